@@ -43,7 +43,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 }
 
 /// Says that something is skipped, also where the output of tests is kept back.
-fn skipped(name: &str, why: &dyn std::fmt::Display) {
+pub(crate) fn skipped(name: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
 }
 
@@ -79,21 +79,27 @@ pub(crate) fn load(component: &[u8], config: SandboxConfig) -> Plugin {
     Plugin::load(&sandbox, component).expect("the plugin loads")
 }
 
-fn scenario(parameters: &[(&str, &str)]) -> Scenario {
+pub(crate) fn scenario(parameters: &[(&str, &str)]) -> Scenario {
     let parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario { parameters, ..Scenario::new(3) }
 }
 
 /// What a run found: end, counts, violated properties and the encodings of all local states, sorted by content.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+pub(crate) struct Outcome {
     end: EndCondition,
     counts: Counts,
     violated: Vec<String>,
     local_states: Vec<Fingerprint>,
 }
 
-fn run(plugin: &Plugin, scenario: &Scenario, algo: &str) -> Result<Outcome, String> {
+impl Outcome {
+    pub(crate) fn is_violated(&self) -> bool {
+        !self.violated.is_empty()
+    }
+}
+
+pub(crate) fn run(plugin: &Plugin, scenario: &Scenario, algo: &str) -> Result<Outcome, String> {
     run_watched(plugin, scenario, algo, &Unmonitored)
 }
 

@@ -5,6 +5,7 @@
 //! | `refinement` | the gain of a static reduction from quorum transitions that are split by senders |
 //! | `weights` | random walks over a sandboxed guest |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
+//! | `edited` | an edited line of Python, without another interpreter |
 //! | `sdk` | the SDKs of Python, Go and TypeScript against that of Rust |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
@@ -14,6 +15,7 @@
 
 mod cli;
 mod documents;
+mod edited;
 mod fuzzing;
 mod languages;
 mod plugins;

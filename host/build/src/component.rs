@@ -180,7 +180,7 @@ pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bo
 const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
 
 /// Exports of the world `full` besides those of every plugin.
-const OPTIONAL_EXPORTS: [&str; 11] = [
+pub(crate) const OPTIONAL_EXPORTS: [&str; 11] = [
     "clients",
     "completion",
     "defaults",

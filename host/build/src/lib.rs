@@ -69,6 +69,31 @@ pub struct Options {
     /// Asked many times per second whether to stop; then the program that runs is killed with all that it has started.
     /// Default: nothing.
     pub stop: Option<Stop>,
+    /// Gives a program to an interpreter that is a component already, which is faster than to build both. Default: both are built.
+    pub initialise: Option<Initialise>,
+}
+
+/// Makes the component that begins with the memory that another one has after `init` with a configuration.
+#[derive(Clone)]
+pub struct Initialise(Arc<InitialiseWith>);
+
+type InitialiseWith = dyn Fn(&[u8], &str) -> Option<Vec<u8>> + Send + Sync;
+
+impl Initialise {
+    /// In this way; none where it cannot be, after which the program is built as a whole.
+    pub fn new(with: impl Fn(&[u8], &str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(with))
+    }
+
+    pub(crate) fn call(&self, component: &[u8], config: &str) -> Option<Vec<u8>> {
+        (self.0)(component, config)
+    }
+}
+
+impl std::fmt::Debug for Initialise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Initialise")
+    }
 }
 
 /// Says whether a build is to stop.
@@ -94,7 +119,7 @@ impl std::fmt::Debug for Stop {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { install: true, again: false, toolchain: None, cache: None, stop: None }
+        Self { install: true, again: false, toolchain: None, cache: None, stop: None, initialise: None }
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `sandbox` | the engine: every switch that decides what a guest can do or see, with its reason; the imports |
 //! | `limits` | limits of a guest: names, defaults, ranges |
 //! | `plugin` | a loaded component |
+//! | `initialised` | a component that begins where another one is after a call of `init` |
 //! | `plugin_parts` | what the instances and machines of a plugin share |
 //! | `compile` | checking and compiling in a thread that can be abandoned |
 //! | `compiler_panic` | panics of the compiler |
@@ -50,6 +51,7 @@ mod difference;
 mod error;
 mod fault;
 mod image;
+mod initialised;
 mod inspect;
 mod instance;
 mod limits;
@@ -74,6 +76,7 @@ pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use cache::room::{CACHE_BYTES_MAX, CacheUse};
 pub use difference::{MemoryPart, StateDifference, StatePlace};
 pub use error::LoadError;
+pub use initialised::{InitialiseError, initialised};
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
 pub use limits::{GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};
 pub use plugin::{LoadTimes, Plugin};

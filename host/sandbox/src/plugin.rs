@@ -9,6 +9,7 @@ use wasmtime::component::{InstancePre, Linker};
 
 use crate::abi::{About, AboutIdentity};
 use crate::cache::{self, Code};
+use crate::check::Interfaces;
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
 use crate::difference::{self, MemoryMap, StateDifference};
@@ -18,8 +19,8 @@ use crate::instance::Live;
 use crate::limits::{GuestLimits, within};
 use crate::machine::GuestMachine;
 use crate::plugin_parts::PluginParts;
-use crate::rewrite::{dead_stack, library_import};
-use crate::sandbox::Sandbox;
+use crate::rewrite::{Rewritten, dead_stack, library_import};
+use crate::sandbox::{Sandbox, SandboxParts};
 
 /// The times of loading a plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,11 +75,8 @@ impl Plugin {
             compile(shared, bytes, watch)?;
         let began = Instant::now();
         let cache = code.cache;
-        let pre = instantiate_pre(&shared.linker, &code)
-            .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
         let digest = blake3::hash(bytes);
-        let mut parts = Arc::new(PluginParts::new(digest, Arc::clone(shared), pre, interfaces, &rewritten));
-        let mut first = Live::start(&parts, Arc::default())?;
+        let (mut parts, mut first) = first_instance(shared, digest, interfaces, &rewritten, &code)?;
         let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
         let about = about(&mut first);
@@ -158,6 +156,21 @@ impl Plugin {
     pub fn load_times(&self) -> LoadTimes {
         self.times
     }
+}
+
+/// The first instance of a component, and what it shares with those to come; its images are not taken yet.
+pub(crate) fn first_instance(
+    shared: &Arc<SandboxParts>,
+    digest: blake3::Hash,
+    interfaces: Interfaces,
+    rewritten: &Rewritten,
+    code: &Code,
+) -> Result<(Arc<PluginParts>, Live), LoadError> {
+    let pre = instantiate_pre(&shared.linker, code)
+        .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
+    let parts = Arc::new(PluginParts::new(digest, Arc::clone(shared), pre, interfaces, rewritten));
+    let live = Live::start(&parts, Arc::default())?;
+    Ok((parts, live))
 }
 
 /// Links a component with the host and with its libraries.

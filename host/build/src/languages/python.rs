@@ -1,4 +1,12 @@
 //! Python: componentize-py, which stores an interpreter with the program loaded.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `prepared` | an interpreter that is given the modules of a plugin after each edit |
+
+mod prepared;
+
+use prepared::Prepared;
 
 use super::Toolchain;
 use crate::component::wit_text;
@@ -31,15 +39,20 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let wit = work.join("wit/protocol.wit");
         // A class of this name is how an interface is exported.
         let offers = |interface: &str| {
-            let class = interface[..1].to_uppercase() + &interface[1..];
-            text.lines().any(|line| line.starts_with(&format!("class {class}")))
+            let class = format!("class {}", class(interface));
+            text.lines().any(|line| line.starts_with(&class))
         };
         let wit_text = wit_text(offers, |interface| imports(source, interface));
         update::write(&wit, wit_text.as_bytes())?;
-        say(&format!("compiling {} with {}", source.name, compiler.found));
-        let output_path = work.join("component.wasm");
         let module = main.with_extension("");
         let module = module.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(".");
+        if let Some(prepared) = Prepared::of(job, &module)?
+            && let Some(component) = prepared.build(job, work, &compiler, &wit_text, say)?
+        {
+            return Ok(component);
+        }
+        say(&format!("compiling {} with {}", source.name, compiler.found));
+        let output_path = work.join("component.wasm");
         let mut command = compiler.command(&source.folder);
         // `--stub-wasi`: what the interpreter asks of the system becomes a trap.
         command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
@@ -50,6 +63,11 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         }
         read(&output_path)
     })
+}
+
+/// The class that exports an interface.
+fn class(interface: &str) -> String {
+    interface[..1].to_uppercase() + &interface[1..]
 }
 
 /// Whether some file imports an interface of the host. That it is named on the line of an import is enough: to import too much

@@ -8,11 +8,13 @@
 //! | `memory_identity` | states that the whole memory tells apart |
 //! | `portable` | a state that was exported and imported is the state that it was |
 //! | `faults` | each kind of misbehaviour ends in a fault |
+//! | `initialised` | a component that begins where another one is after `init` |
 //! | `running` | durations, requests and answers of a running node |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
 mod cache;
 mod faults;
+mod initialised;
 mod load;
 mod memory_identity;
 mod portable;

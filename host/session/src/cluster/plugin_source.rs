@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use host_build::{BuildError, Options};
+use host_build::{BuildError, Initialise, Options};
 use host_model::contract::{MachineFactory, Property, Stop, Stoppable};
 use host_model::scenario::Scenario;
 use host_model::trace::PluginRef;
@@ -209,6 +209,7 @@ pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
         install: !source.no_install,
         cache: context.cache.map(Path::to_owned),
         stop: Some(context.stops_builds()),
+        initialise: Some(initialise(context)),
         ..Options::default()
     };
     let folder = context.path(given);
@@ -236,6 +237,21 @@ pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
     })?;
     Ok(built.wasm)
 }
+
+/// Gives programs to interpreters in a sandbox, with the machine code that is kept.
+fn initialise(context: &Context<'_>) -> Initialise {
+    let cache = context.cache.map(compiled_code);
+    let stop: Arc<dyn Stop> = Arc::new(Bounds::new(context));
+    Initialise::new(move |component, program| {
+        let limits = GuestLimits { fuel_per_call: PROGRAM_FUEL, ..GuestLimits::default() };
+        let config = SandboxConfig { limits, ..SandboxConfig::default() };
+        let sandbox = Sandbox::stoppable(config, cache.clone(), Arc::clone(&stop)).ok()?;
+        host_sandbox::initialised(&sandbox, component, program).ok()
+    })
+}
+
+/// Fuel to import the modules of a plugin: some ten seconds.
+const PROGRAM_FUEL: u64 = 10_000_000_000;
 
 /// Whether a folder has no file of its own, and no `src` where one would expect them.
 fn holds_folders_only(folder: &Path) -> bool {

@@ -1,0 +1,212 @@
+//! An interpreter that is prepared once and given the modules of a plugin after each edit.
+//!
+//! componentize-py links and starts an interpreter, which takes a hundred times longer than to import what a user writes. So it
+//! does that for a program that imports what the plugin imports from the standard library and then waits; [`Initialise`] gives it
+//! the texts of the plugin's modules and keeps the memory that results.
+//!
+//! This is the faster way to the same plugin, or none: wherever it could make a difference that the texts come later, the plugin
+//! is built as a whole. What is wrong in a plugin is told by that build, too.
+//!
+//! [`Initialise`]: crate::Initialise
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::component::OPTIONAL_EXPORTS;
+use crate::job::{Job, Say};
+use crate::source::{read, read_text};
+use crate::tool::{Tool, finish};
+use crate::{BuildError, update};
+
+/// The program that waits.
+const PROGRAM: &str = include_str!("base.py");
+
+/// The name of its module.
+const MODULE: &str = "host_base";
+
+/// Modules of the standard library that are the same whenever and wherever they are imported.
+const ALIKE: [&str; 27] = [
+    "__future__",
+    "abc",
+    "array",
+    "base64",
+    "binascii",
+    "bisect",
+    "collections",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "graphlib",
+    "hashlib",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "numbers",
+    "operator",
+    "re",
+    "string",
+    "struct",
+    "textwrap",
+    "typing",
+];
+
+/// Modules that are generated from the contract.
+const GENERATED: [&str; 2] = ["componentize_py_types", "wit_world"];
+
+/// Words by which a program could notice that its files are not there.
+const FILES: [&str; 7] = ["open(", "__import__", "__file__", "__loader__", "__spec__", "__path__", "__builtins__"];
+
+/// A plugin whose modules can come later.
+pub(super) struct Prepared {
+    /// What it imports from the standard library.
+    imports: BTreeSet<String>,
+    /// The module that it begins in, then path and text of each file, separated by zeros.
+    texts: String,
+}
+
+impl Prepared {
+    /// Looks at the files of a plugin; none if it has to be built as a whole.
+    pub fn of(job: &Job<'_>, module: &str) -> Result<Option<Self>, BuildError> {
+        let mut files = Vec::new();
+        for file in job.source.sources(&["py"]) {
+            let Some(path) = file.to_str() else { return Ok(None) };
+            files.push((path, read_text(&job.source.folder.join(file))?));
+        }
+        Ok(Self::new(module, &files))
+    }
+
+    fn new(module: &str, files: &[(&str, String)]) -> Option<Self> {
+        let own: BTreeSet<&str> = files.iter().filter_map(|(path, _)| top(path.trim_end_matches(".py"), '/')).collect();
+        let mut imports = BTreeSet::new();
+        let mut texts = module.to_owned();
+        for (path, text) in files {
+            if text.contains('\0') || FILES.iter().any(|word| text.contains(word)) {
+                return None;
+            }
+            for name in text.lines().flat_map(imported) {
+                let top = top(name, '.')?;
+                if own.contains(top) || GENERATED.contains(&top) {
+                    continue;
+                }
+                if !ALIKE.contains(&top) {
+                    return None;
+                }
+                imports.insert(name.to_owned());
+            }
+            texts.extend(["\0", path, "\0", text]);
+        }
+        Some(Self { imports, texts })
+    }
+
+    /// The plugin as a component; none if it has to be built as a whole.
+    pub fn build(
+        &self,
+        job: &Job<'_>,
+        work: &Path,
+        compiler: &Tool,
+        wit_text: &str,
+        say: Say<'_>,
+    ) -> Result<Option<Vec<u8>>, BuildError> {
+        let Some(initialise) = &job.options.initialise else { return Ok(None) };
+        let program = self.program(wit_text);
+        let folder = work.join("base");
+        let (wasm, stamp) = (folder.join("base.wasm"), folder.join("base.stamp"));
+        let identity = compiler.identity();
+        let made_of = blake3::Hasher::new()
+            .update(identity.as_bytes())
+            .update(wit_text.as_bytes())
+            .update(program.as_bytes())
+            .finalize();
+        let stamp_of = |base: &[u8]| format!("{made_of} {}\n", blake3::hash(base));
+        let kept = read(&wasm).ok().filter(|base| read_text(&stamp).is_ok_and(|stamp| stamp == stamp_of(base)));
+        let base = match kept {
+            Some(base) => base,
+            None => {
+                say(&format!("preparing an interpreter for {} with {}", job.source.name, compiler.found));
+                update::write(&folder.join(MODULE).with_extension("py"), program.as_bytes())?;
+                let mut command = compiler.command(&folder);
+                command.arg("-d").arg(work.join("wit")).args(["-w", "plugin", "componentize", "--stub-wasi", MODULE]);
+                command.arg("-o").arg(&wasm);
+                if !finish(command)?.success {
+                    return Ok(None);
+                }
+                let base = read(&wasm)?;
+                update::write(&stamp, stamp_of(&base).as_bytes())?;
+                base
+            }
+        };
+        say(&format!("giving {} to its interpreter", job.source.name));
+        Ok(initialise.call(&base, &self.texts))
+    }
+
+    /// The program that waits for this plugin.
+    fn program(&self, wit_text: &str) -> String {
+        let mut program = PROGRAM.to_owned();
+        for name in &self.imports {
+            program.push_str(&format!("import_module(\"{name}\")\n"));
+        }
+        let offered = |interface: &&str| wit_text.lines().any(|line| line == format!("  export {interface};"));
+        for interface in ["specification"].iter().chain(OPTIONAL_EXPORTS.iter().filter(|one| offered(one))) {
+            program.push_str(&format!("\n\nclass {}(Later):\n    pass\n", super::class(interface)));
+        }
+        program
+    }
+}
+
+/// The first part of a name or path.
+fn top(name: &str, separator: char) -> Option<&str> {
+    name.split(separator).next().filter(|top| !top.is_empty())
+}
+
+/// The modules that a line imports, or seems to: text that looks like an import costs a slower build at most. Relative imports are
+/// of the plugin itself.
+fn imported(line: &str) -> Vec<&str> {
+    let line = line.trim_start();
+    if let Some(names) = line.strip_prefix("import ") {
+        let names = names.split('#').next().unwrap_or_default();
+        return names.split(',').filter_map(|name| name.split_whitespace().next()).collect();
+    }
+    let from = line.strip_prefix("from ").filter(|rest| rest.contains(" import"));
+    let name = from.and_then(|rest| rest.split_whitespace().next());
+    name.filter(|name| !name.starts_with('.')).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(text: &str) -> Option<Prepared> {
+        Prepared::new("app", &[("app.py", text.to_owned()), ("host/clock.py", String::new())])
+    }
+
+    #[test]
+    fn a_plugin_has_its_modules_and_imports() {
+        let text =
+            "import json, collections.abc as c\nfrom typing import Any\nfrom host.clock import x\nfrom .y import z\n";
+        let prepared = prepared(text).expect("nothing but the standard library");
+        let imports: Vec<&str> = prepared.imports.iter().map(String::as_str).collect();
+        assert_eq!(imports, ["collections.abc", "json", "typing"]);
+        assert_eq!(prepared.texts, format!("app\0app.py\0{text}\0host/clock.py\0"));
+    }
+
+    #[test]
+    fn what_comes_from_elsewhere_is_built_as_a_whole() {
+        for text in ["import numpy", "import os", "  from random import random", "import json, time", "open('x')"] {
+            assert!(prepared(text).is_none(), "{text}");
+        }
+        assert!(prepared("# from the first import on").is_some());
+    }
+
+    #[test]
+    fn each_interface_has_a_class() {
+        let program = prepared("import json").expect("the standard library").program("  export defaults;\n");
+        assert!(program.contains("import_module(\"json\")"), "{program}");
+        assert!(program.contains("class Specification(Later)") && program.contains("class Defaults(Later)"));
+        assert!(!program.contains("class Durable"));
+    }
+}

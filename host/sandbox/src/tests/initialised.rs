@@ -1,0 +1,106 @@
+//! A component that begins where another one is after `init`.
+
+use host_model::contract::Input;
+
+use crate::fixtures::{self, Guest};
+use crate::rewrite::rewrite;
+use crate::{InitialiseError, Libraries, Sabotage, initialised};
+
+use super::{machine, run, sandbox};
+
+/// What `init` of node 0 of 0 is given.
+const TEXT: &str = "seven bytes and more";
+
+fn begun(guest: &Guest) -> Result<Vec<u8>, InitialiseError> {
+    initialised(&sandbox(), &guest.component(), TEXT)
+}
+
+fn refusal(guest: &Guest) -> String {
+    begun(guest).expect_err("a guest that is refused").to_string()
+}
+
+/// Adds a page in `init`, and writes there how long the text was; another `init` leaves both as they are.
+fn grows() -> Guest {
+    Guest {
+        memory: "1 8".into(),
+        init: "
+            (if (i32.eq (memory.size) (i32.const 1)) (then
+              (drop (memory.grow (i32.const 1)))
+              (i32.store (i32.const 130000) (local.get $config_length))))
+            (call $tagged (i32.const 0) (i32.const 0) (i32.const 0))"
+            .into(),
+        serialize: "
+            (i32.store (i32.const 2176) (memory.size))
+            (i32.store (i32.const 2180) (i32.load (i32.const 130000)))
+            (i32.store (i32.const 2184) (i32.load (i32.const 1028)))
+            (call $list (i32.const 2176) (i32.const 12))"
+            .into(),
+        ..Guest::default()
+    }
+}
+
+#[test]
+fn it_begins_where_the_other_one_is() {
+    let init = Input::Init { node: 0, nodes: 0, config: TEXT, durable: None };
+    let mut before = machine(&grows().component());
+    run(&mut *before, init).expect("init is fine");
+    let expected = before.serialize().expect("fine").to_vec();
+    assert_eq!(expected[..8], [2, 0, 0, 0, TEXT.len() as u8, 0, 0, 0]);
+
+    let bytes = begun(&grows()).expect("one memory");
+    let mut after = machine(&bytes);
+    after.restore(None).expect("an instance");
+    assert_eq!(after.serialize().expect("fine"), expected);
+    // It is initialised as a node like any other, with what it began with.
+    run(&mut *after, Input::Init { node: 1, nodes: 3, config: "", durable: None }).expect("init is fine");
+    let state = after.serialize().expect("fine").to_vec();
+    assert_eq!((&state[..8], state[8]), (&expected[..8], 3));
+}
+
+/// The library of an interpreter, and so its machine code, is that of the component before.
+#[test]
+fn all_else_is_the_same() {
+    let before = fixtures::interpreted(1);
+    let after = initialised(&sandbox(), &before, TEXT).expect("one memory");
+    assert_ne!(before, after);
+    let rewritten = [before, after].map(|bytes| rewrite(&bytes, Sabotage::None, Libraries::Large).expect("a plugin"));
+    assert_eq!(rewritten[0].libraries.len(), 1);
+    assert_eq!(rewritten[0].libraries, rewritten[1].libraries);
+    let functions =
+        rewritten.each_ref().map(|one| one.modules.iter().map(|facts| facts.functions.len()).collect::<Vec<_>>());
+    assert_eq!(functions[0], functions[1]);
+}
+
+#[test]
+fn what_is_not_in_the_one_memory_is_refused() {
+    let global = Guest {
+        fields: "(global $written (mut i32) (i32.const 0))".into(),
+        init: "
+            (global.set $written (i32.add (global.get $written) (i32.const 1)))
+            (call $tagged (i32.const 0) (i32.const 0) (i32.const 0))"
+            .into(),
+        ..Guest::default()
+    };
+    assert_eq!(refusal(&global), "`init` changes globals");
+    let second = Guest { fields: "(memory $second 1)".into(), ..Guest::default() };
+    assert_eq!(refusal(&second), "it has not one memory in one module");
+    let start = Guest { fields: "(start $begin) (func $begin)".into(), ..Guest::default() };
+    assert_eq!(refusal(&start), "it has a start function");
+    let named = Guest {
+        fields: r#"(data $named "abc") (func (memory.init $named (i32.const 0) (i32.const 0) (i32.const 1)))"#.into(),
+        ..Guest::default()
+    };
+    assert_eq!(refusal(&named), "other modules have data, or code that names data");
+}
+
+#[test]
+fn an_init_that_fails_is_told() {
+    let refuses = Guest {
+        fields: r#"(data (i32.const 512) "no such program")"#.into(),
+        init: "(call $tagged (i32.const 1) (i32.const 512) (i32.const 15))".into(),
+        ..Guest::default()
+    };
+    assert_eq!(refusal(&refuses), "`init` refuses it: no such program");
+    let traps = Guest { init: "(unreachable)".into(), ..Guest::default() };
+    assert!(refusal(&traps).contains("unreachable"), "{}", refusal(&traps));
+}
