@@ -241,6 +241,58 @@ fn what_waits_keeps_its_memory() {
     assert!(first.iter().map(|(_, bytes)| bytes).is_sorted(), "{turns:?}");
 }
 
+/// Keeps the largest numbers of units of work and of steps that it is told.
+#[derive(Default)]
+struct Charged {
+    units: AtomicU64,
+    steps: AtomicU64,
+}
+
+impl Monitor for Charged {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
+        self.steps.fetch_max(progress.steps, Ordering::Relaxed);
+        None
+    }
+
+    fn rests(&self, _: &'static str, units: u64) {
+        self.units.fetch_max(units, Ordering::Relaxed);
+    }
+}
+
+/// Units of work and steps of a member, and the properties that it had evaluated.
+fn charged(toy: &Toy, only: Member) -> (u64, u64, u64) {
+    let factory = Arc::new(toy.clone());
+    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+    let (bounds, charged) = (SearchBounds::default(), Charged::default());
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &charged, collect_system_states: false };
+    let only = Turns { only: Some(only), ..Turns::default() };
+    auto::run_with(&search, only).expect("a toy has no host faults");
+    (charged.units.into_inner(), charged.steps.into_inner(), lts.evaluations())
+}
+
+/// Two local events, and a property that reads state 1 of node 0 and a state of node 1 that is not reached: of the four tuples of classes
+/// only one is asked about, since in the others no node has a view, or node 1 would be the only one. It counts as the handlers do.
+#[test]
+fn evaluating_properties_is_work() {
+    let quiet = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(1, 0, ToyTrigger::Local(0), 1, &[]);
+    let asked = Toy { forbidden: vec![vec![Some(1), Some(2)]], ..quiet.clone() };
+    for member in [Member::Bdfs, Member::Unfold] {
+        let (without, _, none) = charged(&quiet, member);
+        let (with, _, one) = charged(&asked, member);
+        assert_eq!((none, one), (0, 1), "{member:?}");
+        assert!(with > without + 1, "{member:?}: {with} and {without}");
+    }
+}
+
+/// A message: its sender offers it to the root of its destination, and the event that takes it looks at what that root could take.
+#[test]
+fn finding_what_follows_an_event_is_work() {
+    let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 0)]).rule(1, 0, ToyTrigger::Message(0, 0), 1, &[]);
+    assert_eq!(charged(&toy, Member::Unfold).1, 2);
+    assert_eq!(charged(&toy, Member::Bdfs).1, 0);
+}
+
 /// Says once that there is too little memory.
 #[derive(Default)]
 struct Once(AtomicU64);

@@ -2,14 +2,28 @@
 //! they are and on each mistake that is in the tree on purpose. Prints a table in Markdown: seconds of search, `> 20` where the bound on
 //! time ended it, and the ratio of `auto` to the best of the others. With a word, only the rows that have it in their names.
 //!
+//! `cargo run --release -p host-tests --bin portfolio -- units [SECONDS] [WORD]`: the processor time of each member in `auto`, and the
+//! nanoseconds that one of its units of work takes there. Promises are left out.
+//!
 //! A row is a scenario in `plugins/*/scenarios` without what it says about strategy and bounds, or a plugin with its defaults.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use host_model::lts::Stepper;
+use host_model::trace::start;
+use host_search::kernel::{EndCondition, Monitor, Progress, Search};
+use host_search::strategy::auto;
+use host_session::Request;
+use host_session::base::Context;
+use host_session::base::context::system_clock;
+use host_session::cluster::Cluster;
+use host_session::search::limits;
+use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::Value;
 
 /// The columns, as options of `host run`.
@@ -21,9 +35,13 @@ const SECTIONS: [&str; 2] = ["[bounds", "[expect"];
 const LINES: [&str; 7] = ["algo", "reduce", "no-symmetry", "count-system-states", "walks", "seed", "weights"];
 
 fn main() {
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args().skip(1).peekable();
+    let is_of_units = words.next_if_eq("units").is_some();
     let seconds: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(20);
     let wanted = words.next().unwrap_or_default();
+    if is_of_units {
+        return units(Duration::from_secs(seconds), &wanted);
+    }
     let head: Vec<String> =
         STRATEGIES.iter().map(|options| format!("`{}`", options[..options.len().min(2)].join(" "))).collect();
     println!("| what | {} | decided by | auto to best |", head.join(" | "));
@@ -103,7 +121,7 @@ fn run(plugin: &Path, options: &[&str], seconds: u64) -> Value {
         directory: PathBuf::new(),
         cache: host::default_cache(),
         interrupted: Arc::default(),
-        clock: host::system_clock(),
+        clock: system_clock(),
         builds: Default::default(),
     };
     let place = tempfile::tempdir().expect("a temporary folder");
@@ -127,4 +145,105 @@ fn cell(result: &Value, seconds: u64) -> String {
         (None, Some("incomplete"), _) => format!("> {seconds}"),
         _ => "refused".to_owned(),
     }
+}
+
+/// The members of `auto`.
+const MEMBERS: [&str; 5] = ["bdfs", "unfold", "bdfs --reduce", "walk", "lmc-opt"];
+
+/// Less processor time says nothing.
+const SECONDS_MIN: f64 = 0.2;
+
+/// Prints what each member takes of the processor, and what its units take; at the end the medians of these.
+fn units(seconds: Duration, wanted: &str) {
+    println!("| what | {} |", MEMBERS.map(|name| format!("`{name}`")).join(" | "));
+    println!("|---{}|", "|---".repeat(MEMBERS.len()));
+    let mut measured: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (name, plugin, scenario) in rows(wanted) {
+        if let Some(scenario) = &scenario {
+            std::fs::write(&plugin, scenario).expect("the folder can be written");
+        }
+        let taken = turns(&plugin, seconds);
+        if scenario.is_some() {
+            std::fs::remove_file(&plugin).expect("it was written above");
+        }
+        let cells = MEMBERS.map(|member| {
+            let Some(&(seconds, units)) = taken.get(member) else { return String::new() };
+            let each = seconds * 1e9 / units as f64;
+            if seconds < SECONDS_MIN {
+                return format!("{seconds:.3} s");
+            }
+            measured.entry(member).or_default().push(each);
+            format!("{seconds:.3} s, {each:.0} ns")
+        });
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+    let medians = MEMBERS.map(|member| {
+        let Some(all) = measured.get_mut(member) else { return String::new() };
+        all.sort_by(f64::total_cmp);
+        format!("{:.0} ns of {}", all[all.len() / 2], all.len())
+    });
+    println!("| median | {} |", medians.join(" | "));
+}
+
+/// Seconds of processor time and units of work by member, of `auto` until it has the answer, or for some time.
+fn turns(plugin: &Path, seconds: Duration) -> BTreeMap<&'static str, (f64, u64)> {
+    let (interrupted, clock) = (Arc::default(), system_clock());
+    let cache = host::default_cache();
+    let context = &mut Context {
+        log: &mut std::io::sink(),
+        columns: None,
+        directory: Path::new(""),
+        cache: cache.as_deref(),
+        interrupted: &interrupted,
+        clock: &clock,
+        builds: &Default::default(),
+    };
+    let spec = serde_json::json!({ "cluster": { "plugin": plugin } });
+    let request = Request::new(serde_json::from_value(spec).expect("a specification"), context);
+    let spec = request.unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message)).spec;
+    let cluster = Cluster::open(&spec, context);
+    let cluster = cluster.unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message));
+    let lts = cluster.lts(cluster.factory()).expect("a machine");
+    let mut stepper = Stepper::new(&lts).expect("a machine");
+    let starts = match &cluster.prefix {
+        None => start::initial(&mut stepper).expect("it starts"),
+        Some(trace) => vec![start::follow(&mut stepper, trace).expect("it can be followed")],
+    };
+    let bounds = limits::limits(&spec).unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message));
+    let meter = Meter { end: Instant::now() + seconds, taken: Mutex::new((processor_seconds(), BTreeMap::new())) };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &meter, collect_system_states: false };
+    auto::run(&search).expect("no host fault");
+    meter.taken.into_inner().expect("no panic").1
+}
+
+/// Attributes processor time to the member whose turn it is: the others wait.
+struct Meter {
+    end: Instant,
+    /// The processor time when the turn began, and what each member has had.
+    taken: Mutex<(f64, BTreeMap<&'static str, (f64, u64)>)>,
+}
+
+impl Monitor for Meter {
+    fn check(&self, _: &Progress) -> Option<EndCondition> {
+        (Instant::now() > self.end).then_some(EndCondition::TimeBound)
+    }
+
+    fn runs(&self, _: &'static str) {
+        self.taken.lock().expect("no panic").0 = processor_seconds();
+    }
+
+    fn rests(&self, strategy: &'static str, units: u64) {
+        let (began, taken) = &mut *self.taken.lock().expect("no panic");
+        let now = processor_seconds();
+        let member = taken.entry(strategy).or_default();
+        *member = (member.0 + now - *began, units);
+        *began = now;
+    }
+}
+
+/// Processor time of this process.
+fn processor_seconds() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("it can be asked for");
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    seconds(usage.user_time()) + seconds(usage.system_time())
 }

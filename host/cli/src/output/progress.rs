@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn progress_names_the_counts_that_there_are() {
         let counts = Counts { global_states: Some(24_007), transitions: Some(37_012), ..Counts::default() };
-        let progress = Progress { counts, depth: 25, queue: 3, bytes: 2048 };
+        let progress = Progress { counts, steps: 0, depth: 25, queue: 3, bytes: 2048 };
         let expected =
             "  12 s: 24,007 global states, 37,012 transitions, 2,000 global states/s, 3 waiting, depth 25, 2.0 KiB";
         assert_eq!(line(&moment(12, None, &progress)), expected);
@@ -67,7 +67,7 @@ mod tests {
         let verifying = Moment { is_verifying: true, ..moment(12, None, &progress) };
         assert_eq!(line(&verifying), expected.replace(" s: ", " s: verifying, "));
         let counts = Counts { walks: Some(2_400), transitions: Some(36_000), ..Counts::default() };
-        let walks = line(&moment(12, None, &Progress { counts, depth: 25, queue: 0, bytes: 2048 }));
+        let walks = line(&moment(12, None, &Progress { counts, steps: 0, depth: 25, queue: 0, bytes: 2048 }));
         assert_eq!(walks, "  12 s: 2,400 walks, 36,000 transitions, 200 walks/s, 0 waiting, depth 25, 2.0 KiB");
         let counts = Counts {
             local_states: Some(24_007),

@@ -1,6 +1,7 @@
 //! Questions to a protocol besides running its handlers.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::contract::{
     ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId, Property, PropertyKind, PropertyScope,
@@ -26,6 +27,7 @@ impl Stepper<'_> {
                 continue;
             }
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+            self.lts.evaluations.fetch_add(1, Ordering::Relaxed);
             judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?.judgement);
         }
         let judgements: Arc<[Judgement]> = judgements.into();
@@ -54,6 +56,7 @@ impl Stepper<'_> {
                 true => true,
                 false => {
                     let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+                    self.lts.evaluations.fetch_add(1, Ordering::Relaxed);
                     evaluate(self.machines.first(), index, property.kind, &views)?.is_owed
                 }
             };

@@ -51,6 +51,7 @@ pub struct Lts<'f> {
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
     pub(crate) handler_calls: Arc<AtomicU64>,
+    pub(crate) evaluations: Arc<AtomicU64>,
     /// Verdicts of the properties of node scope on a view, by property and view.
     node_verdicts: Mutex<NodeVerdicts>,
 }
@@ -86,12 +87,13 @@ impl<'f> Lts<'f> {
             properties,
             factory,
             handler_calls: Arc::default(),
+            evaluations: Arc::default(),
             node_verdicts: Mutex::default(),
         })
     }
 
     /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in
-    /// one after the other. All of them count handler calls together.
+    /// one after the other. All of them count handler calls, and evaluations of properties, together.
     #[must_use]
     pub fn sibling(&self) -> Self {
         Self {
@@ -102,6 +104,7 @@ impl<'f> Lts<'f> {
             factory: self.factory,
             tables: RwLock::new(Tables::new(self.properties.len(), self.read().takes_quorums.clone())),
             handler_calls: Arc::clone(&self.handler_calls),
+            evaluations: Arc::clone(&self.evaluations),
             node_verdicts: Mutex::default(),
         }
     }
@@ -146,6 +149,12 @@ impl<'f> Lts<'f> {
     /// Handlers that a machine executed so far, as in [`LtsCounts`].
     pub fn handler_calls(&self) -> u64 {
         self.handler_calls.load(Ordering::Relaxed)
+    }
+
+    /// Properties of system scope that a machine evaluated so far, for all [siblings](Self::sibling). Those of node scope are evaluated
+    /// with handlers.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations.load(Ordering::Relaxed)
     }
 
     /// The events and messages, of all that were met, that have happened somewhere.

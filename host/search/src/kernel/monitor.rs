@@ -10,6 +10,9 @@ use crate::kernel::{Counts, EndCondition};
 pub struct Progress {
     /// The counts so far.
     pub counts: Counts,
+    /// Small steps of an unfolding that no count shows: what it looks at to find out what can follow an event, and which events go
+    /// together. None elsewhere.
+    pub steps: u64,
     /// The longest path so far, in events.
     pub depth: u32,
     /// States or events seen but not expanded yet.
@@ -45,6 +48,9 @@ pub trait Monitor: Sync {
 
     /// Told that a strategy of several has its turn. Called by one worker at a time.
     fn runs(&self, _strategy: &'static str) {}
+
+    /// Told that its turn is over, and how many units of work it has done in all of its turns.
+    fn rests(&self, _strategy: &'static str, _units: u64) {}
 
     /// Told that another phase begins. Called by one worker at a time.
     fn enter(&self, _phase: Phase) {}

@@ -75,7 +75,7 @@ pub fn check(search: &Search<'_>, rules: Rules) -> Result<Checked, SearchError> 
     }
     let mut ended = None;
     let bytes = recorded.bytes() + search.lts.counts().bytes;
-    let progress = Progress { counts: report.counts, depth: report.depth, queue: 0, bytes };
+    let progress = Progress { counts: report.counts, steps: 0, depth: report.depth, queue: 0, bytes };
     for (index, (_, verdict)) in promises.iter_mut().enumerate() {
         match judge(&recorded.graph, index, rules, &mut Watch::new(search.monitor, progress)) {
             Ok(judged) => *verdict = Some(judged),

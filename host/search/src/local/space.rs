@@ -279,7 +279,7 @@ impl<'l> LocalSpace<'l> {
         go_on: &mut GoOn<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let mut pairs = Vec::new();
-        let mut ask = || go_on(self);
+        let mut ask = |_| go_on(self);
         let mut poll = StopPoll::new(&mut ask);
         for reached in &self.states[block.start as usize..block.end as usize] {
             let local_state = stepper.state(reached.state);

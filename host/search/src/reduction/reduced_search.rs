@@ -364,7 +364,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let counts =
             Counts { global_states: Some(self.kept), transitions: Some(self.transitions), ..Counts::default() };
         let bytes = self.bytes() as u64 + self.search.lts.counts().bytes;
-        Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
+        Progress { counts, steps: 0, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
     }
 
     fn finish(self, end: EndCondition) -> Report {

@@ -273,7 +273,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         let runs = self.classes.bytes() + self.locals.as_ref().map_or(0, ConsistentCuts::bytes);
         let execution = self.execution.bytes() + runs + (self.collected.len() * tuple) as u64;
         let bytes = execution + self.kept + self.search.lts.counts().bytes;
-        Progress { counts, depth: self.report.depth, queue: 0, bytes }
+        Progress { counts, steps: 0, depth: self.report.depth, queue: 0, bytes }
     }
 
     /// Closes a search that ended early, or for no other reason than that everything was explored.

@@ -33,7 +33,8 @@ impl<'e> LeftOut<'e> {
         go_on: &mut dyn FnMut() -> bool,
         mut visit: impl FnMut(Kept<'_>) -> Result<bool, E>,
     ) -> Result<bool, E> {
-        let mut poll = StopPoll::new(go_on);
+        let mut ask = |_| go_on();
+        let mut poll = StopPoll::new(&mut ask);
         let mut next = 0;
         loop {
             // Each choice is visited when it is made, and then those with one event more.

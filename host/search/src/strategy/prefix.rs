@@ -171,7 +171,7 @@ impl Walks<'_> {
 
     fn progress(&self) -> Progress {
         let bytes = memo_bytes(&self.ground.stepper);
-        Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
+        Progress { counts: self.counts(), steps: 0, depth: self.report.depth, queue: 0, bytes }
     }
 
     fn counts(&self) -> Counts {

@@ -43,13 +43,15 @@ pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, Search
     let mut report = Report::new(search.lts).collecting(&search.bounds);
     let mut states = BTreeSet::new();
     let mut best = Best::new(&report, search.bounds.depth);
-    let mut events = 0;
+    let (mut events, mut steps) = (0, 0);
     // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
     let last = search.starts.last().expect("there is a start state");
     for start in search.starts {
-        let mut run = UnfoldSearch { order, events_before: events, ..UnfoldSearch::new(search, start, &mut report) };
+        let mut run =
+            UnfoldSearch { order, events_before: events, steps, ..UnfoldSearch::new(search, start, &mut report) };
         let explored = run.look_for(&mut best, &mut stepper, &Everything, &mut states);
         events += run.events;
+        steps = run.steps;
         if let Some(end) = or_end(explored.map(|()| None))? {
             report.end = report.end.max(end);
             best.is_sure_up_to(0);
@@ -133,10 +135,17 @@ fn progress(search: &Search<'_>, unfolding: &Unfolding<'_, '_>, events_before: u
     let events = events_before + unfolding.executed();
     Progress {
         counts: Counts { events: Some(events), ..Counts::default() },
+        steps: unfolding.steps(),
         depth: unfolding.size().saturating_sub(1),
         queue: unfolding.queued(),
         bytes: unfolding.bytes() + search.lts.counts().bytes,
     }
+}
+
+/// The progress after so many more steps.
+fn after(progress: &mut Progress, steps: u32) -> &Progress {
+    progress.steps += u64::from(steps);
+    progress
 }
 
 /// The unfolding from one start state, for a report.
@@ -150,13 +159,15 @@ pub(crate) struct UnfoldSearch<'r, 's> {
     pub(crate) events_before: u64,
     /// Executed extensions of this unfolding.
     pub(crate) events: u64,
+    /// Steps so far, those of this unfolding itself only once it is over; see [`Progress::steps`].
+    pub(crate) steps: u64,
 }
 
 impl<'r, 's> UnfoldSearch<'r, 's> {
     /// Nothing executed yet.
     pub(crate) fn new(search: &'r Search<'s>, start: &'r Start, report: &'r mut Report) -> Self {
         let order = EventOrder::Adequate;
-        Self { search, start, report, order, until_witnessed: &[], events_before: 0, events: 0 }
+        Self { search, start, report, order, until_witnessed: &[], events_before: 0, events: 0, steps: 0 }
     }
 
     /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
@@ -231,6 +242,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
             (false, false) => unfolding.size(),
         });
         best.settle(self.start, |config| unfolding.linearise(config));
+        self.steps += unfolding.steps();
         // A bound hit from an earlier start state stays.
         self.report.end = self.report.end.max(end);
         Ok(())
@@ -289,12 +301,13 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         let report = &self.report;
         // What is reported already, from an earlier start state, must not count as the smallest one.
         let is_wanted = |judgement: &Judgement| report.is_news(None, judgement);
-        let progress = self.progress(unfolding);
+        let mut progress = self.progress(unfolding);
         let mut stopped = None;
-        let hits = tuples.search(unfolding, size_max, best.is_one(), &is_wanted, &mut || {
-            stopped = self.search.monitor.check(&progress);
+        let hits = tuples.search(unfolding, size_max, best.is_one(), &is_wanted, &mut |steps| {
+            stopped = self.search.monitor.check(after(&mut progress, steps));
             stopped.is_none()
         });
+        self.steps = progress.steps - unfolding.steps();
         best.take(self.report, hits);
         best.is_sure_unless(stopped.is_some());
         stopped
@@ -311,12 +324,13 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         }
         let size_max = best.size_max().map_or(Some(self.size_max(unfolding)), |size| size.checked_sub(1));
         let Some(size_max) = size_max else { return Ok(None) };
-        let progress = self.progress(unfolding);
+        let mut progress = self.progress(unfolding);
         let mut stopped = None;
-        let found = deadlocks::smallest_deadlocks(unfolding, size_max, !best.is_one(), || {
-            stopped = self.search.monitor.check(&progress);
+        let found = deadlocks::smallest_deadlocks(unfolding, size_max, !best.is_one(), |steps| {
+            stopped = self.search.monitor.check(after(&mut progress, steps));
             stopped.is_none()
         })?;
+        self.steps = progress.steps - unfolding.steps();
         best.take(self.report, found);
         best.is_sure_unless(stopped.is_some());
         Ok(stopped)
@@ -345,7 +359,8 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
     }
 
     fn progress(&self, unfolding: &Unfolding<'_, '_>) -> Progress {
-        progress(self.search, unfolding, self.events_before)
+        let progress = progress(self.search, unfolding, self.events_before);
+        Progress { steps: self.steps + progress.steps, ..progress }
     }
 
     /// Walks all configurations, to collect the system states or because there are too many classes to combine. Returns why it was
@@ -356,13 +371,14 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         best: &mut Best,
         states: &mut BTreeSet<Box<[LocalStateId]>>,
     ) -> Result<Option<EndCondition>, SearchError> {
-        let progress = self.progress(unfolding);
+        let mut progress = self.progress(unfolding);
         let mut stopped = None;
         let depth_max = self.search.bounds.depth.unwrap_or(u32::MAX);
-        let (found, is_cut) = configurations::system_states(unfolding, depth_max, || {
-            stopped = self.search.monitor.check(&progress);
+        let (found, is_cut) = configurations::system_states(unfolding, depth_max, |steps| {
+            stopped = self.search.monitor.check(after(&mut progress, steps));
             stopped.is_none()
         });
+        self.steps = progress.steps - unfolding.steps();
         for (locals, config) in found {
             let size = unfolding.chains().config_size(&config);
             // A trap was noted with the events before it alone.

@@ -7,31 +7,36 @@ use host_model::contract::ClassId;
 use host_model::lts::LocalStateId;
 use rustc_hash::FxHashSet;
 
+use crate::kernel::poll::StopPoll;
 use crate::unfolding::{EventId, Unfolding};
+
+/// As many steps as a configuration is taken to cost.
+const COSTLY: u32 = 8;
 
 /// For each tuple of local states at the end of some configuration, a smallest such configuration.
 pub type SystemStates = BTreeMap<Box<[LocalStateId]>, Box<[EventId]>>;
 
 /// The system states at the ends of all configurations of at most `size_max` events, and whether some are larger. `go_on` is
-/// asked every few thousand configurations; the result is partial once it has returned false.
+/// asked every few thousand configurations, with the steps since then; the result is partial once it has returned false.
 ///
 /// Walks every configuration, so its cost is that of a global search; for questions about few tuples of classes
 /// [`ReachableTuples`](crate::unfolding::reachable_tuples::ReachableTuples) is the way.
 pub fn system_states(
     unfolding: &Unfolding<'_, '_>,
     size_max: u32,
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(u32) -> bool,
 ) -> (SystemStates, bool) {
     let mut is_cut = false;
     let roots: Box<[EventId]> = unfolding.past(EventId(0)).into();
     let mut states = SystemStates::new();
     let mut walked: FxHashSet<Box<[EventId]>> = FxHashSet::default();
     let mut stack = vec![roots];
+    let mut poll = StopPoll::new(&mut go_on);
     while let Some(config) = stack.pop() {
         if walked.contains(&config) {
             continue;
         }
-        if walked.len() % 8192 == 8191 && !go_on() {
+        if poll.is_over_after(COSTLY) {
             break;
         }
         let locals: Box<[LocalStateId]> = config.iter().map(|last| unfolding.event(*last).state).collect();

@@ -29,13 +29,13 @@ use crate::unfolding::reachable_tuples::JudgedConfig;
 use crate::unfolding::view::{NONE, UnfoldingView};
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait and of nodes that have crashed. `go_on` is asked every now and then; once it has returned false, the best ones so far
-/// are returned.
+/// wait and of nodes that have crashed. `go_on` is asked every now and then, with the steps since then;
+/// once it has returned false, the best ones so far are returned.
 pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
     size_max: u32,
     all: bool,
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(u32) -> bool,
 ) -> Result<Vec<JudgedConfig>, MachineError> {
     let afterwards = afterwards(unfolding)?;
     let crashes_max = unfolding.stepper().lts().scenario().faults.crashes as usize;

@@ -80,6 +80,8 @@ impl Unfolding<'_, '_> {
         while let Some(part) = parts.next_part() {
             let view = self.view();
             let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| view.inherited(*id)).collect();
+            let looked_at = part.iter().map(|id| view.candidates[self.chains.prev(*id).0 as usize].len() as u64);
+            self.steps += looked_at.sum::<u64>();
             let room: usize = inherited.iter().map(Vec::capacity).sum();
             self.candidate_room += room;
             for (id, inherited) in part.iter().zip(inherited) {
@@ -93,9 +95,10 @@ impl Unfolding<'_, '_> {
         let mut parts = Parts::new(&added);
         while let Some(part) = parts.next_part() {
             let view = self.view();
-            let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| view.offers(*id)).collect();
-            let room: usize = offers.iter().map(Vec::capacity).sum();
-            for offer in offers.into_iter().flatten() {
+            let offers: Vec<(Vec<Offer>, u64)> = part.par_iter().map(|id| view.offers(*id)).collect();
+            let room: usize = offers.iter().map(|(offers, _)| offers.capacity()).sum();
+            self.steps += offers.iter().map(|(_, looked_at)| looked_at).sum::<u64>();
+            for offer in offers.into_iter().flat_map(|(offers, _)| offers) {
                 self.accept(offer)?;
             }
             if parts.is_question_due(room * size_of::<Offer>()) && !go_on(self) {

@@ -133,6 +133,8 @@ pub struct Unfolding<'u, 'l> {
     seen: Visited,
     /// Executed extensions, cut-off events included.
     executed: u64,
+    /// See [`steps`](Self::steps).
+    steps: u64,
     /// Some event was left out by the bound on local events.
     local_events_cut: bool,
 }
@@ -170,6 +172,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             size: 0,
             seen: Visited::new(),
             executed: 0,
+            steps: 0,
             local_events_cut: false,
         };
         unfolding.plant(start)?;
@@ -213,6 +216,11 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     /// Executed extensions so far, cut-off events included.
     pub fn executed(&self) -> u64 {
         self.executed
+    }
+
+    /// What was looked at so far to find out what can follow new events: candidates, and events that messages are offered to.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Extensions that are not executed yet.

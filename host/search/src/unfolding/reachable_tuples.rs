@@ -138,14 +138,14 @@ impl ReachableTuples {
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
     /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `go_on` is
-    /// asked now and then; if it says no, what was found until then is returned.
+    /// asked now and then, with the steps since then; if it says no, what was found until then is returned.
     pub fn search(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
         size_max: u32,
         is_one: bool,
         is_wanted: &dyn Fn(&Judgement) -> bool,
-        go_on: &mut dyn FnMut() -> bool,
+        go_on: &mut dyn FnMut(u32) -> bool,
     ) -> Vec<JudgedConfig> {
         let mut hits = Vec::new();
         let mut bad_max = size_max;
@@ -158,10 +158,11 @@ impl ReachableTuples {
             }
             let mut pairs = pairs_of(tuple);
             let is_refuted = pairs.any(|pair| {
-                if poll.is_over_after(COSTLY) || infeasible.contains(&pair) {
+                if poll.is_over_after(1) || infeasible.contains(&pair) {
                     return true;
                 }
-                let is_feasible = self.feasible.contains(&pair) || go_together(unfolding, &self.begins, pair);
+                let is_feasible =
+                    self.feasible.contains(&pair) || go_together(unfolding, &self.begins, pair, &mut poll);
                 if is_feasible {
                     self.feasible.insert(pair)
                 } else {
@@ -202,9 +203,6 @@ impl ReachableTuples {
     }
 }
 
-/// As many steps as it is taken to cost whether two classes go together.
-const COSTLY: u32 = 1_024;
-
 /// The pairs of a tuple that can refute it, those of two neutral nodes last.
 fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {
     let pairs = move |neutral: usize| {
@@ -218,21 +216,23 @@ fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {
     (0..=2).flat_map(pairs).map(|(one, other)| ((one, tuple[one]), (other, tuple[other])))
 }
 
-/// Whether some configuration has seen both classes of a pair begin.
+/// Whether some configuration has seen both classes of a pair begin; false if it is over before that is known.
 fn go_together(
     unfolding: &Unfolding<'_, '_>,
     begins: &[BTreeMap<ClassId, Vec<EventId>>],
     ((one, one_class), (other, other_class)): Pair,
+    poll: &mut StopPoll<'_>,
 ) -> bool {
     let root = EventId(one as u32);
     let mut candidates = Vec::new();
     leading_to(unfolding, EventId(other as u32), other_class, &mut candidates);
+    let mut is_over = poll.is_over_after(steps(&candidates));
     if candidates.is_empty() || !begins[one].contains_key(&one_class) {
         return false;
     }
     // The events of the first tree that are still to be descended from, each with what is left of the second tree.
     let mut stack = vec![(root, candidates)];
-    while let Some((at, candidates)) = stack.pop() {
+    while !is_over && let Some((at, candidates)) = stack.pop() {
         if unfolding.begins(at, one_class) {
             return true;
         }
@@ -240,6 +240,7 @@ fn go_together(
             if unfolding.event(child).classes_below & class_bit(one_class) == 0 {
                 continue;
             }
+            is_over = poll.is_over_after(steps(&candidates));
             let left = compatible_with(unfolding, child, &candidates, other_class);
             if !left.is_empty() {
                 stack.push((child, left));
@@ -247,6 +248,11 @@ fn go_together(
         }
     }
     false
+}
+
+/// The steps that it takes to look at events.
+fn steps(events: &[EventId]) -> u32 {
+    1 + u32::try_from(events.len()).unwrap_or(u32::MAX - 1)
 }
 
 /// The events below `top` that lead to a beginning of `class`, in preorder.

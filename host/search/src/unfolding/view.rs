@@ -294,15 +294,16 @@ impl<'t> UnfoldingView<'t> {
     }
 
     /// The messages of a new event, offered to all events that they can follow: those at or below the last event of the
-    /// destination in the sender's past that do not exclude the sender.
-    pub(crate) fn offers(&self, sender: EventId) -> Vec<Offer> {
-        let mut offers = Vec::new();
+    /// destination in the sender's past that do not exclude the sender. Returns also how many were looked at.
+    pub(crate) fn offers(&self, sender: EventId) -> (Vec<Offer>, u64) {
+        let (mut offers, mut looked_at) = (Vec::new(), 0);
         let mut stack = Vec::new();
         let (first, last) = self.event(sender).sent;
         for instance in first..last {
             let to = self.known.message(self.instances[instance as usize].message).to;
             stack.push(self.past(sender)[to as usize]);
             while let Some(at) = stack.pop() {
+                looked_at += 1;
                 if !self.chains.are_compatible(self.past(sender), self.past(at)) {
                     continue;
                 }
@@ -317,6 +318,6 @@ impl<'t> UnfoldingView<'t> {
                 stack.extend(std::iter::successors(first, |id| some(self.event(*id).next_sibling)));
             }
         }
-        offers
+        (offers, looked_at)
     }
 }

@@ -423,7 +423,7 @@ impl BreadthFirst<'_, '_> {
             + self.fresh.as_ref().map_or(0, FreshLocals::bytes)
             + self.sink.as_ref().map_or(0, |sink| sink.bytes())
             + self.search.lts.counts().bytes;
-        Progress { counts, depth: self.report.depth, queue: self.frontier.len(), bytes }
+        Progress { counts, steps: 0, depth: self.report.depth, queue: self.frontier.len(), bytes }
     }
 
     fn finish(self, end: EndCondition) -> Report {

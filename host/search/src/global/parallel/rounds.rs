@@ -432,6 +432,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         let missing = (self.missing.capacity() * size_of::<(LocalStateId, Trigger)>()) as u64;
         Progress {
             counts,
+            steps: 0,
             depth: self.partitions.iter().map(|partition| partition.depth).max().unwrap_or(0),
             queue: self.partitions.iter().map(|partition| partition.pending.len() as u64).sum(),
             bytes: partitions + shards + missing + self.search.lts.counts().bytes,

@@ -11,7 +11,9 @@ use host_model::contract::MachineError;
 use host_model::scenario::{Network, Scenario};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::kernel::{Counts, Decider, EndCondition, PromiseReport, Report, Search, SearchBounds, SearchError};
+use crate::kernel::{
+    Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError,
+};
 use crate::liveness;
 use crate::strategy::auto::race::{Pace, Race, Turn};
 use crate::strategy::{bdfs, find, lmc, random_walk, unfold};
@@ -26,6 +28,9 @@ const SHORTEST_TURN: u64 = 1 << 18;
 /// The work on a better answer once there is one: half of what the answer took, but between these.
 const BETTER_MIN: u64 = 400_000;
 const BETTER_MAX: u64 = 4_000_000;
+
+/// Small steps of `unfold` that take as long as a unit of work.
+const STEPS_PER_UNIT: u64 = 16;
 
 /// A member of the portfolio, in the order of their first turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +92,7 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
     }
     let portfolio = Portfolio { search, members: &members, race, answers: Mutex::new(Answers::new(members.len())) };
     // One thread each to wait in; what works uses threads of its own.
-    let waiting = threads(members.len())?;
+    let waiting = threads(members.len(), "waits")?;
     let workers = rayon::current_num_threads();
     waiting.scope(|scope| {
         for index in 0..members.len() {
@@ -100,9 +105,9 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
     answers.into_inner().expect("a panic ends the search").settle(search, &members, race.stopped())
 }
 
-/// So many threads.
-fn threads(number: usize) -> Result<ThreadPool, SearchError> {
-    let pool = ThreadPoolBuilder::new().num_threads(number).build();
+/// So many threads, with a name for profilers.
+fn threads(number: usize, name: &'static str) -> Result<ThreadPool, SearchError> {
+    let pool = ThreadPoolBuilder::new().num_threads(number).thread_name(|_| name.to_owned()).build();
     pool.map_err(|error| MachineError::Host(format!("cannot start the workers: {error}")).into())
 }
 
@@ -154,15 +159,15 @@ impl Member {
         }
     }
 
-    /// A unit of work is what takes about as long as a global state of `bdfs`, half of a microsecond; the handlers come on top.
+    /// A unit of work is what takes about as long as a global state of `bdfs`, half of a microsecond; calls into the plugin come on top.
     /// Members that mostly have the answer first have more turns.
     fn pace(self, members: &[Self]) -> Pace {
-        let work: fn(&Counts) -> u64 = match self {
-            Self::Bdfs => |counts| counts.global_states.unwrap_or_default(),
-            Self::Unfold => |counts| counts.events.unwrap_or_default() * 2,
-            Self::Reduced => |counts| counts.global_states.unwrap_or_default() * 10,
-            Self::Walk => |counts| counts.transitions.unwrap_or_default() * 2,
-            Self::Lmc => |counts| counts.transitions.unwrap_or_default() * 6 + counts.events.unwrap_or_default() * 2,
+        let work: fn(&Progress) -> u64 = match self {
+            Self::Bdfs => |it| it.counts.global_states.unwrap_or_default(),
+            Self::Unfold => |it| it.counts.events.unwrap_or_default() * 2 + it.steps / STEPS_PER_UNIT,
+            Self::Reduced => |it| it.counts.global_states.unwrap_or_default() * 10,
+            Self::Walk => |it| it.counts.transitions.unwrap_or_default() * 2,
+            Self::Lmc => |it| it.counts.transitions.unwrap_or_default() * 6 + it.counts.events.unwrap_or_default() * 2,
         };
         let weight = match self {
             Self::Reduced => 1,
@@ -225,7 +230,7 @@ impl Portfolio<'_, '_> {
             answers.take(index, answer, turn, (self.search, self.members));
             turn.answered();
         };
-        match threads(workers) {
+        match threads(workers, self.members[index].name()) {
             Err(error) => answer(&turn, Err(error)),
             // The turn ends there: the thread that waits here may have taken up waiting for another member's turn meanwhile.
             Ok(pool) => pool.install(move || answer(&turn, self.explore(index, &turn))),

@@ -9,9 +9,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use host_model::lts::Lts;
 
-use crate::kernel::{Counts, EndCondition, Monitor, Phase, Progress};
+use crate::kernel::{EndCondition, Monitor, Phase, Progress};
 
-/// Units of work per handler that was executed.
+/// Units of work per call into a plugin: a handler that was executed, or a property that was evaluated.
 const WORK_PER_CALL: u64 = 8;
 
 /// Questions without progress between them that are no sign of a long combination.
@@ -26,8 +26,8 @@ const LONG_PATH: u64 = 128;
 /// How the work of a search is counted.
 #[derive(Clone, Copy)]
 pub struct Pace {
-    /// The work so far, from its counts.
-    pub work: fn(&Counts) -> u64,
+    /// The work so far.
+    pub work: fn(&Progress) -> u64,
     /// Whether it keeps states with all that is in flight, so that one takes longer on a longer path.
     pub keeps_messages: bool,
     /// Units of work between two questions without progress between them, such as those of a long combination.
@@ -57,7 +57,7 @@ struct State {
     stopped: Option<EndCondition>,
     /// Bytes of the local transition system that they share, when the turn began.
     shared_bytes: u64,
-    /// Handlers executed when they were counted last.
+    /// Calls into the plugin when they were counted last.
     calls: u64,
 }
 
@@ -67,6 +67,8 @@ struct Runner {
     pace: Pace,
     /// Whether it has a local transition system of its own.
     is_apart: bool,
+    /// Units of work, and what they count by its weight.
+    units: u64,
     work: u64,
     /// The work at which it is to end.
     work_max: u64,
@@ -86,13 +88,15 @@ struct Runner {
 impl Runner {
     /// Adds what was done since the last question.
     fn add(&mut self, progress: &Progress, calls: u64) {
-        let counted = (self.pace.work)(&progress.counts);
+        let counted = (self.pace.work)(progress);
         // A search that begins again counts from the start.
         let done = counted.checked_sub(self.counted).unwrap_or(counted);
         self.idle = if done > 0 { 0 } else { self.idle + 1 };
         let combining = if self.idle > IDLE { self.pace.idle } else { 0 };
         let length = if self.pace.keeps_messages { u64::from(progress.depth) / LONG_PATH } else { 0 };
-        self.work += (1 + done * (1 + length) + combining + calls * WORK_PER_CALL) * self.pace.weight;
+        let units = 1 + done * (1 + length) + combining + calls * WORK_PER_CALL;
+        self.units += units;
+        self.work += units * self.pace.weight;
         self.counted = counted;
     }
 }
@@ -153,7 +157,7 @@ impl<'m> Race<'m> {
             stop: None,
             stopped: None,
             shared_bytes: 0,
-            calls: lts.counts().handler_calls,
+            calls: calls(lts),
         };
         Self { monitor, lts, shortest_turn, state: Mutex::new(state), changed: Condvar::new() }
     }
@@ -164,6 +168,7 @@ impl<'m> Race<'m> {
             name,
             pace,
             is_apart,
+            units: 0,
             work: 0,
             work_max: u64::MAX,
             is_dropped: false,
@@ -206,6 +211,11 @@ impl<'m> Race<'m> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells that a turn is over.
+    fn rest(&self, runner: &Runner) {
+        self.monitor.rests(runner.name, runner.units);
+    }
+
     /// Gives the turn to who is next.
     fn pass(&self, state: &mut State) {
         state.turn = state.next();
@@ -219,6 +229,11 @@ impl<'m> Race<'m> {
         }
         self.changed.notify_all();
     }
+}
+
+/// Handlers that were executed, and properties that were evaluated.
+fn calls(lts: &Lts<'_>) -> u64 {
+    lts.handler_calls() + lts.evaluations()
 }
 
 /// A runner that has begun. When it is dropped the runner is over.
@@ -266,7 +281,7 @@ impl Turn<'_, '_> {
     ) -> Option<EndCondition> {
         let (race, runner) = (self.race, self.runner);
         let mut state = race.lock();
-        let calls = race.lts.handler_calls();
+        let calls = calls(race.lts);
         let new_calls = calls - std::mem::replace(&mut state.calls, calls);
         state.runners[runner].add(progress, new_calls);
         if let Some(end) = state.end_of(runner) {
@@ -288,6 +303,7 @@ impl Turn<'_, '_> {
         if is_verifying {
             race.monitor.enter(Phase::Exploring);
         }
+        race.rest(&state.runners[runner]);
         race.pass(&mut state);
         while state.turn != Some(runner) {
             state = race.wait(state);
@@ -327,6 +343,7 @@ impl Drop for Turn<'_, '_> {
         }
         state.runners[self.runner].is_over = true;
         state.runners[self.runner].bytes = 0;
+        self.race.rest(&state.runners[self.runner]);
         self.race.pass(&mut state);
     }
 }

@@ -201,7 +201,8 @@ impl<'a, 's> Alongside<'a, 's> {
 pub fn beside(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
     let counts = Counts { events: unfolding.counts.events, ..search.counts };
     let bytes = (search.bytes + unfolding.bytes).saturating_sub(snapshots);
-    Progress { counts, bytes, ..*unfolding }
+    // Steps that were over with the unfolding would be taken for a search that begins again.
+    Progress { counts, steps: search.steps, bytes, ..*unfolding }
 }
 
 /// Everything is of interest, and the local states in which events end are noted.

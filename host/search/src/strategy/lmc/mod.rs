@@ -424,6 +424,6 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         let tuples = (self.evaluated + self.violating.capacity() as u64) * tuple;
         let states = self.combined * size_of::<LocalStateId>() + classes;
         let bytes = self.space.bytes() + tuples + states as u64 + self.search.lts.counts().bytes;
-        Progress { counts, depth: self.report.depth, queue: 0, bytes }
+        Progress { counts, steps: 0, depth: self.report.depth, queue: 0, bytes }
     }
 }

@@ -365,7 +365,7 @@ impl WalkSearch<'_> {
         let walks = self.walks.iter().map(|walk| walk.cursor.bytes()).sum::<u64>();
         let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
         let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
-        Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
+        Progress { counts: self.counts(), steps: 0, depth: self.report.depth, queue: 0, bytes }
     }
 
     fn finish(mut self, end: EndCondition) -> Report {
