@@ -5,19 +5,8 @@ use std::hash::Hash;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::format::{Format, Json, Postcard};
-
-/// How a protocol encodes states, messages, local events and views.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    /// Postcard: compact and fast, for protocols whose nodes are all this very program.
-    Postcard,
-    /// Canonical JSON: keys sorted by their bytes, no white space, integers only. Every language can read and write it, and it
-    /// can be read without the plugin. `docs/encoding.md` defines it.
-    Json,
-}
+use crate::codec::{Encoding, Format, Json, Postcard, json_string};
 
 /// A value whose encoding is canonical: equal values have equal bytes.
 ///
@@ -138,76 +127,9 @@ impl<T: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static> Cano
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Never {}
 
-/// The canonical bytes of a value.
-///
-/// # Panics
-///
-/// A hand-written `Serialize` that postcard cannot take, such as a sequence of unknown length.
-pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-    // The size is computed first because the bytes leave through the component boundary, which gives back what
-    // was allocated too much by allocating again.
-    postcard::experimental::serialized_size(value)
-        .and_then(|bytes| postcard::to_extend(value, Vec::with_capacity(bytes)))
-        .unwrap_or_else(|error| panic!("{} cannot be encoded: {error}", std::any::type_name::<T>()))
-}
-
-/// The value with these bytes, all of them; `None` if there is none.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Some(value),
-        _ => None,
-    }
-}
-
-/// The canonical JSON of a value.
-///
-/// # Panics
-///
-/// A value without a JSON form: a map whose keys are neither words nor numbers, or an integer above 2^64.
-pub(crate) fn encode_json<T: Serialize>(value: &T) -> Vec<u8> {
-    let value = serde_json::to_value(value)
-        .unwrap_or_else(|error| panic!("{} cannot be encoded as JSON: {error}", std::any::type_name::<T>()));
-    let mut text = String::new();
-    write_json(&value, &mut text);
-    text.into_bytes()
-}
-
-fn write_json(value: &Value, text: &mut String) {
-    let separator = |index: usize| if index == 0 { "" } else { "," };
-    match value {
-        Value::Array(items) => {
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                text.push_str(separator(index));
-                write_json(item, text);
-            }
-            text.push(']');
-        }
-        Value::Object(fields) => {
-            // Whether the map is sorted by itself depends on a feature that another crate may switch on.
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(key, _)| *key);
-            text.push('{');
-            for (index, (key, value)) in fields.into_iter().enumerate() {
-                text.push_str(separator(index));
-                text.push_str(&json_string(key));
-                text.push(':');
-                write_json(value, text);
-            }
-            text.push('}');
-        }
-        plain => text.push_str(&plain.to_string()),
-    }
-}
-
 /// The value as JSON; where JSON has no form for it (a map whose keys are tuples), its `Debug` form as a JSON string.
 pub(crate) fn json<T: Serialize + Debug>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| json_string(&format!("{value:?}")))
-}
-
-/// A JSON string.
-pub(crate) fn json_string(text: &str) -> String {
-    serde_json::to_string(text).expect("a string has a JSON form")
 }
 
 #[cfg(test)]
@@ -215,15 +137,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-
-    #[test]
-    fn decoding_takes_all_the_bytes_or_fails() {
-        let bytes = encode(&(1u32, "two"));
-        assert_eq!(bytes.capacity(), bytes.len());
-        assert_eq!(decode::<(u32, String)>(&bytes), Some((1, "two".to_owned())));
-        assert_eq!(decode::<u32>(&bytes), None);
-        assert_eq!(decode::<(u32, String, u8)>(&bytes), None);
-    }
 
     #[test]
     fn json_is_sorted_and_tight() {

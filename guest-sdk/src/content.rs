@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::canonical::{Canonical, Encoding, json_string};
-use crate::format::{Format, Json, Postcard};
+use crate::canonical::Canonical;
+use crate::codec::{Encoding, Format, Json, Postcard, json_string};
 use crate::{Opaque, randomness};
 
 /// The state of a node: it can be told apart from others, and shown.

@@ -1,57 +1,9 @@
-//! Encodings as types: a plugin has the code of its own encoding, and no other.
+//! What a protocol reads and writes in its own encoding, without the code of any other.
 //!
 //! Half of what the compiler makes of a plugin would otherwise be the reading and writing of a format that the plugin does not use.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use crate::canonical::{decode, encode, encode_json};
-use crate::{Encoding, NodeState, Payload, Protocol};
-
-/// An [`Encoding`] as a type.
-#[doc(hidden)]
-pub trait Format {
-    /// The encoding.
-    const ENCODING: Encoding;
-
-    /// The bytes of a value.
-    fn encode<T: Serialize>(value: &T) -> Vec<u8>;
-
-    /// The value with these bytes, all of them; `None` if there is none.
-    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T>;
-}
-
-/// [`Encoding::Postcard`].
-#[doc(hidden)]
-pub struct Postcard;
-
-impl Format for Postcard {
-    const ENCODING: Encoding = Encoding::Postcard;
-
-    fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-        encode(value)
-    }
-
-    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-        decode(bytes)
-    }
-}
-
-/// [`Encoding::Json`].
-#[doc(hidden)]
-pub struct Json;
-
-impl Format for Json {
-    const ENCODING: Encoding = Encoding::Json;
-
-    fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-        encode_json(value)
-    }
-
-    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-        serde_json::from_slice(bytes).ok()
-    }
-}
+use crate::codec::{Encoding, Json, Postcard};
+use crate::{NodeState, Payload, Protocol};
 
 /// Which encoding a protocol has, as a constant that is a condition by itself: the compiler instantiates only the branch that is taken.
 trait Encoded: Protocol {

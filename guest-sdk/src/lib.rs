@@ -74,7 +74,8 @@
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |
 //! | `content` | what the checker needs of a state and of a message |
-//! | `format` | encodings as types, so that a plugin has the code of its own alone |
+//! | `codec` | the encodings: postcard and canonical JSON |
+//! | `format` | what a protocol reads and writes in its own encoding, without the code of any other |
 //! | `opaque` | the state of a library, and the ways to tell such states apart |
 //! | `arena` | an allocator whose free memory is zero |
 //! | `canonical` | the types with a canonical encoding, and the reason why `HashMap` has none |
@@ -87,6 +88,7 @@ mod arena;
 mod canonical;
 mod client;
 mod clock;
+mod codec;
 mod configured_node;
 mod content;
 mod context;
@@ -113,9 +115,10 @@ pub mod test;
 
 pub use about::{About, Network};
 pub use arena::Arena;
-pub use canonical::{Canonical, Encoding, Never};
+pub use canonical::{Canonical, Never};
 pub use client::{Request, Response};
 pub use clock::Clock;
+pub use codec::Encoding;
 pub use content::{BySerde, NodeState, Payload};
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
 pub use layers::{Layered, Layers, Transport, Upcall};

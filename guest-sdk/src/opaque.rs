@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::Serialize;
 
-use crate::canonical::encode;
+use crate::codec::encode;
 
 /// How the states of a library are told apart. `assumed.identity` in the report of a search is `memory` for [`Memory`](Self::Memory), and
 /// `serialized` for the others.

@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::canonical::json_string;
+use crate::codec::json_string;
 use crate::configured_node::{ConfiguredNode, Sent};
 use crate::content::json_of;
 use crate::context::Environment;

@@ -1,8 +1,7 @@
 //! Values of two layers of one node.
 
 use crate::Canonical;
-use crate::canonical::{decode, encode};
-use crate::format::{Format, Postcard};
+use crate::codec::{Format, Postcard, decode, encode};
 
 /// What belongs to two layers of a node: a value of the protocol above, one of the transport below, or both.
 ///

@@ -20,6 +20,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/canonical.rs",
     "src/client.rs",
     "src/clock.rs",
+    "src/codec.rs",
     "src/content.rs",
     "src/context.rs",
     "src/format.rs",
