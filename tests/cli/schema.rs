@@ -100,7 +100,7 @@ fn what_is_written_fits_the_schema() {
     let bug = |bug: &str| ["run".to_owned(), bundled("paxos").to_owned(), "--set".to_owned(), format!("bug={bug}")];
     let runs = [
         (bug("last-response"), Vec::new()),
-        (bug("forget-accepted"), vec!["--resets", "1", "--limit", "fuel=1000000"]),
+        (bug("forget-accepted"), vec!["--resets", "1", "--safety-only", "--limit", "fuel=1000000"]),
         (bug("last-response"), vec!["--link", "0-1=ordered", "--link", "2>0=unordered-duplicating"]),
     ];
     for (index, (run, options)) in runs.iter().enumerate() {
