@@ -186,7 +186,7 @@ fn units(seconds: Duration, wanted: &str) {
 }
 
 /// Seconds of processor time and units of work by member, of `auto` until it has the answer, or for some time.
-fn turns(plugin: &Path, seconds: Duration) -> BTreeMap<&'static str, (f64, u64)> {
+fn turns(plugin: &Path, seconds: Duration) -> Taken {
     let (interrupted, clock) = (Arc::default(), system_clock());
     let cache = host::default_cache();
     let context = &mut Context {
@@ -220,8 +220,11 @@ fn turns(plugin: &Path, seconds: Duration) -> BTreeMap<&'static str, (f64, u64)>
 struct Meter {
     end: Instant,
     /// The processor time when the turn began, and what each member has had.
-    taken: Mutex<(f64, BTreeMap<&'static str, (f64, u64)>)>,
+    taken: Mutex<(f64, Taken)>,
 }
+
+/// Seconds of processor time and units of work, by member.
+type Taken = BTreeMap<&'static str, (f64, u64)>;
 
 impl Monitor for Meter {
     fn check(&self, _: &Progress) -> Option<EndCondition> {

@@ -62,8 +62,7 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     }
     let [memory] = &after.data[..] else { return Err(InitialiseError::Shape("it has several memories")) };
     let pages = live.sizes().next().unwrap_or_default().div_ceil(PAGE) as u64;
-    let module =
-        with_memory(&component[place.module.clone()], memory, pages).map_err(|error| LoadError::invalid(error))?;
+    let module = with_memory(&component[place.module.clone()], memory, pages).map_err(LoadError::invalid)?;
     let mut result = component[..place.section.start].to_vec();
     ModuleSection(&module).append_to_component(&mut result);
     result.extend_from_slice(&component[place.section.end..]);
@@ -85,7 +84,7 @@ fn find(component: &[u8]) -> Result<Place, InitialiseError> {
     // Where the last section of the outermost component has ended, and how many modules and components are around.
     let (mut end, mut depth) = (8, 0);
     for payload in Parser::new(0).parse_all(component) {
-        let payload = payload.map_err(|error| LoadError::invalid(error))?;
+        let payload = payload.map_err(LoadError::invalid)?;
         if let Payload::ModuleSection { unchecked_range: module, .. } = &payload {
             let facts = ModuleFacts::read(&component[module.clone()])?;
             if facts.start.is_some() {
