@@ -85,7 +85,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 /// # Panics
 ///
 /// A value without a JSON form: a map whose keys are neither words nor numbers, or an integer above 2^64.
-pub(crate) fn encode_json<T: Serialize>(value: &T) -> Vec<u8> {
+fn encode_json<T: Serialize>(value: &T) -> Vec<u8> {
     let value = serde_json::to_value(value)
         .unwrap_or_else(|error| panic!("{} cannot be encoded as JSON: {error}", std::any::type_name::<T>()));
     let mut text = String::new();
