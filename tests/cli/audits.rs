@@ -110,6 +110,15 @@ fn memory_that_grows_without_end_is_found() {
     );
 }
 
+/// A sample repeats some handlers as well.
+#[test]
+fn memory_that_grows_without_end_is_found_in_a_sample() {
+    let place = Place::new();
+    place.put("guest.wasm", fills(512).component());
+    let result = place.host(&["run", "guest.wasm", "--nodes", "1", "--json"]).exits(14).json();
+    assert_eq!(result["audit"]["broken"][0]["promise"], "memory does not grow without end", "{result:#}");
+}
+
 /// What a million events lose and the default limit has room for is no finding: 128 bytes each.
 #[test]
 fn memory_that_grows_slowly_is_no_finding() {

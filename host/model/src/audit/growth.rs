@@ -1,5 +1,7 @@
 //! Trials of the fourth promise: memory that does not grow without end.
 
+use std::collections::BTreeMap;
+
 use crate::audit::findings::ContractViolation;
 use crate::audit::notes::{State, Way, hex};
 use crate::contract::{Effects, Machine, MachineError};
@@ -11,6 +13,9 @@ const REPETITIONS: usize = 64;
 /// lie for a while.
 const REPETITIONS_MAX: usize = 8192;
 
+/// How often at least, before what it takes each time is said to be little.
+const REPETITIONS_SURE: usize = 1024;
+
 /// Bytes that such a handler may take in all without a word.
 const GROWTH_MAX: usize = 2048;
 
@@ -18,46 +23,81 @@ const GROWTH_MAX: usize = 2048;
 /// result, which the author of a plugin cannot help. A path of a million events fits into the default limit all the same.
 const LOSS_MAX: usize = 256;
 
-/// Promise 4. Only handlers that lead back to where they began are repeated: others may well need more memory.
-pub(crate) fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<ContractViolation>, MachineError> {
-    for way in &state.ways {
-        machine.restore(Some(&way.from.0))?;
-        if machine.serialize().as_ref() != Ok(&state.encoding) {
-            continue;
-        }
-        machine.restore(Some(&way.from.0))?;
-        let mut sizes = vec![way.from.0.bytes()];
-        let mut effects = Effects::default();
-        for repetition in 1..=REPETITIONS {
-            machine.ask_stop()?;
-            if machine.handle(way.cause.input(), &way.script, &mut effects).is_err() {
-                break;
-            }
-            if repetition % (REPETITIONS / 4) == 0 {
-                sizes.push(machine.capture().bytes());
-            }
-        }
-        let grows = sizes.len() == 5 && sizes.windows(2).skip(1).all(|pair| pair[0] < pair[1]);
-        if !grows || sizes[4] <= sizes[0] + GROWTH_MAX {
-            continue;
-        }
-        if let Some((repetitions, last)) = keeps_growing(machine, way, sizes[0], sizes[4])? {
-            return Ok(Some(ContractViolation {
-                promise: "memory does not grow without end",
-                function: way.cause.function().to_owned(),
-                place: format!(
-                    "node {}, on {} again and again, in the state {}",
-                    state.node,
-                    way.cause,
-                    hex(&state.encoding)
-                ),
-                one: format!("a snapshot of {} bytes", sizes[0]),
-                other: format!("after {repetitions} times, in a state with the same bytes, one of {last} bytes"),
-                cause: "it allocates and never frees, or collects what nobody reads",
-            }));
+/// Promise 4, for at most so many handlers. Only those that lead back to where they began are repeated: others may well need more memory.
+pub(crate) fn growing<'n>(
+    machine: &mut dyn Machine,
+    states: impl Iterator<Item = &'n State>,
+    handlers_max: usize,
+) -> Result<Option<ContractViolation>, MachineError> {
+    let mut loops = Vec::new();
+    for state in states {
+        loops.extend(loops_at(machine, state)?.into_iter().map(|way| (state, way)));
+    }
+    for (state, way) in in_turns(loops).into_iter().take(handlers_max) {
+        let found = grows(machine, state, way)?;
+        machine.confirm_fault()?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)
+}
+
+/// The handlers that lead from a state back to it. Of the memories that stand for it, one is enough.
+fn loops_at<'n>(machine: &mut dyn Machine, state: &'n State) -> Result<Vec<&'n Way>, MachineError> {
+    let mut loops: Vec<&Way> = Vec::new();
+    for way in &state.ways {
+        if loops.last().is_some_and(|last| (&last.cause, &last.script) == (&way.cause, &way.script)) {
+            continue;
+        }
+        machine.restore(Some(&way.from.0))?;
+        if machine.serialize().as_ref() == Ok(&state.encoding) {
+            loops.push(way);
+        }
+    }
+    Ok(loops)
+}
+
+/// By turns one of each kind of handler, so that none is left out because another one is more frequent.
+fn in_turns<'n>(loops: Vec<(&'n State, &'n Way)>) -> Vec<(&'n State, &'n Way)> {
+    let mut turns: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let next = |(state, way): (&'n State, &'n Way)| {
+        let turn = turns.entry(way.cause.kind()).or_default();
+        *turn += 1;
+        (*turn, state, way)
+    };
+    let mut loops: Vec<_> = loops.into_iter().map(next).collect();
+    loops.sort_by_key(|(turn, ..)| *turn);
+    loops.into_iter().map(|(_, state, way)| (state, way)).collect()
+}
+
+/// Repeats a handler.
+fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<ContractViolation>, MachineError> {
+    machine.restore(Some(&way.from.0))?;
+    let mut sizes = vec![way.from.0.bytes()];
+    let mut effects = Effects::default();
+    for repetition in 1..=REPETITIONS {
+        machine.ask_stop()?;
+        if machine.handle(way.cause.input(), &way.script, &mut effects).is_err() {
+            break;
+        }
+        if repetition % (REPETITIONS / 4) == 0 {
+            sizes.push(machine.capture().bytes());
+        }
+    }
+    let grows = sizes.len() == 5 && sizes.windows(2).skip(1).all(|pair| pair[0] < pair[1]);
+    if !grows || sizes[4] <= sizes[0] + GROWTH_MAX {
+        return Ok(None);
+    }
+    let grown = keeps_growing(machine, way, sizes[0], sizes[4])?;
+    Ok(grown.map(|(repetitions, last)| ContractViolation {
+        promise: "memory does not grow without end",
+        function: way.cause.function().to_owned(),
+        place: format!("node {}, on {} again and again, in the state {}", state.node, way.cause, hex(&state.encoding)),
+        one: format!("a snapshot of {} bytes", sizes[0]),
+        other: format!("after {repetitions} times, in a state with the same bytes, one of {last} bytes"),
+        cause: "it allocates and never frees, or collects what nobody reads",
+    }))
 }
 
 /// Repeats a handler that has taken more and more memory so far. Returns how often it was executed and the size of the last
@@ -81,11 +121,52 @@ fn keeps_growing(
         repetitions *= 2;
         let size = machine.capture().bytes();
         // What is lost in each call doubles what was lost so far. Less than half of that is a heap that settles.
-        if size.saturating_sub(last) < last.saturating_sub(first) / 2 {
+        let more = size.saturating_sub(last);
+        if more < last.saturating_sub(first) / 2 {
+            return Ok(None);
+        }
+        // Nor does it become too much in the end what is far from that now.
+        if repetitions >= REPETITIONS_SURE && more <= LOSS_MAX / 2 * (repetitions / 2) {
             return Ok(None);
         }
         last = size;
     }
     let is_much = last.saturating_sub(first) > LOSS_MAX * repetitions;
     Ok(is_much.then_some((repetitions, last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::audit::notes::{Cause, Kept};
+    use crate::contract::{LocalEvent, LocalKind, Snapshot};
+
+    /// One `tick` among many messages, and one election.
+    #[test]
+    fn what_is_rare_has_its_turn_before_what_is_frequent_has_its_second() {
+        let kept = || Kept(Snapshot::new(&[0, 0]));
+        let local = |name: &str| {
+            Cause::Local(LocalEvent { name: name.to_owned(), payload: Vec::new(), kind: LocalKind::Timer })
+        };
+        let messages = (0..100).map(|byte| Cause::Message(1, vec![byte]));
+        let causes = messages.chain([local("tick"), local("elect"), local("tick")]);
+        let state = State { node: 0, encoding: Vec::new(), least: kept(), greatest: kept(), ways: BTreeSet::new() };
+        let ways: Vec<Way> = causes.map(|cause| Way { cause, script: Vec::new(), from: kept() }).collect();
+        let turns = in_turns(ways.iter().map(|way| (&state, way)).collect());
+        let causes: Vec<&Cause> = turns.iter().map(|(_, way)| &way.cause).collect();
+        assert_eq!(causes.len(), 103);
+        assert_eq!(
+            causes[..6],
+            [
+                &Cause::Message(1, vec![0]),
+                &local("tick"),
+                &local("elect"),
+                &Cause::Message(1, vec![1]),
+                &local("tick"),
+                &Cause::Message(1, vec![2])
+            ]
+        );
+    }
 }

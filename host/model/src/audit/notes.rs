@@ -13,7 +13,8 @@ use crate::contract::{Arrival, Input, LocalEvent, NodeId, Snapshot};
 pub enum Mode {
     /// Nothing.
     Off,
-    /// The 128 local states with the least fingerprints: a sample by content, at a cost that does not grow with the search.
+    /// The 128 local states with the least fingerprints, and 32 of the handlers that lead back to where they began: a sample by content,
+    /// at a cost that does not grow with the search.
     #[default]
     Sampled,
     /// Every local state.
@@ -105,6 +106,16 @@ impl Cause {
             Self::Quorum(name, messages) => Input::Quorum { name, messages },
             Self::Local(event) => Input::Local(event),
         }
+    }
+
+    /// What there are few of: the function, and the name that the protocol gives to what happens, if it gives one.
+    pub(crate) fn kind(&self) -> (&'static str, &str) {
+        let name = match self {
+            Self::Message(..) => "",
+            Self::Quorum(name, _) => name,
+            Self::Local(event) => &event.name,
+        };
+        (self.function(), name)
     }
 
     pub(crate) fn function(&self) -> &'static str {

@@ -6,8 +6,11 @@ use std::sync::PoisonError;
 use crate::audit::behaviour::{ambiguous, impure, repeated};
 use crate::audit::findings::Audited;
 use crate::audit::growth::growing;
-use crate::audit::notes::Audit;
+use crate::audit::notes::{Audit, Mode};
 use crate::contract::{MachineError, MachineFactory, Property};
+
+/// Handlers of a sample that are repeated for growth.
+const HANDLERS: usize = 32;
 
 impl Audit {
     /// Tries everything that was written down.
@@ -36,9 +39,10 @@ impl Audit {
             let messages = messages.get(&state.node).unwrap_or(&none);
             audited.add(machine, |machine| repeated(machine, state))?;
             audited.add(machine, |machine| ambiguous(machine, state, messages, properties.len()))?;
-            audited.add(machine, |machine| growing(machine, state))?;
             audited.states += 1;
         }
+        let handlers = if self.mode() == Mode::Sampled { HANDLERS } else { usize::MAX };
+        audited.add(machine, |machine| growing(machine, notes.states.values(), handlers))?;
         for (property, views) in &notes.questions {
             for state in notes.states.values().take(4) {
                 audited.add(machine, |machine| impure(machine, state, *property, views, properties))?;
