@@ -4,21 +4,22 @@
 //! started is made once, its `init` is given the program, and the memory that it leaves is the one that the result begins with.
 //! The functions of the two are the same, and so is their machine code.
 //!
-//! This is right where nothing but the data of one module says what the memory holds after instantiation, and the memory is all
-//! that `init` has changed. All else is refused.
+//! This is right where the memory is all that `init` has changed, and the data of one module is what it held before. Where more than
+//! that takes part in an instantiation, the result is instantiated once and compared. All else is refused.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use wasm_encoder::{
-    ComponentSection, ConstExpr, DataSection, MemorySection, MemoryType, Module, ModuleSection, RawSection,
+    ComponentSection, ComponentSectionId, ConstExpr, DataSection, MemorySection, MemoryType, ModuleSection, RawSection,
 };
-use wasmparser::{BinaryReaderError, Parser, Payload};
+use wasmparser::{BinaryReaderError, DataKind, Parser, Payload};
 
 use crate::compile::{Compiled, compile};
 use crate::error::LoadError;
+use crate::instance::Live;
 use crate::plugin::first_instance;
-use crate::rewrite::ModuleFacts;
+use crate::rewrite::{ModuleFacts, constant};
 use crate::sandbox::Sandbox;
 
 /// Bytes of a page of memory.
@@ -47,12 +48,16 @@ pub enum InitialiseError {
 ///
 /// See [`InitialiseError`].
 pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<Vec<u8>, InitialiseError> {
-    let place = find(component)?;
+    let modules = find(component)?;
     let shared = &sandbox.shared;
-    let Compiled { interfaces, rewritten, code, .. } = compile(shared, component, &mut |_| ())?;
-    let (_, mut live) = first_instance(shared, blake3::hash(component), interfaces, &rewritten, &code)?;
+    let instance = |bytes: &[u8]| -> Result<Live, LoadError> {
+        let Compiled { interfaces, rewritten, code, .. } = compile(shared, bytes, &mut |_| ())?;
+        Ok(first_instance(shared, blake3::hash(bytes), interfaces, &rewritten, &code)?.1)
+    };
+    let mut live = instance(component)?;
     let before = live.image();
-    live.context().begin_handler(&[], false);
+    // Nothing can be chosen yet.
+    live.context().begin_reading("init");
     let called = live.call("init", |f| &f.init, (0, 0, Arc::new(config.to_owned()), None));
     let (result,) = called.map_err(|fault| LoadError::Start { fault })?;
     result.map_err(InitialiseError::Refused)?;
@@ -60,60 +65,146 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     if after.cells != before.cells {
         return Err(InitialiseError::Shape("`init` changes globals"));
     }
-    let [memory] = &after.data[..] else { return Err(InitialiseError::Shape("it has several memories")) };
-    let pages = live.sizes().next().unwrap_or_default().div_ceil(PAGE) as u64;
-    let module = with_memory(&component[place.module.clone()], memory, pages).map_err(LoadError::invalid)?;
-    let mut result = component[..place.section.start].to_vec();
-    ModuleSection(&module).append_to_component(&mut result);
-    result.extend_from_slice(&component[place.section.end..]);
-    Ok(result)
-}
-
-/// Where the module with the memory lies in a component.
-struct Place {
-    /// Its section.
-    section: Range<usize>,
-    /// Its bytes.
-    module: Range<usize>,
-}
-
-/// Finds the module with the memory, if nothing else decides what the memory holds.
-fn find(component: &[u8]) -> Result<Place, InitialiseError> {
-    let mut found = None;
-    let mut several = false;
-    // Where the last section of the outermost component has ended, and how many modules and components are around.
-    let (mut end, mut depth) = (8, 0);
-    for payload in Parser::new(0).parse_all(component) {
-        let payload = payload.map_err(LoadError::invalid)?;
-        if let Payload::ModuleSection { unchecked_range: module, .. } = &payload {
-            let facts = ModuleFacts::read(&component[module.clone()])?;
-            if facts.start.is_some() {
-                return Err(InitialiseError::Shape("it has a start function"));
-            }
-            let has_memory = facts.memories.iter().any(|memory| memory.import.is_none());
-            if facts.names_segments || !has_memory && !facts.data_starts.is_empty() {
-                return Err(InitialiseError::Shape("other modules have data, or code that names data"));
-            }
-            if has_memory {
-                several |= depth > 0 || facts.memories.len() > 1 || found.is_some();
-                found = Some(Place { section: end..module.end, module: module.clone() });
-            }
+    let changed: Vec<usize> =
+        (0..after.data.len()).filter(|at| !is_same(&before.data[*at], &after.data[*at])).collect();
+    let [changed] = changed[..] else {
+        return Err(InitialiseError::Shape("`init` does not change one memory and no other"));
+    };
+    let pages = live.sizes().nth(changed).unwrap_or_default().div_ceil(PAGE) as u64;
+    let is_all_data =
+        !modules.iter().any(|module| module.has_start) && modules.iter().filter(|module| module.has_data).count() == 1;
+    for module in modules.iter().filter(|module| module.may_fill_memory) {
+        let bytes = &component[module.bytes.clone()];
+        // It was instantiated, so that its data lies within the limits of memory.
+        let filled = content(bytes).map_err(LoadError::invalid)?;
+        if !filled.is_some_and(|content| is_same(&content, &before.data[changed])) {
+            continue;
         }
-        if let Some((_, range)) = payload.as_section().filter(|_| depth == 0) {
-            end = range.end;
+        let given = with_memory(bytes, &after.data[changed], pages).map_err(LoadError::invalid)?;
+        let result = module.replaced(component, &given);
+        if is_all_data && module.has_data {
+            return Ok(result);
         }
-        match payload {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) if depth > 0 => depth -= 1,
-            _ => {}
+        let mut again = instance(&result)?;
+        let begun = again.image();
+        let is_after = begun.data.iter().zip(&after.data).all(|(begun, after)| is_same(begun, after));
+        if is_after && begun.cells == after.cells && again.sizes().eq(live.sizes()) {
+            return Ok(result);
         }
     }
-    found.filter(|_| !several).ok_or(InitialiseError::Shape("it has not one memory in one module"))
+    Err(InitialiseError::Shape("what a memory holds at the start is not the data of one module alone"))
+}
+
+/// Whether two memories hold the same; zeros follow.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let both = one.len().min(other.len());
+    one[..both] == other[..both] && one[both..].iter().chain(&other[both..]).all(|byte| *byte == 0)
+}
+
+/// A module in a component.
+struct Module {
+    /// The components around it, the outermost first: their sections and their bytes.
+    around: Vec<(Range<usize>, Range<usize>)>,
+    /// Its section.
+    section: Range<usize>,
+    bytes: Range<usize>,
+    /// Whether it has a start function.
+    has_start: bool,
+    /// Whether it has data.
+    has_data: bool,
+    /// Whether it has one memory, of its own, and no instruction that names its data.
+    may_fill_memory: bool,
+}
+
+impl Module {
+    /// The component with another module in the place of this one.
+    fn replaced(&self, component: &[u8], module: &wasm_encoder::Module) -> Vec<u8> {
+        let mut section = Vec::new();
+        ModuleSection(module).append_to_component(&mut section);
+        let mut old = self.section.clone();
+        let spliced = |bytes: &Range<usize>, old: &Range<usize>, section: &[u8]| {
+            [&component[bytes.start..old.start], section, &component[old.end..bytes.end]].concat()
+        };
+        for (around, bytes) in self.around.iter().rev() {
+            let data = spliced(bytes, &old, &section);
+            section.clear();
+            RawSection { id: ComponentSectionId::Component.into(), data: &data }.append_to_component(&mut section);
+            old = around.clone();
+        }
+        spliced(&(0..component.len()), &old, &section)
+    }
+}
+
+/// All modules, also those of components inside.
+fn find(component: &[u8]) -> Result<Vec<Module>, InitialiseError> {
+    let mut modules = Vec::new();
+    // The components around what is read, and where the last section of each has ended.
+    let mut around: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut ends = Vec::new();
+    let mut is_module = false;
+    for payload in Parser::new(0).parse_all(component) {
+        let payload = payload.map_err(LoadError::invalid)?;
+        if is_module {
+            is_module = !matches!(payload, Payload::End(_));
+            continue;
+        }
+        let start = ends.last().copied().unwrap_or_default();
+        match &payload {
+            Payload::Version { range, .. } => ends.push(range.end),
+            Payload::ModuleSection { unchecked_range: bytes, .. } => {
+                let facts = ModuleFacts::read(&component[bytes.clone()])?;
+                let has_memory = facts.memories.len() == 1 && facts.memories[0].import.is_none();
+                modules.push(Module {
+                    around: around.clone(),
+                    section: start..bytes.end,
+                    bytes: bytes.clone(),
+                    has_start: facts.start.is_some(),
+                    has_data: facts.names_segments || !facts.data_starts.is_empty(),
+                    may_fill_memory: has_memory && !facts.names_segments,
+                });
+                is_module = true;
+            }
+            Payload::ComponentSection { unchecked_range: bytes, .. } => around.push((start..bytes.end, bytes.clone())),
+            Payload::End(_) => {
+                ends.pop();
+                around.pop();
+            }
+            _ => {}
+        }
+        let end = match &payload {
+            Payload::ModuleSection { unchecked_range: bytes, .. } => Some(bytes.end),
+            Payload::ComponentSection { .. } => None,
+            Payload::End(end) => Some(*end),
+            other => other.as_section().map(|(_, range)| range.end),
+        };
+        if let (Some(last), Some(end)) = (ends.last_mut(), end) {
+            *last = end;
+        }
+    }
+    Ok(modules)
+}
+
+/// What the data of a module makes of its memory; none if it is not known where some of it goes.
+fn content(module: &[u8]) -> Result<Option<Vec<u8>>, BinaryReaderError> {
+    let mut content = Vec::new();
+    for payload in Parser::new(0).parse_all(module) {
+        let Payload::DataSection(section) = payload? else { continue };
+        for data in section {
+            let data = data?;
+            if let DataKind::Active { offset_expr, .. } = &data.kind {
+                let Some(start) = constant(offset_expr) else { return Ok(None) };
+                let range = start as usize..start as usize + data.data.len();
+                content.resize(content.len().max(range.end), 0);
+                content[range].copy_from_slice(data.data);
+            }
+        }
+    }
+    Ok(Some(content))
 }
 
 /// A module whose memory holds something else from the start.
-fn with_memory(module: &[u8], content: &[u8], pages: u64) -> Result<Module, BinaryReaderError> {
-    let mut result = Module::new();
+fn with_memory(module: &[u8], content: &[u8], pages: u64) -> Result<wasm_encoder::Module, BinaryReaderError> {
+    let mut result = wasm_encoder::Module::new();
     let mut data = DataSection::new();
     for segment in segments(content) {
         data.active(0, &ConstExpr::i32_const(segment.start as i32), content[segment].iter().copied());
@@ -161,4 +252,38 @@ fn segments(content: &[u8]) -> Vec<Range<usize>> {
         }
     }
     segments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of the modules is found and replaced, however deep it lies.
+    #[test]
+    fn modules_are_replaced_where_they_are() {
+        let text = r#"(component
+            (core module (memory 1) (data (i32.const 3) "abc"))
+            (component
+                (core module (func))
+                (component (core module (memory 2) (data (i32.const 5) "de") (data (i32.const 6) "fg")))
+                (core module (memory 1)))
+            (core module (memory 1) (data (i32.const 0) "h")))"#;
+        let component = wat::parse_str(text).expect("valid text");
+        let contents = |component: &[u8]| -> Vec<Vec<u8>> {
+            let modules = find(component).expect("valid modules");
+            let filled = modules.iter().filter(|module| module.may_fill_memory);
+            filled.map(|module| content(&component[module.bytes.clone()]).expect("valid").expect("constants")).collect()
+        };
+        let before = contents(&component);
+        assert_eq!(before, [&b"\0\0\0abc"[..], b"\0\0\0\0\0dfg", b"", b"h"]);
+        let modules = find(&component).expect("valid modules");
+        for (index, module) in modules.iter().filter(|module| module.may_fill_memory).enumerate() {
+            let given = with_memory(&component[module.bytes.clone()], &[7; 70_000], 2).expect("valid");
+            let result = module.replaced(&component, &given);
+            wasmparser::Validator::new().validate_all(&result).expect("a valid component");
+            let mut expected = before.clone();
+            expected[index] = vec![7; 70_000];
+            assert_eq!(contents(&result), expected);
+        }
+    }
 }

@@ -84,7 +84,7 @@ pub(crate) struct ModuleFacts {
 }
 
 /// The value of an expression that is a constant of 32 bits.
-fn constant(expression: &ConstExpr<'_>) -> Option<u32> {
+pub(crate) fn constant(expression: &ConstExpr<'_>) -> Option<u32> {
     match expression.get_operators_reader().read().ok()? {
         Operator::I32Const { value } => Some(value as u32),
         _ => None,

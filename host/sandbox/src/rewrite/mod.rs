@@ -52,7 +52,7 @@ mod rewritten;
 mod segments;
 mod structure;
 
-pub(crate) use analysis::ModuleFacts;
+pub(crate) use analysis::{ModuleFacts, constant};
 pub(crate) use component::rewrite;
 pub(crate) use dead_stack::{bytes as dead_stack, heap_start};
 pub(crate) use layout::{Cell, MemoryRole};

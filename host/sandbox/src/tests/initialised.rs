@@ -11,6 +11,9 @@ use super::{machine, run, sandbox};
 /// What `init` of node 0 of 0 is given.
 const TEXT: &str = "seven bytes and more";
 
+/// Why something is refused that does more to a memory than its data.
+const OTHERS: &str = "what a memory holds at the start is not the data of one module alone";
+
 fn begun(guest: &Guest) -> Result<Vec<u8>, InitialiseError> {
     initialised(&sandbox(), &guest.component(), TEXT)
 }
@@ -82,15 +85,54 @@ fn what_is_not_in_the_one_memory_is_refused() {
         ..Guest::default()
     };
     assert_eq!(refusal(&global), "`init` changes globals");
-    let second = Guest { fields: "(memory $second 1)".into(), ..Guest::default() };
-    assert_eq!(refusal(&second), "it has not one memory in one module");
-    let start = Guest { fields: "(start $begin) (func $begin)".into(), ..Guest::default() };
-    assert_eq!(refusal(&start), "it has a start function");
+    let start =
+        Guest { fields: "(start $begin) (func $begin (i32.store8 (i32.const 300) (i32.const 1)))".into(), ..grows() };
+    assert_eq!(refusal(&start), OTHERS);
     let named = Guest {
         fields: r#"(data $named "abc") (func (memory.init $named (i32.const 0) (i32.const 0) (i32.const 1)))"#.into(),
+        ..grows()
+    };
+    assert_eq!(refusal(&named), OTHERS);
+    let several = Guest {
+        fields: "(memory $second 1)".into(),
+        init: "
+            (i32.store8 (i32.const 300) (i32.const 1))
+            (i32.store8 $second (i32.const 300) (i32.const 1))
+            (call $tagged (i32.const 0) (i32.const 0) (i32.const 0))"
+            .into(),
         ..Guest::default()
     };
-    assert_eq!(refusal(&named), "other modules have data, or code that names data");
+    assert_eq!(refusal(&several), "`init` does not change one memory and no other");
+    let chooses = Guest {
+        init: "(drop (call $choose (i32.const 2))) (call $tagged (i32.const 0) (i32.const 0) (i32.const 0))".into(),
+        ..Guest::default()
+    };
+    assert!(refusal(&chooses).contains("choose"), "{}", refusal(&chooses));
+}
+
+/// A start function that leaves what `init` has left is no hindrance; one that makes something else of it is.
+#[test]
+fn a_start_function_is_tried() {
+    let begins = |begin: &str| Guest { fields: format!("(start $begin) (func $begin {begin})"), ..grows() };
+    let bytes = begun(&begins("")).expect("it does nothing");
+    assert_eq!(state(&bytes)[..8], state(&begun(&grows()).expect("one memory"))[..8]);
+    let meddles =
+        begins("(if (i32.gt_u (memory.size) (i32.const 1)) (then (i32.store8 (i32.const 130000) (i32.const 0))))");
+    assert_eq!(refusal(&meddles), OTHERS);
+}
+
+/// What a fresh instance serializes.
+fn state(bytes: &[u8]) -> Vec<u8> {
+    let mut machine = machine(bytes);
+    machine.restore(None).expect("an instance");
+    machine.serialize().expect("fine").clone()
+}
+
+/// Another memory, of a library inside, is not changed.
+#[test]
+fn other_memories_stay_as_they_are() {
+    let bytes = initialised(&sandbox(), &fixtures::beside_library(grows()), TEXT).expect("one memory changes");
+    assert_eq!(state(&bytes), state(&begun(&grows()).expect("one memory")));
 }
 
 #[test]
