@@ -176,8 +176,14 @@ pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bo
     format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{imports}{exports}}}\n")
 }
 
+/// Whether the world that [`wit_text`] adds to the contract has this item, such as `export defaults`.
+pub(crate) fn says(wit_text: &str, item: &str) -> bool {
+    let world = wit_text.rsplit("world plugin {").next().unwrap_or_default();
+    world.lines().any(|line| line.trim().strip_suffix(';') == Some(item))
+}
+
 /// Imports of the world `full` besides those of every plugin.
-const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
+pub(crate) const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
 
 /// Exports of the world `full` besides those of every plugin.
 pub(crate) const OPTIONAL_EXPORTS: [&str; 11] = [

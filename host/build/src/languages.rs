@@ -11,6 +11,7 @@
 //! | `cpp` | C++, with clang++ and the bindings of C |
 //! | `zig` | Zig, with its own compiler |
 //! | `go` | Go, with the standard compiler |
+//! | `prepared` | an interpreter that is prepared once and given the text of a plugin after each edit |
 //! | `text` | finished modules and components, binary or in text |
 
 mod assemblyscript;
@@ -19,6 +20,7 @@ mod command;
 mod cpp;
 mod go;
 mod javascript;
+mod prepared;
 mod python;
 pub(crate) mod rust;
 mod text;

@@ -1,12 +1,20 @@
 //! TypeScript and JavaScript: esbuild makes one file, componentize-qjs stores QuickJS with it loaded.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `prepared` | an engine that is given the text of a plugin after each edit |
 
-use std::path::PathBuf;
+mod prepared;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::Toolchain;
 use crate::component::wit_text;
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
+use crate::tool::Tool;
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -33,27 +41,35 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let bundler = npm::find(job, &BUNDLER, say)?;
     let compiler = npm::find(job, &COMPILER, say)?;
     update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
-        say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));
-        let bundle = work.join("bundle.js");
-        let mut command = bundler.command(&source.folder);
-        command.arg(&main).args(["--bundle", "--format=esm", "--external:host:*", "--log-level=warning"]);
-        command.arg(format!("--outfile={}", bundle.display()));
-        job.run(command)?;
-        let text = read_text(&bundle)?;
+        let module = work.join("bundle.js");
+        job.run(bundle(job, &bundler, &main, "esm", &module))?;
+        let text = read_text(&module)?;
         let exports = text.rsplit("export {").next().unwrap_or_default().to_owned();
         let names: Vec<&str> = exports.split([',', '}', '\n']).map(str::trim).collect();
         let wants = |interface: &str| text.contains(&format!("\"host:protocol/{interface}@"));
         let wit_text = wit_text(|interface| names.contains(&interface), wants);
         let wit = work.join("wit/protocol.wit");
         update::write(&wit, wit_text.as_bytes())?;
+        if let Some(component) = prepared::build(job, work, (&bundler, &compiler), &main, &wit_text, say)? {
+            return Ok(component);
+        }
+        say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));
         let component = work.join("component.wasm");
         let mut command = compiler.command(work);
         command.arg("--wit").arg(wit.parent().expect("it lies in a folder")).args(["--world", "plugin", "--js"]);
         // What the engine asks of the system becomes a trap; handlers are functions and not promises.
-        command.arg(&bundle).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
+        command.arg(&module).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
         job.run(command)?;
         read(&component)
     })
+}
+
+/// The command that makes one file of a plugin, a module in this format.
+fn bundle(job: &Job<'_>, bundler: &Tool, main: &Path, format: &str, output: &Path) -> Command {
+    let mut command = bundler.command(&job.source.folder);
+    command.arg(main).args(["--bundle", "--external:host:*", "--log-level=warning"]);
+    command.arg(format!("--format={format}")).arg(format!("--outfile={}", output.display()));
+    command
 }
 
 /// The `main` of package.json, if it is there and not made by another tool.

@@ -1,22 +1,15 @@
-//! An interpreter that is prepared once and given the modules of a plugin after each edit.
-//!
-//! componentize-py links and starts an interpreter, which takes a hundred times longer than to import what a user writes. So it
-//! does that for a program that imports what the plugin imports from the standard library and then waits; [`Initialise`] gives it
-//! the texts of the plugin's modules and keeps the memory that results.
-//!
-//! This is the faster way to the same plugin, or none: wherever it could make a difference that the texts come later, the plugin
-//! is built as a whole. What is wrong in a plugin is told by that build, too.
-//!
-//! [`Initialise`]: crate::Initialise
+//! A plugin in Python whose modules are given to an interpreter that was prepared for what they import from the standard library.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::component::OPTIONAL_EXPORTS;
+use crate::BuildError;
+use crate::component::{OPTIONAL_EXPORTS, says};
 use crate::job::{Job, Say};
-use crate::source::{read, read_text};
-use crate::tool::{Tool, finish};
-use crate::{BuildError, update};
+use crate::languages::prepared::Waiting;
+use crate::source::read_text;
+use crate::tool::Tool;
 
 /// The program that waits.
 const PROGRAM: &str = include_str!("base.py");
@@ -112,36 +105,15 @@ impl Prepared {
         wit_text: &str,
         say: Say<'_>,
     ) -> Result<Option<Vec<u8>>, BuildError> {
-        let Some(initialise) = &job.options.initialise else { return Ok(None) };
-        let program = self.program(wit_text);
-        let folder = work.join("base");
-        let (wasm, stamp) = (folder.join("base.wasm"), folder.join("base.stamp"));
-        let identity = compiler.identity();
-        let made_of = blake3::Hasher::new()
-            .update(identity.as_bytes())
-            .update(wit_text.as_bytes())
-            .update(program.as_bytes())
-            .finalize();
-        let stamp_of = |base: &[u8]| format!("{made_of} {}\n", blake3::hash(base));
-        let kept = read(&wasm).ok().filter(|base| read_text(&stamp).is_ok_and(|stamp| stamp == stamp_of(base)));
-        let base = match kept {
-            Some(base) => base,
-            None => {
-                say(&format!("preparing an interpreter for {} with {}", job.source.name, compiler.found));
-                update::write(&folder.join(MODULE).with_extension("py"), program.as_bytes())?;
-                let mut command = compiler.command(&folder);
-                command.arg("-d").arg(work.join("wit")).args(["-w", "plugin", "componentize", "--stub-wasi", MODULE]);
-                command.arg("-o").arg(&wasm);
-                if !finish(command)?.success {
-                    return Ok(None);
-                }
-                let base = read(&wasm)?;
-                update::write(&stamp, stamp_of(&base).as_bytes())?;
-                base
-            }
+        let file = format!("{MODULE}.py");
+        let waiting = Waiting { file: &file, program: self.program(wit_text), wit_text, compiler };
+        let arguments = |_: &Path, wasm: &Path| {
+            let wit = work.join("wit");
+            let before = [OsStr::new("-d"), wit.as_os_str(), OsStr::new("-w"), OsStr::new("plugin")];
+            let after = ["componentize", "--stub-wasi", MODULE, "-o"].map(OsStr::new);
+            before.into_iter().chain(after).chain([wasm.as_os_str()]).map(OsStr::to_owned).collect()
         };
-        say(&format!("giving {} to its interpreter", job.source.name));
-        Ok(initialise.call(&base, &self.texts))
+        waiting.given(job, work, &self.texts, arguments, say)
     }
 
     /// The program that waits for this plugin.
@@ -150,8 +122,8 @@ impl Prepared {
         for name in &self.imports {
             program.push_str(&format!("import_module(\"{name}\")\n"));
         }
-        let offered = |interface: &&str| wit_text.lines().any(|line| line == format!("  export {interface};"));
-        for interface in ["specification"].iter().chain(OPTIONAL_EXPORTS.iter().filter(|one| offered(one))) {
+        let offered = OPTIONAL_EXPORTS.iter().filter(|one| says(wit_text, &format!("export {one}")));
+        for interface in ["specification"].iter().chain(offered) {
             program.push_str(&format!("\n\nclass {}(Later):\n    pass\n", super::class(interface)));
         }
         program
@@ -179,6 +151,7 @@ fn imported(line: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::component::wit_text;
 
     fn prepared(text: &str) -> Option<Prepared> {
         Prepared::new("app", &[("app.py", text.to_owned()), ("host/clock.py", String::new())])
@@ -204,7 +177,9 @@ mod tests {
 
     #[test]
     fn each_interface_has_a_class() {
-        let program = prepared("import json").expect("the standard library").program("  export defaults;\n");
+        let program = prepared("import json")
+            .expect("the standard library")
+            .program(&wit_text(|name| name == "defaults", |_| false));
         assert!(program.contains("import_module(\"json\")"), "{program}");
         assert!(program.contains("class Specification(Later)") && program.contains("class Defaults(Later)"));
         assert!(!program.contains("class Durable"));

@@ -1,0 +1,87 @@
+//! A plugin in JavaScript whose text is given to an engine that was prepared for its interfaces.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::Path;
+
+use super::bundle;
+use crate::BuildError;
+use crate::component::{CONTRACT, OPTIONAL_EXPORTS, OPTIONAL_IMPORTS, says};
+use crate::job::{Job, Say};
+use crate::languages::prepared::Waiting;
+use crate::source::read_text;
+use crate::tool::{Tool, finish};
+
+/// What waits.
+const PROGRAM: &str = include_str!("base.js");
+
+/// The name of its file.
+const FILE: &str = "base.js";
+
+/// What means something else, or nothing, where a module is a function that is called later.
+const OTHERWISE: [&str; 5] = ["import.meta", "import(", "require(", "typeof module", "typeof exports"];
+
+/// The plugin as a component; none if it has to be built as a whole.
+pub(super) fn build(
+    job: &Job<'_>,
+    work: &Path,
+    (bundler, compiler): (&Tool, &Tool),
+    main: &Path,
+    wit_text: &str,
+    say: Say<'_>,
+) -> Result<Option<Vec<u8>>, BuildError> {
+    let module = work.join("bundle.js");
+    if OTHERWISE.iter().any(|words| read_text(&module).is_ok_and(|text| text.contains(words))) {
+        return Ok(None);
+    }
+    let function = work.join("bundle.cjs");
+    if !finish(bundle(job, bundler, main, "cjs", &function))?.success {
+        return Ok(None);
+    }
+    let waiting = Waiting { file: FILE, program: program(wit_text), wit_text, compiler };
+    let arguments = |folder: &Path, wasm: &Path| {
+        let (wit, program) = (work.join("wit"), folder.join(FILE));
+        let before = [OsStr::new("--wit"), wit.as_os_str(), OsStr::new("--world"), OsStr::new("plugin")];
+        let after = [OsStr::new("--js"), program.as_os_str(), OsStr::new("--stub-wasi"), OsStr::new("--sync")];
+        let output = [OsStr::new("-o"), wasm.as_os_str()];
+        before.into_iter().chain(after).chain(output).map(OsStr::to_owned).collect()
+    };
+    waiting.given(job, work, &read_text(&function)?, arguments, say)
+}
+
+/// The program that waits for a plugin of this world.
+fn program(wit_text: &str) -> String {
+    let package = CONTRACT.lines().find_map(|line| line.strip_prefix("package ")?.strip_suffix(';'));
+    let (package, version) = package.and_then(|package| package.split_once('@')).expect("the contract has a version");
+    let mut program = String::new();
+    let mut imported = String::new();
+    for interface in
+        ["environment"].iter().chain(OPTIONAL_IMPORTS.iter().filter(|one| says(wit_text, &format!("import {one}"))))
+    {
+        let name = format!("\"{package}/{interface}@{version}\"");
+        let _ = writeln!(program, "import * as {interface} from {name};");
+        let _ = write!(imported, "{name}: {interface}, ");
+    }
+    let _ = writeln!(program, "const imported = {{ {imported}}};");
+    for interface in ["node", "specification"]
+        .iter()
+        .chain(OPTIONAL_EXPORTS.iter().filter(|one| says(wit_text, &format!("export {one}"))))
+    {
+        let _ = writeln!(program, "export const {interface} = later(\"{interface}\");");
+    }
+    program + PROGRAM
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::wit_text;
+
+    #[test]
+    fn the_program_has_the_interfaces_of_the_plugin() {
+        let program = program(&wit_text(|name| name == "defaults", |name| name == "odds"));
+        assert!(program.contains("import * as odds from \"host:protocol/odds@"), "{program}");
+        assert!(program.contains("export const defaults = later(\"defaults\");"), "{program}");
+        assert!(!program.contains("as live") && !program.contains("const durable"), "{program}");
+    }
+}
