@@ -6,6 +6,16 @@
 //! | `told_apart` | the bundled protocols with their states told apart in each way |
 //! | `live` | states of a plugin, exported as a running system would export them |
 
+use std::path::Path;
+use std::sync::Arc;
+
+use host_session::Request;
+use host_session::base::Context;
+use host_session::base::context::system_clock;
+use host_session::cluster::Cluster;
+use host_session::spec::RunSpec;
+use rustix::time::{ClockId, clock_gettime};
+
 pub mod fuzz;
 pub mod live;
 pub mod told_apart;
@@ -15,4 +25,33 @@ pub fn memory_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Seconds of processor time that this process has taken, all threads together.
+pub fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// What a plugin or scenario asks for, and its cluster.
+///
+/// # Panics
+///
+/// It cannot be opened.
+pub fn opened(plugin: &Path, directory: &Path, cache: Option<&Path>) -> (RunSpec, Cluster) {
+    let context = &mut Context {
+        log: &mut std::io::sink(),
+        columns: None,
+        directory,
+        cache,
+        interrupted: &Arc::default(),
+        clock: &system_clock(),
+        builds: &Default::default(),
+    };
+    let spec = serde_json::json!({ "cluster": { "plugin": plugin } });
+    let request = Request::new(serde_json::from_value(spec).expect("a specification"), context);
+    let spec = request.unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message)).spec;
+    let cluster = Cluster::open(&spec, context);
+    let cluster = cluster.unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message));
+    (spec, cluster)
 }

@@ -7,7 +7,6 @@
 #![allow(clippy::print_stdout, reason = "the table is what a bench is for")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use host_model::lts::Stepper;
 use host_model::trace::start::{self, Start};
@@ -15,11 +14,7 @@ use host_search::graph::{self, Expanded, GraphEdge, GraphSink, GraphState};
 use host_search::kernel::{EndCondition, Progress, Search, SearchBounds, Unmonitored};
 use host_search::liveness::{FAR, Recorder, Watch, distances};
 use host_search::outlook::certificate::certify;
-use host_session::Request;
-use host_session::base::Context;
-use host_session::base::context::system_clock;
-use host_session::cluster::Cluster;
-use rustix::time::{ClockId, clock_gettime};
+use host_tests::{opened, processor_seconds};
 
 /// A space with more states is left out.
 const STATES_MAX: u64 = 300_000;
@@ -67,12 +62,6 @@ fn main() {
     }
 }
 
-/// What all threads of this process have taken of the processor. Nothing else that the machine has to do is in it.
-fn cpu_micros() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
-}
-
 /// The scenarios that expect a dead state and begin after `init`.
 fn scenarios(root: &Path) -> Vec<PathBuf> {
     let read = |folder: &Path| {
@@ -91,22 +80,7 @@ fn scenarios(root: &Path) -> Vec<PathBuf> {
 
 /// A row for each promise that has dead states; none if the space is too large.
 fn measure(scenario: &Path, root: &Path) -> Option<Vec<String>> {
-    let (interrupted, clock) = (Arc::default(), system_clock());
-    let log = &mut std::io::sink();
-    let context = &mut Context {
-        log,
-        columns: None,
-        directory: root,
-        cache: None,
-        interrupted: &interrupted,
-        clock: &clock,
-        builds: &Default::default(),
-    };
-    let spec = serde_json::json!({ "cluster": { "plugin": scenario } });
-    let request = Request::new(serde_json::from_value(spec).expect("a specification"), context);
-    let spec = request.unwrap_or_else(|failure| panic!("{}: {}", scenario.display(), failure.message)).spec;
-    let cluster = Cluster::open(&spec, context);
-    let cluster = cluster.unwrap_or_else(|failure| panic!("{}: {}", scenario.display(), failure.message));
+    let (spec, cluster) = opened(scenario, root, None);
     let lts = cluster.lts(cluster.factory()).expect("a machine");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
     let bounds = SearchBounds {
@@ -135,9 +109,9 @@ fn measure(scenario: &Path, root: &Path) -> Option<Vec<String>> {
         let mut proven = 0;
         let mut micros: Vec<f64> = Vec::new();
         for state in dead.iter().step_by(dead.len().div_ceil(ASKED_MAX)) {
-            let began = cpu_micros();
+            let began = processor_seconds();
             let certified = certify(&mut stepper, &sink.states[*state], (promise, recovery), &mut |_| None);
-            micros.push(cpu_micros() - began);
+            micros.push((processor_seconds() - began) * 1e6);
             proven += usize::from(certified.expect("a machine").is_dead);
         }
         micros.sort_unstable_by(f64::total_cmp);

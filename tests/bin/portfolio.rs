@@ -18,12 +18,9 @@ use host_model::lts::Stepper;
 use host_model::trace::start;
 use host_search::kernel::{EndCondition, Monitor, Progress, Search};
 use host_search::strategy::auto;
-use host_session::Request;
-use host_session::base::Context;
 use host_session::base::context::system_clock;
-use host_session::cluster::Cluster;
 use host_session::search::limits;
-use nix::sys::resource::{UsageWho, getrusage};
+use host_tests::{opened, processor_seconds};
 use serde_json::Value;
 
 /// The columns, as options of `host run`.
@@ -187,22 +184,8 @@ fn units(seconds: Duration, wanted: &str) {
 
 /// Seconds of processor time and units of work by member, of `auto` until it has the answer, or for some time.
 fn turns(plugin: &Path, seconds: Duration) -> Taken {
-    let (interrupted, clock) = (Arc::default(), system_clock());
     let cache = host::default_cache();
-    let context = &mut Context {
-        log: &mut std::io::sink(),
-        columns: None,
-        directory: Path::new(""),
-        cache: cache.as_deref(),
-        interrupted: &interrupted,
-        clock: &clock,
-        builds: &Default::default(),
-    };
-    let spec = serde_json::json!({ "cluster": { "plugin": plugin } });
-    let request = Request::new(serde_json::from_value(spec).expect("a specification"), context);
-    let spec = request.unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message)).spec;
-    let cluster = Cluster::open(&spec, context);
-    let cluster = cluster.unwrap_or_else(|failure| panic!("{}: {}", plugin.display(), failure.message));
+    let (spec, cluster) = opened(plugin, Path::new(""), cache.as_deref());
     let lts = cluster.lts(cluster.factory()).expect("a machine");
     let mut stepper = Stepper::new(&lts).expect("a machine");
     let starts = match &cluster.prefix {
@@ -242,11 +225,4 @@ impl Monitor for Meter {
         *member = (member.0 + now - *began, units);
         *began = now;
     }
-}
-
-/// Processor time of this process.
-fn processor_seconds() -> f64 {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("it can be asked for");
-    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-    seconds(usage.user_time()) + seconds(usage.system_time())
 }
