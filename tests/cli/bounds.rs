@@ -12,7 +12,7 @@
 //! | confirmation, shortening, audit | [`whoever_ends_a_run_ends_every_phase_of_it`] | they keep one path | as for `--time` |
 //! | checkpoints | between two of them | [`memory_ends_what_comes_before_the_search`] | [`an_interrupt_ends_the_keeping_of_checkpoints`] |
 //! | `replay`, `minimize`, `doctor`, `graph`, `languages` | for `graph` as for the search | for `graph` by `graphs` | [`an_interrupt_ends_what_is_no_search`] |
-//! | `test` | of each scenario | of each scenario | [`an_interrupt_ends_the_tests`] |
+//! | `test` | of each scenario: [`each_test_has_bounds_of_its_own`] | likewise | [`an_interrupt_ends_the_tests`] |
 //! | `run --watch` | of each run | of each run | [`a_watched_run_ends_with_130`] |
 //!
 //! An interrupt is Ctrl-C or SIGTERM; that both are heard is tested beside the command line, in `signals`.
@@ -257,6 +257,27 @@ fn an_interrupt_ends_the_tests() {
         partly += u64::from(passed > 0);
     }
     assert!(partly > 0, "no test was over before the interrupt");
+}
+
+/// The tests share what was loaded for the first of them, and nothing that ends one.
+#[test]
+fn each_test_has_bounds_of_its_own() {
+    let place = counting();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let tests = [
+        ("time = \"10ms\"", "time-bound"),
+        ("", "space-exhausted"),
+        ("memory = \"1KiB\"", "memory-bound"),
+        ("", "space-exhausted"),
+        ("time = \"20ms\"", "time-bound"),
+    ];
+    for (index, (bound, end)) in tests.iter().enumerate() {
+        let expect = format!("[bounds]\n{bound}\n[expect]\nend = \"{end}\"\n");
+        let scenario = format!("plugin = \"guest.wasm\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n{expect}");
+        place.put(&format!("{index}.scenario.toml"), scenario);
+    }
+    let out = place.host(&["test", "."]).exits(0).out;
+    assert!(out.contains("5 passed, 0 failed in"), "{out}");
 }
 
 /// Counts how often it went.

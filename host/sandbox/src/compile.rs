@@ -16,7 +16,7 @@ use crate::compiler_panic;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
 use crate::rewrite::{Rewritten, rewrite};
-use crate::sandbox::SandboxParts;
+use crate::sandbox::{Sandbox, SandboxParts};
 
 /// Native stack of the thread: the parser reads types in types by recursion, and
 /// [`TYPE_BYTES_MAX`](check::TYPE_BYTES_MAX) bytes of them take about 90 MiB. Only what is used becomes memory.
@@ -36,14 +36,10 @@ pub(crate) struct Compiled {
 }
 
 /// Checks, rewrites and compiles. While machine code is made, calls `watch` some twenty times per second with the time that it takes.
-pub(crate) fn compile(
-    shared: &Arc<SandboxParts>,
-    bytes: &[u8],
-    watch: &mut dyn FnMut(Duration),
-) -> Result<Compiled, LoadError> {
-    let limits = &shared.config.limits;
+pub(crate) fn compile(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Duration)) -> Result<Compiled, LoadError> {
+    let limits = &sandbox.config().limits;
     check::size(bytes, limits)?;
-    let (sandbox, bytes) = (Arc::clone(shared), bytes.to_vec());
+    let (shared, bytes) = (Arc::clone(&sandbox.shared), bytes.to_vec());
     let compiles_since = Arc::new(OnceLock::new());
     let since = Arc::clone(&compiles_since);
     let (sender, receiver) = channel();
@@ -52,7 +48,7 @@ pub(crate) fn compile(
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&sandbox, &bytes, &since, tell));
+        let _ = sender.send(run(&shared, &bytes, &since, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
@@ -69,7 +65,7 @@ pub(crate) fn compile(
                 if let Some(since) = compiles_since.get() {
                     watch(Instant::elapsed(since));
                 }
-                if let Some(stopped) = shared.stop.as_ref().and_then(|stop| stop.reason()) {
+                if let Some(stopped) = sandbox.stop.as_ref().and_then(|stop| stop.reason()) {
                     return Err(stopped.into());
                 }
                 exceeded(limits, began.elapsed(), before)?;
@@ -83,7 +79,7 @@ pub(crate) fn compile(
 }
 
 fn run(
-    sandbox: &SandboxParts,
+    shared: &SandboxParts,
     bytes: &[u8],
     compiles_since: &OnceLock<Instant>,
     tell: impl FnOnce(String) + 'static,
@@ -92,7 +88,7 @@ fn run(
     check::preamble(bytes)?;
     // Names come before the rewriting: a component of another world should be told just that.
     let (interfaces, names) = check::names(bytes)?;
-    let config = &sandbox.config;
+    let config = &shared.config;
     let rewritten = rewrite(bytes, config.sabotage, config.libraries)?;
     let limit = config.limits.instances;
     if rewritten.instances > limit {
@@ -103,10 +99,10 @@ fn run(
     let mut missed = || {
         let _ = compiles_since.set(Instant::now());
     };
-    let compiled = || cache::compile(&sandbox.engine, sandbox.cache.as_ref(), &rewritten, &mut missed);
+    let compiled = || cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut missed);
     let compiled = compiler_panic::told(tell, compiled).map_err(|detail| LoadError::CompilerPanic { detail })?;
     let code = compiled.map_err(|error| refusal(&rewritten, &error))?;
-    check::functions(&sandbox.engine, &code.component)?;
+    check::functions(&shared.engine, &code.component)?;
     Ok(Compiled { interfaces, names, rewritten, code, rewrite_time, compile_time: began.elapsed() })
 }
 

@@ -51,7 +51,7 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     let modules = find(component)?;
     let shared = &sandbox.shared;
     let instance = |bytes: &[u8]| -> Result<Live, LoadError> {
-        let Compiled { interfaces, rewritten, code, .. } = compile(shared, bytes, &mut |_| ())?;
+        let Compiled { interfaces, rewritten, code, .. } = compile(sandbox, bytes, &mut |_| ())?;
         Ok(first_instance(shared, blake3::hash(bytes), interfaces, &rewritten, &code)?.1)
     };
     let mut live = instance(component)?;

@@ -49,9 +49,8 @@ impl PluginParts {
         interfaces: Interfaces,
         rewritten: &Rewritten,
     ) -> Self {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Self {
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
             digest,
             sandbox,
             pre,
@@ -63,6 +62,26 @@ impl PluginParts {
             pristine_sizes: Vec::new(),
             dead_stack: None,
             heap_start: heap_start(&rewritten.modules),
+            started: AtomicU64::new(0),
+            trouble: OnceLock::new(),
+        }
+    }
+
+    /// Parts of another plugin of the same component. A snapshot of one is none of the other: the two may have other references.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            id: next_id(),
+            digest: self.digest,
+            sandbox: Arc::clone(&self.sandbox),
+            pre: self.pre.clone(),
+            interfaces: self.interfaces.clone(),
+            plan: self.plan.clone(),
+            counted: self.counted.clone(),
+            syncs: self.syncs.clone(),
+            images: Arc::new(Images { pristine: Arc::clone(&self.images.pristine), ..Images::default() }),
+            pristine_sizes: self.pristine_sizes.clone(),
+            dead_stack: self.dead_stack,
+            heap_start: self.heap_start,
             started: AtomicU64::new(0),
             trouble: OnceLock::new(),
         }
@@ -98,4 +117,10 @@ impl PluginParts {
     pub(crate) fn pristine_sizes(&self) -> &[usize] {
         &self.pristine_sizes
     }
+}
+
+/// A number that no other plugin of this process has.
+fn next_id() -> u64 {
+    static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }

@@ -25,15 +25,16 @@ pub struct SandboxError(String);
 #[derive(Clone)]
 pub struct Sandbox {
     pub(crate) shared: Arc<SandboxParts>,
+    /// Asked while a component is compiled. No part of what plugins keep: they outlive the command that loads them.
+    pub(crate) stop: Option<Arc<dyn Stop>>,
 }
 
+/// What plugins keep of a sandbox: nothing of one search can be seen in the next.
 pub(crate) struct SandboxParts {
     pub engine: Engine,
     pub linker: Linker<Context>,
     pub config: SandboxConfig,
     pub cache: Option<Cache>,
-    /// Asked while a component is compiled.
-    pub stop: Option<Arc<dyn Stop>>,
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -77,7 +78,7 @@ impl Sandbox {
         let cache = cache_dir.map(Cache::new);
         let engine = Engine::new(&settings(&config, cache.as_ref()).map_err(error)?).map_err(error)?;
         let linker = linker(&engine).map_err(error)?;
-        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache, stop }) })
+        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache }), stop })
     }
 
     /// The configuration that it was made with.

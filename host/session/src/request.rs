@@ -98,29 +98,99 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
     use std::path::Path;
     use std::sync::Arc;
 
     use host_sandbox::fixtures;
+    use serde_json::Value;
 
     use super::*;
     use crate::base::context::{Builds, system_clock};
     use crate::report::result::Verdict;
 
     fn report(folder: &Path, spec: &str) -> Result<RunReport, Failure> {
-        let spec = serde_json::from_str(spec).expect("a specification");
+        with(folder, &Builds::default(), |context| {
+            Request::new(serde_json::from_str(spec).expect("a specification"), context)?.report(context)
+        })
+    }
+
+    /// With the context of a command that has built and loaded this.
+    fn with<R>(folder: &Path, builds: &Builds, action: impl FnOnce(&mut Context<'_>) -> R) -> R {
         let (interrupted, clock) = (Arc::default(), system_clock());
         let log = &mut std::io::sink();
-        let context = &mut Context {
+        let (columns, cache) = (None, None);
+        action(&mut Context {
             log,
-            columns: None,
+            columns,
             directory: folder,
-            cache: None,
+            cache,
             interrupted: &interrupted,
             clock: &clock,
-            builds: &Builds::default(),
+            builds,
+        })
+    }
+
+    /// A component that is loaded has an instance for that; each cluster has one that lists the properties.
+    #[test]
+    fn the_clusters_of_a_command_share_what_was_loaded() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("guest.wasm"), fixtures::ping_pong()).expect("writable");
+        let builds = Builds::default();
+        let started = |cluster: &str| {
+            let spec: RunSpec =
+                serde_json::from_str(&format!(r#"{{"cluster":{{"plugin":"guest.wasm",{cluster}}}}}"#)).expect("valid");
+            let opened = with(folder.path(), &builds, |context| Cluster::open(&spec, context));
+            opened.expect("a cluster").plugin.plugin.instances_started()
         };
-        Request::new(spec, context)?.report(context)
+        assert_eq!([r#""nodes":2"#, r#""nodes":3"#, r#""nodes":2"#].map(started), [2, 1, 1]);
+        let limited = r#""nodes":2,"limits":{"component":1000000}"#;
+        assert_eq!([limited, r#""nodes":3"#].map(started), [2, 1], "limits are part of what is loaded");
+    }
+
+    /// Whatever ran before with the same components, a run says what it says alone.
+    #[test]
+    fn a_run_after_others_says_what_it_says_alone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, guest) in
+            [("guest", fixtures::ping_pong()), ("far", fixtures::ping_pong_too_far()), ("grows", fixtures::growing())]
+        {
+            std::fs::write(folder.path().join(name).with_extension("wasm"), guest).expect("writable");
+        }
+        let told = |spec: &RunSpec, builds: &Builds| {
+            let run = with(folder.path(), builds, |context| Request::new(spec.clone(), context)?.report(context));
+            let mut told = serde_json::to_value(run.expect("a result")).expect("plain data");
+            // What depends on the machine.
+            told["seconds"].take();
+            told["memory_peak_bytes"].take();
+            told
+        };
+        let clusters = [
+            r#"{"cluster":{"plugin":"guest.wasm","nodes":2},"search":{"algo":"bdfs"}}"#,
+            r#"{"cluster":{"plugin":"guest.wasm","nodes":3},"search":{"algo":"unfold"}}"#,
+            r#"{"cluster":{"plugin":"far.wasm","nodes":2},"search":{"algo":"bdfs"}}"#,
+            r#"{"cluster":{"plugin":"guest.wasm","nodes":2,"placement":{"node":[[1,"far.wasm"]]}},"search":{"algo":"bdfs"}}"#,
+            r#"{"cluster":{"plugin":"grows.wasm","nodes":1},"search":{"algo":"bdfs","depth":6}}"#,
+        ];
+        let mut specs = Vec::new();
+        for cluster in clusters {
+            for workers in [1, 2] {
+                let mut spec: RunSpec = serde_json::from_str(cluster).expect("a specification");
+                spec.process.workers = NonZeroUsize::new(workers);
+                spec.process.audit = Some(Mode::Full);
+                specs.push(spec);
+            }
+        }
+        let builds = Builds::default();
+        let alone: Vec<Value> = specs.iter().map(|spec| told(spec, &Builds::default())).collect();
+        // Forwards and backwards: the first has nobody before it.
+        let order: Vec<usize> = (0..specs.len()).chain((0..specs.len()).rev()).collect();
+        for index in order {
+            assert_eq!(told(&specs[index], &builds), alone[index], "{:?}", specs[index]);
+        }
+        let results: Vec<&Value> = alone.iter().step_by(2).map(|run| &run["result"]).collect();
+        // In the mixed cluster the property of the first component decides.
+        assert_eq!(results, ["ok", "ok", "violation", "ok", "incomplete"]);
     }
 
     #[test]

@@ -186,6 +186,8 @@ fn a_snapshot_of_another_plugin_is_refused() {
     let snapshot = one.machine().expect("an instance").capture();
     let error = other.machine().expect("an instance").restore(Some(&snapshot)).expect_err("another plugin");
     assert_eq!(error.to_string(), "a snapshot of another plugin cannot be restored");
+    let error = one.again().machine().expect("an instance").restore(Some(&snapshot)).expect_err("of its own");
+    assert_eq!(error.to_string(), "a snapshot of another plugin cannot be restored");
 }
 
 /// What this machine does not provide although the limits allow it is the host's error: never a fault of the plugin, and nothing that a
@@ -213,6 +215,12 @@ fn a_machine_without_memory_is_not_the_guest_s_fault() {
     is_host_error(machine.confirm_fault().expect_err("the host's fault"));
     is_host_error(machine.restore(None).expect_err("the machine is of no use any more"));
     is_host_error(plugin.machine().map(drop).expect_err("nor is another one"));
+    let again = plugin.again();
+    let mut machine = again.machine().expect("what was missing may be there when the component is needed again");
+    machine.confirm_fault().expect("nothing has failed");
+    run(&mut *machine, init(0)).expect("init is fine");
+    run(&mut *machine, Input::Local(&go())).expect_err("no memory this time either");
+    is_host_error(machine.confirm_fault().expect_err("the host's fault"));
 
     // A search gets no outcome at all.
     let plugin = load(Sabotage::NoGrowth, &fixtures::growing()).expect("a plugin");

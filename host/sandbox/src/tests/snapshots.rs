@@ -214,6 +214,29 @@ fn states_of_different_sizes_share_an_instance() {
     assert_eq!(plugin.instances_started(), 1 + 1);
 }
 
+/// A plugin like another one has instances of its own, and the same states.
+#[test]
+fn a_plugin_again_shares_no_instance() {
+    let plugin = audited(Sabotage::None, &fixtures::growing());
+    let states = |plugin: &Plugin| {
+        let mut machine = plugin.machine().expect("an instance");
+        run(&mut *machine, init(0)).expect("init is fine");
+        let states = (0..3).map(|_| {
+            run(&mut *machine, Input::Local(&go())).expect("fine");
+            let state = machine.capture();
+            machine.restore(Some(&state)).expect("an instance");
+            machine.serialize().expect("fine")
+        });
+        states.collect::<Vec<_>>()
+    };
+    let expected = states(&plugin);
+    assert_eq!(plugin.instances_started(), 1 + 1);
+    let again = plugin.again();
+    assert_eq!((again.instances_started(), again.digest()), (0, plugin.digest()));
+    assert_eq!(states(&again), expected);
+    assert_eq!((again.instances_started(), plugin.instances_started()), (1, 1 + 1));
+}
+
 /// To ask for a view and to judge it makes no instance, although the memory grows each time.
 #[test]
 fn evaluating_a_property_starts_no_instance() {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::base::plugins::Plugins;
 use crate::base::text::without_controls;
 
 /// Everything that a session touches outside of itself.
@@ -23,14 +24,19 @@ pub struct Context<'a> {
     pub interrupted: &'a Arc<AtomicBool>,
     /// The clock of bounds on time.
     pub clock: &'a Clock,
-    /// What was built before; what is built is added.
+    /// What was built and loaded before; what is built and loaded is added.
     pub builds: &'a Builds,
 }
 
-/// The components that were built for a command, by the folders or files that they are made of: however many clusters it opens, it
-/// builds each of them once.
+/// What was built and loaded for a command: however many clusters it opens, it builds each of their components once, and loads it once
+/// unless it opens many others in between.
 #[derive(Debug, Default)]
-pub struct Builds(Mutex<BTreeMap<PathBuf, PathBuf>>);
+pub struct Builds {
+    /// The components, by the folders or files that they are made of.
+    components: Mutex<BTreeMap<PathBuf, PathBuf>>,
+    /// The plugins that were loaded.
+    pub plugins: Plugins,
+}
 
 impl Builds {
     /// The component of a folder or file: the one that was built before, or what `build` makes of it.
@@ -40,12 +46,12 @@ impl Builds {
     /// Those of `build`, which is asked again the next time.
     pub fn component<E>(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, E>) -> Result<PathBuf, E> {
         let key = of.canonicalize().unwrap_or_else(|_| of.to_owned());
-        let built = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let built = self.components.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(built) = built.filter(|built| built.is_file()) {
             return Ok(built);
         }
         let built = build()?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, built.clone());
+        self.components.lock().unwrap_or_else(PoisonError::into_inner).insert(key, built.clone());
         Ok(built)
     }
 }

@@ -8,6 +8,7 @@
 //! | `exit` | the table of exit codes |
 //! | `failure` | what cannot be done: sentence, help, exit code |
 //! | `names` | names and digests of plugins, as they are shown and as parts of paths |
+//! | `plugins` | plugins that a command has loaded, for the clusters that it opens next |
 //! | `text` | numbers, tables, quoting |
 //! | `units` | times and sizes with units |
 
@@ -17,6 +18,7 @@ pub mod exit;
 pub mod failure;
 pub mod files;
 pub mod names;
+pub mod plugins;
 pub mod text;
 pub mod units;
 

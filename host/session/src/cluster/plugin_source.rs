@@ -84,17 +84,20 @@ pub fn load(
     let cache = context.cache.map(compiled_code);
     let bounds = Arc::new(Bounds::new(context));
     let stop: Arc<dyn Stop> = Arc::clone(&bounds) as _;
-    let sandbox = Sandbox::stoppable(config.clone(), cache.clone(), Arc::clone(&stop)).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
     let place = context.path(given);
-    let mut compilation = Compilation::new(given, source.quiet);
-    let plugin = Plugin::load_watched(&sandbox, &bytes, &mut |elapsed| compilation.show(elapsed, context));
-    compilation.end(context);
-    let plugin = plugin.map_err(|error| match error {
-        LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
-        LoadError::Stopped(why) => Failure::stopped(why),
-        error => with_advice(cannot_load(&error), &place),
+    let builds = context.builds;
+    let plugin = builds.plugins.plugin(&bytes, &config, || {
+        let sandbox = Sandbox::stoppable(config.clone(), cache.clone(), Arc::clone(&stop)).map_err(Failure::system)?;
+        let mut compilation = Compilation::new(given, source.quiet);
+        let plugin = Plugin::load_watched(&sandbox, &bytes, &mut |elapsed| compilation.show(elapsed, context));
+        compilation.end(context);
+        plugin.map_err(|error| match error {
+            LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
+            LoadError::Stopped(why) => Failure::stopped(why),
+            error => with_advice(cannot_load(&error), &place),
+        })
     })?;
     let seconds = began.elapsed().as_secs_f64();
     if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
