@@ -29,6 +29,18 @@ fn a_script_that_makes_no_sense_ends_with_one() {
         .says(&["brings its cluster along"]);
 }
 
+/// The network makes it, so the protocol cannot say what it is.
+#[test]
+fn a_notice_of_a_break_is_no_message() {
+    let place = repository();
+    let debug = ["debug", "plugins/rand-tree", "--quiet", "--", "--breaks", "1"];
+    let script = "take 0\ntake 0\ntake 1\nmessages\nwhy 0 .\nquit\n";
+    let ran = place.host_reading(&debug, script).exits(0);
+    let shown = "messages\nnode 1 -> node 0: Join {joiner: 1, redirected_by: null}\n\
+                 notice to node 0: the connection to node 1 is broken\n";
+    assert!(ran.out.contains(shown) && !ran.out.contains("not a message"), "{}", ran.out);
+}
+
 /// A pseudo-terminal: a prompt, completion by the tabulator, the history by the arrow up, and an end by Ctrl-D.
 #[test]
 fn a_terminal_has_completion_and_history() {

@@ -121,8 +121,16 @@ impl Console<'_> {
 
     fn message(&mut self, id: MessageId) -> String {
         let message = self.cursor.stepper().message(id).clone();
-        let said = self.cursor.message(&message.payload);
+        let said = (!message.is_notice).then(|| self.cursor.message(&message.payload));
         let names = self.cursor.names();
+        let Some(said) = said else {
+            // It has no text: the network makes it, not the protocol.
+            return format!(
+                "notice to {}: the connection to {} is broken",
+                names.of(message.to),
+                names.of(message.from)
+            );
+        };
         format!("{} -> {}: {said}", names.of(message.from), names.of(message.to))
     }
 

@@ -46,7 +46,7 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
     for place in 0..cursor.places() {
         for flying in cursor.traced(place).in_flight() {
             let message = cursor.stepper().message(flying.message);
-            if message.to == node {
+            if message.to == node && !message.is_notice {
                 known.insert((message.from, message.payload.clone()));
             }
         }
@@ -60,7 +60,7 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
         let is_there = |cursor: &Cursor<'_>, place: Place| {
             cursor.traced(place).in_flight().iter().any(|flying| {
                 let message = cursor.stepper().message(flying.message);
-                message.from == from && message.to == node && message.payload == payload
+                !message.is_notice && message.from == from && message.to == node && message.payload == payload
             })
         };
         let what = format!("{text} from {}", cursor.names().of(from));
@@ -95,7 +95,7 @@ fn not_alone(cursor: &mut Cursor<'_>, (from, to): (NodeId, NodeId), payload: &[u
     let in_flight: Vec<_> = in_flight.collect();
     let found = in_flight.into_iter().find(|id| {
         let message = cursor.stepper().message(*id);
-        (message.from, message.to) == (from, to) && message.payload == payload
+        !message.is_notice && (message.from, message.to) == (from, to) && message.payload == payload
     })?;
     cursor.not_alone(found).ok().flatten()
 }
