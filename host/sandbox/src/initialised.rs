@@ -15,8 +15,10 @@ use wasm_encoder::{
 };
 use wasmparser::{BinaryReaderError, Parser, Payload};
 
+use crate::check::World;
 use crate::compile::{Compiled, compile};
 use crate::error::LoadError;
+use crate::instance::Live;
 use crate::plugin::first_instance;
 use crate::rewrite::ModuleFacts;
 use crate::sandbox::Sandbox;
@@ -49,8 +51,8 @@ pub enum InitialiseError {
 pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<Vec<u8>, InitialiseError> {
     let place = find(component)?;
     let shared = &sandbox.shared;
-    let Compiled { interfaces, rewritten, code, .. } = compile(shared, component, &mut |_| ())?;
-    let (_, mut live) = first_instance(shared, blake3::hash(component), interfaces, &rewritten, &code)?;
+    let Compiled { interfaces, rewritten, code, .. } = compile(shared, component, World::Plugin, &mut |_| ())?;
+    let (_, mut live): (_, Live) = first_instance(shared, blake3::hash(component), interfaces, &rewritten, &code)?;
     let before = live.image();
     live.context().begin_handler(&[], false);
     let called = live.call("init", |f| &f.init, (0, 0, Arc::new(config.to_owned()), None));
