@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use host_inspect::words;
 use host_model::lts::Lts;
 use host_model::scenario::{Scenario, faults};
-use host_model::trace::Expressed;
 use host_model::trace::start::Start;
+use host_model::trace::{Expressed, PluginRef};
 use host_search::kernel::SearchBounds;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,10 @@ impl Identity {
         }
         for Expressed { name, kind, expression } in &cluster.expressed {
             identity.add(&format!("the property {name}"), &format_args!("{} {expression}", words::name(kind)));
+        }
+        for spec in &cluster.specs {
+            let PluginRef { name, version: _, digest } = &spec.reference;
+            identity.add(&format!("the spec {name}"), &digest.as_deref().unwrap_or_default());
         }
         if cluster.judged.is_some() {
             let names: Vec<&str> = lts.properties().iter().map(|property| property.name.as_str()).collect();
