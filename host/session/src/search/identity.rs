@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use host_inspect::words;
+use host_model::contract::{Outside, Property};
 use host_model::lts::Lts;
 use host_model::scenario::{Scenario, faults};
 use host_model::trace::start::Start;
@@ -48,8 +49,11 @@ impl Identity {
             identity.add(&format!("the property {name}"), &format_args!("{} {expression}", words::name(kind)));
         }
         for spec in &cluster.specs {
-            let PluginRef { name, version: _, digest } = &spec.reference;
-            identity.add(&format!("the spec {name}"), &digest.as_deref().unwrap_or_default());
+            let PluginRef { name: file, version: _, digest } = &spec.reference;
+            for Property { name, .. } in spec.properties() {
+                let digest = digest.as_deref().unwrap_or_default();
+                identity.add(&format!("the property {name}"), &format_args!("of the spec {file} {digest}"));
+            }
         }
         if cluster.judged.is_some() {
             let names: Vec<&str> = lts.properties().iter().map(|property| property.name.as_str()).collect();
