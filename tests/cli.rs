@@ -19,6 +19,7 @@
 //! | `graphs` | the states of small clusters, drawn |
 //! | `growth` | states that become longer and longer |
 //! | `simulate` | whole runs from seeds |
+//! | `specs` | specifications from outside |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
 //! | `live` | a cluster that runs the bundled key-value store, killed and cut off, under clients |
 //! | `cache` | what is kept between runs, and how it is cleared |
@@ -80,6 +81,7 @@ mod results;
 mod scenarios;
 mod schema;
 mod simulate;
+mod specs;
 mod told_apart;
 mod traces;
 mod why_different;
@@ -275,6 +277,7 @@ fn bundled(name: &str) -> &'static str {
             "fanout",
             "lock",
             "paxos",
+            "paxos-spec",
             "query",
             "raft-kv",
             "register",

@@ -71,6 +71,7 @@
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
 //! | `ready_made` | properties of many protocols, and a disk |
+//! | `specification` | properties from outside |
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |
 //! | `content` | what the checker needs of a state and of a message |
@@ -104,6 +105,7 @@ mod randomness;
 pub mod ready_made;
 mod renaming;
 mod role;
+mod specification;
 mod timers;
 
 #[cfg(target_arch = "wasm32")]
@@ -130,6 +132,7 @@ pub use protocol::Protocol;
 pub use randomness::Randomness;
 pub use renaming::Renaming;
 pub use role::{Place, Role};
+pub use specification::{Claims, Outside, Specification};
 pub use timers::{TimedTimers, Timers};
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
@@ -159,6 +162,23 @@ macro_rules! export {
             }
 
     $crate::wasm::export_plugin!(Plugin with_types_in $crate::wasm::bindings);
+        };
+    };
+}
+
+/// Makes a [`Specification`] the component that this crate builds to, for `host run --spec`. Once a crate; does nothing in a native build.
+#[macro_export]
+macro_rules! export_spec {
+    ($specification:ty) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            struct Spec;
+
+            impl $crate::wasm::spec::Spec for Spec {
+                type Specification = $specification;
+            }
+
+    $crate::wasm::spec::export_spec!(Spec with_types_in $crate::wasm::spec::bindings);
         };
     };
 }

@@ -8,14 +8,17 @@
 //! |---|---|
 //! | `clients` | requests of clients |
 //! | `explore` | every state of a small cluster, natively |
+//! | `specification` | specifications from outside, asked about states |
 
 mod clients;
 mod explore;
+mod specification;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 pub use explore::Explored;
+pub use specification::judge;
 
 use crate::configured_node::{ConfiguredNode, Sent};
 use crate::content::round_trip;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `bindings` | generated from `wit/` |
 //! | `getrandom` | what the crate getrandom calls |
+//! | `spec` | the component of a specification from outside |
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub mod bindings;
 
 #[cfg(all(target_os = "unknown", feature = "getrandom"))]
 mod getrandom;
+pub mod spec;
 
 pub use bindings::__export_plugin as export_plugin;
 
@@ -120,20 +122,7 @@ impl<P: Plugin> node::Guest for P {
 
 impl<P: Plugin> specification::Guest for P {
     fn properties() -> Vec<types::Property> {
-        explain_panics();
-        let convert = |declared: crate::Property| types::Property {
-            name: declared.name.to_owned(),
-            kind: match declared.kind {
-                PropertyKind::Always => types::PropertyKind::Always,
-                PropertyKind::Sometimes => types::PropertyKind::Sometimes,
-                PropertyKind::Eventually => types::PropertyKind::Eventually,
-            },
-            scope: match declared.scope {
-                PropertyScope::Node => types::PropertyScope::Node,
-                PropertyScope::System => types::PropertyScope::System,
-            },
-        };
-        property::list::<P::Protocol>().into_iter().map(convert).collect()
+        listed::<P::Protocol>()
     }
 
     fn view(property: u32) -> Option<Vec<u8>> {
@@ -326,6 +315,24 @@ fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
 
 fn envelopes<P: Protocol>(sent: Sent<P>) -> Vec<types::Envelope> {
     sent.into_iter().map(|(to, message)| types::Envelope { to, message: format::to_bytes::<P, _>(&message) }).collect()
+}
+
+/// The properties of a protocol.
+fn listed<P: Protocol>() -> Vec<types::Property> {
+    explain_panics();
+    let convert = |declared: crate::Property| types::Property {
+        name: declared.name.to_owned(),
+        kind: match declared.kind {
+            PropertyKind::Always => types::PropertyKind::Always,
+            PropertyKind::Sometimes => types::PropertyKind::Sometimes,
+            PropertyKind::Eventually => types::PropertyKind::Eventually,
+        },
+        scope: match declared.scope {
+            PropertyScope::Node => types::PropertyScope::Node,
+            PropertyScope::System => types::PropertyScope::System,
+        },
+    };
+    property::list::<P>().into_iter().map(convert).collect()
 }
 
 /// Makes a panic say why through `log` before it traps. For every function that works before `init`.

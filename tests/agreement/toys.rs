@@ -47,6 +47,7 @@ pub fn empty_trace(scenario: &Scenario) -> Trace {
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps: Vec::new(),

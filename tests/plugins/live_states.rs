@@ -46,6 +46,7 @@ fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps,

@@ -87,6 +87,7 @@ const UNSAFE: &[&str] = &[
     "guest-sdk/src/arena/tests.rs",
     "guest-sdk/src/wasm/bindings.rs",
     "guest-sdk/src/wasm/getrandom.rs",
+    "guest-sdk/src/wasm/spec/bindings.rs",
     "host/sandbox/src/cache.rs",
     "host/sandbox/src/memory.rs",
     "host/sandbox/src/snapshot.rs",

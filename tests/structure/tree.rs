@@ -122,5 +122,5 @@ pub fn head(path: &str) -> Vec<u8> {
 
 /// Whether a file is written by a program.
 pub fn is_generated(path: &str) -> bool {
-    path == "guest-sdk/src/wasm/bindings.rs"
+    ["guest-sdk/src/wasm/bindings.rs", "guest-sdk/src/wasm/spec/bindings.rs"].contains(&path)
 }

@@ -12,6 +12,9 @@ pub(crate) const CONTRACT: &str = include_str!("../../../wit/protocol.wit");
 /// A stand-in for `wasi_snapshot_preview1` where a language's runtime insists on it.
 pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
 
+/// The interface that makes a module a specification from outside.
+const OUTSIDE: &str = "host:protocol/outside@0.1.0";
+
 /// The module that the adapter is named after.
 const WASI: &str = "wasi_snapshot_preview1";
 
@@ -57,10 +60,14 @@ pub fn componentize(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
             module = renamed;
             contents = Contents::read(&module)?;
         }
-        let (resolve, world) = world_with(|interface, _| {
+        let has = |interface: &str| {
             let prefix = format!("{interface}#");
             contents.exports.iter().any(|export| export.starts_with(&prefix))
-        });
+        };
+        let (resolve, world) = match has(OUTSIDE) {
+            true => world("spec"),
+            false => world_with(|interface, _| has(interface)),
+        };
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(contract)?;
     }
     let mut encoder = ComponentEncoder::default().validate(true).module(&module).map_err(contract)?;
@@ -258,6 +265,7 @@ mod tests {
     #[test]
     fn a_module_without_bindings_becomes_what_its_exports_say() {
         assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
+        assert_eq!(exports_of("spec"), [OUTSIDE]);
         // These two, and those of `OPTIONAL_EXPORTS`.
         assert_eq!(exports_of("full").len(), 13);
     }

@@ -26,6 +26,7 @@ fn trace(steps: Vec<TraceStep>) -> Trace {
         limits: Default::default(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps,

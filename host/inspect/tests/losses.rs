@@ -26,6 +26,7 @@ fn recording(network: Network, events: Vec<TraceEvent>) -> Recording {
         limits: Default::default(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps: events.into_iter().map(step).collect(),

@@ -75,6 +75,7 @@ fn trace(toy: &Toy, finding: Option<Finding>, steps: Vec<TraceStep>) -> Trace {
         limits: Default::default(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding,
         steps,

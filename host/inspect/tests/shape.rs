@@ -58,6 +58,7 @@ fn of(steps: &[(NodeId, TraceEvent)], finding: &Finding) -> String {
         limits: Default::default(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps: steps.iter().map(step).collect(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::Component;
 
-use crate::check;
+use crate::check::{self, World};
 use crate::context::Context;
-use crate::instance::{Functions, functions};
+use crate::functions::{Exports, Functions};
 use crate::limits::{Libraries, Sabotage};
 use crate::memory::{Budget, collect};
 use crate::sandbox::Sandbox;
@@ -43,14 +43,16 @@ impl BareInstance {
 
     fn instantiate(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         let shared = &sandbox.shared;
-        let (interfaces, _) = check::names(bytes).expect("a plugin");
+        let (interfaces, _) = check::names(bytes, World::Plugin).expect("a plugin");
         let component = Component::from_binary(&shared.engine, bytes).expect("a component");
         let budget = Arc::new(Budget::new(shared.config.limits.memory_bytes, Sabotage::None));
         let mut store = Store::new(&shared.engine, Context::new(shared.config.limits.clone(), Arc::clone(&budget)));
         store.set_fuel(u64::MAX).expect("the engine consumes fuel");
         let (instance, _) = collect(&[], &budget, || shared.linker.instantiate(&mut store, &component));
         let instance = instance.expect("an instance");
-        let Ok(functions) = functions(&mut store, &instance, &interfaces) else { panic!("the contract's functions") };
+        let Ok(functions) = Functions::look_up(&mut store, &instance, &interfaces) else {
+            panic!("the contract's functions")
+        };
         store.data_mut().begin_handler(&[], false);
         Self { store, functions, payload: Arc::default() }
     }

@@ -15,8 +15,27 @@ use crate::context::cut;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
 
+/// What a component is loaded as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum World {
+    /// A protocol.
+    Plugin,
+    /// A specification from outside.
+    Spec,
+}
+
+impl World {
+    /// Its name in the contract.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plugin => "protocol",
+            Self::Spec => "spec",
+        }
+    }
+}
+
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 13] = [
+const INTERFACES: [(&str, bool, &[&str]); 14] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
@@ -30,7 +49,11 @@ const INTERFACES: [(&str, bool, &[&str]); 13] = [
     ("completion", false, &["is-done"]),
     ("timing", false, &["duration"]),
     ("clients", false, &["accept"]),
+    (OUTSIDE, false, &["properties", "view", "invariant"]),
 ];
+
+/// The one interface that a specification from outside must have.
+const OUTSIDE: &str = "outside";
 
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
 pub(crate) fn features() -> WasmFeatures {
@@ -166,7 +189,7 @@ fn parse_error(bytes: &[u8], error: &wasmparser::BinaryReaderError) -> LoadError
     LoadError::invalid(error)
 }
 
-/// Which interfaces of the contract a component exports, by the exact names of its exports.
+/// Which interfaces of the contract a component exports, by the exact names of its exports; those that it must have and has not are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interfaces {
     pub node: String,
@@ -182,6 +205,7 @@ pub(crate) struct Interfaces {
     pub completion: Option<String>,
     pub timing: Option<String>,
     pub clients: Option<String>,
+    pub outside: Option<String>,
 }
 
 /// The names that a component imports and exports, and what whoever built it says of how.
@@ -199,7 +223,7 @@ const ASSUMED: &str = "host:assumed";
 const ASSUMED_MAX: (usize, usize) = (16, 200);
 
 /// Compares the names of imports and exports with the contract.
-pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
+pub(crate) fn names(bytes: &[u8], world: World) -> Result<(Interfaces, Names), LoadError> {
     let mut names = Names::default();
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
@@ -238,21 +262,29 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     for import in &names.imports {
         check_import(import)?;
     }
-    Ok((interfaces(&names.exports)?, names))
+    Ok((interfaces(&names.exports, world)?, names))
 }
 
 /// The interfaces of the contract among these exports.
-fn interfaces(exports: &[String]) -> Result<Interfaces, LoadError> {
+fn interfaces(exports: &[String], world: World) -> Result<Interfaces, LoadError> {
     let mut found = [const { None::<String> }; INTERFACES.len()];
     for export in exports {
         if let Some(which) = contract_interface(export)? {
             found[which] = Some(export.clone());
         }
     }
-    let required = INTERFACES.iter().zip(&found).filter(|((_, required, _), found)| *required && found.is_none());
-    let missing: Vec<String> = required.map(|((interface, ..), _)| abi::interface(interface)).collect();
-    if !missing.is_empty() {
-        return Err(LoadError::MissingExports { names: missing });
+    let is_required = |&&(name, is_of_plugins, _): &&(&str, bool, &[&str])| match world {
+        World::Plugin => is_of_plugins,
+        World::Spec => name == OUTSIDE,
+    };
+    let is_there = |name: &str| INTERFACES.iter().zip(&found).any(|(known, found)| known.0 == name && found.is_some());
+    let missing = INTERFACES.iter().filter(is_required).filter(|(name, ..)| !is_there(name));
+    let missing: Vec<String> = missing.map(|(name, ..)| abi::interface(name)).collect();
+    match world {
+        _ if missing.is_empty() => {}
+        World::Plugin if is_there(OUTSIDE) => return Err(LoadError::IsSpec),
+        World::Spec if is_there("node") => return Err(LoadError::IsPlugin),
+        _ => return Err(LoadError::MissingExports { names: missing, world: world.name() }),
     }
     let [
         node,
@@ -268,6 +300,7 @@ fn interfaces(exports: &[String]) -> Result<Interfaces, LoadError> {
         completion,
         timing,
         clients,
+        outside,
     ] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
     Ok(Interfaces {
@@ -284,11 +317,12 @@ fn interfaces(exports: &[String]) -> Result<Interfaces, LoadError> {
         completion,
         timing,
         clients,
+        outside,
     })
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.
-pub(crate) fn functions(engine: &Engine, component: &Component) -> Result<(), LoadError> {
+pub(crate) fn functions(engine: &Engine, component: &Component, world: World) -> Result<(), LoadError> {
     let ty = component.component_type();
     for (name, item) in ty.imports(engine) {
         check_environment(engine, name, &item.ty)?;
@@ -302,7 +336,7 @@ pub(crate) fn functions(engine: &Engine, component: &Component) -> Result<(), Lo
         let has = |function: &str| instance.exports(engine).any(|(name, _)| name == function);
         missing.extend(INTERFACES[which].2.iter().filter(|f| !has(f)).map(|f| format!("{name}#{f}")));
     }
-    if missing.is_empty() { Ok(()) } else { Err(LoadError::MissingExports { names: missing }) }
+    if missing.is_empty() { Ok(()) } else { Err(LoadError::MissingExports { names: missing, world: world.name() }) }
 }
 
 /// The rewriting must see all code, and what an index of a module stands for.
@@ -360,7 +394,7 @@ fn check_import(name: &str) -> Result<(), LoadError> {
              componentize-py and componentize-qjs; C, C++, Go and others by giving the core module to `host build`, \
              which adapts it"
             .into(),
-        _ => format!("a plugin may import `{}`, `{}` and `{}` only", abi::ENVIRONMENT, abi::ODDS, abi::LIVE),
+        _ => format!("a component may import `{}`, `{}` and `{}` only", abi::ENVIRONMENT, abi::ODDS, abi::LIVE),
     };
     Err(LoadError::Import { name: name.to_owned(), remedy })
 }

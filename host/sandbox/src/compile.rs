@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use wasmparser::Validator;
 
 use crate::cache::{self, Code};
-use crate::check::{self, Interfaces, Names};
+use crate::check::{self, Interfaces, Names, World};
 use crate::compiler_panic;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
@@ -36,7 +36,12 @@ pub(crate) struct Compiled {
 }
 
 /// Checks, rewrites and compiles. While machine code is made, calls `watch` some twenty times per second with the time that it takes.
-pub(crate) fn compile(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Duration)) -> Result<Compiled, LoadError> {
+pub(crate) fn compile(
+    sandbox: &Sandbox,
+    bytes: &[u8],
+    world: World,
+    watch: &mut dyn FnMut(Duration),
+) -> Result<Compiled, LoadError> {
     let limits = &sandbox.config().limits;
     check::size(bytes, limits)?;
     let (shared, bytes) = (Arc::clone(&sandbox.shared), bytes.to_vec());
@@ -48,7 +53,7 @@ pub(crate) fn compile(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Dur
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&shared, &bytes, &since, tell));
+        let _ = sender.send(run(&shared, (&bytes, world), &since, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
@@ -80,14 +85,14 @@ pub(crate) fn compile(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Dur
 
 fn run(
     shared: &SandboxParts,
-    bytes: &[u8],
+    (bytes, world): (&[u8], World),
     compiles_since: &OnceLock<Instant>,
     tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
     check::preamble(bytes)?;
     // Names come before the rewriting: a component of another world should be told just that.
-    let (interfaces, names) = check::names(bytes)?;
+    let (interfaces, names) = check::names(bytes, world)?;
     let config = &shared.config;
     let rewritten = rewrite(bytes, config.sabotage, config.libraries)?;
     let limit = config.limits.instances;
@@ -102,7 +107,7 @@ fn run(
     let compiled = || cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut missed);
     let compiled = compiler_panic::told(tell, compiled).map_err(|detail| LoadError::CompilerPanic { detail })?;
     let code = compiled.map_err(|error| refusal(&rewritten, &error))?;
-    check::functions(&shared.engine, &code.component)?;
+    check::functions(&shared.engine, &code.component, world)?;
     Ok(Compiled { interfaces, names, rewritten, code, rewrite_time, compile_time: began.elapsed() })
 }
 

@@ -253,6 +253,12 @@ pub(crate) fn shortened(start: &str, bytes: usize, bytes_max: usize) -> String {
     format!("{}... (cut: {bytes} bytes)", cut(start, bytes_max))
 }
 
+/// A guest's text for people, which may be cut.
+pub(crate) fn explanation(text: String, limits: &GuestLimits) -> String {
+    let limit = limits.text_bytes;
+    if text.len() <= limit { text } else { shortened(&text, text.len(), limit) }
+}
+
 impl ResourceLimiter for Context {
     fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         // The memories themselves keep to a budget that they share.

@@ -1,4 +1,4 @@
-//! Reasons why a file cannot be loaded as a plugin.
+//! Reasons why a file cannot be loaded.
 
 use host_model::contract::{Fault, MachineError, Stopped};
 
@@ -71,12 +71,24 @@ pub enum LoadError {
         /// The interface it should have.
         supported: String,
     },
-    /// Not a plugin: required interfaces or functions are missing.
-    #[error("the component does not export {}; it must implement the world `host:protocol/protocol`", list(.names))]
+    /// Neither plugin nor specification: required interfaces or functions are missing.
+    #[error("the component does not export {}; it must implement the world `host:protocol/{world}`", list(.names))]
     MissingExports {
         /// The missing names.
         names: Vec<String>,
+        /// The world of what it was to be.
+        world: &'static str,
     },
+    /// A specification from outside in place of a plugin.
+    #[error(
+        "the component is a spec, which states properties of plugins; name a plugin, and give this one to `--spec`"
+    )]
+    IsSpec,
+    /// A plugin in place of a specification from outside.
+    #[error(
+        "the component is a plugin, and no spec: it does not export `host:protocol/outside@0.1.0`; give a spec to `--spec`"
+    )]
+    IsPlugin,
     /// An export of the right name and the wrong type.
     #[error("the export `{export}` has another type than the contract says: {detail}")]
     WrongType {

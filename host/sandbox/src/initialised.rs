@@ -15,6 +15,7 @@ use wasm_encoder::{
 };
 use wasmparser::{BinaryReaderError, DataKind, Parser, Payload};
 
+use crate::check::World;
 use crate::compile::{Compiled, compile};
 use crate::error::LoadError;
 use crate::instance::Live;
@@ -51,7 +52,7 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     let modules = find(component)?;
     let shared = &sandbox.shared;
     let instance = |bytes: &[u8]| -> Result<Live, LoadError> {
-        let Compiled { interfaces, rewritten, code, .. } = compile(sandbox, bytes, &mut |_| ())?;
+        let Compiled { interfaces, rewritten, code, .. } = compile(sandbox, bytes, World::Plugin, &mut |_| ())?;
         Ok(first_instance(shared, blake3::hash(bytes), interfaces, &rewritten, &code)?.1)
     };
     let mut live = instance(component)?;

@@ -14,6 +14,7 @@
 //! | `sandbox` | the engine: every switch that decides what a guest can do or see, with its reason; the imports |
 //! | `limits` | limits of a guest: names, defaults, ranges |
 //! | `plugin` | a loaded component |
+//! | `spec` | a loaded specification from outside |
 //! | `initialised` | a component that begins where another one is after a call of `init` |
 //! | `plugin_parts` | what the instances and machines of a plugin share |
 //! | `compile` | checking and compiling in a thread that can be abandoned |
@@ -26,6 +27,7 @@
 //! | `machine` | the sandbox as a `Machine` |
 //! | `buffers` | arguments of calls, in buffers that are used again |
 //! | `rest` | the state between handlers, where the memory tells states apart |
+//! | `functions` | the functions of a component that the host calls |
 //! | `instance` | one instance in a store of its own |
 //! | `context` | host data beside an instance during a call; answers to `choose`, `can-send` and `log` |
 //! | `fault` | from an error of wasmtime to a guest's fault, in the same words on every machine |
@@ -50,6 +52,7 @@ mod context;
 mod difference;
 mod error;
 mod fault;
+mod functions;
 mod image;
 mod initialised;
 mod inspect;
@@ -65,6 +68,7 @@ mod rest;
 mod rewrite;
 mod sandbox;
 mod snapshot;
+mod spec;
 
 #[cfg(feature = "fixtures")]
 #[doc(hidden)]
@@ -81,6 +85,7 @@ pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspecti
 pub use limits::{GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};
 pub use plugin::{LoadTimes, Plugin};
 pub use sandbox::{Sandbox, SandboxError};
+pub use spec::Spec;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Limits of a guest, and the configuration of the sandbox.
 
-use host_model::contract::{Fault, FaultKind, Response};
+use host_model::contract::{Fault, FaultKind, Property, Response};
 
-use crate::abi::LocalEventOut;
+use crate::abi::{LocalEventOut, PropertyOut};
 
 /// Bounds on what one guest may take. All but the last two are deterministic: the same guest and input run into them at
 /// the same point on every machine. [`LIMITS`] has their names, units and ranges.
@@ -111,6 +111,15 @@ impl GuestLimits {
 }
 
 impl GuestLimits {
+    /// Properties are within the limits.
+    pub(crate) fn check_properties(&self, properties: Vec<PropertyOut>) -> Result<Vec<Property>, Fault> {
+        let (count, limit) = (properties.len(), self.properties);
+        within(count, limit, "properties", || format!("has {count} properties"))?;
+        let properties: Vec<Property> = properties.into_iter().map(Property::from).collect();
+        properties.iter().try_for_each(|property| self.check_name(&property.name, "a property"))?;
+        Ok(properties)
+    }
+
     /// A local event is within the limits.
     pub(crate) fn check_local(&self, event: &LocalEventOut) -> Result<(), Fault> {
         self.check_name(&event.name, "a local event")?;

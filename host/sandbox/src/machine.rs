@@ -17,11 +17,10 @@ use host_model::contract::{
 
 use crate::abi::{Bytes, QuorumOut, RoleOut, Text};
 use crate::buffers::{fill, fill_views};
-use crate::context::shortened;
-use crate::error::host_error;
+use crate::context::explanation;
 use crate::image::Image;
-use crate::instance::{Live, StartError};
-use crate::limits::{GuestLimits, within};
+use crate::instance::Live;
+use crate::limits::GuestLimits;
 use crate::plugin_parts::PluginParts;
 use crate::portable;
 use crate::rest::Rest;
@@ -51,23 +50,8 @@ impl GuestMachine {
             rest: Rest::default(),
         };
         plugin.check()?;
-        machine.live = Some(machine.fresh()?);
+        machine.live = Some(Live::another(plugin)?);
         Ok(machine)
-    }
-
-    fn fresh(&self) -> Result<Live, MachineError> {
-        let live = Live::start(&self.plugin, Arc::clone(self.plugin.images())).map_err(|error| {
-            let detail = match error {
-                StartError::Host(trouble) => return host_error(&trouble),
-                StartError::Fault(fault) => fault.message,
-                StartError::WrongType { export, detail } => format!("`{export}`: {detail}"),
-            };
-            MachineError::Host(format!("cannot make another instance: {detail}"))
-        })?;
-        if self.plugin.sandbox.config.verify_capture {
-            assert!(live.is_pristine(), "two instances of one component start with different memories");
-        }
-        Ok(live)
     }
 
     /// The instance; after a fault there is none until `restore`.
@@ -138,12 +122,6 @@ impl GuestMachine {
     fn limits(&self) -> &GuestLimits {
         &self.plugin.sandbox.config.limits
     }
-
-    /// A guest's text for people may be cut.
-    fn explanation(&self, text: String) -> String {
-        let limit = self.limits().text_bytes;
-        if text.len() <= limit { text } else { shortened(&text, text.len(), limit) }
-    }
 }
 
 impl Machine for GuestMachine {
@@ -160,7 +138,7 @@ impl Machine for GuestMachine {
             None => None,
         };
         if self.live.is_none() {
-            self.live = Some(self.fresh()?);
+            self.live = Some(Live::another(&self.plugin)?);
         }
         let restored = self.live().restore(delta);
         if restored.is_err() {
@@ -319,15 +297,7 @@ impl Machine for GuestMachine {
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
         let result = self.read("properties").call("properties", |f| &f.properties, ());
-        let result = result.and_then(|(properties,)| {
-            let (count, limit) = (properties.len(), self.limits().properties);
-            within(count, limit, "properties", || format!("has {count} properties"))?;
-            let properties: Vec<Property> = properties.into_iter().map(Property::from).collect();
-            for property in &properties {
-                self.limits().check_name(&property.name, "a property")?;
-            }
-            Ok(properties)
-        });
+        let result = result.and_then(|(properties,)| self.limits().check_properties(properties));
         self.settle(result)
     }
 
@@ -335,7 +305,7 @@ impl Machine for GuestMachine {
         fill_views(&mut self.views, views);
         let params = (property, Arc::clone(&self.views));
         let result = self.read("invariant").call("invariant", |f| &f.invariant, params);
-        self.settle(result).map(|(holds,)| holds.map_err(|why| self.explanation(why)))
+        self.settle(result).map(|(holds,)| holds.map_err(|why| explanation(why, self.limits())))
     }
 
     fn describe_state(&mut self) -> Result<Option<String>, Fault> {

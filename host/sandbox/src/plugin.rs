@@ -9,11 +9,12 @@ use wasmtime::component::{InstancePre, Linker};
 
 use crate::abi::{About, AboutIdentity};
 use crate::cache::{self, Code};
-use crate::check::Interfaces;
+use crate::check::{Interfaces, World};
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
 use crate::difference::{self, MemoryMap, StateDifference};
 use crate::error::LoadError;
+use crate::functions::Exports;
 use crate::inspect::Inspection;
 use crate::instance::Live;
 use crate::limits::{GuestLimits, within};
@@ -72,11 +73,11 @@ impl Plugin {
     pub fn load_watched(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Duration)) -> Result<Self, LoadError> {
         let shared = &sandbox.shared;
         let Compiled { interfaces, names, rewritten, code, rewrite_time, compile_time } =
-            compile(sandbox, bytes, watch)?;
+            compile(sandbox, bytes, World::Plugin, watch)?;
         let began = Instant::now();
         let cache = code.cache;
         let digest = blake3::hash(bytes);
-        let (mut parts, mut first) = first_instance(shared, digest, interfaces, &rewritten, &code)?;
+        let (mut parts, mut first): (_, Live) = first_instance(shared, digest, interfaces, &rewritten, &code)?;
         let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
         let about = about(&mut first);
@@ -104,7 +105,7 @@ impl Plugin {
                 cached: cache == cache::Use::Found,
                 is_cache_refused: cache == cache::Use::Refused,
             },
-            digest: format!("blake3:{}", digest.to_hex()).into(),
+            digest: digest_text(digest).into(),
         })
     }
 
@@ -165,14 +166,19 @@ impl Plugin {
     }
 }
 
+/// A content hash as traces have it.
+pub(crate) fn digest_text(digest: blake3::Hash) -> String {
+    format!("blake3:{}", digest.to_hex())
+}
+
 /// The first instance of a component, and what it shares with those to come; its images are not taken yet.
-pub(crate) fn first_instance(
+pub(crate) fn first_instance<F: Exports>(
     shared: &Arc<SandboxParts>,
     digest: blake3::Hash,
     interfaces: Interfaces,
     rewritten: &Rewritten,
     code: &Code,
-) -> Result<(Arc<PluginParts>, Live), LoadError> {
+) -> Result<(Arc<PluginParts>, Live<F>), LoadError> {
     let pre = instantiate_pre(&shared.linker, code)
         .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
     let parts = Arc::new(PluginParts::new(digest, Arc::clone(shared), pre, interfaces, rewritten));

@@ -33,7 +33,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     build,
 };
 
-const HINT: &str = "does it call `guest_sdk::export!`?";
+const HINT: &str = "does it call `guest_sdk::export!`, or `guest_sdk::export_spec!`?";
 
 /// Cargo knows whether something changed, so it is always asked.
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {

@@ -1,9 +1,11 @@
 //! `host build`.
 
+use host_inspect::words;
+use host_model::contract::Outside;
 use host_model::scenario::Scenario;
 use host_sandbox::GuestLimits;
 use host_session::base::{Exit, Failure};
-use host_session::cluster::plugin_source;
+use host_session::cluster::{plugin_source, spec_source};
 
 use crate::commands::conformance::{Deviation, examine};
 use crate::commands::doctor::{self, NODES};
@@ -19,6 +21,15 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     let wasm = plugin_source::build(folder, source, &mut environment.context())?;
     environment.print(&format!("{}\n", wasm.display()))?;
     if arguments.no_examine {
+        return Ok(Exit::Ok);
+    }
+    if let Some(spec) = spec_source::built(&wasm, source, GuestLimits::default(), &mut environment.context())? {
+        let names: Vec<String> = spec.properties().into_iter().map(|property| property.name).collect();
+        if !arguments.source.quiet {
+            let (names, folder) = (words::on_one_line(&names.join(", ")), folder.display());
+            environment
+                .tell(&format!("examined: a spec that states {names}; `host run PLUGIN --spec {folder}` judges them"));
+        }
         return Ok(Exit::Ok);
     }
     let loaded = plugin_source::load(&wasm, source, GuestLimits::default(), &mut environment.context())?;

@@ -66,6 +66,10 @@ pub struct RunArguments {
     /// The same, for an expression that holds again and again in every fair execution
     #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
     pub eventually: Vec<(String, String)>,
+    /// Properties from outside in a component of their own, or in its folder, which is built first: it exports `outside` of the
+    /// contract; can be repeated
+    #[arg(long, value_name = "SPEC", help_heading = "Properties from outside")]
+    pub spec: Vec<PathBuf>,
     /// Judge this property and no others; can be repeated. `host inspect` lists the properties
     #[arg(long, value_name = "NAME", help_heading = "What to explore")]
     pub property: Vec<String>,
@@ -228,6 +232,7 @@ impl RunArguments {
             prefix: self.prefix.clone(),
             any_plugin: self.any_plugin,
             expressed: self.expressed(),
+            specs: self.spec.clone(),
             property: self.property.clone(),
             ignore: self.ignore.clone(),
         };

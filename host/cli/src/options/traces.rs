@@ -24,6 +24,10 @@ pub struct TraceArguments {
     /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME as it was built]
     #[arg(long, value_name = "N=PLUGIN", value_parser = node_path)]
     pub node: Vec<(NodeId, PathBuf)>,
+    /// A specification from outside that it was recorded with, a component or a folder; can be repeated, in the order of the run
+    /// [default: plugins/NAME as it was built]
+    #[arg(long, value_name = "SPEC")]
+    pub spec: Vec<PathBuf>,
     /// Try it with another build of the plugin, or another plugin, than it was recorded with; `replay` and `test` take other builds
     /// anyway
     #[arg(long)]
@@ -43,6 +47,7 @@ impl TraceArguments {
             trace: self.trace.clone(),
             plugin: self.plugin.clone(),
             node: self.node.clone(),
+            specs: self.spec.clone(),
             any_plugin: self.any_plugin,
             any_build: false,
             limits: self.limits.given(),

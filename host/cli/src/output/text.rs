@@ -124,8 +124,8 @@ impl Text<'_> {
     fn assumed_rows(&self) -> Vec<(String, String)> {
         let assumed = &self.report.assumed;
         let version = self.report.plugin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-        let digest = short_digest(self.report.plugin.digest.as_deref().unwrap_or_default());
-        let plugin = format!("{}{version}, {digest}", self.report.plugin.name);
+        let digest = |digest: &Option<String>| short_digest(digest.as_deref().unwrap_or_default());
+        let plugin = format!("{}{version}, {}", self.report.plugin.name, digest(&self.report.plugin.digest));
         let parameters = assumed.parameters.iter().map(|(key, value)| match self.report.scenario.parameters.get(key) {
             Some(_) => format!("{key}={value}"),
             None => format!("{key}={value} (default)"),
@@ -145,11 +145,12 @@ impl Text<'_> {
         };
         let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let row = |name: &str, value: String| (name.to_owned(), on_one_line(&value));
-        let mut rows = vec![
-            row("plugin", plugin),
+        let mut rows = vec![row("plugin", plugin)];
+        rows.extend(assumed.specs.iter().map(|spec| row("spec", format!("{}, {}", spec.name, digest(&spec.digest)))));
+        rows.extend([
             row("algorithm", format!("{algorithm}: {}", self.report.guarantees)),
             row("nodes", grouped(assumed.nodes.into()) + &words::absent(&self.report.scenario)),
-        ];
+        ]);
         let placed = assumed.placements.iter();
         rows.extend(placed.map(|placement| row(&format!("node {}", placement.node), placement::describe(placement))));
         rows.push(row("parameters", parameters));

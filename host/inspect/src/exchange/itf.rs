@@ -28,6 +28,8 @@ struct Head {
     limits: std::collections::BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     expressed: Vec<host_model::trace::Expressed>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    specs: Vec<PluginRef>,
     init_choices: Vec<Vec<host_model::contract::Choice>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     beginning: Option<host_model::trace::Beginning>,
@@ -55,6 +57,7 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         placements: trace.placements.clone(),
         limits: trace.limits.clone(),
         expressed: trace.expressed.clone(),
+        specs: trace.specs.clone(),
         init_choices: trace.init_choices.clone(),
         beginning: trace.beginning.clone(),
         finding: trace.finding.clone(),
@@ -228,6 +231,7 @@ pub fn from_itf(document: &Document) -> Result<Trace, String> {
         placements: head.placements,
         limits: head.limits,
         expressed: head.expressed,
+        specs: head.specs,
         init_choices: head.init_choices,
         beginning: head.beginning,
         finding: head.finding,

@@ -40,6 +40,7 @@ pub fn trace(toy: &Arc<Toy>, seed: u64) -> Trace {
         limits: BTreeMap::from([("fuel".to_owned(), 123_456)]),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps: trace::record(&mut stepper, &start.initial, &path).expect("toys work"),

@@ -46,6 +46,7 @@ pub fn recording() -> Recording {
         limits: Default::default(),
         init_choices: Vec::new(),
         expressed: Vec::new(),
+        specs: Vec::new(),
         beginning: None,
         finding: None,
         steps: steps.into_iter().map(step).collect(),

@@ -39,7 +39,7 @@ pub use machine::{
     PropertyScope, Quorum, Role, Snapshot, StateOwner,
 };
 pub use muffled::{Ignores, Muffled};
-pub use outside::{Observed, Outside};
+pub use outside::{Observed, Outside, OutsideVerdict};
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use selection::Selected;
 pub use stop::{Stop, Stopped};

@@ -1,10 +1,10 @@
 //! Machines with properties that somebody else states about the states that a protocol describes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use crate::contract::error::MachineError;
-use crate::contract::machine::{Fault, Machine, MachineFactory, Property};
+use crate::contract::machine::{Fault, FaultKind, Machine, MachineFactory, Property};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// Properties from outside the protocol. All functions are pure: the answer depends on the arguments alone.
@@ -12,16 +12,27 @@ pub trait Outside: Send + Sync {
     /// The properties.
     fn properties(&self) -> Vec<Property>;
 
-    /// What each property reads of a state that describes itself so; none if it does not describe itself.
-    fn views(&self, description: Option<&str>) -> Vec<Vec<u8>>;
+    /// What each property reads of a state that describes itself so, see [`Machine::view`]; of one that does not describe itself if there
+    /// is none.
+    ///
+    /// # Errors
+    ///
+    /// The host itself cannot go on, or is to stop.
+    fn views(&self, description: Option<&str>) -> Result<Vec<Option<Vec<u8>>>, MachineError>;
 
     /// Whether it holds on these views, see [`Machine::invariant`].
     ///
     /// # Errors
     ///
-    /// It cannot be evaluated; the inner error says why it does not hold.
-    fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault>;
+    /// The host itself cannot go on, or is to stop. Within: the property cannot be evaluated, or why it does not hold.
+    fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> OutsideVerdict;
+
+    /// A view for people, as JSON; none if it has no such form.
+    fn describe_view(&self, property: u32, view: &[u8]) -> Option<String>;
 }
+
+/// What a property from outside says of views.
+pub type OutsideVerdict = Result<Result<Result<(), String>, Fault>, MachineError>;
 
 /// Machines that have properties from outside behind those of their protocol.
 pub struct Observed {
@@ -39,7 +50,12 @@ impl Observed {
 
 impl MachineFactory for Observed {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        let wrap = Observing { own: self.own, outside: Arc::clone(&self.outside), last: RefCell::default() };
+        let wrap = Observing {
+            own: self.own,
+            outside: Arc::clone(&self.outside),
+            last: RefCell::default(),
+            trouble: Cell::default(),
+        };
         Ok(Box::new(Wrapped { machine: self.factory.machine()?, wrap }))
     }
 
@@ -54,26 +70,41 @@ struct Observing {
     outside: Arc<dyn Outside>,
     /// What was read last: each property is asked for in turn.
     last: RefCell<Option<Reading>>,
+    /// Why the host could not go on in the last call, for [`Wrap::confirm_fault`].
+    trouble: Cell<Option<MachineError>>,
 }
 
 /// A description, and the views of it.
 struct Reading {
     description: Option<String>,
-    views: Vec<Vec<u8>>,
+    views: Vec<Option<Vec<u8>>>,
 }
 
 impl Observing {
-    fn view_of(&self, property: u32, description: Option<String>) -> Vec<u8> {
+    fn view_of(&self, property: u32, description: Option<String>) -> Result<Option<Vec<u8>>, Fault> {
         let mut last = self.last.borrow_mut();
         if last.as_ref().is_none_or(|last| last.description != description) {
-            let views = self.outside.views(description.as_deref());
+            let views = self.confirmed(self.outside.views(description.as_deref()))?;
             *last = Some(Reading { description, views });
         }
-        last.as_ref().map(|last| last.views[property as usize].clone()).unwrap_or_default()
+        Ok(last.as_ref().and_then(|last| last.views[property as usize].clone()))
+    }
+
+    /// Keeps an error of the host until somebody asks whether it was one, as whoever gets a fault does.
+    fn confirmed<R>(&self, result: Result<R, MachineError>) -> Result<R, Fault> {
+        result.map_err(|error| {
+            let message = error.to_string();
+            self.trouble.set(Some(error));
+            Fault { kind: FaultKind::Trap, message }
+        })
     }
 }
 
 impl Wrap for Observing {
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.trouble.take().map_or(Ok(()), Err)
+    }
+
     fn properties(&self, mut all: Vec<Property>) -> Vec<Property> {
         all.extend(self.outside.properties());
         all
@@ -83,7 +114,7 @@ impl Wrap for Observing {
         match property.checked_sub(self.own) {
             None => machine.view(property),
             Some(_) if !machine.is_read()? => Ok(None),
-            Some(ours) => Ok(Some(self.view_of(ours, machine.describe_state()?))),
+            Some(ours) => self.view_of(ours, machine.describe_state()?),
         }
     }
 
@@ -95,15 +126,14 @@ impl Wrap for Observing {
     ) -> Result<Result<(), String>, Fault> {
         match property.checked_sub(self.own) {
             None => machine.invariant(property, views),
-            Some(ours) => self.outside.invariant(ours, views),
+            Some(ours) => self.confirmed(self.outside.invariant(ours, views))?,
         }
     }
 
     fn describe_view(&self, machine: &mut dyn Machine, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
         match property.checked_sub(self.own) {
             None => machine.describe_view(property, view),
-            // It is JSON as it is, but where the description was none.
-            Some(_) => Ok(String::from_utf8(view.to_vec()).ok().filter(|text| !text.starts_with('!'))),
+            Some(ours) => Ok(self.outside.describe_view(ours, view)),
         }
     }
 }

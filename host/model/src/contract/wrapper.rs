@@ -12,6 +12,11 @@ pub(crate) trait Wrap: Send {
         Ok(())
     }
 
+    /// See [`Machine::confirm_fault`].
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        Ok(())
+    }
+
     /// See [`Machine::arrive`].
     fn arrive(&self, machine: &mut dyn Machine, arrival: &Arrival<'_>) {
         let _ = (machine, arrival);
@@ -94,6 +99,7 @@ impl<W: Wrap> Machine for Wrapped<W> {
     }
 
     fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.wrap.confirm_fault()?;
         self.machine.confirm_fault()
     }
 

@@ -400,6 +400,9 @@ pub struct Trace {
     /// The properties from outside, behind those of the plugin; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressed: Vec<Expressed>,
+    /// The specifications from outside, whose properties come last, in their order; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specs: Vec<PluginRef>,
     /// The answers to the calls of `choose` in `init`, node by node; absent when there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub init_choices: Vec<Vec<Choice>>,
@@ -453,7 +456,7 @@ impl Trace {
         if self.beginning.is_some() {
             return Some("a beginning in states from elsewhere");
         }
-        if !self.expressed.is_empty() {
+        if !self.expressed.is_empty() || !self.specs.is_empty() {
             return Some("properties from outside");
         }
         if !self.scenario.absent.is_empty() {

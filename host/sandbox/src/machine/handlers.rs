@@ -6,6 +6,7 @@ use host_model::contract::{Effects, Envelope, Fault, FaultKind, Input, LocalEven
 
 use crate::abi::{EnvelopeOut, LocalEventIn, ReceivedIn};
 use crate::buffers::{fill, fill_text};
+use crate::context::explanation;
 use crate::machine::GuestMachine;
 
 impl GuestMachine {
@@ -20,7 +21,7 @@ impl GuestMachine {
                 let (result,) = live.call("init", |f| &f.init, params)?;
                 result.map_err(|reason| Fault {
                     kind: FaultKind::Refused,
-                    message: format!("`init` refuses its configuration: {}", self.explanation(reason)),
+                    message: format!("`init` refuses its configuration: {}", explanation(reason, self.limits())),
                 })
             }
             Input::Message { src, payload } => {

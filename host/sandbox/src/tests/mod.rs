@@ -9,6 +9,7 @@
 //! | `portable` | a state that was exported and imported is the state that it was |
 //! | `faults` | each kind of misbehaviour ends in a fault |
 //! | `initialised` | a component that begins where another one is after `init` |
+//! | `outside` | specifications from outside: what they remember, and how they fail |
 //! | `running` | durations, requests and answers of a running node |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
@@ -17,6 +18,7 @@ mod faults;
 mod initialised;
 mod load;
 mod memory_identity;
+mod outside;
 mod portable;
 mod resistance;
 mod running;

@@ -1,9 +1,11 @@
 //! Properties from outside: read before anything is built, and checked against the cluster.
 
+use host_model::contract::Property;
 use host_model::trace::{Expressed, Placement};
 
 use crate::base::Failure;
 use crate::cluster::Cluster;
+use crate::cluster::spec_source::LoadedSpec;
 use crate::expression::{Judge, LETTERS_MAX};
 
 /// Bytes of the name of a property.
@@ -46,21 +48,47 @@ pub fn check(expressed: &[Expressed], cluster: &Cluster) -> Result<(), Failure> 
         }
     }
     let Some(one) = expressed.first() else { return Ok(()) };
+    check_described(&option(one), cluster).map_err(|failure| about(one, failure))
+}
+
+/// Checks a specification from outside against the components that it is about.
+///
+/// # Errors
+///
+/// As for [`check`]. Names of properties from outside are taken as well.
+pub fn check_spec(spec: &LoadedSpec, stated: &[Property], cluster: &Cluster) -> Result<(), Failure> {
+    let option = format!("`--spec {}`", spec.given.display());
+    if let Some(taken) = stated.iter().find(|one| cluster.properties.iter().any(|other| other.name == one.name)) {
+        let name = &taken.name;
+        let what = format_args!("{option}: there is another property of the name {name:?}");
+        return Err(Failure::configuration(what)
+            .help("a spec is told apart by the names of its properties")
+            .about(ABOUT));
+    }
+    check_described(&option, cluster).map_err(|failure| failure.about(ABOUT))
+}
+
+/// What a failure about a specification is about, as a scenario notes it.
+const ABOUT: &str = "spec";
+
+/// Refuses properties from outside where states are not described.
+fn check_described(option: &str, cluster: &Cluster) -> Result<(), Failure> {
+    let name = &cluster.plugin.reference.name;
     let differs = |node: &Placement| node.adversary || node.twin_of.is_some() || node.plugin.is_some();
     if cluster.placements().iter().any(differs) {
-        let what = format_args!("{}: not with adversaries, twins and nodes of another component", option(one));
+        let what = format_args!("{option}: not with adversaries, twins and nodes of another component");
         let failure = Failure::configuration(what);
-        return Err(about(one, failure.help("state the property in the plugin, by `specification` of the contract")));
+        return Err(failure.help("state the property in the plugin, by `specification` of the contract"));
     }
     if !cluster.scenario.absent.is_empty() {
-        let failure = Failure::configuration(format_args!("{}: not with absent nodes", option(one)));
-        return Err(about(one, failure.help("begin in states of all nodes")));
+        let failure = Failure::configuration(format_args!("{option}: not with absent nodes"));
+        return Err(failure.help("begin in states of all nodes"));
     }
     if cluster.plugin.plugin.describes() {
         return Ok(());
     }
-    let failure = Failure::configuration(format_args!("{}: {name} does not describe its states", option(one)));
-    Err(about(one, failure.help("its component must export the interface `describe`, which gives them as JSON")))
+    let failure = Failure::configuration(format_args!("{option}: {name} does not describe its states"));
+    Err(failure.help("its component must export the interface `describe`, which gives them as JSON"))
 }
 
 fn option(one: &Expressed) -> String {

@@ -6,6 +6,7 @@
 //! | `expressed` | properties from outside, which a run adds |
 //! | `judged` | the properties that a run judges |
 //! | `plugin_source` | from a path to a loaded plugin |
+//! | `spec_source` | from paths to loaded specifications from outside |
 //! | `compilation` | says that machine code is made, and for how long |
 //! | `placement` | the component of each node: checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
@@ -23,6 +24,7 @@ pub mod placement;
 pub mod plugin_source;
 mod prefix;
 pub mod scenario;
+pub mod spec_source;
 pub mod trace_file;
 mod trace_source;
 

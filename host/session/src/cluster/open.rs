@@ -6,12 +6,13 @@ use std::sync::Arc;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Observed, Outside, Property, Selected};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
-use host_model::trace::{Expressed, Placement, TRACE_VERSION, Trace};
+use host_model::trace::{Expressed, Placement, PluginRef, TRACE_VERSION, Trace};
 
 use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::placement::{self, Components, MixedCluster, PlacedNodes};
 use crate::cluster::plugin_source::{self, LoadedPlugin};
+use crate::cluster::spec_source::{self, LoadedSpec};
 use crate::cluster::{expressed, judged, prefix, scenario, trace_file};
 use crate::expression::Judge;
 use crate::spec::limits;
@@ -31,6 +32,8 @@ pub struct Cluster {
     pub properties: Vec<Property>,
     /// The properties from outside.
     pub expressed: Vec<Expressed>,
+    /// The specifications from outside, whose properties come last.
+    pub specs: Vec<Arc<LoadedSpec>>,
     /// The indices of the properties that are judged, in their order; none if all are.
     pub judged: Option<Vec<u32>>,
     /// Makes machines with these properties.
@@ -60,6 +63,7 @@ impl Cluster {
         let source = spec.process.source;
         let plugin = plugin_source::load(&asked.plugin, source, limits::effective(&guest), context)?;
         let components = Source { finished: spec.resumes(), ..source };
+        let specs = spec_source::load_all(&asked.specs, components, &plugin, context)?;
         let components = placement::load(wanted, components, &plugin.limits, context)?;
         if let Some((path, trace)) = &prefix {
             trace_file::check_plugin(trace, path, &plugin.reference, asked.any_plugin)?;
@@ -67,6 +71,7 @@ impl Cluster {
         let scenario = scenario::scenario(spec, &plugin, &components, prefix.as_ref().map(|(_, trace)| trace))?;
         let mut cluster = Self::new(plugin, components, scenario)?;
         cluster.add_expressed(expressed, judge)?;
+        cluster.add_specs(specs)?;
         let judged = judged::judged(asked, &cluster.plugin.reference.name, &cluster.properties)?;
         if let Some(judged) = &judged {
             cluster.factory = Arc::new(Selected::new(cluster.factory, judged.clone()));
@@ -92,8 +97,18 @@ impl Cluster {
             None => plugin.shared_factory(),
         };
         let properties = plugin.properties.clone();
-        let expressed = Vec::new();
-        Ok(Self { plugin, components, mixed, scenario, properties, expressed, judged: None, factory, prefix: None })
+        Ok(Self {
+            plugin,
+            components,
+            mixed,
+            scenario,
+            properties,
+            expressed: Vec::new(),
+            specs: Vec::new(),
+            judged: None,
+            factory,
+            prefix: None,
+        })
     }
 
     /// Adds properties from outside behind those of the plugin.
@@ -111,6 +126,34 @@ impl Cluster {
         self.factory = Arc::new(Observed::new(Arc::clone(&self.factory), own, Arc::new(judge)));
         self.expressed = expressed;
         Ok(())
+    }
+
+    /// Adds the properties of specifications from outside behind all others.
+    ///
+    /// # Errors
+    ///
+    /// As for [`add_expressed`](Self::add_expressed).
+    pub(super) fn add_specs(&mut self, specs: Vec<Arc<LoadedSpec>>) -> Result<(), Failure> {
+        for spec in specs {
+            let stated = spec.properties();
+            expressed::check_spec(&spec, &stated, self)?;
+            let own = self.properties.len() as u32;
+            self.properties.extend(stated);
+            self.factory = Arc::new(Observed::new(Arc::clone(&self.factory), own, Arc::clone(&spec) as _));
+            self.specs.push(spec);
+        }
+        Ok(())
+    }
+
+    /// The specification from outside that states the property of this name; none if it is stated elsewhere.
+    pub fn spec_of(&self, name: &str) -> Option<&LoadedSpec> {
+        let states = |spec: &&Arc<LoadedSpec>| spec.properties().iter().any(|property| property.name == name);
+        self.specs.iter().find(states).map(|spec| &**spec)
+    }
+
+    /// The specifications from outside, as traces have them.
+    pub fn spec_references(&self) -> Vec<PluginRef> {
+        self.specs.iter().map(|spec| spec.reference.clone()).collect()
     }
 
     /// Makes the machines of the cluster, which show the properties that are judged and no others.
@@ -149,7 +192,8 @@ impl Cluster {
     pub fn replay_options(&self) -> Vec<String> {
         let placed = self.mixed.iter().flat_map(|mixed| mixed.replay_options.clone());
         let raised = limits::raised(&limits::changed(&self.plugin.limits));
-        placed.chain(raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit])).collect()
+        let specs = self.specs.iter().flat_map(|spec| ["--spec".to_owned(), spec.given.display().to_string()]);
+        placed.chain(specs).chain(raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit])).collect()
     }
 
     /// The command that replays a trace of it, for a shell. `program` is the first word of a command line.
@@ -178,6 +222,7 @@ impl Cluster {
             scenario: self.scenario.clone(),
             limits: limits::changed(&self.plugin.limits),
             expressed: self.expressed.clone(),
+            specs: self.spec_references(),
             init_choices: Vec::new(),
             beginning: None,
             finding: None,

@@ -77,9 +77,8 @@ pub fn load(
     limits: GuestLimits,
     context: &mut Context<'_>,
 ) -> Result<LoadedPlugin, Failure> {
-    let wasm = component(given, source, context)?;
+    let (wasm, bytes) = component_bytes(given, source, &limits, context)?;
     let config = SandboxConfig { limits, ..SandboxConfig::default() };
-    let bytes = read(&wasm, given, config.limits.component_bytes)?;
     let began = Instant::now();
     let cache = context.cache.map(compiled_code);
     let bounds = Arc::new(Bounds::new(context));
@@ -93,11 +92,7 @@ pub fn load(
         let mut compilation = Compilation::new(given, source.quiet);
         let plugin = Plugin::load_watched(&sandbox, &bytes, &mut |elapsed| compilation.show(elapsed, context));
         compilation.end(context);
-        plugin.map_err(|error| match error {
-            LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
-            LoadError::Stopped(why) => Failure::stopped(why),
-            error => with_advice(cannot_load(&error), &place),
-        })
+        plugin.map_err(|error| not_loaded(given, &place, error))
     })?;
     let seconds = began.elapsed().as_secs_f64();
     if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
@@ -133,6 +128,32 @@ pub fn load(
         wasm,
         seconds,
     })
+}
+
+/// The file of the component at a path, which is built first if that is a folder, and its bytes.
+///
+/// # Errors
+///
+/// There is nothing at the path, or it cannot be built or read.
+pub(super) fn component_bytes(
+    given: &Path,
+    source: Source,
+    limits: &GuestLimits,
+    context: &mut Context<'_>,
+) -> Result<(PathBuf, Vec<u8>), Failure> {
+    let wasm = component(given, source, context)?;
+    let bytes = read(&wasm, given, limits.component_bytes)?;
+    Ok((wasm, bytes))
+}
+
+/// Says why the component at a path, which lies there, is not loaded.
+pub(super) fn not_loaded(given: &Path, place: &Path, error: LoadError) -> Failure {
+    let what = format!("cannot load {}: {error}", given.display());
+    match error {
+        LoadError::Host { .. } => Failure::system(what),
+        LoadError::Stopped(why) => Failure::stopped(why),
+        _ => with_advice(Failure::plugin(what), place),
+    }
 }
 
 /// The folder of compiled code in that of everything that is kept between runs.
@@ -300,7 +321,7 @@ fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure>
 }
 
 /// Reports and traces name properties, so the names must tell them apart.
-fn check_names(properties: &[Property]) -> Result<(), String> {
+pub(super) fn check_names(properties: &[Property]) -> Result<(), String> {
     for (index, property) in properties.iter().enumerate() {
         if properties[..index].iter().any(|other| other.name == property.name) {
             return Err(format!("it has two properties named `{}`", property.name));

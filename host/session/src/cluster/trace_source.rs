@@ -11,6 +11,7 @@ use crate::cluster::open::Cluster;
 use crate::cluster::placement::{self, PlacedNodes};
 use crate::cluster::plugin_source;
 use crate::cluster::scenario;
+use crate::cluster::spec_source;
 use crate::cluster::trace_file;
 use crate::spec::Source;
 use crate::spec::limits::{self, Given};
@@ -24,6 +25,8 @@ pub struct TraceSpec {
     pub plugin: Option<PathBuf>,
     /// The component or plugin folder of nodes that ran another one.
     pub node: Vec<(NodeId, PathBuf)>,
+    /// The specifications from outside, in the order of the trace; `plugins/NAME` as they were built if none is said.
+    pub specs: Vec<PathBuf>,
     /// Whether another build of the plugin, or another plugin, may run it.
     pub any_plugin: bool,
     /// Whether another build of the plugin may.
@@ -38,7 +41,8 @@ impl Cluster {
     /// Whether these are the very components that a trace was recorded with.
     pub fn has_recorded(&self, trace: &Trace) -> bool {
         let digest = &trace.plugin.digest;
-        digest.is_some() && *digest == self.plugin.reference.digest && trace.placements == self.placements()
+        let is_plugin = digest.is_some() && *digest == self.plugin.reference.digest;
+        is_plugin && trace.placements == self.placements() && trace.specs == self.spec_references()
     }
 
     /// Reads a trace and loads its plugin.
@@ -57,9 +61,14 @@ impl Cluster {
         let plugin = plugin_source::load(&path, source, limits, context)?;
         let is_allowed = spec.any_plugin || (spec.any_build && trace.plugin.name == plugin.reference.name);
         trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, is_allowed)?;
+        let unnamed = Source { finished: spec.specs.is_empty(), ..spec.source };
+        let is_other = spec.any_plugin || spec.any_build;
+        let specs =
+            spec_source::load_recorded((&trace, &spec.trace), &spec.specs, is_other, (unnamed, &plugin), context)?;
         let components = placement::load(wanted, spec.source, &plugin.limits, context)?;
         let mut cluster = Self::new(plugin, components, trace.scenario.clone())?;
         cluster.add_expressed(expressed, judge)?;
+        cluster.add_specs(specs)?;
         let is_allowed =
             spec.any_plugin || (spec.any_build && placement::are_alike(&trace.placements, cluster.placements()));
         placement::check_trace(&trace, &spec.trace, cluster.placements(), is_allowed)?;

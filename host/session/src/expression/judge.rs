@@ -1,6 +1,6 @@
 //! Expressions as properties that machines have besides those of the plugin.
 
-use host_model::contract::{Fault, FaultKind, Outside, Property, PropertyScope};
+use host_model::contract::{Fault, FaultKind, MachineError, Outside, OutsideVerdict, Property, PropertyScope};
 use host_model::trace::Expressed;
 
 use super::eval::Evaluation;
@@ -37,7 +37,7 @@ impl Outside for Judge {
     }
 
     /// Compact JSON of what each expression reads; where the description is no JSON, a text that is none either.
-    fn views(&self, description: Option<&str>) -> Vec<Vec<u8>> {
+    fn views(&self, description: Option<&str>) -> Result<Vec<Option<Vec<u8>>>, MachineError> {
         let state = match description.map(serde_json::from_str) {
             None => Err("the component does not describe its states".to_owned()),
             Some(Err(error)) => Err(format!("the description of the state is not JSON: {error}")),
@@ -51,10 +51,22 @@ impl Outside for Judge {
             }
             Err(why) => format!("!{why}").into_bytes(),
         };
-        self.0.iter().map(view).collect()
+        Ok(self.0.iter().map(|one| Some(view(one))).collect())
     }
 
-    fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+    fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> OutsideVerdict {
+        Ok(self.judged(property, views))
+    }
+
+    /// It is JSON as it is, but where the description was none.
+    fn describe_view(&self, _: u32, view: &[u8]) -> Option<String> {
+        String::from_utf8(view.to_vec()).ok().filter(|text| !text.starts_with('!'))
+    }
+}
+
+impl Judge {
+    /// Whether a property holds; the inner error says why not.
+    pub(super) fn judged(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         let expression = &self.0[property as usize].1;
         let fault = |message: String| Fault { kind: FaultKind::Malformed, message };
         let value = |view: &Option<&[u8]>| match view {

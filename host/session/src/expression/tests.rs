@@ -112,7 +112,7 @@ fn judge(kind: PropertyKind, expression: &str) -> Judge {
 
 /// What the only property reads of a state.
 fn view(judge: &Judge, description: Option<&str>) -> Vec<u8> {
-    judge.views(description).remove(0)
+    judge.views(description).expect("no machine is asked").remove(0).expect("every node has one")
 }
 
 /// The verdict on nodes that describe themselves so.
@@ -120,7 +120,7 @@ fn verdict(expression: &str, nodes: &[Json]) -> Result<(), String> {
     let judge = judge(PropertyKind::Always, expression);
     let views: Vec<Vec<u8>> = nodes.iter().map(|node| view(&judge, Some(&node.to_string()))).collect();
     let views: Vec<Option<&[u8]>> = views.iter().map(|view| Some(&**view)).collect();
-    judge.invariant(0, &views).unwrap_or_else(|fault| Err(fault.message))
+    judge.judged(0, &views).unwrap_or_else(|fault| Err(fault.message))
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn a_view_is_what_is_read_and_a_verdict_says_who_is_to_blame() {
     let judge = judge(PropertyKind::Sometimes, "node.x == 1");
     assert_eq!(judge.properties()[0].scope, PropertyScope::Node);
     let broken = view(&judge, Some("{"));
-    assert!(judge.invariant(0, &[Some(&broken)]).is_err_and(|fault| fault.message.contains("is not JSON")));
-    assert!(judge.invariant(0, &[Some(&view(&judge, None))]).is_err(), "it does not describe itself");
+    assert!(judge.judged(0, &[Some(&broken)]).is_err_and(|fault| fault.message.contains("is not JSON")));
+    assert!(judge.judged(0, &[Some(&view(&judge, None))]).is_err(), "it does not describe itself");
 }
 
 /// The properties of the page that are ready to be used, each where it holds and where it does not.
@@ -299,7 +299,7 @@ fn expressions_have_the_values_of_their_definition() {
         let views: Vec<Option<Vec<u8>>> =
             nodes.iter().map(|node| Some(view(&judge, Some(&node.as_ref()?.to_string())))).collect();
         let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-        let found = judge.invariant(0, &views);
+        let found = judge.judged(0, &views);
         assert_eq!(found.as_ref().ok().map(Result::is_ok), expected, "{text} is {found:?} of {nodes:?}");
         counted[expected.map_or(2, usize::from)] += 1;
     }

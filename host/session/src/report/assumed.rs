@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_model::contract::NodeId;
 use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budget, budgets};
 use host_model::scenario::{Faults, Link, Network, Scenario};
-use host_model::trace::Placement;
+use host_model::trace::{Placement, PluginRef};
 use host_sandbox::AboutIdentity;
 use host_search::kernel::rules::Rules;
 use host_search::strategy::bdfs;
@@ -27,6 +27,9 @@ pub struct Assumed {
     /// The nodes that differ from the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
+    /// The specifications from outside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub specs: Vec<PluginRef>,
     /// All of them, those with default values too.
     pub parameters: BTreeMap<String, String>,
     /// How messages travel where no link says something else.
@@ -211,6 +214,7 @@ impl Assumed {
             nodes: scenario.nodes,
             absent: scenario.absent.clone(),
             placements: run.cluster.placements().to_vec(),
+            specs: run.cluster.spec_references(),
             parameters: run.cluster.plugin.effective_parameters(scenario),
             network: scenario.network,
             links: scenario.links.clone(),

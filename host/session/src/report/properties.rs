@@ -25,6 +25,9 @@ pub struct PropertyReport {
     /// The expression of a property from outside; none of a property of the plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
+    /// The specification from outside that states it; none of any other property.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
     /// The file with the trace of a witness, of a `sometimes` property that is reached; none if none was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
@@ -193,6 +196,7 @@ pub fn properties(
                 .iter()
                 .find(|it| it.name == property.name)
                 .map(|it| it.expression.clone()),
+            spec: run.cluster.spec_of(&property.name).map(|spec| spec.reference.name.clone()),
             witness: run.witnesses.get(&property.name).cloned(),
             not_checked: None,
             undecided: None,

@@ -15,7 +15,8 @@ use crate::spec::{limits, links, placement, values};
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
+    "spec",
     "always",
     "sometimes",
     "eventually",
@@ -58,6 +59,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
             "always" => reader.expressed(&mut file, PropertyKind::Always, (key, value))?,
             "sometimes" => reader.expressed(&mut file, PropertyKind::Sometimes, (key, value))?,
             "eventually" => reader.expressed(&mut file, PropertyKind::Eventually, (key, value))?,
+            "spec" => reader.specs(&mut file, key, value)?,
             "limits" => {
                 for (key, value) in reader.table(key, value)? {
                     let text = reader.scalar(key, value)?;
@@ -105,6 +107,16 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
 }
 
 impl<'t> Reader<'t> {
+    /// Specifications from outside: a path, or a list of paths.
+    fn specs(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
+        file.spec.cluster.specs = match value.get_ref().as_array() {
+            Some(paths) => paths.iter().map(|path| self.path(key, path)).collect::<Result<_, _>>()?,
+            None => vec![self.path(key, value)?],
+        };
+        self.note(file, "spec".to_owned(), key);
+        Ok(())
+    }
+
     /// A table of properties from outside.
     fn expressed(
         &self,

@@ -24,8 +24,10 @@ pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> 
     let placed = honest.chain(own.adversary.iter().map(|place| ("adversary", place)));
     let placed = placed.filter(|(_, (node, _))| !is_asked(node));
     let placed = placed.map(|(option, (node, path))| (&**path, file.line(&format!("{option} {node}"))));
+    let specs = if asked.cluster.specs.is_empty() { &*file.spec.cluster.specs } else { &[] };
+    let specs = specs.iter().map(|path| (&**path, file.line("spec")));
     let plugin = Some(&*file.spec.cluster.plugin).filter(|plugin| !plugin.as_os_str().is_empty());
-    for (named, line) in plugin.map(|plugin| (plugin, None)).into_iter().chain(placed) {
+    for (named, line) in plugin.map(|plugin| (plugin, None)).into_iter().chain(placed).chain(specs) {
         let absolute = context.path(named);
         if !plugin_source::needs_build(&absolute) {
             continue;

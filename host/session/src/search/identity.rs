@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use host_inspect::words;
+use host_model::contract::{Outside, Property};
 use host_model::lts::Lts;
 use host_model::scenario::{Scenario, faults};
-use host_model::trace::Expressed;
 use host_model::trace::start::Start;
+use host_model::trace::{Expressed, PluginRef};
 use host_search::kernel::SearchBounds;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,13 @@ impl Identity {
         }
         for Expressed { name, kind, expression } in &cluster.expressed {
             identity.add(&format!("the property {name}"), &format_args!("{} {expression}", words::name(kind)));
+        }
+        for spec in &cluster.specs {
+            let PluginRef { name: file, version: _, digest } = &spec.reference;
+            for Property { name, .. } in spec.properties() {
+                let digest = digest.as_deref().unwrap_or_default();
+                identity.add(&format!("the property {name}"), &format_args!("of the spec {file} {digest}"));
+            }
         }
         if cluster.judged.is_some() {
             let names: Vec<&str> = lts.properties().iter().map(|property| property.name.as_str()).collect();

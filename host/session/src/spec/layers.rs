@@ -39,7 +39,7 @@ macro_rules! layers {
 
 layers! {
     RunSpec { cluster, search, process }
-    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, expressed, property, ignore }
+    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, expressed, specs, property, ignore }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, fairness, timers,
         recover_by, safety_only, go_on, max_violations
@@ -92,6 +92,13 @@ impl Layer for Vec<Expressed> {
 
 /// A list of names is one setting.
 impl Layer for Vec<String> {
+    fn over(self, below: Self) -> Self {
+        if self.is_empty() { below } else { self }
+    }
+}
+
+/// So are paths.
+impl Layer for Vec<PathBuf> {
     fn over(self, below: Self) -> Self {
         if self.is_empty() { below } else { self }
     }

@@ -65,6 +65,8 @@ pub struct ClusterSpec {
     pub any_plugin: bool,
     /// Properties from outside.
     pub expressed: Vec<Expressed>,
+    /// Specifications from outside: components, or folders, which are built first.
+    pub specs: Vec<PathBuf>,
     /// The names of the properties that are judged; all if there are none.
     pub property: Vec<String>,
     /// The names of properties that are not judged.

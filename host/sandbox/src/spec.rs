@@ -1,0 +1,136 @@
+//! A specification from outside: a component that states properties about what nodes show.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use host_model::contract::{Fault, MachineError, Property, Stop};
+
+use crate::buffers::fill_views;
+use crate::check::{self, World};
+use crate::compile::{Compiled, compile};
+use crate::context::explanation;
+use crate::error::LoadError;
+use crate::functions::SpecFunctions;
+use crate::instance::Live;
+use crate::plugin::{digest_text, first_instance};
+use crate::plugin_parts::PluginParts;
+use crate::sandbox::Sandbox;
+
+/// A specification from outside, ready to judge. All its functions are pure: each call begins in the memory right after instantiation.
+pub struct Spec {
+    parts: Arc<PluginParts>,
+    properties: Vec<Property>,
+    digest: String,
+    /// Asked before each call.
+    stop: Option<Arc<dyn Stop>>,
+    /// Instances that nobody uses at the moment; as many are made as there are calls at once.
+    idle: Mutex<Vec<Live<SpecFunctions>>>,
+}
+
+/// What a specification answers: a fault of its own, or the answer.
+type Answer<R> = Result<Result<R, Fault>, MachineError>;
+
+impl std::fmt::Debug for Spec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spec").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+impl Spec {
+    /// Whether bytes are those of a specification and not of a plugin, by what they export; nothing else is checked.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        check::preamble(bytes).is_ok() && matches!(check::names(bytes, World::Plugin), Err(LoadError::IsSpec))
+    }
+
+    /// Loads a component as [`Plugin::load_watched`](crate::Plugin::load_watched) does, and asks it for its properties.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no specification from outside, or one that fails while it starts.
+    pub fn load_watched(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Duration)) -> Result<Self, LoadError> {
+        let shared = &sandbox.shared;
+        let Compiled { interfaces, rewritten, code, .. } = compile(sandbox, bytes, World::Spec, watch)?;
+        let digest = blake3::hash(bytes);
+        let (mut parts, mut first): (_, Live<SpecFunctions>) =
+            first_instance(shared, digest, interfaces, &rewritten, &code)?;
+        let images = first.take_images();
+        let pristine_sizes = first.sizes().collect();
+        first.context().begin_reading("properties");
+        let listed = first.call("properties", |f| &f.properties, ());
+        let limits = first.limits().clone();
+        if let Some(trouble) = parts.trouble() {
+            return Err(LoadError::Host { detail: trouble.to_owned() });
+        }
+        let properties = listed.and_then(|(properties,)| limits.check_properties(properties));
+        let properties = properties.map_err(|fault| LoadError::Start { fault })?;
+        drop(first);
+        Arc::get_mut(&mut parts).expect("the first instance is gone").set_pristine(images, pristine_sizes);
+        Ok(Self { parts, properties, digest: digest_text(digest), stop: sandbox.stop.clone(), idle: Mutex::default() })
+    }
+
+    /// The content hash of the component as given: `blake3:` and 64 hexadecimal digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Its properties.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
+    }
+
+    /// What a property reads of a state that a node shows so; none if the node cannot matter to it.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance, or it was told to stop; the inner error is the fault of the specification.
+    pub fn view(&self, property: u32, state: &str) -> Answer<Option<Vec<u8>>> {
+        self.ask("view", |live| {
+            let (view,) = live.call("view", |f| &f.view, (property, Arc::new(state.to_owned())))?;
+            Ok(view)
+        })
+    }
+
+    /// Whether a property holds on these views; if not, why.
+    ///
+    /// # Errors
+    ///
+    /// As for [`view`](Self::view).
+    pub fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> Answer<Result<(), String>> {
+        self.ask("invariant", |live| {
+            let mut given = Arc::default();
+            fill_views(&mut given, views);
+            let (holds,) = live.call("invariant", |f| &f.invariant, (property, given))?;
+            Ok(holds.map_err(|why| explanation(why, live.limits())))
+        })
+    }
+
+    /// Asks an instance that remembers nothing.
+    fn ask<R>(
+        &self,
+        function: &'static str,
+        question: impl FnOnce(&mut Live<SpecFunctions>) -> Result<R, Fault>,
+    ) -> Answer<R> {
+        self.parts.check()?;
+        if let Some(stopped) = self.stop.as_ref().and_then(|stop| stop.reason()) {
+            return Err(stopped.into());
+        }
+        let idle = self.idle().pop();
+        let mut live = match idle {
+            Some(live) => live,
+            None => Live::another(&self.parts)?,
+        };
+        live.restore(None)?;
+        live.context().begin_reading(function);
+        let answer = question(&mut live);
+        self.parts.check()?;
+        // A trap poisons the store.
+        if answer.is_ok() {
+            self.idle().push(live);
+        }
+        Ok(answer)
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Live<SpecFunctions>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
