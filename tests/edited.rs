@@ -6,7 +6,7 @@ use host_build::{BuildError, Built, Initialise, Options};
 use host_model::contract::{Effects, Input, MachineFactory};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 
-use super::languages::{copy, folder, load, run, scenario};
+use super::languages::{copy, folder, load, run, scenario, skipped};
 
 /// A plugin and edits of it.
 struct Edits {
@@ -102,7 +102,7 @@ fn is_the_same_plugin(edits: &Edits) {
     let place = tempfile::tempdir().expect("a temporary folder");
     let later = copied(edits, place.path());
     let Some(first) = build(&later, false).expect("it is built") else {
-        return eprintln!("skipped: there is no toolchain for {}", edits.plugin);
+        return skipped(edits.plugin, &"there is no toolchain");
     };
     assert!(begins(&first, "giving") && !begins(&first, "compiling"), "{:?}", first.steps);
     let whole = place.path().join("whole");

@@ -43,7 +43,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 }
 
 /// Says that something is skipped, also where the output of tests is kept back.
-fn skipped(name: &str, why: &dyn std::fmt::Display) {
+pub(crate) fn skipped(name: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
 }
 

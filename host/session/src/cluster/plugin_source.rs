@@ -92,7 +92,7 @@ pub fn load(
         let mut compilation = Compilation::new(given, source.quiet);
         let plugin = Plugin::load_watched(&sandbox, &bytes, &mut |elapsed| compilation.show(elapsed, context));
         compilation.end(context);
-        plugin.map_err(|error| not_loaded(given, &place, error))
+        plugin.map_err(|error| not_loaded(given, &place, &error))
     })?;
     let seconds = began.elapsed().as_secs_f64();
     if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
@@ -147,7 +147,7 @@ pub(super) fn component_bytes(
 }
 
 /// Says why the component at a path, which lies there, is not loaded.
-pub(super) fn not_loaded(given: &Path, place: &Path, error: LoadError) -> Failure {
+pub(super) fn not_loaded(given: &Path, place: &Path, error: &LoadError) -> Failure {
     let what = format!("cannot load {}: {error}", given.display());
     match error {
         LoadError::Host { .. } => Failure::system(what),
