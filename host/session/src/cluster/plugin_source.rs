@@ -90,7 +90,7 @@ pub fn load(
     let mut compilation = Compilation::new(given, source.quiet);
     let plugin = Plugin::load_watched(&sandbox, &bytes, &mut |elapsed| compilation.show(elapsed, context));
     compilation.end(context);
-    let plugin = plugin.map_err(|error| not_loaded(given, &place, error))?;
+    let plugin = plugin.map_err(|error| not_loaded(given, &place, &error))?;
     let seconds = began.elapsed().as_secs_f64();
     if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
         let cache = cache.unwrap_or_default();
@@ -144,11 +144,11 @@ pub(super) fn component_bytes(
 }
 
 /// Says why the component at a path, which lies there, is not loaded.
-pub(super) fn not_loaded(given: &Path, place: &Path, error: LoadError) -> Failure {
+pub(super) fn not_loaded(given: &Path, place: &Path, error: &LoadError) -> Failure {
     let what = format!("cannot load {}: {error}", given.display());
     match error {
         LoadError::Host { .. } => Failure::system(what),
-        LoadError::Stopped(why) => Failure::stopped(why),
+        LoadError::Stopped(why) => Failure::stopped(*why),
         _ => with_advice(Failure::plugin(what), place),
     }
 }

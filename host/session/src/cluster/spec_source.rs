@@ -74,7 +74,7 @@ fn load(
     let mut compilation = Compilation::new(given, source.quiet);
     let spec = Spec::load_watched(&sandbox, bytes, &mut |elapsed| compilation.show(elapsed, context));
     compilation.end(context);
-    let spec = spec.map_err(|error| plugin_source::not_loaded(given, &place, error))?;
+    let spec = spec.map_err(|error| plugin_source::not_loaded(given, &place, &error))?;
     plugin_source::check_names(spec.properties())
         .map_err(|what| Failure::plugin(format_args!("cannot load {}: {what}", given.display())))?;
     let name = given.file_stem().or(wasm.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
