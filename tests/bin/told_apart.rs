@@ -1,18 +1,23 @@
 //! `cargo run --release -p host-tests --bin told-apart -- [SECONDS] [NAME ...]`: each way to tell states apart beside `serialize`, on the
 //! bundled protocols with their defaults. Prints a table in Markdown for those in Rust and one for the register in other languages: local
 //! and global states and seconds of a complete search of global states by one worker, and whether it says the same. Where a search does not
-//! end in time, a second row has the searches to a depth. With names, only these protocols.
+//! end within its time or a number of states, a second row has the searches to a depth. Below a table stands why components are refused.
+//! With names, only these protocols.
 //!
 //! The first run builds a component for each protocol and way, which takes some ten seconds each. A difference ends it with exit code 1.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host_tests::told_apart::{Searched, WAYS, WAYS_ELSEWHERE, Way, component, protocols, searched};
 
 /// Searches to a depth, a power of two, have at least so many global states by `serialize`, unless there are fewer.
 const ENOUGH: u64 = 1_000;
+
+/// A search ends at so many global states.
+const STATES_MAX: &str = "2000000";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -21,87 +26,91 @@ fn main() -> ExitCode {
     let is_wanted = |protocol: &&String| wanted.is_empty() || wanted.contains(protocol);
     let mut differ = 0;
     for (names, ways) in protocols().iter().zip([&WAYS[..], &WAYS_ELSEWHERE]) {
+        let mut table = Table { ways, seconds, differ: 0, refused: BTreeMap::new() };
         let header: Vec<&str> = ways.iter().map(|way| way.name).collect();
-        println!("| protocol | depth | {} | verdict |", header.join(" | "));
+        println!("| plugin | depth | {} | verdict |", header.join(" | "));
         println!("|---|---{}|---|", "|---".repeat(ways.len()));
-        for protocol in names.iter().filter(is_wanted) {
-            match table(protocol, ways, seconds) {
-                Ok(different) => differ += different,
-                Err(trouble) => eprintln!("left out: {trouble}"),
-            }
+        names.iter().filter(is_wanted).for_each(|protocol| table.rows(protocol));
+        println!();
+        for (why, which) in &table.refused {
+            println!("- Refused: {}: {why}.", which.iter().cloned().collect::<Vec<_>>().join("; "));
         }
         println!();
+        differ += table.differ;
     }
     ExitCode::from(u8::from(differ > 0))
 }
 
-/// Prints the rows of a protocol; returns how many ways say something else than the first one.
-fn table(protocol: &str, ways: &[Way], seconds: u64) -> Result<usize, String> {
-    let components: Vec<PathBuf> = ways.iter().map(|way| component(protocol, *way)).collect::<Result<_, _>>()?;
-    let whole = row((protocol, "any"), ways, &components, (seconds, &[]))?;
-    if whole.have_ended {
-        return Ok(whole.differ);
-    }
-    let mut depth: u32 = 4;
-    loop {
-        let result = searched(&components[0], seconds, &["--depth", &depth.to_string()])?;
-        if result.states[1] >= ENOUGH || !result.has_ended {
-            break;
-        }
-        if result.result != "incomplete" {
-            // Where nothing is cut off by `serialize`, something can be where there are more states, and the answers are not of the same.
-            depth /= 2;
-            break;
-        }
-        depth *= 2;
-    }
-    let depth = depth.to_string();
-    Ok(whole.differ + row((protocol, &depth), ways, &components, (seconds, &["--depth", &depth]))?.differ)
-}
+/// A component or what a search says of it, or why there is none.
+type Known<T> = Result<T, String>;
 
-/// What came of a row.
-struct Row {
-    /// Whether all searches have.
-    have_ended: bool,
+/// What is known while a table is printed.
+struct Table<'a> {
+    ways: &'a [Way],
+    /// Of each search, at most.
+    seconds: u64,
     /// How many ways say something else than the first one.
     differ: usize,
+    /// The protocols and ways without a search, by what is in the way.
+    refused: BTreeMap<String, BTreeSet<String>>,
 }
 
-fn row(
-    (protocol, depth): (&str, &str),
-    ways: &[Way],
-    components: &[PathBuf],
-    (seconds, options): (u64, &[&str]),
-) -> Result<Row, String> {
-    let results: Vec<Result<Searched, String>> =
-        components.iter().map(|component| searched(component, seconds, options)).collect();
-    let first = results[0].clone()?;
-    let mut row = Row { have_ended: true, differ: 0 };
-    let mut cells = Vec::new();
-    for (way, result) in ways.iter().zip(&results) {
-        cells.push(match result {
-            Err(trouble) => {
-                eprintln!("{protocol}, {}: {trouble}", way.name);
+impl Table<'_> {
+    /// Prints the rows of a protocol.
+    fn rows(&mut self, protocol: &str) {
+        let components: Vec<Known<PathBuf>> = self.ways.iter().map(|way| component(protocol, *way)).collect();
+        let have_ended = self.row((protocol, "any"), &components, &[]);
+        if let (false, Ok(first)) = (have_ended, &components[0]) {
+            let depth = depth(first, self.seconds).to_string();
+            self.row((protocol, &depth), &components, &["--depth", &depth]);
+        }
+    }
+
+    /// Prints a row; returns whether all its searches have ended.
+    fn row(&mut self, (protocol, depth): (&str, &str), components: &[Known<PathBuf>], options: &[&str]) -> bool {
+        let options = [&["--states", STATES_MAX], options].concat();
+        let search =
+            |component: &Known<PathBuf>| searched(component.as_ref().map_err(String::clone)?, self.seconds, &options);
+        let results: Vec<Known<Searched>> = components.iter().map(search).collect();
+        let first = results[0].as_ref().ok().filter(|first| first.stopped_by.is_none());
+        let cells = self.ways.iter().zip(&results).map(|(way, result)| match result {
+            Err(why) => {
+                let which = format!("{protocol}, {}", way.name);
+                self.refused.entry(why.clone()).or_default().insert(which);
                 "refused".to_owned()
             }
-            Ok(result) if !result.has_ended => {
-                row.have_ended = false;
-                "no".to_owned()
-            }
+            Ok(Searched { stopped_by: Some(bound), .. }) => format!("*{bound}*"),
             Ok(result) => {
-                let is_other = first.has_ended && result.said != first.said;
+                let is_other = first.is_some_and(|first| first.said != result.said);
                 if is_other {
-                    eprintln!("{protocol}, {}: {} instead of {}", way.name, result.said, first.said);
+                    eprintln!("{protocol}, {}: {} instead of {}", way.name, result.said, first.expect("seen").said);
                 }
-                row.differ += usize::from(is_other);
+                self.differ += usize::from(is_other);
                 let [local, global] = result.states.map(grouped);
                 format!("{local} / {global}, {:.1} s{}", result.seconds, if is_other { " **other**" } else { "" })
             }
         });
+        let cells: Vec<String> = cells.collect();
+        let verdict = first.map_or("", |first| &first.result);
+        println!("| {protocol} | {depth} | {} | {verdict} |", cells.join(" | "));
+        results.iter().flatten().all(|result| result.stopped_by.is_none())
     }
-    let verdict = if first.has_ended { &first.result } else { "" };
-    println!("| {protocol} | {depth} | {} | {verdict} |", cells.join(" | "));
-    Ok(row)
+}
+
+/// The first power of two to which a search of a component has enough states, or does not end.
+fn depth(component: &Path, seconds: u64) -> u32 {
+    let mut depth: u32 = 4;
+    while let Ok(result) = searched(component, seconds, &["--depth", &depth.to_string()]) {
+        if result.states[1] >= ENOUGH || result.stopped_by.is_some() {
+            break;
+        }
+        if result.result != "incomplete" {
+            // Where nothing is cut off by `serialize`, something can be where there are more states, and the answers are not of the same.
+            return depth / 2;
+        }
+        depth *= 2;
+    }
+    depth
 }
 
 /// With a comma between thousands.

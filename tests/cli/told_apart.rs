@@ -9,7 +9,7 @@ fn the_history_has_the_verdict_of_serialize() {
     let [serialized, history] = [SERIALIZE, HISTORY].map(|way| {
         let component = component("two-phase-commit", way).expect("it is built");
         let result = searched(&component, 60, &[]).expect("it is searched");
-        assert_eq!((result.has_ended, &*result.result), (true, "ok"), "{}: {result:?}", way.name);
+        assert_eq!((&result.stopped_by, &*result.result), (&None, "ok"), "{}: {result:?}", way.name);
         result
     });
     assert_eq!(history.said, serialized.said);

@@ -43,7 +43,7 @@ pub fn protocols() -> [Vec<String>; 2] {
 ///
 /// # Errors
 ///
-/// It cannot be built, for want of a toolchain for instance.
+/// It cannot be built, for want of a toolchain for instance: the line that says most.
 pub fn component(protocol: &str, way: Way) -> Result<PathBuf, String> {
     let original = root().join("plugins").join(protocol);
     let elsewhere = ELSEWHERE.iter().find(|[name, ..]| *name == protocol);
@@ -53,7 +53,13 @@ pub fn component(protocol: &str, way: Way) -> Result<PathBuf, String> {
         (Some(_), Some([_, file, from, to])) => replaced(protocol, &original, file, (from, to)),
     };
     let built = host_build::build(&folder, &Options::default(), &mut |_| {});
-    built.map(|built| built.wasm).map_err(|error| format!("{protocol}, {}: {error}", way.name))
+    built.map(|built| built.wasm).map_err(|error| reason(&error.to_string()))
+}
+
+/// The line that says most of a build that failed.
+fn reason(error: &str) -> String {
+    let of_the_compiler = error.lines().find(|line| line.trim_start().starts_with("error"));
+    of_the_compiler.or(error.lines().next()).unwrap_or_default().trim().to_owned()
 }
 
 /// A folder with the sources of a protocol in another language, in one file of which something else stands in place of `from`.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 /// What a search says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
-    /// Whether it did not end for want of time.
-    pub has_ended: bool,
+    /// The bound that ended it before it was complete, `time` for example; none where it was, or ended at a depth.
+    pub stopped_by: Option<String>,
     /// The result.
     pub result: String,
     /// What comes out: why it ended, and what is said of each property; without a violation, what never happened as well.
@@ -49,16 +49,19 @@ pub fn searched(wasm: &Path, seconds: u64, options: &[&str]) -> Result<Searched,
     host::run(words.chain(["--out".into(), place.path().into()]), &mut environment);
     let report: Value = serde_json::from_slice(&out).unwrap_or_default();
     if report["counts"].is_null() {
-        return Err(String::from_utf8_lossy(&err).trim().to_owned());
+        let err = String::from_utf8_lossy(&err);
+        let said = err.lines().find(|line| line.starts_with("error: ")).unwrap_or(&err);
+        return Err(said.split_once(&*format!("{}: ", wasm.display())).map_or(said, |(_, why)| why).to_owned());
     }
     let list = |name: &str| report[name].as_array().map_or(&[][..], Vec::as_slice).iter();
     let violated: Vec<&Value> = list("violations").map(|violation| &violation["property"]).collect();
     let properties: Vec<[&Value; 2]> = list("properties").map(|it| [&it["name"], &it["status"]]).collect();
     // What was not reached before a violation depends on the order of the search.
     let unreached = if violated.is_empty() { &report["unreached"] } else { &Value::Null };
+    let bound = report["end"].as_str().and_then(|end| end.strip_suffix("-bound"));
     let count = |name: &str| report["counts"][name].as_u64().unwrap_or_default();
     Ok(Searched {
-        has_ended: report["end"] != "time-bound",
+        stopped_by: bound.filter(|bound| *bound != "depth").map(str::to_owned),
         result: report["result"].as_str().unwrap_or_default().to_owned(),
         said: json!([report["result"], report["end"], violated, properties, unreached]),
         states: [count("local_states"), count("global_states")],
