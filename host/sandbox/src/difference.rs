@@ -117,12 +117,13 @@ impl MemoryMap {
     }
 }
 
-/// The first difference: in memories by number and address, then in globals, then in the sizes of memories.
+/// The first difference: in memories by number and address, then in globals, then in the sizes of memories. Last comes the stack: what
+/// calls leave there is read by none that follows.
 pub(crate) fn first(images: [&Image; 2], plan: &[MemoryPlan], map: MemoryMap) -> Option<StateDifference> {
     let [one, other] = images;
-    let memories = || {
+    let memories = |start: usize| {
         (0..).zip(one.data.iter().zip(&other.data)).find_map(|(memory, (one, other))| {
-            let address = differs(one, other, 0)?;
+            let address = differs(one, other, start)?;
             let place = StatePlace::Memory { memory, address, part: map.part(address) };
             Some(StateDifference { place, bytes: [one, other].map(|bytes| shown(bytes, address, SHOWN)) })
         })
@@ -143,15 +144,15 @@ pub(crate) fn first(images: [&Image; 2], plan: &[MemoryPlan], map: MemoryMap) ->
         let (memory, bytes) = pairs.find(|(_, [one, other])| one != other)?;
         Some(StateDifference { place: StatePlace::Size { memory, bytes }, bytes: Default::default() })
     };
-    memories().or_else(globals).or_else(sizes)
+    memories(map.stack).or_else(globals).or_else(sizes).or_else(|| memories(0))
 }
 
 /// Where two regions differ first from `start` on, zeros following each.
 fn differs(one: &[u8], other: &[u8], start: usize) -> Option<usize> {
     let both = one.iter().zip(other).skip(start).position(|(one, other)| one != other).map(|at| start + at);
-    let common = one.len().min(other.len());
-    let rest = || [one, other].iter().find_map(|bytes| bytes[common..].iter().position(|byte| *byte != 0));
-    both.or_else(|| rest().map(|at| common + at))
+    let from = one.len().min(other.len()).max(start);
+    let rest = |bytes: &&[u8]| bytes.get(from..)?.iter().position(|byte| *byte != 0);
+    both.or_else(|| [one, other].iter().find_map(rest).map(|at| from + at))
 }
 
 /// The bytes from an address on, at most so many; zeros follow a region.
@@ -189,9 +190,12 @@ mod tests {
         let at = |address: usize| {
             let mut data = [0; 8];
             data[address] = 7;
+            data[0] = 7;
             place(&same, &image(&data, &[1; 16])).expect("a difference")
         };
-        assert_eq!(at(1).0, "address 0x1, in the stack");
+        assert_eq!(at(1).0, "global 3", "the stack is dead");
+        let stack = place(&same, &image(&[0, 7, 0, 0, 0, 0, 0, 0], &[0; 16])).expect("a difference");
+        assert_eq!(stack.0, "address 0x1, in the stack");
         assert_eq!(at(2).0, "address 0x2, in the data of the program");
         assert_eq!(at(4).0, "address 0x4, in the data of the program");
         assert_eq!(at(5), ("address 0x5, on the heap".to_owned(), [vec![0; 8], vec![7, 0, 0, 0, 0, 0, 0, 0]]));

@@ -137,7 +137,7 @@ impl Plugin {
     }
 
     /// The first place in which two states differ that machines of this plugin have captured: memories first, by number and address,
-    /// then globals. None if they are the same to the last byte.
+    /// then globals, then sizes, and last the stack, which is dead between calls. None if they are the same to the last byte.
     ///
     /// # Errors
     ///
@@ -146,7 +146,7 @@ impl Plugin {
         let mut machine = GuestMachine::new(&self.parts)?;
         let (one, other) = (machine.image(one)?, machine.image(other)?);
         let heap = self.parts.heap_start.map(|heap| heap as usize);
-        let map = MemoryMap { stack: self.parts.dead_stack.unwrap_or_default(), heap };
+        let map = MemoryMap { stack: self.parts.stack, heap };
         Ok(difference::first([&one, &other], &self.parts.plan, map))
     }
 

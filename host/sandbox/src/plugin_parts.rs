@@ -10,7 +10,7 @@ use crate::check::Interfaces;
 use crate::context::Context;
 use crate::error::host_error;
 use crate::image::Images;
-use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten, heap_start};
+use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten, dead_stack, heap_start};
 use crate::sandbox::SandboxParts;
 
 /// The parts that the machines of a plugin share.
@@ -32,6 +32,8 @@ pub(crate) struct PluginParts {
     pristine_sizes: Vec<usize>,
     /// Where the whole memory tells states apart: the bytes from its start on that are a dead stack.
     pub dead_stack: Option<usize>,
+    /// Bytes from the start of the only memory on that are a dead stack, whatever tells states apart; 0 if that is not known.
+    pub stack: usize,
     /// Where the heap of the only memory begins, if that is known.
     pub heap_start: Option<u32>,
     /// How many instances were made.
@@ -61,6 +63,7 @@ impl PluginParts {
             images: Arc::default(),
             pristine_sizes: Vec::new(),
             dead_stack: None,
+            stack: dead_stack(&rewritten.modules).unwrap_or(0),
             heap_start: heap_start(&rewritten.modules),
             started: AtomicU64::new(0),
             trouble: OnceLock::new(),
@@ -81,6 +84,7 @@ impl PluginParts {
             images: Arc::new(Images { pristine: Arc::clone(&self.images.pristine), ..Images::default() }),
             pristine_sizes: self.pristine_sizes.clone(),
             dead_stack: self.dead_stack,
+            stack: self.stack,
             heap_start: self.heap_start,
             started: AtomicU64::new(0),
             trouble: OnceLock::new(),

@@ -75,7 +75,7 @@ impl Request {
     pub fn finish(&self, run: &FinishedRun<'_>, saved: Vec<Option<Saved>>) -> Result<RunReport, Failure> {
         let mut report = RunReport::new(run, saved);
         if self.spec.process.audit.unwrap_or_default() != Mode::Off {
-            report.add_audit(&run.machines.check(run.lts.properties())?);
+            report.add_audit(&run.machines.check(run.lts.properties())?, run.cluster)?;
         }
         if let Some(scenario) = &self.scenario {
             report.compare(&scenario.expect);

@@ -2,10 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `bytes` | the bytes at a place in which two states differ |
 //! | `text` | the result as text |
 //! | `progress` | progress as text |
 //! | `run_files` | the files that a run leaves behind |
 
+pub mod bytes;
 pub mod progress;
 pub mod run_files;
 pub mod text;

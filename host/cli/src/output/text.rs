@@ -3,18 +3,20 @@
 use host_inspect::explain::{self, Paint};
 use host_inspect::recording::Recording;
 use host_inspect::words;
-use host_model::audit::ContractViolation;
 use host_model::scenario::Network;
 use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
 use host_session::report::assumed::{Prefix, ProgressRules};
+use host_session::report::audit::{BrokenPromise, HiddenDifference};
 use host_session::report::properties::{PromiseCounts, PromiseWalks, PropertyReport};
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
 use host_session::search::finding::Violation;
+
+use crate::output::bytes::bytes_there;
 
 /// The name of the depth: not the distance of the farthest state, which can be less.
 const LONGEST_PATH: &str = "longest path";
@@ -350,16 +352,20 @@ fn travel(network: Network) -> &'static str {
     }
 }
 
-fn broken(broken: &ContractViolation) -> String {
-    let rows = [
-        ("function", &*broken.function),
-        ("where", &*broken.place),
-        ("one time", &*broken.one),
-        ("other time", &*broken.other),
-        ("probably", broken.cause),
+fn broken(BrokenPromise { violation, differ }: &BrokenPromise) -> String {
+    let mut rows = vec![
+        ("function", violation.function.clone()),
+        ("where", violation.place.clone()),
+        ("one time", violation.one.clone()),
+        ("other time", violation.other.clone()),
+        ("probably", violation.cause.to_owned()),
     ];
-    let rows = rows.map(|(name, value)| (name, shortened(on_one_line(value))));
-    table(&format!("broken promise: {}", broken.promise), &rows)
+    if let Some(HiddenDifference { place, bytes }) = differ {
+        rows.push(("differ at", place.to_string()));
+        rows.extend(bytes_there(bytes).map(|bytes| ("bytes there", bytes)));
+    }
+    let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name, shortened(on_one_line(&value)))).collect();
+    table(&format!("broken promise: {}", violation.promise), &rows)
 }
 
 fn expected(unmet: &[String]) -> String {

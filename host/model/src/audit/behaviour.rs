@@ -51,6 +51,7 @@ pub(crate) fn repeated(machine: &mut dyn Machine, state: &State) -> Result<Optio
                 one: if one == other { recorded } else { one.to_string() },
                 other: other.to_string(),
                 cause: "it depends on something that is no part of the state and of its arguments",
+                pair: None,
             }));
         }
     }
@@ -74,6 +75,7 @@ pub(crate) fn ambiguous(
         one,
         other,
         cause: "`serialize` leaves out state that this function reads",
+        pair: Some([&state.least, &state.greatest].map(Clone::clone)),
     };
     let mut questions: Vec<(&str, Vec<String>)> = Vec::new();
     let mut events = Vec::new();
@@ -157,5 +159,6 @@ pub(crate) fn impure(
         one,
         other,
         cause: "it reads the state of the node that it is asked at; `view` must contain all that it needs",
+        pair: None,
     }))
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::contract::{Machine, MachineError, Stopped};
+use crate::audit::notes::Kept;
+use crate::contract::{Machine, MachineError, Snapshot, Stopped};
 
 /// A promise that is not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +20,16 @@ pub struct ContractViolation {
     pub other: String,
     /// The probable mistake.
     pub cause: &'static str,
+    /// The two states that behave differently, where the promise is about two.
+    #[serde(skip)]
+    pub(crate) pair: Option<[Kept; 2]>,
+}
+
+impl ContractViolation {
+    /// The two states that behave differently although they have the same bytes; none where another promise is broken.
+    pub fn states(&self) -> Option<[&Snapshot; 2]> {
+        self.pair.as_ref().map(|pair| pair.each_ref().map(|kept| &kept.0))
+    }
 }
 
 /// The extent of an audit, and its findings: at most one broken promise of each kind.

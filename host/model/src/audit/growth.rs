@@ -97,6 +97,7 @@ fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<C
         one: format!("a snapshot of {} bytes", sizes[0]),
         other: format!("after {repetitions} times, in a state with the same bytes, one of {last} bytes"),
         cause: "it allocates and never frees, or collects what nobody reads",
+        pair: None,
     }))
 }
 

@@ -177,6 +177,11 @@ impl Cluster {
         self.mixed.as_ref().map_or(&[], |mixed| &mixed.placements)
     }
 
+    /// Whether its nodes differ.
+    pub fn is_mixed(&self) -> bool {
+        self.mixed.is_some()
+    }
+
     /// The nodes that run another component, twins among them, and that component.
     pub fn placed(&self) -> impl Iterator<Item = (NodeId, &LoadedPlugin)> {
         let nodes = 0..self.scenario.nodes;

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use host_inspect::words;
 use host_model::audit::Audited;
-use host_model::contract::NodeId;
+use host_model::contract::{MachineError, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
 use host_search::kernel::{Basis, Counts, EndCondition, Growth, SymmetryUse};
@@ -14,8 +14,9 @@ use serde::Serialize;
 use crate::base::Exit;
 use crate::base::bounds::peak_bytes;
 use crate::base::text::{count, grouped, json_text, rounded};
+use crate::cluster::Cluster;
 use crate::report::assumed::Assumed;
-use crate::report::audit::AuditReport;
+use crate::report::audit::{AuditReport, BrokenPromise};
 use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
 use crate::report::not_covered::NotCovered;
@@ -256,12 +257,16 @@ impl RunReport {
     }
 
     /// Adds what an audit found. A plugin that breaks a promise cannot be `ok`, whatever the search says.
-    pub fn add_audit(&mut self, audited: &Audited) {
-        let report = AuditReport::from(audited);
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance to look closer.
+    pub fn add_audit(&mut self, audited: &Audited, cluster: &Cluster) -> Result<(), MachineError> {
+        let report = AuditReport::new(audited, cluster)?;
         if !report.broken.is_empty() {
             self.leave_open("the plugin breaks a promise");
         }
-        if let Some(broken) = report.broken.first()
+        if let Some(BrokenPromise { violation: broken, .. }) = report.broken.first()
             && self.violations.is_empty()
         {
             self.result = Verdict::Error;
@@ -273,6 +278,7 @@ impl RunReport {
             self.because += &format!("; the audit is not finished: {stopped}");
         }
         self.audit = Some(report);
+        Ok(())
     }
 
     /// Takes back that what was not found is not there.

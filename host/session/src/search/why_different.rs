@@ -8,7 +8,8 @@ use host_model::lts::{LocalStateId, Lts, Step};
 use host_sandbox::{Plugin, StatePlace};
 use host_search::graph::{Discovery, GraphEdge, GraphSink, GraphState};
 use host_search::kernel::EndCondition;
-use serde_json::Value as Json;
+use serde::{Serialize, Serializer};
+use serde_json::{Value as Json, json};
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
@@ -35,6 +36,24 @@ impl fmt::Display for DifferentPlace {
             Self::Encoding(byte) => write!(f, "byte {byte} of what `serialize` writes"),
             Self::State(place) => place.fmt(f),
         }
+    }
+}
+
+impl Serialize for DifferentPlace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = match self {
+            Self::Encoding(byte) => json!({ "in": "encoding", "byte": byte }),
+            Self::State(StatePlace::Memory { memory, address, part }) => {
+                json!({ "in": "memory", "memory": memory, "address": address, "part": part.map(|part| part.name()) })
+            }
+            Self::State(StatePlace::Global { instance, index, name }) => {
+                json!({ "in": "global", "instance": instance, "index": index, "name": name })
+            }
+            Self::State(StatePlace::Size { memory, bytes }) => {
+                json!({ "in": "size", "memory": memory, "bytes": bytes })
+            }
+        };
+        json.serialize(serializer)
     }
 }
 

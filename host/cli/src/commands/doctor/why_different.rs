@@ -2,16 +2,16 @@
 
 use host_inspect::words;
 use host_model::trace::Hex;
-use host_sandbox::StatePlace;
 use host_session::base::text::{count, json_text, on_one_line, table};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::result::PluginReport;
-use host_session::search::why_different::{Alike, DifferentPlace, WhyDifferent, why_different};
+use host_session::search::why_different::{Alike, WhyDifferent, why_different};
 use host_session::spec::RunSpec;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
+use crate::output::bytes::bytes_there;
 
 /// Looks for states of the plugin that look the same and are told apart.
 pub(super) fn run(
@@ -46,16 +46,12 @@ fn as_text(cluster: &Cluster, seen: &WhyDifferent) -> String {
         1 => "1 looks like an earlier one that it is told apart from".to_owned(),
         number => format!("{number} look like an earlier one that they are told apart from"),
     };
-    let [one, other] = found.bytes.each_ref().map(|bytes| shown(bytes));
     let mut what = vec![
         ("both", words::compact(&found.description)),
         ("identity", identity(cluster).to_owned()),
         ("differ at", found.place.to_string()),
     ];
-    // A size has none.
-    if found.bytes.iter().any(|bytes| !bytes.is_empty()) {
-        what.push(("bytes there", format!("{one} in the first, {other} in the second")));
-    }
+    what.extend(bytes_there(&found.bytes).map(|bytes| ("bytes there", bytes)));
     let sections = [
         format!("different: two states of {} look the same and are told apart\n", on_one_line(&found.node)),
         table("the states", &what),
@@ -64,20 +60,6 @@ fn as_text(cluster: &Cluster, seen: &WhyDifferent) -> String {
         format!("{like}, {among}{cut}{undescribed}\n"),
     ];
     sections.join("\n")
-}
-
-/// Bytes as digits, and as text if they are nothing else.
-fn shown(bytes: &[u8]) -> String {
-    let is_text = !bytes.is_empty() && bytes.iter().all(|byte| (b' '..=b'~').contains(byte));
-    match bytes {
-        [] => "nothing".to_owned(),
-        bytes if is_text => format!("{} ({})", spaced(bytes), String::from_utf8_lossy(bytes)),
-        bytes => spaced(bytes),
-    }
-}
-
-fn spaced(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
 fn way(which: &str, events: &[String]) -> String {
@@ -108,23 +90,8 @@ fn found(found: &Alike) -> Value {
     json!({
         "node": found.node,
         "description": found.description,
-        "place": place(&found.place),
+        "place": found.place,
         "bytes": found.bytes.each_ref().map(|bytes| Hex(bytes.clone())),
         "ways": found.ways,
     })
-}
-
-fn place(place: &DifferentPlace) -> Value {
-    match place {
-        DifferentPlace::Encoding(byte) => json!({ "in": "encoding", "byte": byte }),
-        DifferentPlace::State(StatePlace::Memory { memory, address, part }) => {
-            json!({ "in": "memory", "memory": memory, "address": address, "part": part.map(|part| part.name()) })
-        }
-        DifferentPlace::State(StatePlace::Global { instance, index, name }) => {
-            json!({ "in": "global", "instance": instance, "index": index, "name": name })
-        }
-        DifferentPlace::State(StatePlace::Size { memory, bytes }) => {
-            json!({ "in": "size", "memory": memory, "bytes": bytes })
-        }
-    }
 }
