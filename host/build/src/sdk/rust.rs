@@ -42,13 +42,17 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/renaming.rs",
     "src/role.rs",
     "src/configured_node.rs",
+    "src/specification.rs",
     "src/test.rs",
     "src/test/clients.rs",
     "src/test/explore.rs",
+    "src/test/specification.rs",
     "src/timers.rs",
     "src/wasm.rs",
     "src/wasm/bindings.rs",
     "src/wasm/getrandom.rs",
+    "src/wasm/spec.rs",
+    "src/wasm/spec/bindings.rs",
 ];
 
 /// The manifest of a Rust package outside of this repository.
@@ -167,7 +171,7 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "layers", "opaque", "linearizability", "ready_made", "test", "wasm"] {
+        for folder in ["", "layers", "opaque", "linearizability", "ready_made", "test", "wasm", "wasm/spec"] {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
