@@ -183,17 +183,17 @@ pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bo
     format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{imports}{exports}}}\n")
 }
 
-/// Whether the world that [`wit_text`] adds to the contract has this item, such as `export defaults`.
-pub(crate) fn says(wit_text: &str, item: &str) -> bool {
+/// What the world that [`wit_text`] adds to the contract has besides what every plugin has, by this word: `import` or `export`.
+pub(crate) fn optional<'w>(wit_text: &'w str, word: &str) -> impl Iterator<Item = &'w str> {
     let world = wit_text.rsplit("world plugin {").next().unwrap_or_default();
-    world.lines().any(|line| line.trim().strip_suffix(';') == Some(item))
+    world.lines().filter_map(move |line| line.trim().strip_prefix(word)?.trim().strip_suffix(';'))
 }
 
 /// Imports of the world `full` besides those of every plugin.
-pub(crate) const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
+const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
 
 /// Exports of the world `full` besides those of every plugin.
-pub(crate) const OPTIONAL_EXPORTS: [&str; 11] = [
+const OPTIONAL_EXPORTS: [&str; 11] = [
     "clients",
     "completion",
     "defaults",

@@ -50,7 +50,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let wit_text = wit_text(|interface| names.contains(&interface), wants);
         let wit = work.join("wit/protocol.wit");
         update::write(&wit, wit_text.as_bytes())?;
-        if let Some(component) = prepared::build(job, work, (&bundler, &compiler), &main, &wit_text, say)? {
+        if let Some(component) = prepared::build(job, work, (&bundler, &compiler), (&main, &text), &wit_text, say)? {
             return Ok(component);
         }
         say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::bundle;
 use crate::BuildError;
-use crate::component::{CONTRACT, OPTIONAL_EXPORTS, OPTIONAL_IMPORTS, says};
+use crate::component::{CONTRACT, optional};
 use crate::job::{Job, Say};
 use crate::languages::prepared::Waiting;
 use crate::source::read_text;
@@ -21,17 +21,16 @@ const FILE: &str = "base.js";
 /// What means something else, or nothing, where a module is a function that is called later.
 const OTHERWISE: [&str; 5] = ["import.meta", "import(", "require(", "typeof module", "typeof exports"];
 
-/// The plugin as a component; none if it has to be built as a whole.
+/// The plugin whose main file this is, and the text of its module, as a component; none if it has to be built as a whole.
 pub(super) fn build(
     job: &Job<'_>,
     work: &Path,
     (bundler, compiler): (&Tool, &Tool),
-    main: &Path,
+    (main, module): (&Path, &str),
     wit_text: &str,
     say: Say<'_>,
 ) -> Result<Option<Vec<u8>>, BuildError> {
-    let module = work.join("bundle.js");
-    if OTHERWISE.iter().any(|words| read_text(&module).is_ok_and(|text| text.contains(words))) {
+    if job.options.initialise.is_none() || OTHERWISE.iter().any(|words| module.contains(words)) {
         return Ok(None);
     }
     let function = work.join("bundle.cjs");
@@ -55,18 +54,13 @@ fn program(wit_text: &str) -> String {
     let (package, version) = package.and_then(|package| package.split_once('@')).expect("the contract has a version");
     let mut program = String::new();
     let mut imported = String::new();
-    for interface in
-        ["environment"].iter().chain(OPTIONAL_IMPORTS.iter().filter(|one| says(wit_text, &format!("import {one}"))))
-    {
+    for interface in ["environment"].into_iter().chain(optional(wit_text, "import")) {
         let name = format!("\"{package}/{interface}@{version}\"");
         let _ = writeln!(program, "import * as {interface} from {name};");
         let _ = write!(imported, "{name}: {interface}, ");
     }
     let _ = writeln!(program, "const imported = {{ {imported}}};");
-    for interface in ["node", "specification"]
-        .iter()
-        .chain(OPTIONAL_EXPORTS.iter().filter(|one| says(wit_text, &format!("export {one}"))))
-    {
+    for interface in ["node", "specification"].into_iter().chain(optional(wit_text, "export")) {
         let _ = writeln!(program, "export const {interface} = later(\"{interface}\");");
     }
     program + PROGRAM

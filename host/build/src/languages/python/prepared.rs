@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::BuildError;
-use crate::component::{OPTIONAL_EXPORTS, says};
+use crate::component::optional;
 use crate::job::{Job, Say};
 use crate::languages::prepared::Waiting;
 use crate::source::read_text;
@@ -122,8 +122,7 @@ impl Prepared {
         for name in &self.imports {
             program.push_str(&format!("import_module(\"{name}\")\n"));
         }
-        let offered = OPTIONAL_EXPORTS.iter().filter(|one| says(wit_text, &format!("export {one}")));
-        for interface in ["specification"].iter().chain(offered) {
+        for interface in ["specification"].into_iter().chain(optional(wit_text, "export")) {
             program.push_str(&format!("\n\nclass {}(Later):\n    pass\n", super::class(interface)));
         }
         program
