@@ -32,7 +32,7 @@ pub struct Environment<'a> {
     pub interrupted: Arc<AtomicBool>,
     /// The clock that `--time` is measured with.
     pub clock: Clock,
-    /// What was built for this command.
+    /// What was built and loaded for this command.
     pub builds: Builds,
 }
 

@@ -150,8 +150,11 @@ fn find(component: &[u8]) -> Result<Vec<Module>, InitialiseError> {
             continue;
         }
         let start = ends.last().copied().unwrap_or_default();
-        match &payload {
-            Payload::Version { range, .. } => ends.push(range.end),
+        let end = match &payload {
+            Payload::Version { range, .. } => {
+                ends.push(range.end);
+                None
+            }
             Payload::ModuleSection { unchecked_range: bytes, .. } => {
                 let facts = ModuleFacts::read(&component[bytes.clone()])?;
                 let has_memory = facts.memories.len() == 1 && facts.memories[0].import.is_none();
@@ -164,18 +167,17 @@ fn find(component: &[u8]) -> Result<Vec<Module>, InitialiseError> {
                     may_fill_memory: has_memory && !facts.names_segments,
                 });
                 is_module = true;
+                Some(bytes.end)
             }
-            Payload::ComponentSection { unchecked_range: bytes, .. } => around.push((start..bytes.end, bytes.clone())),
-            Payload::End(_) => {
+            Payload::ComponentSection { unchecked_range: bytes, .. } => {
+                around.push((start..bytes.end, bytes.clone()));
+                None
+            }
+            Payload::End(end) => {
                 ends.pop();
                 around.pop();
+                Some(*end)
             }
-            _ => {}
-        }
-        let end = match &payload {
-            Payload::ModuleSection { unchecked_range: bytes, .. } => Some(bytes.end),
-            Payload::ComponentSection { .. } => None,
-            Payload::End(end) => Some(*end),
             other => other.as_section().map(|(_, range)| range.end),
         };
         if let (Some(last), Some(end)) = (ends.last_mut(), end) {
