@@ -22,6 +22,12 @@ const CLASSES: [EventClass; 8] = [
     EventClass::Fault,
 ];
 
+/// One worker, two, and more than this machine may have processors.
+fn pools() -> [rayon::ThreadPool; 3] {
+    let pool = |workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build();
+    [1, 2, 5].map(|workers| pool(workers).expect("threads can be started"))
+}
+
 /// A graph, with its edges once more.
 struct Large {
     graph: StoredGraph,
@@ -98,8 +104,7 @@ fn live(large: &Large, recovery: Recovery) -> u64 {
 
 #[test]
 fn verdicts_do_not_depend_on_the_number_of_workers() {
-    let pools = [1, 2, 5]
-        .map(|workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started"));
+    let pools = pools();
     let (mut broken, mut components) = ([0_u32; 3], 0);
     for seed in 0..systems(40) {
         let mut dice = Dice(seed ^ 0x3a6e);
@@ -213,8 +218,7 @@ fn intervals(Chain { owed, back, .. }: &Chain, has_chance: bool) -> Vec<(u32, u3
 
 #[test]
 fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers() {
-    let pools = [1, 2, 5]
-        .map(|workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started"));
+    let pools = pools();
     let (mut lost, mut kept, mut large) = (0, 0, 0);
     for seed in 0..systems(20) {
         let mut dice = Dice(seed ^ 0xc01);
@@ -237,8 +241,7 @@ fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers(
 /// A ring of states, one or none of which is without an action, and one or none of which takes it: whichever workers look at these.
 #[test]
 fn what_is_possible_in_all_states_and_taken_in_none_is_so_for_all_workers_together() {
-    let pools = [1, 2, 5]
-        .map(|workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started"));
+    let pools = pools();
     let places = [None, Some(0), Some(STATES / 3), Some(STATES - 1)];
     for (without, taking) in places.into_iter().flat_map(|without| places.map(|taking| (without, taking))) {
         let mut graph = StoredGraph::new(1);

@@ -12,7 +12,7 @@ use crate::tool::{self, finish, tool};
 use crate::{BuildError, Options};
 
 /// Raised when the recipe below changes, so that old libraries are left alone.
-const RECIPE: u32 = 2;
+const RECIPE: u32 = 3;
 
 /// The sysroot, if it was built before.
 pub(crate) fn existing(system: &System, target: &str, options: &Options) -> Result<Option<PathBuf>, BuildError> {
@@ -70,9 +70,7 @@ fn compile(system: &System, target: &str, folder: &Path) -> Result<PathBuf, Buil
     put(&manifest, "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n")?;
     put(&source.join("src/lib.rs"), "")?;
     let made = folder.join("target");
-    // A guest that is nothing but a `cdylib` is optimised together with the library, which then needs its bitcode.
-    let mut flags = flags::remap_registry();
-    flags.push("-Cembed-bitcode=yes".to_owned());
+    let flags = flags::remap_registry();
     let mut command = tool("cargo", &source);
     command
         .args(["build", "--release", "--target", target, "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="])
