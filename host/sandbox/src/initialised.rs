@@ -156,15 +156,15 @@ fn find(component: &[u8]) -> Result<Vec<Module>, InitialiseError> {
                 None
             }
             Payload::ModuleSection { unchecked_range: bytes, .. } => {
-                let facts = ModuleFacts::read(&component[bytes.clone()])?;
+                let facts = ModuleFacts::read(&component[bytes.clone()], None)?;
                 let has_memory = facts.memories.len() == 1 && facts.memories[0].import.is_none();
                 modules.push(Module {
                     around: around.clone(),
                     section: start..bytes.end,
                     bytes: bytes.clone(),
                     has_start: facts.start.is_some(),
-                    has_data: facts.names_segments || !facts.data_starts.is_empty(),
-                    may_fill_memory: has_memory && !facts.names_segments,
+                    has_data: facts.code.names_segments || !facts.data_starts.is_empty(),
+                    may_fill_memory: has_memory && !facts.code.names_segments,
                 });
                 is_module = true;
                 Some(bytes.end)

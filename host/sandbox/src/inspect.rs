@@ -92,6 +92,8 @@ impl Inspection {
 }
 
 fn module(facts: &ModuleFacts) -> ModuleInspection {
+    let mut guarded: Vec<_> = facts.code.hidden_writes().collect();
+    guarded.sort_unstable();
     let memories = facts.memories.iter().map(|memory| MemoryInspection {
         imported: memory.import.is_some(),
         pages_min: memory.ty.initial,
@@ -109,6 +111,6 @@ fn module(facts: &ModuleFacts) -> ModuleInspection {
         memories: memories.collect(),
         globals: globals.collect(),
         tables: tables.map(|ty| TableInspection { elements_min: ty.initial, elements_max: ty.maximum }).collect(),
-        guarded: facts.hidden_writes.iter().copied().collect(),
+        guarded,
     }
 }

@@ -7,6 +7,7 @@ use wasmparser::{
     Name, NameSectionReader, Operator, Parser, Payload, TableInit, TableType, TypeRef, ValType,
 };
 
+use super::code_facts::CodeFacts;
 use crate::error::LoadError;
 
 /// A memory of a module, imported ones first.
@@ -66,17 +67,13 @@ pub(crate) struct ModuleFacts {
     pub function_imports: Vec<(String, String)>,
     /// The functions that are called, or reachable in another way: exported, in a table, a reference, the start function.
     pub used: BTreeSet<u32>,
+    /// What only the bodies of its functions tell.
+    pub code: CodeFacts,
     pub memories: Vec<MemoryFact>,
     pub globals: Vec<GlobalFact>,
     pub tables: Vec<TableType>,
     pub exports: Vec<(String, ExternalKind, u32)>,
     pub start: Option<u32>,
-    /// Instructions that change state outside of memories and globals.
-    pub hidden_writes: BTreeSet<&'static str>,
-    /// Whether an instruction names a data segment.
-    pub names_segments: bool,
-    /// Parameters and locals of the function that has most of them.
-    pub locals_max: u32,
     /// The global that is called `__stack_pointer`.
     pub stack_pointer: Option<u32>,
     /// Where each active data segment begins, if that is a constant.
@@ -91,30 +88,24 @@ pub(crate) fn constant(expression: &ConstExpr<'_>) -> Option<u32> {
     }
 }
 
-/// The instruction's name, if it changes tables or segments.
-pub(crate) fn hidden_write(op: &Operator<'_>) -> Option<&'static str> {
-    Some(match op {
-        Operator::TableSet { .. } => "table.set",
-        Operator::TableGrow { .. } => "table.grow",
-        Operator::TableFill { .. } => "table.fill",
-        Operator::TableCopy { .. } => "table.copy",
-        Operator::TableInit { .. } => "table.init",
-        Operator::ElemDrop { .. } => "elem.drop",
-        Operator::DataDrop { .. } => "data.drop",
-        _ => return None,
-    })
-}
-
 impl ModuleFacts {
-    /// Reads a valid core module.
-    pub(crate) fn read(module: &[u8]) -> Result<Self, LoadError> {
+    /// Reads a valid core module; its code only where that was not read before.
+    pub(crate) fn read(module: &[u8], known: Option<&CodeFacts>) -> Result<Self, LoadError> {
         let mut facts = Self::default();
-        let mut sets = Vec::new();
         for payload in Parser::new(0).parse_all(module) {
-            facts.add(payload.map_err(LoadError::invalid)?, &mut sets).map_err(LoadError::invalid)?;
+            match payload.map_err(LoadError::invalid)? {
+                Payload::CodeSectionEntry(_) if known.is_some() => {}
+                payload => facts.add(payload).map_err(LoadError::invalid)?,
+            }
         }
-        for (_, global) in sets.iter().filter(|(function, _)| facts.used.contains(function)) {
-            facts.globals[*global as usize].written_late = true;
+        if let Some(known) = known {
+            facts.code = known.clone();
+        }
+        facts.used.extend(&facts.code.used);
+        for (function, global) in &facts.code.sets {
+            let global = &mut facts.globals[*global as usize];
+            global.written = true;
+            global.written_late |= facts.used.contains(function);
         }
         facts.used.extend(facts.start);
         for (_, kind, index) in &facts.exports {
@@ -134,8 +125,8 @@ impl ModuleFacts {
         self.exports.iter().find(|(n, k, _)| n == name && *k == kind).map(|&(_, _, index)| index)
     }
 
-    /// Reads a section. `sets` is given each function that sets a global, with the global.
-    fn add(&mut self, payload: Payload<'_>, sets: &mut Vec<(u32, u32)>) -> wasmparser::Result<()> {
+    /// Reads a section.
+    fn add(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
         match payload {
             Payload::TypeSection(section) => {
                 for ty in section.into_iter_err_on_gc_types() {
@@ -200,7 +191,7 @@ impl ModuleFacts {
             Payload::CustomSection(section) if section.name() == "name" => {
                 self.add_names(section.data(), section.data_offset());
             }
-            Payload::CodeSectionEntry(body) => self.add_body(&body, sets)?,
+            Payload::CodeSectionEntry(body) => self.add_body(&body)?,
             _ => {}
         }
         Ok(())
@@ -243,28 +234,11 @@ impl ModuleFacts {
         Ok(())
     }
 
-    fn add_body(&mut self, body: &FunctionBody<'_>, sets: &mut Vec<(u32, u32)>) -> wasmparser::Result<()> {
+    fn add_body(&mut self, body: &FunctionBody<'_>) -> wasmparser::Result<()> {
         let function = self.imported_functions as u32 + self.bodies;
         self.bodies += 1;
-        self.add_locals(function, body)?;
-        for op in body.get_operators_reader()? {
-            let op = op?;
-            if let Operator::GlobalSet { global_index } = op {
-                sets.push((function, global_index));
-            }
-            self.add_operator(&op);
-        }
-        Ok(())
-    }
-
-    fn add_locals(&mut self, function: u32, body: &FunctionBody<'_>) -> wasmparser::Result<()> {
         let ty = self.functions[function as usize];
-        let mut locals = self.types[ty as usize].params().len() as u32;
-        for group in body.get_locals_reader()? {
-            locals = locals.saturating_add(group?.0);
-        }
-        self.locals_max = self.locals_max.max(locals);
-        Ok(())
+        self.code.add(function, self.types[ty as usize].params().len() as u32, body)
     }
 
     fn add_import(&mut self, module: &str, name: &str, ty: TypeRef) {
@@ -287,23 +261,10 @@ impl ModuleFacts {
 
     fn add_constant(&mut self, expression: &ConstExpr<'_>) -> wasmparser::Result<()> {
         for op in expression.get_operators_reader() {
-            self.add_operator(&op?);
+            if let Operator::RefFunc { function_index } = op? {
+                self.used.insert(function_index);
+            }
         }
         Ok(())
-    }
-
-    fn add_operator(&mut self, op: &Operator<'_>) {
-        if let Operator::Call { function_index }
-        | Operator::ReturnCall { function_index }
-        | Operator::RefFunc { function_index } = op
-        {
-            self.used.insert(*function_index);
-        }
-        self.names_segments |= matches!(op, Operator::MemoryInit { .. } | Operator::DataDrop { .. });
-        if let Operator::GlobalSet { global_index } = op {
-            self.globals[*global_index as usize].written = true;
-        } else if let Some(name) = hidden_write(op) {
-            self.hidden_writes.insert(name);
-        }
     }
 }

@@ -4,10 +4,10 @@ use wasm_encoder::reencode::{Error, Reencode};
 use wasm_encoder::{BlockType, Function, Instruction, MemArg, ValType};
 use wasmparser::{FunctionBody, Operator};
 
-use super::analysis::hidden_write;
+use super::code_facts::{hidden_write, place};
 use super::layout::ModuleRewriter;
 use super::marked_ranges::MarkedRanges;
-use super::{SEALED_AT, VIOLATION_AT, VIOLATIONS};
+use super::{SEALED_AT, VIOLATION_AT};
 
 /// The locals that instrumented code needs, after the function's own.
 struct Scratch {
@@ -141,8 +141,8 @@ fn operator(
             f.instruction(&module.cell_store(global_index));
         }
         op => {
-            if let Some(name) = module.forbidden(&op) {
-                guard(f, module.cells(), name);
+            if let Some(place) = module.forbidden(&op) {
+                guard(f, module.cells(), place);
             }
             let instruction = module.instruction(op)?;
             f.instruction(&instruction);
@@ -152,11 +152,11 @@ fn operator(
 }
 
 impl ModuleRewriter<'_> {
-    /// The instruction's name, if it changes what a snapshot cannot hold.
-    fn forbidden(&self, op: &Operator<'_>) -> Option<&'static str> {
+    /// The instruction's place among the violations, if it changes what a snapshot cannot hold.
+    fn forbidden(&self, op: &Operator<'_>) -> Option<u8> {
         match op {
             Operator::GlobalSet { global_index } if self.facts.globals[*global_index as usize].is_reference() => {
-                Some("global.set of a reference")
+                Some(place("global.set of a reference"))
             }
             op => hidden_write(op),
         }
@@ -164,14 +164,14 @@ impl ModuleRewriter<'_> {
 }
 
 /// Traps with a note for the host if instantiation is over.
-fn guard(f: &mut Function, cells: u32, name: &str) {
-    let number = VIOLATIONS.iter().position(|known| *known == name).expect("a known instruction") + 1;
+fn guard(f: &mut Function, cells: u32, place: u8) {
+    let number = i32::from(place) + 1;
     let at = |offset| MemArg { offset, align: 2, memory_index: cells };
     f.instruction(&Instruction::I32Const(0));
     f.instruction(&Instruction::I32Load(at(SEALED_AT)));
     f.instruction(&Instruction::If(BlockType::Empty));
     f.instruction(&Instruction::I32Const(0));
-    f.instruction(&Instruction::I32Const(number as i32));
+    f.instruction(&Instruction::I32Const(number));
     f.instruction(&Instruction::I32Store(at(VIOLATION_AT)));
     f.instruction(&Instruction::Unreachable);
     f.instruction(&Instruction::End);

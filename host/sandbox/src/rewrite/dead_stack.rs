@@ -56,7 +56,7 @@ mod tests {
 
     fn of(text: &str) -> Result<usize, String> {
         let module = wat::parse_str(format!("(module {text})")).expect("the text is right");
-        bytes(&[ModuleFacts::read(&module).expect("a module")])
+        bytes(&[ModuleFacts::read(&module, None).expect("a module")])
     }
 
     const MOVES: &str = "(func (export \"f\") (global.set 0 (i32.const 1)))";

@@ -99,7 +99,7 @@ impl<'a> ModuleRewriter<'a> {
             return Err(LoadError::uncapturable(what, "keep such state in linear memory"));
         }
         let sets_references = facts.globals.iter().any(|global| global.written && global.is_reference());
-        let needs_cells = cells_end > CELLS_START || sets_references || !facts.hidden_writes.is_empty();
+        let needs_cells = cells_end > CELLS_START || sets_references || facts.code.hidden_writes().next().is_some();
         let cells = needs_cells.then_some(2 * facts.memories.len() as u32);
         let mut rewriter = Self { facts, cells, cell_at, cells_end, helpers: Helpers::default(), body_too_long: None };
         rewriter.plan_helpers(reallocs);

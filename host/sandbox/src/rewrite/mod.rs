@@ -23,6 +23,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `analysis` | the parts of a core module that a snapshot must hold |
+//! | `code_facts` | what only the bodies of functions tell |
 //! | `dead_stack` | the part of a memory that is a dead stack whenever no function runs |
 //! | `layout` | where a rewritten module has its marks, cells and helper functions |
 //! | `module` | one core module: memories with marks, cells for globals |
@@ -39,6 +40,7 @@
 
 mod analysis;
 mod code;
+mod code_facts;
 mod component;
 mod dead_stack;
 mod emit;

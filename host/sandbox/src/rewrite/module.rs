@@ -96,7 +96,7 @@ const BODY_BYTES_MAX: usize = 7_654_321;
 
 /// Refuses what neither marks nor cells can hold, or what leaves no room for them.
 fn refuse(facts: &ModuleFacts) -> Result<(), LoadError> {
-    let (memories, locals) = (facts.memories.len(), facts.locals_max);
+    let (memories, locals) = (facts.memories.len(), facts.code.locals_max);
     if memories > MEMORIES_MAX {
         let what = format!("one of its modules has {memories} memories, and the host can follow {MEMORIES_MAX}");
         return Err(LoadError::uncapturable(what, "use fewer"));

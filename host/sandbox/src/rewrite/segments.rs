@@ -31,7 +31,7 @@ pub(super) fn merged(
     section: DataSectionReader<'_>,
     facts: &ModuleFacts,
 ) -> Result<Option<Vec<Segment>>, BinaryReaderError> {
-    if facts.names_segments {
+    if facts.code.names_segments {
         return Ok(None);
     }
     let mut segments = Vec::new();

@@ -90,7 +90,7 @@ impl Structure {
     pub(super) fn read(&mut self, bytes: &[u8], payload: Payload<'_>) -> Result<(), LoadError> {
         match payload {
             Payload::ModuleSection { unchecked_range, .. } => {
-                self.modules.push(ModuleFacts::read(&bytes[unchecked_range])?);
+                self.modules.push(ModuleFacts::read(&bytes[unchecked_range], None)?);
                 Ok(())
             }
             Payload::ComponentImportSection(section) => {

@@ -1,0 +1,77 @@
+//! The facts about a module that only the bodies of its functions tell. To read all of them takes long where there are many.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use wasmparser::{FunctionBody, Operator};
+
+use super::VIOLATIONS;
+
+/// What the bodies of a module's functions say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CodeFacts {
+    /// The functions that they call or refer to.
+    pub used: BTreeSet<u32>,
+    /// Each function that sets a global, with the global.
+    pub sets: BTreeSet<(u32, u32)>,
+    /// Whether an instruction names a data segment.
+    pub names_segments: bool,
+    /// Parameters and locals of the function that has most of them.
+    pub locals_max: u32,
+    /// Instructions that change state outside of memories and globals, by their places among [`VIOLATIONS`].
+    hidden_writes: BTreeSet<u8>,
+}
+
+impl CodeFacts {
+    /// Reads the body of a function.
+    pub(super) fn add(&mut self, function: u32, parameters: u32, body: &FunctionBody<'_>) -> wasmparser::Result<()> {
+        let mut locals = parameters;
+        for group in body.get_locals_reader()? {
+            locals = locals.saturating_add(group?.0);
+        }
+        self.locals_max = self.locals_max.max(locals);
+        for op in body.get_operators_reader()? {
+            self.add_operator(function, &op?);
+        }
+        Ok(())
+    }
+
+    /// The names of the instructions that change state outside of memories and globals.
+    pub(crate) fn hidden_writes(&self) -> impl Iterator<Item = &'static str> {
+        self.hidden_writes.iter().map(|place| VIOLATIONS[usize::from(*place)])
+    }
+
+    fn add_operator(&mut self, function: u32, op: &Operator<'_>) {
+        match op {
+            Operator::Call { function_index }
+            | Operator::ReturnCall { function_index }
+            | Operator::RefFunc { function_index } => drop(self.used.insert(*function_index)),
+            Operator::GlobalSet { global_index } => drop(self.sets.insert((function, *global_index))),
+            Operator::MemoryInit { .. } => self.names_segments = true,
+            op => {
+                self.names_segments |= matches!(op, Operator::DataDrop { .. });
+                self.hidden_writes.extend(hidden_write(op));
+            }
+        }
+    }
+}
+
+/// The place of an instruction among [`VIOLATIONS`], if it changes tables or segments.
+pub(super) fn hidden_write(op: &Operator<'_>) -> Option<u8> {
+    let name = match op {
+        Operator::TableSet { .. } => "table.set",
+        Operator::TableGrow { .. } => "table.grow",
+        Operator::TableFill { .. } => "table.fill",
+        Operator::TableCopy { .. } => "table.copy",
+        Operator::TableInit { .. } => "table.init",
+        Operator::ElemDrop { .. } => "elem.drop",
+        Operator::DataDrop { .. } => "data.drop",
+        _ => return None,
+    };
+    Some(place(name))
+}
+
+/// The place of a name among [`VIOLATIONS`].
+pub(super) fn place(name: &str) -> u8 {
+    VIOLATIONS.iter().position(|known| *known == name).expect("a known instruction") as u8
+}
