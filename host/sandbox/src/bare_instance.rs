@@ -37,7 +37,7 @@ impl BareInstance {
     pub fn start_rewritten(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         Self::instantiate(
             sandbox,
-            &crate::rewrite::rewrite(bytes, Sabotage::None, Libraries::None).expect("a plugin").bytes,
+            &crate::rewrite::rewrite(bytes, (Sabotage::None, Libraries::None), &()).expect("a plugin").bytes,
         )
     }
 

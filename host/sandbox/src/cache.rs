@@ -11,10 +11,12 @@
 //! |---|---|
 //! | `private` | files that belong to this user alone |
 //! | `functions` | machine code of single functions |
+//! | `modules` | what is known of modules that many components have |
 //! | `room` | the room that everything takes, and what goes when it is too much |
 #![allow(unsafe_code, reason = "wasmtime cannot check compiled code, so loading it is the caller's responsibility")]
 
 mod functions;
+mod modules;
 mod private;
 pub(crate) mod room;
 
@@ -28,6 +30,7 @@ use wasmtime::{Engine, Module};
 use crate::rewrite::Rewritten;
 
 pub(crate) use functions::Functions;
+pub(crate) use modules::Modules;
 
 const MAGIC: &[u8; 8] = b"hostcw02";
 

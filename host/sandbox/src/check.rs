@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wasmparser::{
     ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, ComponentTypeRef, Encoding,
-    Parser, Payload, Validator, WasmFeatures,
+    Parser, Payload, WasmFeatures,
 };
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -14,6 +14,7 @@ use crate::abi::{self, PACKAGE, VERSION};
 use crate::context::cut;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
+use crate::validate::validate;
 
 /// What a component is loaded as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,9 @@ const INTERFACES: [(&str, bool, &[&str]); 14] = [
 /// The one interface that a specification from outside must have.
 const OUTSIDE: &str = "outside";
 
+/// The text of what finds a module valid, or not.
+pub(crate) const SOURCES: [&str; 2] = [include_str!("check.rs"), include_str!("validate.rs")];
+
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
 pub(crate) fn features() -> WasmFeatures {
     WasmFeatures::WASM2
@@ -83,8 +87,8 @@ pub(crate) fn size(bytes: &[u8], limits: &GuestLimits) -> Result<(), LoadError> 
     }
 }
 
-/// Refuses everything but a valid component; says what it is instead.
-pub(crate) fn preamble(bytes: &[u8]) -> Result<(), LoadError> {
+/// Refuses everything but a valid component; says what it is instead. What is known of a module is that it is valid.
+pub(crate) fn preamble(bytes: &[u8], is_known: &dyn Fn(&[u8]) -> bool) -> Result<(), LoadError> {
     const MAGIC: &[u8; 4] = b"\0asm";
     if bytes.is_empty() {
         return Err(LoadError::Empty);
@@ -108,10 +112,7 @@ pub(crate) fn preamble(bytes: &[u8]) -> Result<(), LoadError> {
         Err(error) => return Err(parse_error(bytes, &error)),
     }
     shape(bytes)?;
-    match Validator::new_with_features(features()).validate_all(bytes) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(parse_error(bytes, &error)),
-    }
+    validate(bytes, features(), is_known).map_err(|error| parse_error(bytes, &error))
 }
 
 /// Refuses what is small and becomes huge: types in types by the thousand, and components that instantiate others twice, which

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use wasmparser::Validator;
 
-use crate::cache::{self, Code};
+use crate::cache::{self, Code, Modules};
 use crate::check::{self, Interfaces, Names, World};
 use crate::compiler_panic;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
-use crate::rewrite::{Rewritten, rewrite};
+use crate::rewrite::{Known, Rewritten, rewrite};
 use crate::sandbox::{Sandbox, SandboxParts};
 
 /// Native stack of the thread: the parser reads types in types by recursion, and
@@ -90,11 +90,12 @@ fn run(
     tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
-    check::preamble(bytes)?;
+    let known = Modules::of(&shared.engine, shared.cache.as_ref());
+    check::preamble(bytes, &|module| known.code(module).is_some())?;
     // Names come before the rewriting: a component of another world should be told just that.
     let (interfaces, names) = check::names(bytes, world)?;
     let config = &shared.config;
-    let rewritten = rewrite(bytes, config.sabotage, config.libraries)?;
+    let rewritten = rewrite(bytes, (config.sabotage, config.libraries), &known)?;
     let limit = config.limits.instances;
     if rewritten.instances > limit {
         return Err(LoadError::TooManyInstances { count: rewritten.instances, limit });

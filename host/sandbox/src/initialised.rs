@@ -15,12 +15,13 @@ use wasm_encoder::{
 };
 use wasmparser::{BinaryReaderError, DataKind, Parser, Payload};
 
+use crate::cache::Modules;
 use crate::check::World;
 use crate::compile::{Compiled, compile};
 use crate::error::LoadError;
 use crate::instance::Live;
 use crate::plugin::first_instance;
-use crate::rewrite::{ModuleFacts, constant};
+use crate::rewrite::{Known, ModuleFacts, constant};
 use crate::sandbox::Sandbox;
 
 /// Bytes of a page of memory.
@@ -49,8 +50,8 @@ pub enum InitialiseError {
 ///
 /// See [`InitialiseError`].
 pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<Vec<u8>, InitialiseError> {
-    let modules = find(component)?;
     let shared = &sandbox.shared;
+    let modules = find(component, &Modules::of(&shared.engine, shared.cache.as_ref()))?;
     let instance = |bytes: &[u8]| -> Result<Live, LoadError> {
         let Compiled { interfaces, rewritten, code, .. } = compile(sandbox, bytes, World::Plugin, &mut |_| ())?;
         Ok(first_instance(shared, blake3::hash(bytes), interfaces, &rewritten, &code)?.1)
@@ -137,7 +138,7 @@ impl Module {
 }
 
 /// All modules, also those of components inside.
-fn find(component: &[u8]) -> Result<Vec<Module>, InitialiseError> {
+fn find(component: &[u8], known: &dyn Known) -> Result<Vec<Module>, InitialiseError> {
     let mut modules = Vec::new();
     // The components around what is read, and where the last section of each has ended.
     let mut around: Vec<(Range<usize>, Range<usize>)> = Vec::new();
@@ -156,7 +157,11 @@ fn find(component: &[u8]) -> Result<Vec<Module>, InitialiseError> {
                 None
             }
             Payload::ModuleSection { unchecked_range: bytes, .. } => {
-                let facts = ModuleFacts::read(&component[bytes.clone()], None)?;
+                let facts = {
+                    let module = &component[bytes.clone()];
+                    let known = known.code(module);
+                    ModuleFacts::read(module, known.as_deref())?
+                };
                 let has_memory = facts.memories.len() == 1 && facts.memories[0].import.is_none();
                 modules.push(Module {
                     around: around.clone(),
@@ -273,13 +278,13 @@ mod tests {
             (core module (memory 1) (data (i32.const 0) "h")))"#;
         let component = wat::parse_str(text).expect("valid text");
         let contents = |component: &[u8]| -> Vec<Vec<u8>> {
-            let modules = find(component).expect("valid modules");
+            let modules = find(component, &()).expect("valid modules");
             let filled = modules.iter().filter(|module| module.may_fill_memory);
             filled.map(|module| content(&component[module.bytes.clone()]).expect("valid").expect("constants")).collect()
         };
         let before = contents(&component);
         assert_eq!(before, [&b"\0\0\0abc"[..], b"\0\0\0\0\0dfg", b"", b"h"]);
-        let modules = find(&component).expect("valid modules");
+        let modules = find(&component, &()).expect("valid modules");
         for (index, module) in modules.iter().filter(|module| module.may_fill_memory).enumerate() {
             let given = with_memory(&component[module.bytes.clone()], &[7; 70_000], 2).expect("valid");
             let result = module.replaced(&component, &given);

@@ -20,6 +20,7 @@
 //! | `compile` | checking and compiling in a thread that can be abandoned |
 //! | `compiler_panic` | panics of the compiler |
 //! | `check` | the check that bytes are a component of this contract, before any of it runs |
+//! | `validate` | whether a component is valid |
 //! | `error` | reasons why a file cannot be loaded |
 //! | `abi` | the contract in Rust types |
 //! | `rewrite` | the rewriting of core modules: marks, cells, guards |
@@ -69,6 +70,7 @@ mod rewrite;
 mod sandbox;
 mod snapshot;
 mod spec;
+mod validate;
 
 #[cfg(feature = "fixtures")]
 #[doc(hidden)]

@@ -39,7 +39,8 @@ impl std::fmt::Debug for Spec {
 impl Spec {
     /// Whether bytes are those of a specification and not of a plugin, by what they export; nothing else is checked.
     pub fn is_one(bytes: &[u8]) -> bool {
-        check::preamble(bytes).is_ok() && matches!(check::names(bytes, World::Plugin), Err(LoadError::IsSpec))
+        check::preamble(bytes, &|_| false).is_ok()
+            && matches!(check::names(bytes, World::Plugin), Err(LoadError::IsSpec))
     }
 
     /// Loads a component as [`Plugin::load_watched`](crate::Plugin::load_watched) does, and asks it for its properties.

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::modules::MODULE;
 use super::{CODE, private};
 
 /// The extension of a collection of functions.
 pub(super) const FUNCTIONS: &str = "functions";
 
-/// Bytes of all compiled code: some fifteen versions of a plugin in Python with their interpreter.
+/// Bytes of all compiled code and what else is kept of modules: some fifteen versions of a plugin in Python with their interpreter.
 pub const CACHE_BYTES_MAX: u64 = 1 << 30;
 
 /// Collections of functions: each is a file that is opened before something is compiled.
@@ -81,7 +82,7 @@ pub(crate) fn files(dir: &Path) -> impl Iterator<Item = CodeFile> {
         let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         Some(CodeFile { path: entry.path(), bytes: metadata.len(), used: metadata.modified().ok()? })
     });
-    files.filter(|file| [CODE, FUNCTIONS, private::TEMPORARY].iter().any(|known| file.has_extension(known)))
+    files.filter(|file| [CODE, FUNCTIONS, MODULE, private::TEMPORARY].iter().any(|known| file.has_extension(known)))
 }
 
 /// Makes room: removes what was not used for the longest time.

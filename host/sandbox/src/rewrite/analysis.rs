@@ -94,7 +94,7 @@ impl ModuleFacts {
         let mut facts = Self::default();
         for payload in Parser::new(0).parse_all(module) {
             match payload.map_err(LoadError::invalid)? {
-                Payload::CodeSectionEntry(_) if known.is_some() => {}
+                Payload::CodeSectionEntry(_) if known.is_some() => facts.bodies += 1,
                 payload => facts.add(payload).map_err(LoadError::invalid)?,
             }
         }

@@ -10,6 +10,7 @@ use wasm_encoder::{
 use wasmparser::Payload;
 
 use super::emit::Indices;
+use super::known::Known;
 use super::layout::MemoryRole;
 use super::libraries::Taken;
 use super::module::{RewrittenModule, rewrite_module};
@@ -24,12 +25,16 @@ use crate::limits::{Libraries, Sabotage};
 const NO_SYNC: usize = usize::MAX;
 
 /// Rewrites a valid component.
-pub(crate) fn rewrite(bytes: &[u8], sabotage: Sabotage, libraries: Libraries) -> Result<Rewritten, LoadError> {
+pub(crate) fn rewrite(
+    bytes: &[u8],
+    (sabotage, libraries): (Sabotage, Libraries),
+    known: &dyn Known,
+) -> Result<Rewritten, LoadError> {
     let mut spilled = spilled(bytes)?;
     if sabotage.is(Sabotage::SkipResults) {
         spilled.clear();
     }
-    let mut taken = Taken::new(bytes, libraries)?;
+    let mut taken = Taken::new(bytes, libraries, known)?;
     let rewritten = rewrite_level(bytes, &mut spilled, &mut taken)?;
     Ok(Rewritten { libraries: taken.into_modules(), ..rewritten })
 }
@@ -39,7 +44,7 @@ pub(crate) fn rewrite(bytes: &[u8], sabotage: Sabotage, libraries: Libraries) ->
 fn rewrite_level(
     bytes: &[u8],
     spilled: &mut VecDeque<SpilledFunctions>,
-    taken: &mut Taken,
+    taken: &mut Taken<'_>,
 ) -> Result<Rewritten, LoadError> {
     let own = spilled.pop_front().unwrap_or_default();
     let mut structure = Structure::default();
@@ -50,7 +55,7 @@ fn rewrite_level(
             taken.depth -= 1;
             Ok(())
         }
-        payload => structure.read(bytes, payload),
+        payload => structure.read(bytes, payload, taken.known),
     })?;
     structure.refuse_handles()?;
     structure.settle_globals();
@@ -96,13 +101,13 @@ fn modules(
     bytes: &[u8],
     structure: &Structure,
     reallocs: &[BTreeSet<String>],
-    taken: &mut Taken,
+    taken: &mut Taken<'_>,
 ) -> Result<Vec<RewrittenModule>, LoadError> {
     let mut rewritten = Vec::new();
     payloads(bytes, |payload| {
         if let Payload::ModuleSection { unchecked_range, .. } = payload {
             let (facts, reallocs) = (&structure.modules[rewritten.len()], &reallocs[rewritten.len()]);
-            let mut module = rewrite_module(&bytes[unchecked_range], facts, reallocs)?;
+            let mut module = rewrite_module(&bytes[unchecked_range], facts, (reallocs, taken.known))?;
             module.library = taken.take(&mut module.bytes, facts)?;
             rewritten.push(module);
         }

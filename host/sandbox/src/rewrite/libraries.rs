@@ -18,6 +18,7 @@ use wasm_encoder::{
 use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 
 use super::analysis::ModuleFacts;
+use super::known::Known;
 use super::structure::payloads;
 use crate::error::LoadError;
 use crate::limits::Libraries;
@@ -34,16 +35,18 @@ pub(crate) fn library_import(index: usize) -> String {
 }
 
 /// The modules that are taken out of a component, and of those inside.
-pub(super) struct Taken {
+pub(super) struct Taken<'a> {
     which: Libraries,
+    /// What is known of modules already.
+    pub(super) known: &'a dyn Known,
     /// How many components are around the one that is written.
     pub(super) depth: u32,
     modules: Vec<(Vec<u8>, ModuleType)>,
 }
 
-impl Taken {
+impl<'a> Taken<'a> {
     /// Begins with the outermost component.
-    pub(super) fn new(component: &[u8], which: Libraries) -> Result<Self, LoadError> {
+    pub(super) fn new(component: &[u8], which: Libraries, known: &'a dyn Known) -> Result<Self, LoadError> {
         let mut has_types = false;
         payloads(component, |payload| {
             has_types |= matches!(payload, Payload::CoreTypeSection(_));
@@ -51,7 +54,7 @@ impl Taken {
         })?;
         // The types of the imports come first, and would change the indices of these.
         let which = if has_types { Libraries::None } else { which };
-        Ok(Self { which, depth: 0, modules: Vec::new() })
+        Ok(Self { which, known, depth: 0, modules: Vec::new() })
     }
 
     /// Takes the bytes of a rewritten module, if it is one to be compiled apart. Returns its index.

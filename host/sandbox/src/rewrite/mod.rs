@@ -25,6 +25,7 @@
 //! | `analysis` | the parts of a core module that a snapshot must hold |
 //! | `code_facts` | what only the bodies of functions tell |
 //! | `dead_stack` | the part of a memory that is a dead stack whenever no function runs |
+//! | `known` | what is known of modules that were rewritten before |
 //! | `layout` | where a rewritten module has its marks, cells and helper functions |
 //! | `module` | one core module: memories with marks, cells for globals |
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
@@ -45,6 +46,7 @@ mod component;
 mod dead_stack;
 mod emit;
 mod helpers;
+mod known;
 mod layout;
 mod libraries;
 mod marked_ranges;
@@ -55,11 +57,34 @@ mod segments;
 mod structure;
 
 pub(crate) use analysis::{ModuleFacts, constant};
+pub(crate) use code_facts::CodeFacts;
 pub(crate) use component::rewrite;
 pub(crate) use dead_stack::{bytes as dead_stack, heap_start};
+pub(crate) use known::Known;
 pub(crate) use layout::{Cell, MemoryRole};
 pub(crate) use libraries::library_import;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};
+
+/// The text of all that decides what becomes of a module.
+pub(crate) const SOURCES: [&str; 17] = [
+    include_str!("analysis.rs"),
+    include_str!("code.rs"),
+    include_str!("code_facts.rs"),
+    include_str!("component.rs"),
+    include_str!("dead_stack.rs"),
+    include_str!("emit.rs"),
+    include_str!("helpers.rs"),
+    include_str!("known.rs"),
+    include_str!("layout.rs"),
+    include_str!("libraries.rs"),
+    include_str!("marked_ranges.rs"),
+    include_str!("mod.rs"),
+    include_str!("module.rs"),
+    include_str!("results.rs"),
+    include_str!("rewritten.rs"),
+    include_str!("segments.rs"),
+    include_str!("structure.rs"),
+];
 
 /// Raised with every change of the rewriting after which a component could lay out its state in another way: exported states
 /// name it. A test keeps a digest of what becomes of the fixtures.

@@ -12,6 +12,7 @@ use wasm_encoder::{
 use wasmparser::{ExternalKind, Parser, Payload};
 
 use super::analysis::ModuleFacts;
+use super::known::Known;
 use super::layout::{Cell, MemoryRole, ModuleRewriter, marks_type, reserved_name};
 use super::{MARKS_SUFFIX, code, segments};
 use crate::error::LoadError;
@@ -39,15 +40,23 @@ const SYNC_NAME: &str = "\u{1}sync";
 pub(super) fn rewrite_module(
     bytes: &[u8],
     facts: &ModuleFacts,
-    reallocs: &BTreeSet<String>,
+    (reallocs, known): (&BTreeSet<String>, &dyn Known),
 ) -> Result<RewrittenModule, LoadError> {
     refuse(facts)?;
     let mut rewriter = ModuleRewriter::new(facts, reallocs)?;
-    let bytes = rewriter.encode(bytes).map_err(LoadError::invalid)?;
+    let request = request(facts, reallocs);
+    let done = known.rewritten(bytes, request);
+    let is_done = done.is_some();
+    let module = bytes;
+    let bytes = done.map_or_else(|| rewriter.encode(module).map_err(LoadError::invalid), Ok)?;
     if let Some(length) = rewriter.body_too_long {
         let what =
             format!("one of its functions has {length} bytes of code, too many for the host to follow its writes");
         return Err(LoadError::uncapturable(what, "split the function"));
+    }
+    // What has a memory of its own comes with the data of the program, and is another one for each program.
+    if !is_done && facts.imported_memories() > 0 {
+        known.keep(module, &facts.code, request, &bytes);
     }
     let mut memories = Vec::new();
     let defined = facts.memories.len() - facts.imported_memories();
@@ -62,6 +71,18 @@ pub(super) fn rewrite_module(
     let shared_globals = (0..facts.globals.len()).filter(|&global| rewriter.shared(global)).count();
     let cells = rewriter.cells_in_order().into();
     Ok(RewrittenModule { bytes, memories, cells, sync, shared_globals, library: None })
+}
+
+/// What the component around a module asks for: all that the rewriting depends on besides the module.
+fn request(facts: &ModuleFacts, reallocs: &BTreeSet<String>) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for global in &facts.globals {
+        hasher.update(&[u8::from(global.settled)]);
+    }
+    for name in reallocs {
+        hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
+    }
+    hasher.finalize()
 }
 
 /// The sections of a module after its rewriting.

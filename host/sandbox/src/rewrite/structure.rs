@@ -8,6 +8,7 @@ use wasmparser::{
 };
 
 use super::analysis::ModuleFacts;
+use super::known::Known;
 use super::layout::reserved_name;
 use super::rewritten::Rewritten;
 use super::{MARKS_SUFFIX, SYNC_EXPORT};
@@ -87,10 +88,12 @@ impl Structure {
     }
 
     /// Reads a section that is no component.
-    pub(super) fn read(&mut self, bytes: &[u8], payload: Payload<'_>) -> Result<(), LoadError> {
+    pub(super) fn read(&mut self, bytes: &[u8], payload: Payload<'_>, known: &dyn Known) -> Result<(), LoadError> {
         match payload {
             Payload::ModuleSection { unchecked_range, .. } => {
-                self.modules.push(ModuleFacts::read(&bytes[unchecked_range], None)?);
+                let module = &bytes[unchecked_range];
+                let known = known.code(module);
+                self.modules.push(ModuleFacts::read(module, known.as_deref())?);
                 Ok(())
             }
             Payload::ComponentImportSection(section) => {

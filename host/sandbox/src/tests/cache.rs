@@ -27,7 +27,7 @@ fn with(libraries: Libraries, cache: Option<&Path>) -> Sandbox {
 }
 
 fn rewritten(bytes: &[u8], libraries: Libraries) -> Rewritten {
-    rewrite(bytes, Sabotage::None, libraries).expect("a component that can be rewritten")
+    rewrite(bytes, (Sabotage::None, libraries), &()).expect("a component that can be rewritten")
 }
 
 /// Guests of every kind: with nested components, shared memories, tables, globals, at random.

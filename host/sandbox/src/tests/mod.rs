@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `cache` | compiled code from the cache is what the compiler makes |
+//! | `modules` | what is known of large modules |
 //! | `load` | files that load, and the messages for files that do not |
 //! | `snapshots` | restoring a state and continuing is the same as starting anew |
 //! | `memory_identity` | states that the whole memory tells apart |
@@ -18,6 +19,7 @@ mod faults;
 mod initialised;
 mod load;
 mod memory_identity;
+mod modules;
 mod outside;
 mod portable;
 mod resistance;
