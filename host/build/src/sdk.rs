@@ -56,7 +56,7 @@ const COPIED: &[(&str, Files)] = &[
         "go",
         copied![
             "register-go": "host/abi.go", "host/clock.go", "host/export.go", "host/host.go", "host/linearizability.go",
-            "host/objects.go", "host/parameters.go", "host/timers.go"
+            "host/objects.go", "host/parameters.go", "host/reachable.go", "host/timers.go"
         ],
     ),
     ("assemblyscript", copied!["register-assemblyscript": "assembly/abi.ts", "assembly/json.ts"]),

@@ -3,6 +3,8 @@
 package host
 
 import (
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -102,6 +104,14 @@ func tagged(tag, at, length uint32) uint32 {
 	return result
 }
 
+func option(bytes []byte) uint32 {
+	if bytes == nil {
+		return tagged(0, 8, 0)
+	}
+	at, length := list(bytes)
+	return tagged(1, at, length)
+}
+
 func refused(err error) uint32 {
 	at, length := text(err.Error())
 	return tagged(1, at, length)
@@ -119,13 +129,18 @@ func explain() {
 func trap() { _ = *(*byte)(unsafe.Pointer(^uintptr(0))) }
 
 //go:wasmexport init
-func initNode(me, nodes uint32, at unsafe.Pointer, length uint32, _ uint32, _ unsafe.Pointer, _ uint32) uint32 {
+func initNode(me, nodes uint32, at unsafe.Pointer, length, isRestart uint32, disk unsafe.Pointer, diskLength uint32) uint32 {
 	defer explain()
 	config, err := assignments(string(given(at, length)))
 	if err != nil {
 		return refused(err)
 	}
-	sent, err := protocol.Init(me, nodes, config)
+	var sent []Envelope
+	if durable, ok := protocol.(Durable); ok && isRestart&0xff != 0 {
+		sent, err = durable.Restart(me, nodes, config, given(disk, diskLength))
+	} else {
+		sent, err = protocol.Init(me, nodes, config)
+	}
 	if err != nil {
 		return refused(err)
 	}
@@ -180,12 +195,42 @@ func properties() uint32 {
 //go:wasmexport view
 func view(property uint32) uint32 {
 	defer explain()
-	bytes := protocol.View(int(property))
-	if bytes == nil {
-		return tagged(0, 8, 0)
+	return option(protocol.View(int(property)))
+}
+
+//go:wasmexport persist
+func persist() uint32 {
+	defer explain()
+	if durable, ok := protocol.(Durable); ok {
+		return option(durable.Persist())
 	}
-	at, length := list(bytes)
-	return tagged(1, at, length)
+	return option(nil)
+}
+
+//go:wasmexport state
+func state() uint32 {
+	defer explain()
+	if described, ok := protocol.(Described); ok {
+		return pair(list(Encode(described.DescribeState())))
+	}
+	return pair(list(shown(protocol.Serialize())))
+}
+
+//go:wasmexport message
+func message(at unsafe.Pointer, length uint32) uint32 {
+	defer explain()
+	if described, ok := protocol.(Described); ok {
+		return pair(list(Encode(described.DescribeMessage(given(at, length)))))
+	}
+	return pair(list(shown(given(at, length))))
+}
+
+// What is JSON already describes itself.
+func shown(encoded []byte) []byte {
+	if json.Valid(encoded) {
+		return encoded
+	}
+	return Encode(hex.EncodeToString(encoded))
 }
 
 //go:wasmexport invariant
@@ -261,6 +306,15 @@ func postView(uint32) { release() }
 
 //go:wasmexport cabi_post_invariant
 func postInvariant(uint32) { release() }
+
+//go:wasmexport cabi_post_persist
+func postPersist(uint32) { release() }
+
+//go:wasmexport cabi_post_state
+func postState(uint32) { release() }
+
+//go:wasmexport cabi_post_message
+func postMessage(uint32) { release() }
 
 //go:wasmexport cabi_post_about
 func postAbout(uint32) { release() }

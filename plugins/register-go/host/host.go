@@ -30,6 +30,22 @@ type Protocol interface {
 	Invariant(property int, views [][]byte) error
 }
 
+// Durable is a protocol with a disk. A node of any other protocol knows nothing after a reset.
+type Durable interface {
+	// Persist is what the disk holds in this state, or nil if that is nothing.
+	Persist() []byte
+	// Restart makes the node after a reset, in place of Init, with what Persist was in the state before it.
+	Restart(me, nodes uint32, config map[string]string, disk []byte) ([]Envelope, error)
+}
+
+// Described is a protocol whose states and messages are not JSON as they are. What it says is for people alone, and becomes JSON.
+type Described interface {
+	// DescribeState says what the node knows.
+	DescribeState() any
+	// DescribeMessage says what a message means, also of bytes that are none, and before Init.
+	DescribeMessage(message []byte) any
+}
+
 // Envelope is a message on its way out of a handler.
 type Envelope struct {
 	To      uint32
