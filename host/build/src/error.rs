@@ -64,6 +64,16 @@ pub enum BuildError {
         /// The line that installs it.
         remedy: String,
     },
+    /// The manifest takes a library from a folder that is not there.
+    #[error("{name} takes a library from {}, and there is no such folder; go.mod says:\n  {line}", folder.display())]
+    NoLibraryFolder {
+        /// The plugin.
+        name: String,
+        /// The folder.
+        folder: PathBuf,
+        /// The line of the manifest; its comment can say what to install.
+        line: String,
+    },
     /// Cargo does not understand the manifest.
     #[error("cargo cannot read {}:\n{output}", folder.display())]
     Manifest {

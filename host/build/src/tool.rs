@@ -44,6 +44,8 @@ pub(crate) struct Tool {
     words: Vec<OsString>,
     /// Variables that it needs.
     variables: Vec<(&'static str, OsString)>,
+    /// What it reads besides the sources of the plugin; part of its identity.
+    beside: String,
     /// The program and where it was found, for people.
     pub found: String,
 }
@@ -51,12 +53,12 @@ pub(crate) struct Tool {
 impl Tool {
     /// A program.
     pub fn program(program: &Path, found: &str) -> Self {
-        Self { words: vec![program.into()], variables: Vec::new(), found: found.to_owned() }
+        Self { words: vec![program.into()], variables: Vec::new(), beside: String::new(), found: found.to_owned() }
     }
 
     /// No program at all.
     pub fn none(found: &str) -> Self {
-        Self { words: Vec::new(), variables: Vec::new(), found: found.to_owned() }
+        Self { words: Vec::new(), variables: Vec::new(), beside: String::new(), found: found.to_owned() }
     }
 
     /// With words before the arguments.
@@ -71,6 +73,12 @@ impl Tool {
         self
     }
 
+    /// With what it reads besides the sources of the plugin; another text where that has changed.
+    pub fn with_beside(mut self, beside: String) -> Self {
+        self.beside = beside;
+        self
+    }
+
     /// The command, without arguments, to run in a folder.
     pub fn command(&self, folder: &Path) -> Command {
         let mut words = self.words.iter();
@@ -79,9 +87,9 @@ impl Tool {
         command
     }
 
-    /// Changes when the program is another one; cheaper than to ask for its version.
+    /// Changes when the program is another one, or what it reads besides the sources; cheaper than to ask for its version.
     pub fn identity(&self) -> String {
-        let mut identity = self.found.clone();
+        let mut identity = format!("{}{}", self.found, self.beside);
         for word in &self.words {
             identity.push_str(&format!(" {}", word.display()));
         }

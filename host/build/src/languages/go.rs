@@ -1,10 +1,11 @@
 //! Go: the standard compiler for `wasip1`, and exports by their plain names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Toolchain;
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
+use crate::source::SourceState;
 use crate::tool::{Tool, finish, on_path, tool};
 use crate::{BuildError, update};
 
@@ -28,10 +29,12 @@ const HINT: &str =
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let source = job.source;
+    let folders = libraries(job)?;
     let go = match found()? {
         Some(go) => go,
         None => pip::cached(job, &COMPILER, false, say)?,
     };
+    let go = go.with_beside(folders.iter().map(|folder| format!("{:?}", SourceState::of(folder))).collect());
     update::unless_current(job, ROW.name, &go, HINT, say, |work, say| {
         say(&format!("compiling {} with {}", source.name, go.found));
         let core = work.join("core.wasm");
@@ -46,6 +49,35 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         command.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o"]);
         command.arg(&core).arg(".");
         job.compile(command, &core, say)
+    })
+}
+
+/// The folders from which `go.mod` takes libraries. The compiler would name one that is not there, and not what to install.
+fn libraries(job: &Job<'_>) -> Result<Vec<PathBuf>, BuildError> {
+    let manifest = job.source.text("go.mod").unwrap_or_default();
+    let mut folders = Vec::new();
+    for (line, path) in replaced_by_folders(&manifest) {
+        let folder = job.source.folder.join(path);
+        if !folder.is_dir() {
+            let name = job.source.name.clone();
+            return Err(BuildError::NoLibraryFolder { name, folder, line: line.to_owned() });
+        }
+        folders.push(folder);
+    }
+    Ok(folders)
+}
+
+/// The lines of a `go.mod` that replace a module by a folder, and the folders: `replace a => ../b`, or a line of `replace ( … )`.
+fn replaced_by_folders(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
+    manifest.lines().map(str::trim).filter(|line| !line.starts_with("//")).filter_map(|line| {
+        let (_, by) = line.split_once(" => ")?;
+        let by = by.trim_start();
+        let path = match by.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next()?,
+            None => by.split_whitespace().next()?,
+        };
+        let is_folder = ["/", "./", "../"].iter().any(|start| path.starts_with(start)) || matches!(path, "." | "..");
+        is_folder.then_some((line, path))
     })
 }
 
@@ -68,7 +100,25 @@ fn version(answer: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::version;
+    use super::{replaced_by_folders, version};
+
+    #[test]
+    fn folders_that_replace_modules_are_found() {
+        let manifest = "module a\n\nrequire b v0.0.0\n\nreplace b => ../b // to install\n// replace c => ../c\nreplace (\n\td => \"/usr/my d\"\n\te v1.0.0 => f v1.1.0\n)\n";
+        let found: Vec<_> = replaced_by_folders(manifest).collect();
+        assert_eq!(found, [("replace b => ../b // to install", "../b"), ("d => \"/usr/my d\"", "/usr/my d")]);
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_named_with_what_its_line_says() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let manifest = "module a\n\ngo 1.24\n\nreplace b => ./b // apt-get install b\n";
+        std::fs::write(folder.path().join("go.mod"), manifest).expect("a new file");
+        let options = crate::Options { install: false, ..crate::Options::default() };
+        let error = crate::build(folder.path(), &options, &mut |_| ()).expect_err("there is no b").to_string();
+        let said = "/b, and there is no such folder; go.mod says:\n  replace b => ./b // apt-get install b";
+        assert!(error.ends_with(said), "{error}");
+    }
 
     #[test]
     fn versions_are_read() {
