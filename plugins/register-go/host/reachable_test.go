@@ -25,15 +25,16 @@ func differ(t *testing.T, what string, a, b any) {
 
 func TestWhatDiffersIsToldApart(t *testing.T) {
 	differ(t, "numbers", &kept{numbers: []int{1}}, &kept{numbers: []int{2}})
-	differ(t, "lengths", &kept{numbers: []int{0}}, &kept{numbers: []int{0, 0}})
+	differ(t, "lengths", [][]int{{1}, {}}, [][]int{{}, {1}})
 	differ(t, "nil and empty", &kept{}, &kept{numbers: []int{}})
 	differ(t, "keys", &kept{names: map[string]*kept{"a": nil}}, &kept{names: map[string]*kept{"b": nil}})
-	differ(t, "types behind interfaces", &kept{any: 1}, &kept{any: uint(1)})
+	differ(t, "types behind interfaces", &kept{any: 1}, &kept{any: int64(1)})
 	differ(t, "functions", &kept{step: (&kept{}).run}, &kept{step: (&kept{}).stop})
 	shared, same := &kept{}, &kept{}
 	differ(t, "one and two of the same", []*kept{shared, shared}, []*kept{shared, same})
 	round := &kept{}
 	round.next = round
+	differ(t, "the first and the second of two", []*kept{shared, same, shared}, []*kept{shared, same, same})
 	differ(t, "a circle and its unrolled start", round, &kept{next: round})
 }
 
