@@ -103,16 +103,20 @@ func (a Applied) String() string { return fmt.Sprintf("%v of term %d", a.Data, a
 func (n *Node) DescribeState() any {
 	s := &n.now
 	status := s.raw.BasicStatus()
-	log := []string{}
-	for _, entry := range s.entries() {
-		log = append(log, raft.DescribeEntry(entry, nil))
-	}
 	said := map[string]any{
-		"applied": s.index(), "commit": status.Commit, "log": log, "role": status.RaftState.String(), "term": status.Term,
-		"vote": status.Vote, "voters": s.voters.Voters,
+		"applied": s.index(), "commit": status.Commit, "log": described(s.entries()), "role": status.RaftState.String(),
+		"term": status.Term, "vote": status.Vote, "voters": s.voters.Voters,
 	}
 	if s.pending != nil {
-		said["pending"] = raft.DescribeReady(*s.pending, nil)
+		said["to apply"] = described(s.pending.CommittedEntries)
+	}
+	return said
+}
+
+func described(entries []pb.Entry) []string {
+	said := []string{}
+	for _, entry := range entries {
+		said = append(said, raft.DescribeEntry(entry, nil))
 	}
 	return said
 }
