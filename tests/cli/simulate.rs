@@ -111,6 +111,8 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     let number = |said: &Value, count: &str| said["checkers"][count].as_u64().expect("a count");
     let violating = number(&observed, "violating");
     assert!(violating > 0 && violating == number(&observed, "predicted") + number(&observed, "too_late"));
+    let first = observed["checkers"]["first_predictions_ms"].as_array().expect("a list").len() as u64;
+    assert!(first > 0 && first == number(&observed, "predicted") + number(&observed, "false_alarms"), "{observed}");
     let steered = of(&["--watch", "steer"], 0);
     assert_eq!(steered, of(&["--watch", "steer"], 0));
     assert_eq!(number(&steered, "violating"), violating);
@@ -133,6 +135,8 @@ fn the_first_prediction_is_a_trace_like_any_other() {
         // Runs follow each other there.
         let (seconds, all) = (first["seconds"].as_f64(), said["checkers"]["first_prediction_ms"].as_f64());
         assert!(seconds.zip(all).is_some_and(|(seconds, all)| 0.0 < seconds && seconds * 1e3 < all + 1.0), "{said}");
+        let listed = said["checkers"]["first_predictions_ms"][0].as_f64();
+        assert!(seconds.zip(listed).is_some_and(|(seconds, listed)| (seconds * 1e3 - listed).abs() < 1.0), "{said}");
         let replay: Vec<&str> = first["replay"].as_str().expect("a command").split(' ').collect();
         let ran = place.host(&replay[1..]).exits(12);
         let begins = ran.out.contains(&format!("replayed: {}", first["title"].as_str().expect("a title")));

@@ -136,7 +136,7 @@ fn text(
     };
     text.push_str(&format!("{} from seed {}: {}\n", count(simulated.runs, "run"), asked.seed, happened(simulated)));
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
-        text.push_str(&checkers(tally, watch.steers));
+        text.push_str(&checkers(tally, (simulated.runs, watch.steers)));
     }
     if let Some(prediction) = prediction {
         text.push_str(&prediction.text());
@@ -154,13 +154,14 @@ fn text(
 }
 
 /// What the checkers have come to.
-fn checkers(tally: &Tally, steers: bool) -> String {
-    let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, .. } = tally;
+fn checkers(tally: &Tally, (runs, steers): (u64, bool)) -> String {
+    let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, .. } = *tally;
     let mut text = format!(
         "without steering {}: {predicted} predicted, {too_late} too late; {}\n",
-        count(*violating, "run") + if *violating == 1 { " violates" } else { " violate" },
-        count(*false_alarms, "false alarm")
+        count(violating, "run") + if violating == 1 { " violates" } else { " violate" },
+        count(false_alarms, "false alarm")
     );
+    text.push_str(&first_predictions(&tally.first_predictions_ms, runs));
     if steers {
         text.push_str(&format!(
             "with it: {steered} steered, {immediate} by the immediate check, {missed} missed, {caused} caused\n\
@@ -171,6 +172,18 @@ fn checkers(tally: &Tally, steers: bool) -> String {
         ));
     }
     text
+}
+
+/// When the first prediction of each run was there; nothing if no run has one.
+fn first_predictions(milliseconds: &[u64], runs: u64) -> String {
+    let mut sorted = milliseconds.to_vec();
+    sorted.sort_unstable();
+    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return String::new() };
+    let seconds = |milliseconds: u64| milliseconds as f64 / 1e3;
+    let half = usize::try_from(runs.div_ceil(2)).ok().and_then(|half| sorted.get(half.saturating_sub(1)));
+    let half = half.map_or_else(String::new, |time| format!(", in half of all by {:.3} s", seconds(*time)));
+    let (predicted, first, last) = (sorted.len(), seconds(*first), seconds(*last));
+    format!("first predictions in {predicted} of {}: after {first:.3} s to {last:.3} s{half}\n", count(runs, "run"))
 }
 
 /// What has happened in the runs, as far as it has.
@@ -231,4 +244,19 @@ fn result(
         "prediction": prediction.map(Prediction::json),
         "violation": violation,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run without a prediction has it later than any other.
+    #[test]
+    fn first_predictions_are_told_by_their_range_and_where_half_of_all_runs_have_one() {
+        let of = |runs| first_predictions(&[3_000, 1_000, 2_500], runs);
+        let told = "first predictions in 3 of 4 runs: after 1.000 s to 3.000 s, in half of all by 2.500 s\n";
+        assert_eq!(of(4), told);
+        assert_eq!(of(7), "first predictions in 3 of 7 runs: after 1.000 s to 3.000 s\n");
+        assert_eq!(first_predictions(&[], 7), "");
+    }
 }

@@ -57,7 +57,7 @@ pub struct WatchSpec {
 }
 
 /// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Twins in which a property is violated.
     pub violating: u64,
@@ -87,6 +87,8 @@ pub struct Tally {
     pub suspensions: u64,
     /// When the first prediction of all runs was there, in milliseconds, as if they followed each other.
     pub first_prediction_ms: Option<u64>,
+    /// When the first prediction of a twin was there, in milliseconds of its own time: one number for each twin that has one, by seed.
+    pub first_predictions_ms: Vec<u64>,
     /// How long the runs were together until now, in milliseconds.
     #[serde(skip)]
     passed_ms: u64,
@@ -282,8 +284,9 @@ fn beside_twin(
     tally.too_late += u64::from(is_violated && !is_predicted);
     tally.false_alarms += u64::from(!is_violated && is_predicted);
     let milliseconds = |time: Time| time.0 / 1_000_000;
-    if let (None, Some(first)) = (tally.first_prediction_ms, seen.first) {
-        tally.first_prediction_ms = Some(tally.passed_ms + milliseconds(first));
+    if let Some(first) = seen.first.map(milliseconds) {
+        tally.first_prediction_ms.get_or_insert(tally.passed_ms + first);
+        tally.first_predictions_ms.push(first);
     }
     tally.passed_ms += milliseconds(twin.at);
     if !steers {
