@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use host_model::contract::NodeId;
+use host_model::contract::{NodeId, TransferError};
 use host_model::lts::{LocalStateId, MessageId, Stepper};
-use host_model::scenario::InFlight;
-use host_model::trace::start::Start;
+use host_model::scenario::{Faults, InFlight};
+use host_model::trace::Beginning;
+use host_model::trace::start::{self, Start};
 
 /// Steps that are remembered, since some node last reached all others. With more, what is not reached is absent.
 const STEPS_MAX: usize = 10_000;
@@ -49,6 +50,24 @@ impl Cut {
     /// The states of the nodes that are in it.
     pub(super) fn views(&self) -> Vec<Option<LocalStateId>> {
         self.locals.iter().zip(&self.is_known).map(|(local, is_known)| is_known.then_some(*local)).collect()
+    }
+
+    /// It as a place to begin from, where each node has used up so much of what may go wrong at it. Of whom nothing is known is absent, and
+    /// so is what is on its way to or from it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start::export`].
+    pub(super) fn beginning(&self, stepper: &mut Stepper<'_>, used_up: Faults) -> Result<Beginning, TransferError> {
+        let here = Start { locals: self.locals.clone(), in_flight: self.in_flight.clone(), ..Start::default() };
+        let mut beginning = start::export(stepper, &here)?;
+        for state in &mut beginning.states {
+            // With its ends of connections, also where nothing has gone wrong yet.
+            state.fault_state = stepper.state(self.locals[state.node as usize]).fault_state.clone();
+            state.fault_state.counts = used_up;
+        }
+        beginning.states.retain(|state| self.is_known[state.node as usize]);
+        Ok(beginning)
     }
 
     /// What tells it apart from others.

@@ -12,7 +12,7 @@ use host_model::contract::{MachineError, MachineFactory, NodeId, Severity, Trans
 use host_model::lts::{LocalStateId, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
-use host_model::trace::start::{self, Start};
+use host_model::trace::start::Start;
 use host_search::kernel::judge_system_state;
 
 use crate::checker::{CheckError, Checker, Limits, Round, Steering};
@@ -106,6 +106,8 @@ pub struct Predicted {
 pub struct Watching<'f> {
     profile: Profile,
     checker: Checker<'f>,
+    /// What each node has used up of what may go wrong at it: all, where a round begins.
+    used_up: Faults,
     rounds: BTreeMap<[u8; 32], Arc<Round>>,
     steered: BTreeMap<([u8; 32], NodeId), Steering>,
     first: Option<Predicted>,
@@ -122,11 +124,14 @@ impl<'f> Watching<'f> {
     /// The host cannot provide an instance.
     pub fn new(factory: &'f dyn MachineFactory, scenario: &Scenario, profile: Profile) -> Result<Self, MachineError> {
         let mut ahead = scenario.clone();
-        // Looking ahead, nothing goes wrong but what goes wrong by itself; where links have an order, nodes know of connections.
-        let resets = u32::from(scenario.faults.resets > 0 && scenario.has_network(Network::Ordered));
-        ahead.faults = Faults { resets, duplicates: scenario.faults.duplicates, ..Faults::default() };
+        // Looking ahead, nothing goes wrong but what goes wrong by itself. Nodes know of their connections where a budget can break them, so
+        // there each begins with a reset that it may have, and has had.
+        let breaks = scenario.has_network(Network::Ordered) && scenario.faults.breaks_of_connections() > 0;
+        ahead.faults =
+            Faults { resets: u32::from(breaks), duplicates: scenario.faults.duplicates, ..Faults::default() };
+        let used_up = Faults { duplicates: 0, ..ahead.faults };
         let checker = Checker::new(factory, ahead, profile.limits)?;
-        Ok(Self { profile, checker, rounds: BTreeMap::new(), steered: BTreeMap::new(), first: None })
+        Ok(Self { profile, checker, used_up, rounds: BTreeMap::new(), steered: BTreeMap::new(), first: None })
     }
 
     /// The first prediction of all runs, if there was one.
@@ -298,18 +303,11 @@ impl<'w, 'f> Watch<'w, 'f> {
         if let Some(known) = self.watching.rounds.get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        let here = Start { locals: cut.locals.clone(), in_flight: cut.in_flight.clone(), ..Start::default() };
-        let mut beginning = match start::export(stepper, &here) {
-            Ok(beginning) => beginning,
-            Err(TransferError::Refused(_)) => return Ok(None),
-            Err(TransferError::Machine(error)) => return Err(error),
-        };
-        for state in &mut beginning.states {
-            state.fault_state.counts = Faults::default();
+        match cut.beginning(stepper, self.watching.used_up) {
+            Ok(beginning) => self.watching.round(key, &Arc::new(beginning)),
+            Err(TransferError::Refused(_)) => Ok(None),
+            Err(TransferError::Machine(error)) => Err(error),
         }
-        // Of whom nothing is known is absent, and so is what is on its way to or from it.
-        beginning.states.retain(|state| cut.is_known[state.node as usize]);
-        self.watching.round(key, &Arc::new(beginning))
     }
 
     /// A round ends.

@@ -190,11 +190,6 @@ pub fn run(
         )
         .help("leave --watch out, or let links not duplicate: -- --network unordered"));
     }
-    let breaks = cluster.scenario.faults.resets > 0 && cluster.scenario.has_network(Network::Ordered);
-    if asked.watch.is_some() && breaks {
-        return Err(Failure::configuration("a checker beside a node does not follow connections that a reset breaks")
-            .help("leave --watch or --churn out, or give links no order: -- --network unordered"));
-    }
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
     let mut simulated = Simulated {
