@@ -142,7 +142,8 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn event(payload: &[u8]) -> Event<'_> {
-        Event { state: 1, cause: Cause::Message { from: 1, network: Network::Unordered, payload } }
+        let cause = Cause::Message { from: 1, network: Network::Unordered, payload };
+        Event { state: 1, cause, may_break: false }
     }
 
     fn filter(payload: u8) -> BTreeSet<Pattern> {

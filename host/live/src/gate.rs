@@ -17,6 +17,8 @@ pub struct Event<'e> {
     pub state: Fingerprint,
     /// Its cause.
     pub cause: Cause<'e>,
+    /// Whether the connection may be broken in place of a message that has an order.
+    pub may_break: bool,
 }
 
 /// The cause of an event that can be filtered.
@@ -74,10 +76,9 @@ impl Substitute {
 }
 
 impl Event<'_> {
-    /// What can take its place without harm to anything else. To break a connection is more than to refuse an event, and is left to
-    /// the protocol.
+    /// What can take its place. To break a connection is more than to refuse an event: that is left to the protocol, unless it may be.
     pub fn substitute(&self) -> Option<Substitute> {
-        Substitute::of(self.cause).filter(|substitute| *substitute != Substitute::Break)
+        Substitute::of(self.cause).filter(|substitute| *substitute != Substitute::Break || self.may_break)
     }
 }
 

@@ -37,15 +37,17 @@ impl Seen {
         Self { state: stepper.state(local).protocol.fingerprint, what }
     }
 
-    /// It, if it can be filtered.
-    pub(crate) fn event(&self) -> Option<Event<'_>> {
-        let cause = match &self.what {
+    /// It, if it can be filtered; whether a connection may be broken in place of a message has to be said.
+    pub(crate) fn event(&self, may_break: bool) -> Option<Event<'_>> {
+        let (cause, may_break) = match &self.what {
             What::Message(message, network) => {
-                Cause::Message { from: message.from, network: *network, payload: &message.payload }
+                let cause = Cause::Message { from: message.from, network: *network, payload: &message.payload };
+                // Nobody breaks a connection to itself.
+                (cause, may_break && message.from != message.to)
             }
-            What::Local(event) => Cause::Local(event),
+            What::Local(event) => (Cause::Local(event), false),
             What::Other => return None,
         };
-        Some(Event { state: self.state, cause })
+        Some(Event { state: self.state, cause, may_break })
     }
 }

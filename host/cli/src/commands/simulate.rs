@@ -165,10 +165,13 @@ fn checkers(tally: &Tally, (runs, steers): (u64, bool)) -> String {
     if steers {
         text.push_str(&format!(
             "with it: {steered} steered, {immediate} by the immediate check, {missed} missed, {caused} caused\n\
-             kept from happening: {} by filters, {} by the immediate check; {} without a filter that helps\n",
+             kept from happening: {} by filters, {} by the immediate check\n\
+             {} with it: {} with filters, {} without a filter that helps\n",
             count(tally.filtered_events, "event"),
             tally.refused_events,
-            count(tally.unhelpful, "prediction")
+            count(tally.predictions, "prediction"),
+            tally.helped,
+            tally.unhelpful,
         ));
     }
     text

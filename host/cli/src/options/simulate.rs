@@ -79,6 +79,10 @@ pub struct SimulateArguments {
     /// Filter also what makes a promise of progress one that cannot be kept; else such filters are never in force
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
+    /// Steer also by breaking connections: in place of a message on a link with an order, which is filtered or refused, the connection
+    /// to its sender breaks, and both ends are told
+    #[arg(long, requires = "watch", help_heading = "Checkers")]
+    pub break_connections: bool,
     /// The folder for the trace of a violation [default: one in ./out]
     #[arg(long, short, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -120,6 +124,7 @@ impl SimulateArguments {
             safety_only: self.safety_only,
             interval: self.interval,
             ahead: self.ahead,
+            breaks: self.break_connections,
         });
         let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;
         Ok(SimulationSpec { seed: self.seed, runs: self.runs, conditions, script, watch })

@@ -36,6 +36,8 @@ pub struct Limits {
     pub beginning_max: usize,
     /// By which rules something counts as dead; none if promises of progress do not count.
     pub promises: Option<Rules>,
+    /// Whether connections may be broken in place of messages that have an order. Then they can break in the scenario.
+    pub breaks: bool,
 }
 
 impl Default for Limits {
@@ -48,6 +50,7 @@ impl Default for Limits {
             bytes_max: 64 << 20,
             beginning_max: 16 << 20,
             promises: None,
+            breaks: false,
         }
     }
 }
@@ -186,7 +189,7 @@ impl<'f> Checker<'f> {
         round.is_complete = ahead.is_complete;
         for violation in found.iter().chain(&ahead.found) {
             for (node, paths) in (0..).zip(&mut round.filterable) {
-                paths.push(candidates(&mut stepper, node, violation)?);
+                paths.push(candidates(&mut stepper, (node, self.limits.breaks), violation)?);
             }
             let finding = violation.finding(&mut stepper)?;
             let steps = trace::record(&mut stepper, &violation.initial, &violation.path)?;

@@ -52,7 +52,7 @@ impl Checker<'_> {
     ) -> Result<Checked, CheckError> {
         let ignores = Arc::new(Patterns { node, patterns: patterns.clone() });
         let muffled = Muffled::new(self.factory, Arc::clone(&ignores) as _);
-        let lts = Lts::new(&muffled, self.lts.scenario().clone())?;
+        let lts = Lts::new(&muffled, self.lts.scenario().clone())?.breaking(ignores);
         let mut stepper = Stepper::new(&lts)?;
         let start = start::adopt(&mut stepper, beginning)?;
         let ahead = look_ahead(&lts, &start, &self.limits)?;
@@ -60,7 +60,7 @@ impl Checker<'_> {
         if !ahead.found.is_empty() {
             let mut paths = Vec::with_capacity(ahead.found.len());
             for found in &ahead.found {
-                let mut path = candidates(&mut stepper, node, found)?;
+                let mut path = candidates(&mut stepper, (node, self.limits.breaks), found)?;
                 // What is filtered already changes nothing.
                 path.retain(|pattern| !patterns.iter().any(|filter| filter.covers(pattern)));
                 paths.push(path);

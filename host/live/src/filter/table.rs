@@ -211,7 +211,8 @@ mod tests {
     use super::*;
 
     fn event(content: &[u8]) -> Event<'_> {
-        Event { state: 1, cause: Cause::Message { from: 0, network: Network::Unordered, payload: content } }
+        let cause = Cause::Message { from: 0, network: Network::Unordered, payload: content };
+        Event { state: 1, cause, may_break: false }
     }
 
     fn pattern(content: &[u8]) -> Pattern {
@@ -274,7 +275,7 @@ mod tests {
         assert!(!table.is_active(seconds(50)));
         // A call of the application that waits is one event, however often it is due.
         let local = LocalEvent { name: "call".to_owned(), kind: LocalKind::Application, payload: Vec::new() };
-        let call = Event { state: 1, cause: Cause::Local(&local) };
+        let call = Event { state: 1, cause: Cause::Local(&local), may_break: false };
         let mut waiting = FilterTable::new(0, Quota { percent: 5, always: 1 }, Duration::from_secs(1_000));
         waiting.replace(seconds(0), 0, Pattern::of(&call));
         let is_delayed = |_: &u32| waiting.judge(seconds(1), &call) == Filtered::Yes(Substitute::Delay);

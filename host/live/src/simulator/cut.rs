@@ -120,6 +120,15 @@ impl History {
         }
     }
 
+    /// The next notice on a link with an order, if one is in flight.
+    pub(super) fn notice(&self, stepper: &Stepper<'_>, (from, to): (NodeId, NodeId)) -> Option<MessageId> {
+        let is_notice = |id: &&MessageId| {
+            let message = stepper.message(**id);
+            message.is_notice && (message.from, message.to) == (from, to)
+        };
+        self.in_flight.iter().find(is_notice).copied()
+    }
+
     /// What a node knows that reaches these now.
     pub(super) fn cut(
         &mut self,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `run` | one run: from the start to its end |
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
+//! | `instead` | what takes the place of an event that is kept from happening |
 //! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
 //! | `cut` | what a node knows of a run: a consistent cut of it |
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
@@ -20,6 +21,7 @@ mod agenda;
 mod chance;
 mod conditions;
 mod cut;
+mod instead;
 mod network;
 mod run;
 mod script;

@@ -8,7 +8,6 @@ use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 use host_search::kernel::{FoundViolation, judge_system_state};
 
-use crate::gate::Substitute;
 use crate::seen::Seen;
 use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
@@ -265,8 +264,8 @@ impl Run<'_, '_, '_> {
                     return Ok(false);
                 }
                 let trigger = Trigger::deliver(message);
-                if self.is_filtered(node, trigger)? {
-                    return Ok(false);
+                if let Some(is_event) = self.filter(node, trigger)? {
+                    return Ok(is_event);
                 }
                 self.counts.delivered += u64::from(!route.is_notice);
                 self.step(node, trigger)
@@ -284,8 +283,8 @@ impl Run<'_, '_, '_> {
                 if is_call && self.phase.is_some_and(|(phase, _)| !phase.lets_call(node)) {
                     return Ok(false);
                 }
-                if self.is_filtered(node, Trigger::local(event))? {
-                    return Ok(false);
+                if let Some(is_event) = self.filter(node, Trigger::local(event))? {
+                    return Ok(is_event);
                 }
                 self.counts.local += 1;
                 self.step(node, Trigger::local(event))
@@ -337,32 +336,6 @@ impl Run<'_, '_, '_> {
         due.into_iter().for_each(|(node, at)| self.agenda.add(at, Input::Check(node)));
     }
 
-    /// Whether a filter keeps an event from happening, whose substitute then takes its place.
-    fn is_filtered(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
-        let Some(watch) = &mut self.watch else { return Ok(false) };
-        let seen = Seen::of(self.stepper, self.locals[node as usize], trigger);
-        let Some(substitute) = seen.event().and_then(|event| watch.before(self.now, node, &event)) else {
-            return Ok(false);
-        };
-        self.replace(node, trigger, substitute);
-        Ok(true)
-    }
-
-    /// The substitute of an event takes place.
-    fn replace(&mut self, node: NodeId, trigger: Trigger, substitute: Substitute) {
-        self.log.update(&[substitute as u8]);
-        self.log.update(&self.now.0.to_le_bytes());
-        if let Some(watch) = &mut self.watch {
-            let taken: Vec<_> = self.stepper.known().taken(trigger).collect();
-            // What waits may do so again and again, and changes nothing.
-            if !taken.is_empty() {
-                watch.history.step(self.stepper, &self.locals, node, (taken, &[]));
-            }
-        }
-        // What was postponed or delayed is due again some time.
-        self.arm(node);
-    }
-
     /// A node begins anew, unless its budget is used up or nothing would change.
     pub(super) fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
         let reset = Trigger::from(FaultEvent::of_kind("reset", None).expect("it is in the table"));
@@ -376,7 +349,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// A node takes a step.
-    fn step(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
+    pub(super) fn step(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
         let row = self.stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = self.stepper.outcomes(row);
         // A node hears of each broken connection, as it does of most in operation.
@@ -389,14 +362,14 @@ impl Run<'_, '_, '_> {
             }
         };
         let outcome = outcomes[index].clone();
+        let may_break = self.breaking(trigger).is_some();
         if let Some(watch) = &mut self.watch {
             let before = self.locals[node as usize];
             let seen = Seen::of(self.stepper, before, trigger);
-            if let Some(event) = seen.event()
+            if let Some(event) = seen.event(may_break)
                 && let Some(substitute) = watch.after(self.stepper, (self.now, node), (before, outcome.next), event)?
             {
-                self.replace(node, trigger, substitute);
-                return Ok(false);
+                return self.replace(node, trigger, substitute);
             }
         }
         self.counts.events += 1;

@@ -81,6 +81,8 @@ pub struct Watched {
     pub first: Option<Time>,
     /// Predictions that no filters of the node could keep from coming true.
     pub unhelpful: u64,
+    /// Predictions that filters of the node are to keep from coming true.
+    pub helped: u64,
     /// Events that a filter kept from happening.
     pub filtered: u64,
     /// Events that the immediate check kept from happening.
@@ -122,7 +124,11 @@ impl<'f> Watching<'f> {
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn new(factory: &'f dyn MachineFactory, scenario: &Scenario, profile: Profile) -> Result<Self, MachineError> {
+    pub fn new(
+        factory: &'f dyn MachineFactory,
+        scenario: &Scenario,
+        mut profile: Profile,
+    ) -> Result<Self, MachineError> {
         let mut ahead = scenario.clone();
         // Looking ahead, nothing goes wrong but what goes wrong by itself. Nodes know of their connections where a budget can break them, so
         // there each begins with a reset that it may have, and has had.
@@ -130,6 +136,7 @@ impl<'f> Watching<'f> {
         ahead.faults =
             Faults { resets: u32::from(breaks), duplicates: scenario.faults.duplicates, ..Faults::default() };
         let used_up = Faults { duplicates: 0, ..ahead.faults };
+        profile.limits.breaks &= scenario.has_network(Network::Ordered) && scenario.faults.breaks > 0;
         let checker = Checker::new(factory, ahead, profile.limits)?;
         Ok(Self { profile, checker, used_up, rounds: BTreeMap::new(), steered: BTreeMap::new(), first: None })
     }
@@ -323,9 +330,15 @@ impl<'w, 'f> Watch<'w, 'f> {
             self.watching.note(node, now, round);
         }
         self.watched.unhelpful += u64::from(is_unhelpful);
+        self.watched.helped += u64::from(!patterns.is_empty());
         if self.mode == Mode::Steer {
             beside.gate.table.replace(now, node, patterns);
         }
+    }
+
+    /// Whether connections may be broken in place of messages that have an order.
+    pub(super) fn breaks(&self) -> bool {
+        self.watching.profile.limits.breaks
     }
 
     /// What takes the place of an event, if a filter matches it.

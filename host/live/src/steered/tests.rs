@@ -243,7 +243,7 @@ impl Node {
     /// Asks the gate as a node does, and goes on if it may.
     fn ask(&mut self, now: Time, happens: Happens) -> Answer {
         with_cause(happens, |cause| {
-            let event = Event { state: self.state.into(), cause };
+            let event = Event { state: self.state.into(), cause, may_break: false };
             if let Verdict::Instead(substitute) = self.gate.before(now, &event) {
                 return self.carry_out(substitute, happens, Answer::Filtered);
             }

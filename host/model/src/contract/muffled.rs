@@ -1,5 +1,6 @@
 //! A protocol one node of which does not take some events: what a cluster does while they are filtered.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::contract::error::MachineError;
@@ -9,11 +10,12 @@ use crate::contract::machine::{Fault, Input, Machine, MachineFactory};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// The events that a node does not take.
-pub trait Ignores: Send + Sync {
+pub trait Ignores: Debug + Send + Sync {
     /// The node.
     fn node(&self) -> NodeId;
 
-    /// Whether it drops a message that arrives in a protocol state: that is lost, and nothing else changes.
+    /// Whether it does not take a message that arrives in a protocol state: that is lost, and nothing else changes, but for a
+    /// connection that is [broken in place of it](crate::lts::Lts::breaking).
     fn drops(&self, state: Fingerprint, from: NodeId, payload: &[u8]) -> bool;
 
     /// Whether it lets a local event wait in a protocol state.

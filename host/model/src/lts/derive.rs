@@ -45,10 +45,14 @@ impl Tables {
         let mut is_error = false;
         match (trigger.message(), trigger.fault()) {
             (Some(message), _) => {
-                let route = self.messages[message.0 as usize].route();
+                let message = &self.messages[message.0 as usize];
+                let route = message.route();
                 debug_assert!(fault_state.can_take(&route), "no search asks for a delivery that is not possible");
                 if route.is_notice {
                     fault_state.learn(route.from, route.incarnation);
+                    is_error = true;
+                } else if self.breaks_instead(rules, &state, message) {
+                    notices.push((route.from, fault_state.close(route.from)));
                     is_error = true;
                 } else if !route.is_unordered() {
                     fault_state.open(route.from);

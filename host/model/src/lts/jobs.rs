@@ -6,6 +6,7 @@ use crate::contract::{NodeId, Role};
 use crate::lts::handler::{Cause, Job};
 use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
 use crate::lts::protocol_step::{ProtocolEvent, ProtocolStep};
+use crate::lts::state::{LocalState, Message};
 use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
 
@@ -20,6 +21,10 @@ impl Tables {
             let message = &self.messages[message.0 as usize];
             match message.is_notice {
                 true => error(message.from)?,
+                // The message has arrived, so the connection is open.
+                false if self.breaks_instead(rules, state, message) => {
+                    rules.hears_errors.then_some(ProtocolEvent::Error(message.from))?
+                }
                 false => ProtocolEvent::Message(message.content),
             }
         } else if let Some(quorum) = trigger.quorum() {
@@ -34,6 +39,12 @@ impl Tables {
             }
         };
         Some(ProtocolStep { protocol_state: state.protocol_id, cause })
+    }
+
+    /// Whether a node breaks the connection in place of a message.
+    pub(crate) fn breaks_instead(&self, rules: &Rules, state: &LocalState, message: &Message) -> bool {
+        let link = (message.from, message.to);
+        !message.is_notice && rules.breaks_instead(state.protocol.fingerprint, link, &message.payload)
     }
 
     /// The handler of a step, to be executed.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{
-    ClassId, LocalEvent, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope,
+    ClassId, Ignores, LocalEvent, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope,
 };
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
 use crate::lts::state::{Evaluated, LocalState, Message};
@@ -90,6 +90,14 @@ impl<'f> Lts<'f> {
             evaluations: Arc::default(),
             node_verdicts: Mutex::default(),
         })
+    }
+
+    /// The same where a node breaks the connection to the sender in place of a message that it does not take, if messages have an order
+    /// between the two and connections can break in the scenario. Nothing may have been asked yet.
+    #[must_use]
+    pub fn breaking(mut self, ignores: Arc<dyn Ignores>) -> Self {
+        self.rules.ignores = Some(ignores);
+        self
     }
 
     /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in

@@ -7,10 +7,12 @@
 //! of that node and in messages. No strategy needs to know more about them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Choice, NodeId};
+use crate::contract::fingerprint::Fingerprint;
+use crate::contract::{Choice, Ignores, NodeId};
 use crate::scenario::cluster::Scenario;
 use crate::scenario::faults::{FaultEvent, Faults};
 use crate::scenario::link::Network;
@@ -166,6 +168,8 @@ pub struct Rules {
     links: Box<[(bool, usize)]>,
     /// Whether the protocol wants to know of connections that break.
     pub(crate) hears_errors: bool,
+    /// The messages in place of which a node breaks a connection, if there are any.
+    pub(crate) ignores: Option<Arc<dyn Ignores>>,
 }
 
 impl Rules {
@@ -190,6 +194,7 @@ impl Rules {
             is_ordered,
             links,
             hears_errors,
+            ignores: None,
         }
     }
 
@@ -222,6 +227,14 @@ impl Rules {
     /// have an order and this one has not.
     pub(crate) fn channel_class(&self, from: NodeId, to: NodeId) -> u32 {
         u32::from(self.is_ordered && self.link(from, to).is_some_and(|(is_ordered, _)| !is_ordered))
+    }
+
+    /// Whether a node breaks the connection to the sender in place of a message that arrives in this protocol state.
+    pub(crate) fn breaks_instead(&self, state: Fingerprint, (from, to): (NodeId, NodeId), payload: &[u8]) -> bool {
+        let Some(ignores) = self.ignores.as_ref().filter(|ignores| ignores.node() == to && from != to) else {
+            return false;
+        };
+        self.is_in_order(from, to) && self.max.breaks_of_connections() > 0 && ignores.drops(state, from, payload)
     }
 
     /// Whether messages from one node to another have an order.

@@ -54,6 +54,8 @@ pub struct WatchSpec {
     pub interval: Option<Duration>,
     /// Events of the unfolding in a round at most; those of the profile if there is no number.
     pub ahead: Option<u64>,
+    /// Whether they may break a connection in place of a message that has an order.
+    pub breaks: bool,
 }
 
 /// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
@@ -77,12 +79,16 @@ pub struct Tally {
     pub caused: u64,
     /// Rounds of checkers.
     pub rounds: u64,
+    /// Rounds in runs with steering that predict a violation.
+    pub predictions: u64,
     /// Events that filters kept from happening.
     pub filtered_events: u64,
     /// Events that the immediate check kept from happening.
     pub refused_events: u64,
     /// Predictions that no filter of the node could keep from coming true.
     pub unhelpful: u64,
+    /// Predictions that filters of the node were to keep from coming true.
+    pub helped: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
     /// When the first prediction of all runs was there, in milliseconds, as if they followed each other.
@@ -169,6 +175,9 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             );
         }
         _ => {}
+    }
+    if asked.watch.is_some_and(|watch| watch.breaks) {
+        faults.insert("breaks".to_owned(), Faults::MAX);
     }
     Ok(spec)
 }
@@ -258,6 +267,7 @@ fn profile(watch: WatchSpec) -> Profile {
     profile.limits.promises = (!watch.safety_only).then(Rules::default);
     profile.interval = watch.interval.unwrap_or(profile.interval);
     profile.limits.events_max = watch.ahead.unwrap_or(profile.limits.events_max);
+    profile.limits.breaks = watch.breaks;
     profile
 }
 
@@ -299,7 +309,9 @@ fn beside_twin(
     tally.rounds += done.rounds;
     tally.filtered_events += done.filtered;
     tally.refused_events += done.immediate;
+    tally.predictions += done.predicting;
     tally.unhelpful += done.unhelpful;
+    tally.helped += done.helped;
     tally.suspensions += done.suspensions;
     Ok(run)
 }

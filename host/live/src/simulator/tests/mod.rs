@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use host_model::contract::LocalKind;
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::{Network, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::replay::Replay;
 use host_model::trace::{self, start};
@@ -246,8 +246,16 @@ fn watched_script(
     let mut simulator = simulator.scripted(script).expect("the script makes sense");
     let mut quick = Profile::ours();
     (quick.limits.events_max, quick.limits.states_max) = (500, 200);
+    quick.limits.breaks = scenario.faults.breaks > 0;
     let mut watching = Watching::new(&factory, scenario, quick).expect("it is native");
-    seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native")).collect()
+    let finished = seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native"));
+    let finished: Vec<(Finished, Watched)> = finished.collect();
+    for violation in finished.iter().filter_map(|(run, _)| run.violation.as_ref()) {
+        let finding = violation.finding(&mut stepper).expect("it is native");
+        let steps = trace::record(&mut stepper, &violation.initial, &violation.path).expect("it is native");
+        trace::confirm(&factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
+    }
+    finished
 }
 
 /// On random systems: a run beside checkers that observe is the run without them; a run that is steered has the digest that it has
@@ -258,9 +266,10 @@ fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
     for seed in 0..30 {
         let toy = Toy::random(seed, 2).of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
         // Resets break the connections of half of those on links with an order.
-        let (network, resets) =
-            [(Network::Ordered, seed as u32 % 8 / 2), (Network::Unordered, 0)][usize::from(seed % 4 > 0)];
-        let scenario = scenario(2, network, resets);
+        let is_ordered = seed % 4 == 0;
+        let network = if is_ordered { Network::Ordered } else { Network::Unordered };
+        let mut scenario = scenario(2, network, if is_ordered { seed as u32 % 8 / 2 } else { 0 });
+        scenario.faults.breaks = if is_ordered { 100 } else { 0 };
         let conditions = Conditions { latency: Range::milliseconds(10, 2_000), ..rough(&scenario) };
         let plain = runs(&toy, &scenario, conditions, 0..4);
         let observed = watched(&toy, &scenario, conditions, (Mode::Observe, 0..4));
@@ -285,7 +294,8 @@ fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
 }
 
 /// Two messages, the second of which is fatal: with filters none of 200 runs ends that way, without them all do. Where messages take
-/// less time than a round, it is the immediate check that refuses the second one.
+/// less time than a round, it is the immediate check that refuses the second one. On a link with an order it takes a connection that may
+/// be broken.
 #[test]
 fn steering_decides_whether_the_second_message_is_fatal() {
     let toy = (0..2)
@@ -294,12 +304,22 @@ fn steering_decides_whether_the_second_message_is_fatal() {
             toy.rule(0, state, ToyTrigger::Message(1, 2), state + 1, &[])
         })
         .forbid(&[Some(2), None]);
-    for (latency, by_filters) in [(Range::milliseconds(1_000, 9_000), true), (Range::milliseconds(0, 20), false)] {
+    let (slow, quick) = (Range::milliseconds(1_000, 9_000), Range::milliseconds(0, 20));
+    let in_order = scenario(2, Network::Ordered, 0);
+    let breaks = Faults { breaks: 1, ..Faults::default() };
+    let may_break = Scenario { faults: breaks, ..in_order.clone() };
+    for latency in [slow, quick] {
         let conditions = Conditions { latency, ..Conditions::default() };
-        let scenario = Scenario::new(2);
-        let plain = runs(&toy, &scenario, conditions, 0..200);
+        let steered = watched(&toy, &in_order, conditions, (Mode::Steer, 0..200));
+        assert!(steered.iter().all(|(run, _)| run.end == End::Violation));
+    }
+    let unordered = Scenario::new(2);
+    let cases = [(slow, true), (quick, false)].map(|case| [&unordered, &may_break].map(|scenario| (case, scenario)));
+    for ((latency, by_filters), scenario) in cases.into_iter().flatten() {
+        let conditions = Conditions { latency, ..Conditions::default() };
+        let plain = runs(&toy, scenario, conditions, 0..200);
         assert!(plain.iter().all(|run| run.end == End::Violation));
-        let steered = watched(&toy, &scenario, conditions, (Mode::Steer, 0..200));
+        let steered = watched(&toy, scenario, conditions, (Mode::Steer, 0..200));
         let (mut filtered, mut immediate) = (0, 0);
         for (run, done) in &steered {
             assert_ne!(run.end, End::Violation);

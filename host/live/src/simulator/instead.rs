@@ -1,0 +1,88 @@
+//! What takes the place of an event of a run that is kept from happening.
+
+use host_model::contract::{MachineError, NodeId};
+use host_model::lts::{MessageId, Trigger};
+use host_model::scenario::FaultEvent;
+
+use crate::gate::Substitute;
+use crate::seen::Seen;
+use crate::simulator::run::Run;
+
+/// How a connection breaks in place of a message over it.
+pub(super) enum Breaking {
+    /// The node that would take the message breaks it.
+    Here(Trigger),
+    /// The sender has broken it: its notice overtakes the message.
+    Told(MessageId),
+    /// The sender breaks it now, and its notice overtakes the message.
+    There(NodeId, Trigger),
+}
+
+impl Run<'_, '_, '_> {
+    /// If a filter keeps an event from happening, its substitute takes its place: whether that is an event of a node.
+    pub(super) fn filter(&mut self, node: NodeId, trigger: Trigger) -> Result<Option<bool>, MachineError> {
+        let may_break = self.breaking(trigger).is_some();
+        let Some(watch) = &mut self.watch else { return Ok(None) };
+        let seen = Seen::of(self.stepper, self.locals[node as usize], trigger);
+        match seen.event(may_break).and_then(|event| watch.before(self.now, node, &event)) {
+            Some(substitute) => self.replace(node, trigger, substitute).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// How a connection breaks in place of a message over it. None if that may not be, or nobody can break it.
+    pub(super) fn breaking(&self, trigger: Trigger) -> Option<Breaking> {
+        let watch = self.watch.as_ref().filter(|watch| watch.breaks())?;
+        let message = self.stepper.message(trigger.message()?);
+        let (from, to) = (message.from, message.to);
+        let broken_by = |node: NodeId, peer: NodeId| {
+            let event = Trigger::from(FaultEvent::of_kind("break", Some(peer)).expect("it is in the table"));
+            self.stepper.state(self.locals[node as usize]).faults.contains(&event).then_some(event)
+        };
+        let here = broken_by(to, from).map(Breaking::Here);
+        let told = || watch.history.notice(self.stepper, (from, to)).map(Breaking::Told);
+        here.or_else(told).or_else(|| broken_by(from, to).map(|event| Breaking::There(from, event)))
+    }
+
+    /// A connection breaks in place of a message to a node.
+    fn break_connection(&mut self, node: NodeId, breaking: Breaking) -> Result<bool, MachineError> {
+        match breaking {
+            Breaking::Here(event) => self.step(node, event),
+            Breaking::Told(notice) => self.step(node, Trigger::deliver(notice)),
+            Breaking::There(from, event) => {
+                let is_event = self.step(from, event)?;
+                let watch = self.watch.as_ref().expect("there are checkers");
+                match watch.history.notice(self.stepper, (from, node)) {
+                    Some(notice) => self.step(node, Trigger::deliver(notice)),
+                    // Its sender has failed on the error.
+                    None => Ok(is_event),
+                }
+            }
+        }
+    }
+
+    /// The substitute of an event takes place; whether that is an event of a node.
+    pub(super) fn replace(
+        &mut self,
+        node: NodeId,
+        trigger: Trigger,
+        substitute: Substitute,
+    ) -> Result<bool, MachineError> {
+        self.log.update(&[substitute as u8]);
+        self.log.update(&self.now.0.to_le_bytes());
+        if substitute == Substitute::Break {
+            let breaking = self.breaking(trigger).expect("the gate was told so");
+            return self.break_connection(node, breaking);
+        }
+        if let Some(watch) = &mut self.watch {
+            let taken: Vec<_> = self.stepper.known().taken(trigger).collect();
+            // What waits may do so again and again, and changes nothing.
+            if !taken.is_empty() {
+                watch.history.step(self.stepper, &self.locals, node, (taken, &[]));
+            }
+        }
+        // What was postponed or delayed is due again some time.
+        self.arm(node);
+        Ok(false)
+    }
+}
