@@ -1,7 +1,7 @@
 //! `host simulate`.
 
 use host_inspect::words;
-use host_live::simulator::Predicted;
+use host_live::simulator::{Finished, Predicted};
 use host_model::scenario::NodeNames;
 use host_model::trace::Trace;
 use host_session::Request;
@@ -104,6 +104,11 @@ impl Prediction<'_> {
     }
 }
 
+/// When the violation of a run was there.
+fn seconds_until(run: &Finished) -> f64 {
+    run.violated.unwrap_or(run.at).since_start().as_secs_f64()
+}
+
 /// The title of a violation, and what is wrong with its confirmation.
 fn title(violation: &Violation) -> String {
     let finding = violation.trace.finding.as_ref().expect("a violation is a finding");
@@ -127,14 +132,19 @@ fn text(
         Some((run, violation)) => {
             let length = violation.trace.steps.len();
             let found = violation.found.as_ref().map_or(length, |(found, _)| found.steps.len());
-            let (seconds, steps) = (run.at.since_start().as_secs_f64(), count(length as u64, "step"));
+            let (seconds, steps) = (seconds_until(run), count(length as u64, "step"));
             let (title, seed) = (title(violation), run.seed);
             format!(
                 "violation: {title}\nin the run with seed {seed}, after {seconds:.3} s: {steps} instead of {found}\n"
             )
         }
     };
-    text.push_str(&format!("{} from seed {}: {}\n", count(simulated.runs, "run"), asked.seed, happened(simulated)));
+    text.push_str(&format!(
+        "{} from seed {}: {}\n",
+        count(simulated.runs, "run"),
+        asked.seed,
+        happened(simulated, asked)
+    ));
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
         text.push_str(&checkers(tally, (simulated.runs, watch.steers)));
     }
@@ -190,7 +200,7 @@ fn first_predictions(milliseconds: &[u64], runs: u64) -> String {
 }
 
 /// What has happened in the runs, as far as it has.
-fn happened(simulated: &Simulated) -> String {
+fn happened(simulated: &Simulated, asked: &SimulationSpec) -> String {
     let counts = &simulated.counts;
     let all = [
         (counts.events, "event", ""),
@@ -198,6 +208,7 @@ fn happened(simulated: &Simulated) -> String {
         (counts.lost, "message", " lost"),
         (counts.resets, "reset", ""),
         (counts.partitions, "partition", ""),
+        (if asked.conditions.goes_on { counts.violating } else { 0 }, "state", " that violate a property"),
     ];
     let some = all.iter().filter(|(number, ..)| *number > 0);
     let words: Vec<String> = some.map(|(number, noun, verb)| count(*number, noun) + verb).collect();
@@ -218,7 +229,7 @@ fn result(
             "finding": violation.trace.finding,
             "confirmed": violation.nondeterminism.is_none() && violation.unfinished.is_none(),
             "seed": run.seed,
-            "seconds": run.at.since_start().as_secs_f64(),
+            "seconds": seconds_until(run),
             "length": violation.trace.steps.len(),
             "found_length": violation.found.as_ref().map_or(violation.trace.steps.len(), |(found, _)| found.steps.len()),
             "trace": saved.map(|saved| &saved.trace),
@@ -241,6 +252,7 @@ fn result(
         "local": counts.local,
         "resets": counts.resets,
         "partitions": counts.partitions,
+        "violating_states": counts.violating,
         "witnessed": simulated.witnessed,
         "digest": format!("{:032x}", simulated.digest),
         "checkers": simulated.tally,

@@ -29,6 +29,9 @@ pub struct SimulateArguments {
     /// How many events a run has at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1_000_000)]
     pub events: u64,
+    /// A run goes on after a violation, and the states that violate a property are counted
+    #[arg(long)]
+    pub go_on: bool,
     /// How long a message is on its way
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..50ms", help_heading = "Conditions")]
     pub latency: Range,
@@ -116,6 +119,7 @@ impl SimulateArguments {
             delays: Delays { timer: self.timers, application: self.application, internal: self.internal },
             time: self.time,
             events_max: self.events,
+            goes_on: self.go_on,
         };
         let thesis = self.profile == "thesis";
         let watch = self.watch.as_ref().map(|mode| WatchSpec {

@@ -84,6 +84,8 @@ pub struct Conditions {
     pub time: Duration,
     /// How many events it has at most.
     pub events_max: u64,
+    /// Whether it goes on after a violation.
+    pub goes_on: bool,
 }
 
 impl Default for Conditions {
@@ -102,6 +104,7 @@ impl Default for Conditions {
             },
             time: Duration::from_secs(3_600),
             events_max: 1_000_000,
+            goes_on: false,
         }
     }
 }

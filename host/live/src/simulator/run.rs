@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::contract::{LocalKind, MachineError, NodeId, Severity};
+use host_model::contract::{Judgement, LocalKind, MachineError, NodeId, Severity};
 use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
 use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
@@ -61,6 +61,8 @@ pub struct Counts {
     pub resets: u64,
     /// Partitions.
     pub partitions: u64,
+    /// States that violate a property: more than one only where a run goes on after the first.
+    pub violating: u64,
 }
 
 /// A run that is over.
@@ -76,6 +78,8 @@ pub struct Finished {
     pub counts: Counts,
     /// The first bytes of a hash of everything that has happened, and when: equal ones mean equal runs.
     pub digest: u128,
+    /// When the first violation was there, if there is one.
+    pub violated: Option<Time>,
     /// The first violation, if there is one. Its path replays.
     pub violation: Option<FoundViolation>,
     /// The `sometimes` properties that were reached, by index, sorted.
@@ -176,15 +180,17 @@ impl<'s, 'l> Simulator<'s, 'l> {
             counts: Counts::default(),
             log: blake3::Hasher::new(),
             witnessed: Vec::new(),
+            violation: None,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
         };
-        let (end, violation) = run.finish()?;
+        let end = run.finish()?;
         let (at, counts, witnessed) = (run.now, run.counts, run.witnessed);
+        let (violated, violation) = run.violation.unzip();
         let mut digest = [0; 16];
         digest.copy_from_slice(&run.log.finalize().as_bytes()[..16]);
         let watched = run.watch.map_or_else(Watched::default, Watch::finish);
         let digest = u128::from_le_bytes(digest);
-        Ok((Finished { seed, end, at, counts, digest, violation, witnessed }, watched))
+        Ok((Finished { seed, end, at, counts, digest, violated, violation, witnessed }, watched))
     }
 }
 
@@ -214,11 +220,13 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) counts: Counts,
     pub(super) log: blake3::Hasher,
     pub(super) witnessed: Vec<u32>,
+    /// The first violation, and when it was there.
+    pub(super) violation: Option<(Time, FoundViolation)>,
     pub(super) watch: Option<Watch<'r, 'f>>,
 }
 
 impl Run<'_, '_, '_> {
-    fn finish(&mut self) -> Result<(End, Option<FoundViolation>), MachineError> {
+    fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
         if !self.script.is_empty() {
             self.begin_phase(0)?;
@@ -232,23 +240,22 @@ impl Run<'_, '_, '_> {
             self.add_around(Purpose::Partitions, every, Input::Partition);
         }
         let end = Time(0).after(self.conditions.time);
-        let mut violation = self.judge()?;
+        let mut is_over = self.judge()?;
         self.schedule_rounds();
-        while violation.is_none() {
+        while !is_over {
             if self.counts.events == self.conditions.events_max {
-                return Ok((End::Events, None));
+                return Ok(End::Events);
             }
             let Some((at, input)) = self.agenda.next_until(end) else {
-                let is_quiet = self.agenda.is_empty();
-                return Ok((if is_quiet { End::Quiet } else { End::Time }, None));
+                return Ok(if self.agenda.is_empty() { End::Quiet } else { End::Time });
             };
             self.now = at;
             if self.happen(input)? {
-                violation = self.judge()?;
+                is_over = self.judge()?;
                 self.schedule_rounds();
             }
         }
-        Ok((End::Violation, violation))
+        Ok(End::Violation)
     }
 
     /// Something happens; whether it was an event of a node.
@@ -405,12 +412,21 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Judges the present state: the first violation, if there is one.
-    fn judge(&mut self) -> Result<Option<FoundViolation>, MachineError> {
+    /// Judges the present state: whether the run is over. A node that has failed ends each run.
+    fn judge(&mut self) -> Result<bool, MachineError> {
+        let mut is_violated = false;
         for (node, judgement) in judge_system_state(self.stepper, &self.locals)? {
             match judgement.severity() {
                 Severity::Violation => {
-                    return Ok(Some(FoundViolation::new(self.start, &self.path, node, judgement)));
+                    let goes_on = self.conditions.goes_on && matches!(judgement, Judgement::Violated { .. });
+                    self.counts.violating += u64::from(!std::mem::replace(&mut is_violated, true));
+                    if self.violation.is_none() {
+                        let found = FoundViolation::new(self.start, &self.path, node, judgement);
+                        self.violation = Some((self.now, found));
+                    }
+                    if !goes_on {
+                        return Ok(true);
+                    }
                 }
                 Severity::Witness(property) => {
                     if let Err(place) = self.witnessed.binary_search(&property) {
@@ -419,6 +435,6 @@ impl Run<'_, '_, '_> {
                 }
             }
         }
-        Ok(None)
+        Ok(false)
     }
 }

@@ -63,6 +63,10 @@ pub struct WatchSpec {
 pub struct Tally {
     /// Twins in which a property is violated.
     pub violating: u64,
+    /// States of twins that violate a property.
+    pub violating_states: u64,
+    /// States of runs with steering that do.
+    pub steered_states: u64,
     /// Those in which it was predicted before.
     pub predicted: u64,
     /// Those in which it was not: too late.
@@ -285,6 +289,7 @@ fn beside_twin(
     let tally = simulated.tally.as_mut().expect("there are checkers");
     let (is_violated, is_predicted) = (twin.violation.is_some(), seen.first.is_some());
     tally.violating += u64::from(is_violated);
+    tally.violating_states += twin.counts.violating;
     tally.predicted += u64::from(is_violated && is_predicted);
     tally.too_late += u64::from(is_violated && !is_predicted);
     tally.false_alarms += u64::from(!is_violated && is_predicted);
@@ -309,6 +314,7 @@ fn beside_twin(
     tally.rounds += done.rounds;
     tally.filtered_events += done.filtered;
     tally.refused_events += done.immediate;
+    tally.steered_states += run.counts.violating;
     tally.predictions += done.predicting;
     tally.unhelpful += done.unhelpful;
     tally.helped += done.helped;
@@ -339,7 +345,7 @@ impl Simulated {
             End::Events => "events",
         };
         *self.ends.entry(end).or_default() += 1;
-        let Counts { events, delivered, lost, local, resets, partitions } = run.counts;
+        let Counts { events, delivered, lost, local, resets, partitions, violating } = run.counts;
         let all = &mut self.counts;
         all.events += events;
         all.delivered += delivered;
@@ -347,6 +353,7 @@ impl Simulated {
         all.local += local;
         all.resets += resets;
         all.partitions += partitions;
+        all.violating += violating;
         self.digest = self.digest.rotate_left(1) ^ run.digest;
         let name = |property: &u32| lts.properties()[*property as usize].name.clone();
         self.witnessed.extend(run.witnessed.iter().map(name));

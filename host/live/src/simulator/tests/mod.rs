@@ -154,6 +154,27 @@ fn conditions_are_what_they_say() {
     assert_eq!(counts.events, 100);
 }
 
+/// A node that goes to a forbidden state and back, once a second for an hour.
+#[test]
+fn a_run_goes_on_after_a_violation_if_it_is_told_so() {
+    let toy = (0..2)
+        .fold(Toy::new(1), |toy, state| toy.rule(0, state, ToyTrigger::Local(0), 1 - state, &[]))
+        .of_kind(0, LocalKind::Timer)
+        .forbid(&[Some(1)]);
+    let facts = |goes_on| {
+        let run = runs(&toy, &Scenario::new(1), Conditions { goes_on, ..hourly() }, 1..2).remove(0);
+        (run.end, run.counts.events, run.counts.violating, run.violated.map(|at| at.since_start().as_secs()))
+    };
+    assert_eq!(facts(false), (End::Violation, 1, 1, Some(1)));
+    assert_eq!(facts(true), (End::Time, 3_600, 1_800, Some(1)));
+    // A node that has failed does nothing more.
+    let trap = |goes_on| {
+        let toy = Toy::new(1).trap(0, 0, ToyTrigger::Local(0)).of_kind(0, LocalKind::Timer);
+        runs(&toy, &Scenario::new(1), Conditions { goes_on, ..hourly() }, 1..2).remove(0).end
+    };
+    assert_eq!([trap(false), trap(true)], [End::Violation; 2]);
+}
+
 /// A node whose state counts, so that a reset changes something.
 #[test]
 fn nodes_begin_anew_as_often_as_there_is_churn() {
