@@ -5,7 +5,9 @@ use crate::codec::{Format, Postcard, decode, encode};
 
 /// What belongs to two layers of a node: a value of the protocol above, one of the transport below, or both.
 ///
-/// A value of one layer alone is shown as that layer shows it.
+/// A value of one layer alone is shown to people as that layer shows it. `Debug` and `Hash` say which layer it is of, so that states of two
+/// layers can be told apart by them, see [`By`](crate::By).
+#[derive(Debug, Hash)]
 pub struct Layers<A, B> {
     above: Option<A>,
     below: Option<B>,
@@ -113,7 +115,7 @@ impl<A: Canonical, B: Canonical> Canonical for Layers<A, B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Encoding;
+    use crate::{By, Digest, Distinguish, Encoding, Opaque};
 
     #[test]
     fn encodings_are_canonical_and_tell_layers_apart() {
@@ -135,5 +137,39 @@ mod tests {
         assert!(Layers::<u8, u8>::decode(&encode(&(Some(vec![1, 2]), None::<Vec<u8>>)), Encoding::Postcard).is_none());
         let texts: Vec<String> = all.iter().map(Canonical::json).collect();
         assert_eq!(texts, ["null", "1", "1", r#"{"protocol":1,"transport":1}"#, r#"{"protocol":1,"transport":2}"#]);
+    }
+
+    /// A state of two layers in an `Opaque`, as a library that has layers would be.
+    macro_rules! node {
+        ($name:ident, $by:expr) => {
+            #[derive(Debug)]
+            struct $name(Layers<u8, u8>);
+
+            impl Distinguish for $name {
+                const BY: By = $by;
+
+                fn digest(&self, digest: &mut Digest) {
+                    digest.hash(&self.0);
+                }
+            }
+        };
+    }
+
+    node!(ByText, By::Debug { without: &[] });
+    node!(ByDigest, By::Digest);
+
+    #[test]
+    fn the_text_and_the_digest_tell_layers_apart() {
+        let parts = [(None, None), (Some(1), None), (None, Some(1)), (Some(1), Some(1)), (Some(1), Some(2))];
+        for (place, (above, below)) in parts.into_iter().enumerate() {
+            for (other_place, (its_above, its_below)) in parts.into_iter().enumerate() {
+                let (one, other) = (Layers::new(above, below), Layers::new(its_above, its_below));
+                let texts = [one, other].map(|layers| Opaque::new(ByText(layers)).bytes());
+                assert_eq!(texts[0] == texts[1], place == other_place, "{texts:?}");
+                let (one, other) = (Layers::new(above, below), Layers::new(its_above, its_below));
+                let digests = [one, other].map(|layers| Opaque::new(ByDigest(layers)).bytes());
+                assert_eq!(digests[0] == digests[1], place == other_place, "{digests:?}");
+            }
+        }
     }
 }
