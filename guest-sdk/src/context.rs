@@ -93,6 +93,11 @@ impl<'a, M> Context<'a, M> {
         self.nodes
     }
 
+    /// All nodes but this one, in their order. The context is free meanwhile, so that each of them can be sent something.
+    pub fn others(&self) -> impl Iterator<Item = NodeId> + use<M> {
+        (0..self.me).chain(self.me + 1..self.nodes)
+    }
+
     /// The smallest number of nodes that is more than half of them.
     pub fn majority(&self) -> usize {
         self.nodes as usize / 2 + 1

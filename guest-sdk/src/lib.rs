@@ -70,7 +70,7 @@
 //! | `mistakes` | mistakes on purpose, by name |
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
-//! | `ready_made` | properties of many protocols, and a disk |
+//! | `ready_made` | properties of many protocols, a disk, and budgets of local events |
 //! | `specification` | properties from outside |
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |

@@ -15,7 +15,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `budgets` | bounds on local events |
 //! | `tests` | a toy store with a mistake for each property |
+
+mod budgets;
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
@@ -23,6 +26,8 @@ use std::fmt::{Debug, Display};
 use serde::{Deserialize, Serialize};
 
 use crate::{Canonical, Claim, NodeId, Protocol};
+
+pub use budgets::{Budgets, Spent};
 
 /// No two nodes lead in the same term; `term` is that in which a node leads.
 pub fn one_leader_per_term<P: Protocol, T: Canonical + PartialEq + Display>(

@@ -38,6 +38,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/protocol.rs",
     "src/randomness.rs",
     "src/ready_made.rs",
+    "src/ready_made/budgets.rs",
     "src/ready_made/tests.rs",
     "src/renaming.rs",
     "src/role.rs",

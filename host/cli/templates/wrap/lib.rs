@@ -1,5 +1,6 @@
 //! The crate {crate} {version}, unmodified, in a wrapper. README.md has the questions that the places marked here answer.
 
+use guest_sdk::ready_made::{Budgets, Spent};
 use guest_sdk::{
     About, By, Context, Distinguish, LocalEvents, NodeId, Opaque, ParameterError, Parameters, Properties, Protocol,
     Randomness,
@@ -13,8 +14,9 @@ use the_library as _;
 pub struct Node {
     /// In place of the library's node: which others were heard.
     heard: Vec<NodeId>,
-    ticks: u32,
     disk: Disk,
+    /// How much has happened.
+    spent: Spent,
     /// What the library wants to send, until the handler ends.
     outbox: Vec<(NodeId, Packet)>,
 }
@@ -39,7 +41,8 @@ pub struct Disk {
 impl Node {
     /// Starts the library, the first time or after a reset.
     fn start(disk: Disk) -> Self {
-        Self { heard: Vec::new(), ticks: 0, disk: Disk { starts: disk.starts + 1 }, outbox: Vec::new() }
+        let disk = Disk { starts: disk.starts + 1 };
+        Self { heard: Vec::new(), disk, spent: Spent::default(), outbox: Vec::new() }
     }
 
     /// Hands a message to the library.
@@ -50,9 +53,8 @@ impl Node {
     }
 
     /// Time passes for the library: a timeout, a heartbeat, a retry.
-    fn tick(&mut self, me: NodeId, nodes: u32) {
-        self.ticks += 1;
-        self.outbox.extend((0..nodes).filter(|node| *node != me).map(|node| (node, Packet)));
+    fn tick(&mut self, others: impl Iterator<Item = NodeId>) {
+        self.outbox.extend(others.map(|node| (node, Packet)));
     }
 
     /// Sends what the library has to send. What must be on disk before is written before.
@@ -69,7 +71,7 @@ pub enum Local {
 
 /// How much happens. Every search of all states needs a bound on what could go on for ever.
 pub struct Checked {
-    ticks: u32,
+    budgets: Budgets<Local>,
 }
 
 impl Protocol for Checked {
@@ -82,7 +84,9 @@ impl Protocol for Checked {
     type Durable = Disk;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        Ok(Self { ticks: parameters.get("ticks", 1, "how much time passes at each node")? })
+        let ticks = parameters.get("ticks", 1, "how much time passes at each node")?;
+        // A call of the application, as of a client: `.application("command", Local::Command, commands)`.
+        Ok(Self { budgets: Budgets::new().timer("tick", Local::Tick, ticks) })
     }
 
     fn init(&self, ctx: &mut Context<Packet>, disk: Option<Disk>) -> Opaque<Node> {
@@ -97,14 +101,14 @@ impl Protocol for Checked {
     }
 
     fn local_events(&self, node: &Opaque<Node>, events: &mut LocalEvents<Local>) {
-        if node.ticks < self.ticks {
-            events.timer("tick", Local::Tick);
-        }
+        // What the library takes in this state: a command for a leader alone, for instance.
+        self.budgets.list(&node.spent, events, |_| true);
     }
 
     fn handle_local(&self, ctx: &mut Context<Packet>, node: &mut Opaque<Node>, event: Local) {
+        self.budgets.spend(&mut node.spent, &event);
         match event {
-            Local::Tick => node.tick(ctx.me(), ctx.nodes()),
+            Local::Tick => node.tick(ctx.others()),
         }
         node.flush(ctx);
     }

@@ -1,0 +1,150 @@
+//! Budgets of local events: what could go on for ever, with a bound.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{LocalEvent, LocalEvents, LocalKind};
+
+/// Kinds of local events with a budget, at most.
+const KINDS_MAX: usize = 8;
+
+/// How often each local event may happen at a node: timeouts, calls of clients, changes of the membership. Part of the configuration; what a
+/// node has spent of it is a [`Spent`] in its state.
+///
+/// Without a bound on what could go on for ever, no search comes to an end.
+///
+/// ```
+/// # use guest_sdk::ready_made::{Budgets, Spent};
+/// # use guest_sdk::{LocalEvents, ParameterError, Parameters};
+/// # #[derive(Clone, PartialEq)] enum Local { Timeout, Command }
+/// # struct Checked { budgets: Budgets<Local> }
+/// # struct Node { leads: bool, spent: Spent, log: Vec<u32> }
+/// # impl Checked {
+/// fn configure(parameters: &mut Parameters) -> Result<Checked, ParameterError> {
+///     let timeouts = parameters.get("timeouts", 2, "how often each node hears nothing for a while")?;
+///     let commands = parameters.get("commands", 1, "how many commands each leader takes")?;
+///     let budgets = Budgets::new().timer("timeout", Local::Timeout, timeouts);
+///     Ok(Checked { budgets: budgets.application("command", Local::Command, commands) })
+/// }
+///
+/// fn local_events(&self, node: &Node, events: &mut LocalEvents<Local>) {
+///     self.budgets.list(&node.spent, events, |event| *event == Local::Timeout || node.leads);
+/// }
+///
+/// fn handle_local(&self, node: &mut Node, event: Local) {
+///     let number = self.budgets.spend(&mut node.spent, &event);
+///     match event {
+///         Local::Timeout => node.leads = true,
+///         Local::Command => node.log.push(number),
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Budgets<L> {
+    events: Vec<(LocalEvent<L>, u32)>,
+}
+
+/// What a node has spent of its [`Budgets`]: nothing by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Spent([u32; KINDS_MAX]);
+
+impl<L> Default for Budgets<L> {
+    fn default() -> Self {
+        Self { events: Vec::new() }
+    }
+}
+
+impl<L: Clone + PartialEq> Budgets<L> {
+    /// No event has a budget.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A timer may fire so many times.
+    #[must_use]
+    pub fn timer(self, name: &'static str, event: L, times: u32) -> Self {
+        self.with(LocalEvent { name, kind: LocalKind::Timer, event }, times)
+    }
+
+    /// The application above may make this call so many times.
+    #[must_use]
+    pub fn application(self, name: &'static str, event: L, times: u32) -> Self {
+        self.with(LocalEvent { name, kind: LocalKind::Application, event }, times)
+    }
+
+    fn with(mut self, event: LocalEvent<L>, times: u32) -> Self {
+        assert!(self.place(&event.event).is_none(), "{} has a budget already", event.name);
+        assert!(self.events.len() < KINDS_MAX, "more than {KINDS_MAX} kinds of local events with a budget");
+        self.events.push((event, times));
+        self
+    }
+
+    /// Lists the events that are left and can happen in this state, in the order in which they were given their budgets.
+    pub fn list(&self, spent: &Spent, events: &mut LocalEvents<L>, can_happen: impl Fn(&L) -> bool) {
+        for ((LocalEvent { name, kind, event }, times), spent) in self.events.iter().zip(spent.0) {
+            if spent < *times && can_happen(event) {
+                match kind {
+                    LocalKind::Timer => events.timer(*name, event.clone()),
+                    LocalKind::Application => events.application(*name, event.clone()),
+                    LocalKind::Internal => events.internal(*name, event.clone()),
+                }
+            }
+        }
+    }
+
+    /// An event happens: its number, from 1 on. One without a budget is not counted, and has the number 0.
+    pub fn spend(&self, spent: &mut Spent, event: &L) -> u32 {
+        let Some(place) = self.place(event) else { return 0 };
+        spent.0[place] += 1;
+        spent.0[place]
+    }
+
+    fn place(&self, event: &L) -> Option<usize> {
+        self.events.iter().position(|(known, _)| known.event == *event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(budgets: &Budgets<char>, spent: Spent, can_happen: impl Fn(&char) -> bool) -> String {
+        let mut events = LocalEvents::new(0, 1);
+        budgets.list(&spent, &mut events, can_happen);
+        events.into_listed().into_iter().map(|listed| listed.event).collect()
+    }
+
+    #[test]
+    fn events_are_listed_until_they_are_spent() {
+        let budgets = Budgets::new().timer("timeout", 't', 2).application("command", 'c', 1).timer("never", 'n', 0);
+        let mut spent = Spent::default();
+        assert_eq!(listed(&budgets, spent, |_| true), "tc");
+        assert_eq!(listed(&budgets, spent, |event| *event == 'c'), "c", "of those that can happen");
+        assert_eq!(budgets.spend(&mut spent, &'t'), 1);
+        assert_eq!(budgets.spend(&mut spent, &'c'), 1);
+        assert_eq!(listed(&budgets, spent, |_| true), "t");
+        assert_eq!(budgets.spend(&mut spent, &'t'), 2);
+        assert_eq!(listed(&budgets, spent, |_| true), "");
+        assert_eq!(budgets.spend(&mut spent, &'x'), 0, "without a budget");
+    }
+
+    #[test]
+    fn events_keep_their_names_and_kinds() {
+        let mut events = LocalEvents::new(0, 1);
+        Budgets::new().timer("timeout", 't', 1).application("command", 'c', 1).list(
+            &Spent::default(),
+            &mut events,
+            |_| true,
+        );
+        let listed: Vec<(&str, LocalKind)> =
+            events.into_listed().into_iter().map(|listed| (listed.name, listed.kind)).collect();
+        assert_eq!(listed, [("timeout", LocalKind::Timer), ("command", LocalKind::Application)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "timeout has a budget already")]
+    fn an_event_has_one_budget() {
+        let _ = Budgets::new().timer("timeout", 't', 1).timer("timeout", 't', 2);
+    }
+}
