@@ -9,6 +9,7 @@ use crate::seen::Seen;
 use crate::simulator::run::Run;
 
 /// How a connection breaks in place of a message over it.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Breaking {
     /// The node that would take the message breaks it.
     Here(Trigger),
