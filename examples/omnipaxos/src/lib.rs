@@ -2,6 +2,7 @@
 
 mod disk;
 
+use guest_sdk::ready_made::{self, Budgets, Spent};
 use guest_sdk::{
     About, By, BySerde, Context, Distinguish, LocalEvents, Network, Never, NodeId, Opaque, ParameterError, Parameters,
     Properties, Protocol,
@@ -25,8 +26,7 @@ impl Entry for Command {
 /// A server of the library.
 pub struct Node {
     pub server: OmniPaxos<Command, Disk>,
-    ticks: u32,
-    proposals: u32,
+    spent: Spent,
 }
 
 impl Node {
@@ -37,7 +37,7 @@ impl Node {
             ServerConfig { pid, election_tick_timeout: 1, resend_message_tick_timeout: 1, ..ServerConfig::default() };
         let cluster = ClusterConfig { configuration_id: 1, nodes: (1..=servers).collect(), flexible_quorum: None };
         let server = cluster.build_for_server(server, disk).expect("a configuration");
-        Self { server, ticks: 0, proposals: 0 }
+        Self { server, spent: Spent::default() }
     }
 
     /// What is decided, in order.
@@ -90,8 +90,7 @@ pub enum Local {
 
 /// How much happens.
 pub struct Checked {
-    ticks: u32,
-    proposals: u32,
+    budgets: Budgets<Local>,
 }
 
 impl Protocol for Checked {
@@ -103,10 +102,10 @@ impl Protocol for Checked {
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        Ok(Self {
-            ticks: parameters.get("ticks", 4, "how much time passes at each server")?,
-            proposals: parameters.get("proposals", 1, "how many commands each server is given")?,
-        })
+        let ticks = parameters.get("ticks", 4, "how much time passes at each server")?;
+        let proposals = parameters.get("proposals", 1, "how many commands each server is given")?;
+        let budgets = Budgets::new().timer("tick", Local::Tick, ticks);
+        Ok(Self { budgets: budgets.application("append", Local::Append, proposals) })
     }
 
     fn init(&self, ctx: &mut Context<Self::Message>, _: Option<Never>) -> Opaque<Node> {
@@ -132,40 +131,23 @@ impl Protocol for Checked {
     }
 
     fn local_events(&self, node: &Opaque<Node>, events: &mut LocalEvents<Local>) {
-        if node.ticks < self.ticks {
-            events.timer("tick", Local::Tick);
-        }
-        if node.proposals < self.proposals && node.server.get_current_leader().is_some() {
-            events.application("append", Local::Append);
-        }
+        let has_leader = node.server.get_current_leader().is_some();
+        self.budgets.list(&node.spent, events, |event| has_leader || *event == Local::Tick);
     }
 
     fn handle_local(&self, ctx: &mut Context<Self::Message>, node: &mut Opaque<Node>, event: Local) {
+        let number = self.budgets.spend(&mut node.spent, &event);
         match event {
-            Local::Tick => {
-                node.ticks += 1;
-                node.server.tick();
-            }
-            Local::Append => {
-                node.proposals += 1;
-                let command = Command(ctx.me() as u8, node.proposals as u8);
-                let _ = node.server.append(command);
-            }
+            Local::Tick => node.server.tick(),
+            Local::Append => drop(node.server.append(Command(ctx.me() as u8, number as u8))),
         }
         node.flush(ctx);
     }
 
     fn properties(claims: &mut Properties<Self>) {
-        claims.always("decided-logs-agree").system(
-            |_, node| Some(node.decided()).filter(|decided| !decided.is_empty()),
-            |all| {
-                let longest = all.iter().flatten().max_by_key(|decided| decided.len());
-                match all.iter().flatten().find(|it| !longest.is_some_and(|longest| longest.starts_with(it))) {
-                    Some(other) => Err(format!("one server has decided {longest:?}, another one {other:?}")),
-                    None => Ok(()),
-                }
-            },
-        );
+        ready_made::logs_agree(claims.always("decided-logs-agree"), |_, node| {
+            Some(node.decided()).filter(|decided| !decided.is_empty())
+        });
         claims.sometimes("decided").node(
             |_, node| Some(node.decided().len()),
             |decided| if *decided > 0 { Ok(()) } else { Err("nothing is decided".to_owned()) },
