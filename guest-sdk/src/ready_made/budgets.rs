@@ -85,9 +85,9 @@ impl<L: Clone + PartialEq> Budgets<L> {
         for ((LocalEvent { name, kind, event }, times), spent) in self.events.iter().zip(spent.0) {
             if spent < *times && can_happen(event) {
                 match kind {
-                    LocalKind::Timer => events.timer(*name, event.clone()),
-                    LocalKind::Application => events.application(*name, event.clone()),
-                    LocalKind::Internal => events.internal(*name, event.clone()),
+                    LocalKind::Timer => events.timer(name, event.clone()),
+                    LocalKind::Application => events.application(name, event.clone()),
+                    LocalKind::Internal => events.internal(name, event.clone()),
                 }
             }
         }
