@@ -3,6 +3,7 @@
 use automerge::sync::{Message, State, SyncDoc};
 use automerge::transaction::Transactable;
 use automerge::{ActorId, AutoCommit, ChangeHash, ROOT, ReadDoc};
+use guest_sdk::ready_made::{Budgets, Spent};
 use guest_sdk::{
     About, By, Context, Distinguish, Encoding, LocalEvents, Never, NodeId, Opaque, ParameterError, Parameters, Payload,
     Properties, Protocol, Randomness,
@@ -13,8 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Replica {
     document: AutoCommit,
     peers: Vec<State>,
-    edits: u32,
-    deletes: u32,
+    spent: Spent,
 }
 
 impl std::fmt::Debug for Replica {
@@ -60,8 +60,7 @@ pub enum Local {
 
 /// How much happens.
 pub struct Checked {
-    edits: u32,
-    deletes: u32,
+    budgets: Budgets<Local>,
 }
 
 fn short(hash: &ChangeHash) -> String {
@@ -78,7 +77,7 @@ fn entries(document: &AutoCommit) -> Vec<String> {
 impl Replica {
     /// Tells the others what they do not know.
     fn tell(&mut self, ctx: &mut Context<Packet>) {
-        for peer in (0..ctx.nodes()).filter(|peer| *peer != ctx.me()).collect::<Vec<_>>() {
+        for peer in ctx.others() {
             let message = self.document.sync().generate_sync_message(&mut self.peers[peer as usize]);
             message.into_iter().for_each(|message| ctx.send(peer, Packet(message)));
         }
@@ -95,17 +94,17 @@ impl Protocol for Checked {
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        Ok(Self {
-            edits: parameters.get("edits", 1, "how often each user writes")?,
-            deletes: parameters.get("deletes", 0, "how often each user deletes")?,
-        })
+        let edits = parameters.get("edits", 1, "how often each user writes")?;
+        let deletes = parameters.get("deletes", 0, "how often each user deletes")?;
+        let budgets = Budgets::new().application("put", Local::Put, edits);
+        Ok(Self { budgets: budgets.application("delete", Local::Delete, deletes) })
     }
 
     fn init(&self, ctx: &mut Context<Packet>, _: Option<Never>) -> Opaque<Replica> {
         let mut document = AutoCommit::new();
         document.set_actor(ActorId::from([ctx.me() as u8 + 1]));
         let peers = (0..ctx.nodes()).map(|_| State::new()).collect();
-        Opaque::new(Replica { document, peers, edits: 0, deletes: 0 })
+        Opaque::new(Replica { document, peers, spent: Spent::default() })
     }
 
     fn handle_message(&self, ctx: &mut Context<Packet>, replica: &mut Opaque<Replica>, from: NodeId, packet: Packet) {
@@ -115,25 +114,14 @@ impl Protocol for Checked {
     }
 
     fn local_events(&self, replica: &Opaque<Replica>, events: &mut LocalEvents<Local>) {
-        if replica.edits < self.edits {
-            events.application("put", Local::Put);
-        }
-        if replica.deletes < self.deletes {
-            events.application("delete", Local::Delete);
-        }
+        self.budgets.list(&replica.spent, events, |_| true);
     }
 
     fn handle_local(&self, ctx: &mut Context<Packet>, replica: &mut Opaque<Replica>, event: Local) {
+        let number = self.budgets.spend(&mut replica.spent, &event);
         match event {
-            Local::Put => {
-                replica.edits += 1;
-                let value = format!("{}.{}", ctx.me(), replica.edits);
-                replica.document.put(ROOT, "key", value).expect("a value");
-            }
-            Local::Delete => {
-                replica.deletes += 1;
-                replica.document.delete(ROOT, "key").expect("no error, even if it is not there");
-            }
+            Local::Put => replica.document.put(ROOT, "key", format!("{}.{number}", ctx.me())).expect("a value"),
+            Local::Delete => replica.document.delete(ROOT, "key").expect("no error, even if it is not there"),
         }
         replica.tell(ctx);
     }
@@ -144,7 +132,8 @@ impl Protocol for Checked {
             |_, replica| Some((heads(replica), entries(&replica.document))),
             |all| {
                 let all: Vec<_> = all.iter().flatten().collect();
-                let differ = |(one, other): &(usize, usize)| all[*one].0 == all[*other].0 && all[*one].1 != all[*other].1;
+                let differ =
+                    |(one, other): &(usize, usize)| all[*one].0 == all[*other].0 && all[*one].1 != all[*other].1;
                 let pairs = (0..all.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
                 match pairs.into_iter().find(differ) {
                     Some((one, other)) => Err(format!("the same changes are {:?} and {:?}", all[other].1, all[one].1)),
