@@ -1,5 +1,6 @@
 //! The crate viewstamped-replication, unmodified: replicas agree on a log of numbers.
 
+use guest_sdk::ready_made::{self, Budgets, Spent};
 use guest_sdk::{
     About, By, Context, Distinguish, Encoding, LocalEvents, Never, NodeId, Opaque, ParameterError, Parameters, Payload,
     Properties, Protocol, Randomness,
@@ -36,8 +37,7 @@ pub struct Node {
     replica: Replica<Invoked>,
     mailbox: BufferedMailbox<Invoked>,
     client: Client,
-    requests: u32,
-    idles: u32,
+    spent: Spent,
     /// The last view that it has started as the primary.
     started: String,
 }
@@ -73,8 +73,7 @@ impl Node {
             if let ProtocolPayload::StartView(start) = &message {
                 self.started = format!("{:?}", start.view);
             }
-            let others = (0..ctx.nodes()).filter(|node| *node != ctx.me());
-            others.collect::<Vec<_>>().into_iter().for_each(|node| ctx.send(node, Packet(message.clone())));
+            ctx.others().for_each(|node| ctx.send(node, Packet(message.clone())));
         }
         self.mailbox.drain_replies().for_each(drop);
     }
@@ -143,8 +142,7 @@ pub enum Local {
 
 /// How much happens.
 pub struct Checked {
-    requests: u32,
-    idles: u32,
+    budgets: Budgets<Local>,
     patient: bool,
 }
 
@@ -157,10 +155,16 @@ impl Protocol for Checked {
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        let requests = parameters.get("requests", 1, "how many requests each node takes as the primary")?;
+        let idles = parameters.get("idles", 1, "how often each node hears nothing for a while")?;
+        let budgets = Budgets::new().application("request", Local::Request, requests);
         Ok(Self {
-            requests: parameters.get("requests", 1, "how many requests each node takes as the primary")?,
-            idles: parameters.get("idles", 1, "how often each node hears nothing for a while")?,
-            patient: parameters.get("patient", false, "whether clients ask a primary only once its view has started")?,
+            budgets: budgets.timer("idle", Local::Idle, idles),
+            patient: parameters.get(
+                "patient",
+                false,
+                "whether clients ask a primary only once its view has started",
+            )?,
         })
     }
 
@@ -170,8 +174,7 @@ impl Protocol for Checked {
             replica: Replica::new(configuration, ctx.me() as usize, Invoked::default()),
             mailbox: BufferedMailbox::default(),
             client: Client::new(configuration),
-            requests: 0,
-            idles: 0,
+            spent: Spent::default(),
             started: "View(0)".to_owned(),
         })
     }
@@ -189,41 +192,24 @@ impl Protocol for Checked {
 
     fn local_events(&self, node: &Opaque<Node>, events: &mut LocalEvents<Local>) {
         let is_open = !self.patient || node.started == format!("{:?}", node.replica.view());
-        if node.replica.is_primary() && is_open && node.requests < self.requests {
-            events.application("request", Local::Request);
-        }
-        if node.idles < self.idles {
-            events.timer("idle", Local::Idle);
-        }
+        let takes = node.replica.is_primary() && is_open;
+        self.budgets.list(&node.spent, events, |event| takes || *event == Local::Idle);
     }
 
     fn handle_local(&self, ctx: &mut Context<Packet>, node: &mut Opaque<Node>, event: Local) {
-        let Node { replica, mailbox, client, requests, idles, .. } = &mut **node;
+        let Node { replica, mailbox, client, spent, .. } = &mut **node;
+        let number = self.budgets.spend(spent, &event);
         match event {
-            Local::Request => {
-                *requests += 1;
-                replica.handle_request(client.new_request(10 * (ctx.me() + 1) + *requests), mailbox);
-            }
-            Local::Idle => {
-                *idles += 1;
-                replica.idle(mailbox);
-            }
+            Local::Request => replica.handle_request(client.new_request(10 * (ctx.me() + 1) + number), mailbox),
+            Local::Idle => replica.idle(mailbox),
         }
         node.flush(ctx);
     }
 
     fn properties(claims: &mut Properties<Self>) {
-        claims.always("agreement").system(
-            |_, node| Some(node.invoked()).filter(|invoked| !invoked.is_empty()),
-            |all| {
-                let longest = all.iter().flatten().max_by_key(|invoked| invoked.len());
-                match all.iter().flatten().find(|invoked| !longest.is_some_and(|longest| longest.starts_with(invoked)))
-                {
-                    Some(other) => Err(format!("one replica has invoked {longest:?}, another one {other:?}")),
-                    None => Ok(()),
-                }
-            },
-        );
+        ready_made::logs_agree(claims.always("agreement"), |_, node| {
+            Some(node.invoked()).filter(|invoked| !invoked.is_empty())
+        });
         claims.sometimes("committed").node(
             |_, node| Some(node.invoked().len()),
             |invoked| if *invoked > 0 { Ok(()) } else { Err("nothing was invoked".to_owned()) },
