@@ -334,6 +334,10 @@ mod tests {
             if is_made.contains(&name.as_str()) || name.starts_with('.') {
                 continue;
             }
+            // What tests the SDK stays with it.
+            if !below.is_empty() && name.ends_with("_test.go") {
+                continue;
+            }
             let path = if below.is_empty() { name } else { format!("{below}/{name}") };
             match entry.path().is_dir() {
                 true => walk(&entry.path(), &path, found),
