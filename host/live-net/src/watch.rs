@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -20,11 +20,6 @@ use crate::steer::{Inbox, Steer};
 
 /// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
 pub type Report = dyn FnMut(&Round, &Scenario, Option<&Steering>) + Send;
-
-/// What the niceness of the checker's thread is raised by: beside a busy thread of a node it gets a quarter of a processor. With the
-/// lowest priority it came to no round within a second and a half on a busy machine.
-#[cfg(target_os = "linux")]
-pub(crate) const NICENESS: i32 = 5;
 
 /// What watches a node.
 pub struct Watch {
@@ -105,7 +100,6 @@ impl Beside {
         // Nobody waits for its end: a round may be going on when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
             let _ending = Ending(&counted);
-            yield_to_nodes();
             check(watch, me, (&taken, &inbox), &counted);
         })?;
         let (next, silent) = (Time(0).after(every), BTreeSet::new());
@@ -181,13 +175,6 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Has nodes go before the checker, which takes all that it can get for the seconds of a round.
-fn yield_to_nodes() {
-    // There it is the priority of the thread and not of the process. What cannot be lowered stays.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(NICENESS);
-}
-
 /// The checker: one round after the other, until the node ends.
 fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
     let Watch { factory, scenario, limits, mut report, steer, every } = watch;
@@ -257,16 +244,9 @@ impl Slot {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a snapshot there; whether another one had to go. Where the checker has it in hand, whose priority is lower, it is this one
-    /// that goes: nobody waits.
+    /// Puts a snapshot there; whether another one had to go.
     fn put(&self, snapshot: Snapshot) -> bool {
-        let mut content = match self.content.try_lock() {
-            Ok(content) => content,
-            Err(TryLockError::Poisoned(content)) => content.into_inner(),
-            Err(TryLockError::WouldBlock) => return true,
-        };
-        let replaced = content.latest.replace(snapshot);
-        drop(content);
+        let replaced = self.lock().latest.replace(snapshot);
         self.changed.notify_one();
         replaced.is_some()
     }

@@ -9,8 +9,6 @@ use host_model::scenario::Network;
 
 use super::trial::{LAST, Panics, Sleeps, Trial, Trialed, at_once, counter};
 use crate::Ended;
-#[cfg(target_os = "linux")]
-use crate::watch::NICENESS;
 
 /// That node 0 comes to the last number is a violation.
 fn trial(network: Network, checked: Option<Arc<dyn MachineFactory>>) -> Trial {
@@ -49,34 +47,6 @@ fn a_node_predicts_what_comes_and_sees_what_has_come() {
         }
         assert_eq!(predictions, predicted);
     });
-}
-
-/// The name of a thread, and its niceness.
-#[cfg(target_os = "linux")]
-fn named(stat: &std::path::Path) -> Option<(String, i32)> {
-    let text = std::fs::read_to_string(stat).ok()?;
-    let (before, after) = text.rsplit_once(')')?;
-    // The nineteenth field, of which the name is the second.
-    Some((before.split_once('(')?.1.to_owned(), after.split_whitespace().nth(16)?.parse().ok()?))
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn nodes_go_before_checkers() {
-    let trial = trial(Network::Ordered, Some(Arc::new(Sleeps)));
-    let found = trial.run(|trial| {
-        trial.wait(0, LAST);
-        let tasks = std::fs::read_dir("/proc/self/task").expect("linux has it").flatten();
-        // A thread of another test may end meanwhile.
-        let found = tasks.filter_map(|task| named(&task.path().join("stat"))).filter(|(name, _)| name == "checker");
-        let found: Vec<i32> = found.map(|(_, niceness)| niceness).collect();
-        let (_, own) = named("/proc/thread-self/stat".as_ref()).expect("this thread");
-        assert!(
-            found.len() >= 3 && found.iter().all(|nice| *nice == (own + NICENESS).min(19)),
-            "{found:?} beside {own}"
-        );
-    });
-    check_counts(&found.ended);
 }
 
 #[test]

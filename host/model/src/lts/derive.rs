@@ -41,8 +41,7 @@ impl Tables {
         let state = Arc::clone(&self.states[id.0 as usize]);
         let node = state.protocol.node;
         let mut fault_state = state.fault_state.clone();
-        let mut notices = Vec::new();
-        let mut is_error = false;
+        let (mut notices, mut is_error) = (Vec::new(), false);
         match (trigger.message(), trigger.fault()) {
             (Some(message), _) => {
                 let message = &self.messages[message.0 as usize];
