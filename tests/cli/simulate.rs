@@ -57,7 +57,8 @@ fn a_violation_is_a_trace_like_any_other() {
 fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
-    let usage: [(&[&str], &str); 10] = [
+    let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
+    let usage: [(&[&str], &str); 15] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -68,12 +69,17 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--watch", "sleep"], "observe, steer"),
         (&["--profile", "thesis"], "--watch"),
         (&["--safety-only"], "--watch"),
+        (&["--watch", "steer", "--break-connections"], "--safety-only"),
+        (&[&breaking[..], &["--churn", "6/m"]].concat(), "--churn"),
+        (&[&breaking[..], &["--partition", "6/m"]].concat(), "--partition"),
+        (&[&breaking[..], &["--script", "none.toml"]].concat(), "--script"),
+        (&["--go-on", "--watch", "observe"], "--watch"),
     ];
     for (words, why) in usage {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let configuration: [(&[&str], &[&str]); 8] = [
+    let configuration: [(&[&str], &[&str]); 9] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
@@ -81,6 +87,7 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--loss", "1%", "--", "--network", "ordered"], &["every link has an order", "--network unordered"]),
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
+        (&[&breaking[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),
         (&["--watch", "steer", "--", "--network", "unordered-duplicating"], &["delivered twice", "leave --watch out"]),
     ];
     for (words, why) in configuration {

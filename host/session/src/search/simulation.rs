@@ -148,7 +148,7 @@ pub fn check_given(spec: &RunSpec) -> Result<(), Failure> {
 pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failure> {
     let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
     spec.search = SearchSpec::default();
-    let ClusterSpec { prefix, placement, faults, .. } = &mut spec.cluster;
+    let ClusterSpec { prefix, placement, faults, links, .. } = &mut spec.cluster;
     if prefix.is_some() {
         return refuse(
             "`host simulate` begins with `init`, and takes no --prefix",
@@ -159,6 +159,12 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         return refuse(
             "`host simulate` runs the same component with the same parameters on every node",
             "explore a cluster whose nodes differ: host run",
+        );
+    }
+    if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
+        return refuse(
+            "connections are broken in place of messages only where all links are the same",
+            "leave --link or --break-connections out",
         );
     }
     if let Some((name, _)) =
