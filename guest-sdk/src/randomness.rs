@@ -57,8 +57,8 @@ pub(crate) fn identity() -> Vec<u8> {
 
 /// Fills a piece of memory. `choose` asks the checker.
 #[cfg_attr(
-    not(all(target_arch = "wasm32", feature = "getrandom")),
-    allow(dead_code, reason = "native libraries ask their system")
+    not(all(target_arch = "wasm32", target_os = "unknown", feature = "getrandom")),
+    allow(dead_code, reason = "elsewhere libraries ask their system")
 )]
 pub(crate) fn fill(bytes: &mut [u8], choose: impl FnOnce(u32) -> u32) {
     let (from, me) = SOURCE.with_borrow(|source| (source.from, source.me));
