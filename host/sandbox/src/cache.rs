@@ -197,18 +197,14 @@ fn find<C: Compiled>(
     let _opened = C::HAS_FUNCTIONS.then(|| cache.functions.open(user));
     let made = C::compile(engine, bytes)?;
     if let Ok(code) = made.code() {
-        let _ = private::write(&path, &[MAGIC, blake3::hash(&code).as_bytes(), &code]);
+        let _ = private::write_sealed(&path, MAGIC, &code);
     }
     Ok(made)
 }
 
 fn read<C: Compiled>(engine: &Engine, path: &Path, user: u32) -> Option<C> {
     let file = private::read(path, user)?;
-    let rest = file.strip_prefix(MAGIC)?;
-    let (hash, code) = rest.split_at_checked(blake3::OUT_LEN)?;
-    if blake3::hash(code) != *<&[u8; blake3::OUT_LEN]>::try_from(hash).ok()? {
-        return None;
-    }
+    let code = private::unsealed(&file, MAGIC)?;
     // SAFETY: `load` trusts its input to come from `code`. The file is named after what was compiled and the
     // engine's configuration, it and its folder belong to this user and nobody else can write to them, and it is intact by its
     // hash: who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.

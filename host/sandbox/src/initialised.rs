@@ -157,11 +157,8 @@ fn find(component: &[u8], known: &dyn Known) -> Result<Vec<Module>, InitialiseEr
                 None
             }
             Payload::ModuleSection { unchecked_range: bytes, .. } => {
-                let facts = {
-                    let module = &component[bytes.clone()];
-                    let known = known.code(module);
-                    ModuleFacts::read(module, known.as_deref())?
-                };
+                let module = &component[bytes.clone()];
+                let facts = ModuleFacts::read(module, known.code(module).as_deref())?;
                 let has_memory = facts.memories.len() == 1 && facts.memories[0].import.is_none();
                 modules.push(Module {
                     around: around.clone(),

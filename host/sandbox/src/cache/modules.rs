@@ -94,17 +94,13 @@ impl Known for Modules<'_> {
         let bytes = facts.len() as u64;
         let rest = [request.as_bytes(), bytes.to_le_bytes().as_slice(), &facts, rewritten].concat();
         // A cache that cannot be used only costs time.
-        let _ = private::write(&path, &[MAGIC, blake3::hash(&rest).as_bytes(), &rest]);
+        let _ = private::write_sealed(&path, MAGIC, &rest);
     }
 }
 
 fn read(path: &Path, user: u32) -> Option<KnownModule> {
     let file = private::read(path, user)?;
-    let (hash, rest) = file.strip_prefix(MAGIC)?.split_first_chunk::<{ blake3::OUT_LEN }>()?;
-    if blake3::hash(rest) != *hash {
-        return None;
-    }
-    let (request, rest) = rest.split_first_chunk::<{ blake3::OUT_LEN }>()?;
+    let (request, rest) = private::unsealed(&file, MAGIC)?.split_first_chunk::<{ blake3::OUT_LEN }>()?;
     let (bytes, rest) = rest.split_first_chunk()?;
     let (facts, rewritten) = rest.split_at_checked(u64::from_le_bytes(*bytes).try_into().ok()?)?;
     let code = Rc::new(postcard::from_bytes(facts).ok()?);

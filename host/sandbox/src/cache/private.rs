@@ -77,6 +77,17 @@ pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     written
 }
 
+/// Writes a content after what tells the kind of the file and a hash of it.
+pub(super) fn write_sealed(path: &Path, magic: &[u8; 8], content: &[u8]) -> io::Result<()> {
+    write(path, &[magic, blake3::hash(content).as_bytes(), content])
+}
+
+/// The content of a file that [`write_sealed`] has written; none if it is of another kind, or damaged.
+pub(super) fn unsealed<'f>(file: &'f [u8], magic: &[u8; 8]) -> Option<&'f [u8]> {
+    let (hash, content) = file.strip_prefix(magic)?.split_first_chunk::<{ blake3::OUT_LEN }>()?;
+    (blake3::hash(content) == *hash).then_some(content)
+}
+
 /// A name beside another one that no other writer has.
 fn temporary(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -42,16 +42,13 @@ impl CodeFacts {
     }
 
     fn add_operator(&mut self, function: u32, op: &Operator<'_>) {
+        self.names_segments |= matches!(op, Operator::MemoryInit { .. } | Operator::DataDrop { .. });
         match op {
             Operator::Call { function_index }
             | Operator::ReturnCall { function_index }
             | Operator::RefFunc { function_index } => drop(self.used.insert(*function_index)),
             Operator::GlobalSet { global_index } => drop(self.sets.insert((function, *global_index))),
-            Operator::MemoryInit { .. } => self.names_segments = true,
-            op => {
-                self.names_segments |= matches!(op, Operator::DataDrop { .. });
-                self.hidden_writes.extend(hidden_write(op));
-            }
+            op => self.hidden_writes.extend(hidden_write(op)),
         }
     }
 }

@@ -38,26 +38,30 @@ const SYNC_NAME: &str = "\u{1}sync";
 /// Rewrites one core module. The exports named in `reallocs` are called by the host to make room for arguments,
 /// which it then writes by itself.
 pub(super) fn rewrite_module(
-    bytes: &[u8],
+    module: &[u8],
     facts: &ModuleFacts,
     (reallocs, known): (&BTreeSet<String>, &dyn Known),
 ) -> Result<RewrittenModule, LoadError> {
     refuse(facts)?;
     let mut rewriter = ModuleRewriter::new(facts, reallocs)?;
     let request = request(facts, reallocs);
-    let done = known.rewritten(bytes, request);
-    let is_done = done.is_some();
-    let module = bytes;
-    let bytes = done.map_or_else(|| rewriter.encode(module).map_err(LoadError::invalid), Ok)?;
-    if let Some(length) = rewriter.body_too_long {
-        let what =
-            format!("one of its functions has {length} bytes of code, too many for the host to follow its writes");
-        return Err(LoadError::uncapturable(what, "split the function"));
-    }
-    // What has a memory of its own comes with the data of the program, and is another one for each program.
-    if !is_done && facts.imported_memories() > 0 {
-        known.keep(module, &facts.code, request, &bytes);
-    }
+    let bytes = match known.rewritten(module, request) {
+        Some(bytes) => bytes,
+        None => {
+            let bytes = rewriter.encode(module).map_err(LoadError::invalid)?;
+            if let Some(length) = rewriter.body_too_long {
+                let what = format!(
+                    "one of its functions has {length} bytes of code, too many for the host to follow its writes"
+                );
+                return Err(LoadError::uncapturable(what, "split the function"));
+            }
+            // What has a memory of its own comes with the data of the program, and is another one for each program.
+            if facts.imported_memories() > 0 {
+                known.keep(module, &facts.code, request, &bytes);
+            }
+            bytes
+        }
+    };
     let mut memories = Vec::new();
     let defined = facts.memories.len() - facts.imported_memories();
     for index in 0..defined {

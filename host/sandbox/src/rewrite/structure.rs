@@ -92,8 +92,7 @@ impl Structure {
         match payload {
             Payload::ModuleSection { unchecked_range, .. } => {
                 let module = &bytes[unchecked_range];
-                let known = known.code(module);
-                self.modules.push(ModuleFacts::read(module, known.as_deref())?);
+                self.modules.push(ModuleFacts::read(module, known.code(module).as_deref())?);
                 Ok(())
             }
             Payload::ComponentImportSection(section) => {
