@@ -247,7 +247,7 @@ impl Running {
                 return Ok(());
             }
             let now = self.now();
-            let due = self.node.deadline().into_iter().chain(self.beside.as_ref().map(Beside::deadline)).min();
+            let due = self.node.deadline().into_iter().chain(self.beside.as_ref().and_then(Beside::deadline)).min();
             let until = due.map(|at| Duration::from_nanos(at.0.saturating_sub(now.0)));
             match arrivals.recv_timeout(until.map_or(PATIENCE, |until| until.min(PATIENCE))) {
                 Ok(arrival) => {

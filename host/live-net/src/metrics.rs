@@ -103,7 +103,6 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
     }
     let counters = [
         ("snapshot_bytes", "Bytes of the states in complete snapshots", watched.bytes),
-        ("snapshots_replaced", "Snapshots that a later one replaced before they were checked", watched.replaced),
         ("check_rounds", "Rounds of the checker", watched.rounds),
         ("check_refused", "Snapshots that the checker refused", watched.rejected),
         ("predictions", "Violations that rounds predicted", watched.predictions),

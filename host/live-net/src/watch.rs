@@ -1,7 +1,7 @@
 //! A checker beside a node: a thread of its own, for which the node never waits.
 //!
-//! The node collects snapshots and puts each into a [`Slot`], in place of one that the checker has not begun. A checker that is slow,
-//! or has ended, costs the node nothing but the snapshots. Where it steers the node, it leaves what it has found in an [`Inbox`].
+//! The node collects a snapshot where the checker waits for one, and puts it into a [`Slot`]. So a checker that is slow, rests, or has
+//! ended costs the node nothing. Where it steers the node, it leaves what it has found in an [`Inbox`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +11,7 @@ use std::{io, thread};
 
 use host_live::checker::{self, CheckError, Checker, Limits, Round, Steering};
 use host_live::checkpoint::{Outcome, Snapshot};
+use host_live::simulator::Share;
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
@@ -29,8 +30,10 @@ pub struct Watch {
     pub scenario: Scenario,
     /// How far a round looks.
     pub limits: Limits,
-    /// The time between two snapshots, which is also the longest that one may take.
+    /// The time between two snapshots at least, which is also the longest that one may take.
     pub every: Duration,
+    /// How much of the time the checker may work; after a round it rests accordingly. At most all of it.
+    pub share: Share,
     /// Hears of each round, in the thread of the checker.
     pub report: Box<Report>,
     /// How the node is steered, if it is.
@@ -63,8 +66,6 @@ pub struct Watched {
     pub timed_out: u64,
     /// Bytes of the states in the consistent ones.
     pub bytes: u64,
-    /// Snapshots that a later one replaced before the checker had begun them.
-    pub replaced: u64,
     /// Rounds of the checker.
     pub rounds: u64,
     /// Snapshots that the checker refused: states that are none of this cluster.
@@ -106,14 +107,14 @@ impl Beside {
         Ok(Self { me, nodes, every, next, silent, slot, tally, watched: Watched::default() })
     }
 
-    /// When the next snapshot is due.
-    pub(crate) fn deadline(&self) -> Time {
-        self.next
+    /// When the next snapshot is due; none as long as the checker has enough to do.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.slot.is_wanted().then_some(self.next)
     }
 
     /// Whom to ask for a snapshot now, if one is due.
     pub(crate) fn due(&mut self, now: Time) -> Option<BTreeSet<NodeId>> {
-        if now < self.next {
+        if now < self.deadline()? {
             return None;
         }
         self.next = now.after(self.every);
@@ -128,7 +129,7 @@ impl Beside {
             Outcome::Complete(snapshot) => {
                 watched.complete += 1;
                 watched.bytes += snapshot.checkpoints.values().map(|at| at.content.len() as u64).sum::<u64>();
-                watched.replaced += u64::from(self.slot.put(snapshot));
+                self.slot.put(snapshot);
             }
             Outcome::Inconsistent(..) => watched.inconsistent += 1,
             Outcome::Refused => watched.refused += 1,
@@ -161,8 +162,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        self.slot.lock().is_closed = true;
-        self.slot.changed.notify_all();
+        self.slot.close();
     }
 }
 
@@ -177,7 +177,7 @@ impl Drop for Ending<'_> {
 
 /// The checker: one round after the other, until the node ends.
 fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
-    let Watch { factory, scenario, limits, mut report, steer, every } = watch;
+    let Watch { factory, scenario, limits, mut report, steer, every, share } = watch;
     let Ok(mut checker) = Checker::new(&*factory, scenario, limits) else { return };
     while let Some(snapshot) = slot.take() {
         let begun = Instant::now();
@@ -190,6 +190,7 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
             checker.round(&beginning).map(|round| (round, None))
         };
         let taken = begun.elapsed();
+        let rest = rest_after(taken, share);
         tally.nanoseconds.fetch_add(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         match result {
             Ok((round, steering)) => {
@@ -198,14 +199,20 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
                 tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
                 if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
                     tally.unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
-                    inbox.put_filters(patterns.clone(), every.max(taken));
+                    inbox.put_filters(patterns.clone(), every.max(taken + rest));
                 }
                 report(&round, checker.lts().scenario(), steering.as_ref());
             }
             Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
             Err(CheckError::Machine(_)) => return,
         }
+        slot.rest(rest);
     }
+}
+
+/// How long to rest after so much work, so that the work is that share of the time.
+fn rest_after(taken: Duration, share: Share) -> Duration {
+    taken.mul_f64(f64::from(Share::ALL.0.saturating_sub(share.0)) / f64::from(share.0.max(1)))
 }
 
 /// A round, and the filters of the node against what it predicts. What the snapshot says of the others the node hears at once.
@@ -235,6 +242,8 @@ struct Slot {
 #[derive(Default)]
 struct Content {
     latest: Option<Snapshot>,
+    /// Whether the checker waits for one.
+    is_awaited: bool,
     is_closed: bool,
 }
 
@@ -244,18 +253,77 @@ impl Slot {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a snapshot there; whether another one had to go.
-    fn put(&self, snapshot: Snapshot) -> bool {
-        let replaced = self.lock().latest.replace(snapshot);
+    /// Whether somebody waits for a snapshot.
+    fn is_wanted(&self) -> bool {
+        self.lock().is_awaited
+    }
+
+    /// Puts a snapshot there.
+    fn put(&self, snapshot: Snapshot) {
+        let mut content = self.lock();
+        content.latest = Some(snapshot);
+        content.is_awaited = false;
         self.changed.notify_one();
-        replaced.is_some()
     }
 
     /// Waits for a snapshot; none once the node has ended.
     fn take(&self) -> Option<Snapshot> {
+        let mut content = self.lock();
+        content.is_awaited = content.latest.is_none();
         let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
-        let content = self.changed.wait_while(self.lock(), is_idle);
+        let content = self.changed.wait_while(content, is_idle);
         let mut content = content.unwrap_or_else(PoisonError::into_inner);
         if content.is_closed { None } else { content.latest.take() }
+    }
+
+    /// The node has ended.
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits so long, or until the node has ended.
+    fn rest(&self, time: Duration) {
+        // Whether the time is over or the node has ended, the next snapshot says.
+        let _ = self.changed.wait_timeout_while(self.lock(), time, |content| !content.is_closed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn who_has_worked_rests_so_that_its_share_comes_out() {
+        let taken = Duration::from_millis(30);
+        let rests = [100, 50, 25, 10, 1].map(|percent| rest_after(taken, Share(percent * 10_000)).as_millis());
+        assert_eq!(rests, [0, 30, 90, 270, 2_970]);
+    }
+
+    /// A node asks for nothing while its checker works or rests, and a checker that rests ends with the node.
+    #[test]
+    fn a_snapshot_is_wanted_only_by_who_waits_for_it() {
+        let slot = Slot::default();
+        assert!(!slot.is_wanted());
+        let until = |is_wanted| {
+            while slot.is_wanted() != is_wanted {
+                thread::yield_now();
+            }
+        };
+        thread::scope(|scope| {
+            let taken = scope.spawn(|| slot.take());
+            until(true);
+            slot.put(Snapshot { number: 1, checkpoints: BTreeMap::new(), absent: BTreeSet::new() });
+            assert!(!slot.is_wanted() && taken.join().expect("it does not panic").is_some());
+            let rested = scope.spawn(|| {
+                slot.rest(Duration::from_secs(3_600));
+                slot.take()
+            });
+            assert!(!slot.is_wanted());
+            slot.close();
+            assert!(rested.join().expect("it does not panic").is_none());
+        });
     }
 }

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host_live::filter::Quota;
+use host_live::simulator::Share;
 use host_live_net::{Ended, Place, Steer, Watch, run};
 use host_session::base::Context;
 use host_session::base::context::system_clock;
@@ -28,6 +29,8 @@ const ELECTION: Duration = Duration::from_secs(2);
 const CLIENTS: usize = 6;
 /// The time between two snapshots of a node, as `host live` has it.
 const EVERY: Duration = Duration::from_secs(1);
+/// How much of the time a checker may work, as there.
+const SHARE: Share = Share(250_000);
 
 /// What has come of a turn.
 #[derive(Default)]
@@ -162,6 +165,7 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
         scenario: running.ahead(),
         limits: Running::limits(steers),
         every: EVERY,
+        share: SHARE,
         report: Box::new(|_, _, _| {}),
         steer: steers.then(|| Steer { quota: Quota::default(), switch: folder.join("steering-off") }),
     })

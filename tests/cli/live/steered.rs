@@ -89,13 +89,13 @@ impl Trial {
 
 #[test]
 fn a_write_is_lost_with_a_leader_that_is_behind() {
-    let mut trial = Trial::new("unordered", " --watch observe --every 200ms");
+    let mut trial = Trial::new("unordered", " --watch observe --every 200ms --share 100%");
     assert!((0..ROUNDS_MAX).any(|_| trial.loses_a_write()));
 }
 
 /// The node that is behind does not stand for election, or drops the vote for it. The other one leads then, and goes on.
 fn no_write_is_lost(network: &str) {
-    let mut trial = Trial::new(network, " --watch steer --every 200ms");
+    let mut trial = Trial::new(network, " --watch steer --every 200ms --share 100%");
     while trial.kept < 2.0 {
         assert!(trial.round < ROUNDS_MAX, "{} after {} rounds", trial.kept, trial.round);
         assert!(!trial.loses_a_write(), "round {}", trial.round);
@@ -123,7 +123,8 @@ fn a_steered_store_loses_no_write_over_connections() {
 /// there is the file that ends steering, nodes do without from the start.
 #[test]
 fn what_a_kill_does_cannot_be_filtered() {
-    let (mut nodes, cluster) = Cluster::start_with("ordered", "forget-store", " --watch steer --every 200ms");
+    let (mut nodes, cluster) =
+        Cluster::start_with("ordered", "forget-store", " --watch steer --every 200ms --share 100%");
     assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
     wait("nobody predicts it", || {
         let lines = nodes.lines("predicts that state-machine-safety is violated");
@@ -151,7 +152,7 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
     place.put("two.toml", cluster("plugin = \"guest.wasm\"", 2));
     place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
     place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
-    let cases: [(&str, &[&str], u8, &str); 12] = [
+    let cases: [(&str, &[&str], u8, &str); 15] = [
         ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
         ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
         (
@@ -165,6 +166,9 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
         ("two", &["--watch", "steer", "--every", "5"], 2, "expected a time more than zero with a unit"),
         ("two", &["--watch", "steer", "--every", "-1s"], 2, "-1"),
         ("two", &["--every", "1s"], 2, "--watch <MODE>"),
+        ("two", &["--share", "50%"], 2, "--watch <MODE>"),
+        ("two", &["--watch", "observe", "--share", "0%"], 151, "`--share 0%`: a checker that never works"),
+        ("two", &["--watch", "steer", "--share", "101%"], 2, "expected 0% to 100%"),
         ("two", &["--watch", "drive"], 2, "[possible values: observe, steer]"),
         ("twice", &["--watch", "observe"], 151, "does not follow messages that are delivered twice"),
         ("twice", &["--watch", "steer"], 151, "does not follow messages that are delivered twice"),

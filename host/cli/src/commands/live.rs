@@ -58,7 +58,8 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
         command.args(["live", "node"]).arg(environment.path(&arguments.cluster)).args(["--id", &id.to_string()]);
         if let Some(mode) = &arguments.watch.watch {
             let every = format!("{}ms", arguments.watch.every.as_millis());
-            command.args(["--watch", mode, "--every", &every]);
+            let share = format!("{}%", f64::from(arguments.watch.share.0) / 10_000.0);
+            command.args(["--watch", mode, "--every", &every, "--share", &share]);
         }
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
@@ -157,6 +158,8 @@ fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
             let every = arguments.every.as_millis();
             Err(Failure::configuration(format_args!("`--every {every}ms`: between two snapshots are at least 50ms")))
         }
+        Some(_) if arguments.share.0 == 0 => Err(Failure::configuration("`--share 0%`: a checker that never works")
+            .help("leave `--watch` out, or give it some of the time: --share 1%")),
         Some(_) => Ok(()),
     }
 }
@@ -183,6 +186,7 @@ fn watch(
         scenario: running.ahead(),
         limits: Running::limits(steers),
         every: arguments.watch.every,
+        share: arguments.watch.share,
         report: Box::new(move |round, scenario, steering| {
             for line in predictions.lines(round, scenario, steering) {
                 let _ = std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes());

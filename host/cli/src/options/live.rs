@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use host_live::simulator::Share;
 use host_session::base::units;
 
 use crate::options::values::SourceArguments;
@@ -79,9 +80,12 @@ pub struct WatchArguments {
     /// the data; `steer` keeps it from happening as well, until there is a file `steering-off` in that folder
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"])]
     pub watch: Option<String>,
-    /// The time between two snapshots of a node, and the longest that one may take
+    /// The time between two snapshots of a node at least, and the longest that one may take
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub every: Duration,
+    /// How much of the time a checker may work, on one core; it rests after a round that took longer
+    #[arg(long, value_name = "PERCENT", value_parser = units::share, default_value = "25%", requires = "watch")]
+    pub share: Share,
 }
 
 impl WatchArguments {

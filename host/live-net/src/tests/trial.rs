@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use host_live::checker::Limits;
 use host_live::filter::Quota;
 use host_live::node::{Identity, Settings};
-use host_live::simulator::Range;
+use host_live::simulator::{Range, Share};
 use host_model::contract::{LocalKind, Machine, MachineError, MachineFactory, NodeId};
 use host_model::scenario::{Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
@@ -69,6 +69,7 @@ pub(super) struct Trial {
     pub(super) checked: Option<Arc<dyn MachineFactory>>,
     pub(super) limits: Limits,
     pub(super) every: Duration,
+    pub(super) share: Share,
     /// The nodes that are steered, and how much may be filtered.
     pub(super) steered: (Vec<NodeId>, Quota),
     /// How long a timer of each node takes at least; at most a third longer.
@@ -137,6 +138,7 @@ impl Trial {
             running: vec![0, 1, 2],
             limits: Limits::default(),
             every: Duration::from_millis(100),
+            share: Share::ALL,
             steered: (Vec::new(), Quota::default()),
             timers: [Duration::from_millis(300); 3],
             ends_with_filters: false,
@@ -191,6 +193,7 @@ impl Trial {
             scenario: Scenario { network: self.network, ..Scenario::new(3) },
             limits: self.limits,
             every: self.every,
+            share: self.share,
             report: Box::new(move |round, scenario, steering| {
                 let nodes = round.beginning.states.iter().map(|state| state.node).collect();
                 seen.nodes.lock().expect("nobody panics with it in hand").push(nodes);
