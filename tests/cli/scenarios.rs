@@ -165,3 +165,21 @@ fn a_folder_without_tests_is_an_error() {
     // Without a path it is the folder here.
     place.host(&["test"]).exits(151).says(&["no scenario and no trace in ."]);
 }
+
+#[test]
+fn tests_are_left_out_by_what_their_paths_contain() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    for name in ["short", "long", "longer"] {
+        place
+            .put(&format!("{name}.scenario.toml"), "plugin = \"guest.wasm\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n");
+    }
+    let test = |options: &[&str]| place.host(&[&["test", "."], options].concat());
+    let all = test(&[]).exits(0).out;
+    assert!(all.starts_with("running 3 tests\n") && all.contains("\n3 passed, 0 failed in"), "{all}");
+    let some = test(&["--skip", "long", "--skip", "./longer."]).exits(0).out;
+    assert!(some.starts_with("running 1 test, 2 skipped\n") && some.contains("\n1 passed, 0 failed in"), "{some}");
+    assert!(some.contains("short.scenario.toml") && !some.contains("long"), "{some}");
+    test(&["--skip", "long", "--skip", "lond"]).exits(151).says(&["`--skip lond` fits no test"]);
+    test(&["--skip", "o"]).exits(151).says(&["`--skip` leaves no test"]);
+}

@@ -127,6 +127,9 @@ pub struct TestArguments {
     /// Folders with scenarios and traces, or single ones; folders `out` below them, where runs leave traces, are not looked into
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
+    /// Leave out the tests with this text in their path; can be repeated. A text that fits none is refused
+    #[arg(long, value_name = "TEXT")]
+    pub skip: Vec<String>,
     /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]
     #[arg(long, value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,

@@ -83,10 +83,12 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
             "tests are *.toml and *.json in folders named `scenarios`, *.scenario.toml and trace*.json anywhere",
         ));
     }
-    let began = Instant::now();
-    let mut outcomes = Vec::new();
-    environment.print(&format!("running {}\n\n", count(tests.len() as u64, "test")))?;
+    let found = tests.len();
+    skip(&arguments.skip, &mut tests)?;
     let number = tests.len();
+    let (began, mut outcomes) = (Instant::now(), Vec::new());
+    let skipped = if found > number { format!(", {} skipped", found - number) } else { String::new() };
+    environment.print(&format!("running {}{skipped}\n\n", count(number as u64, "test")))?;
     for (saved, path) in tests {
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
@@ -109,6 +111,19 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
     }
     let passed = left == 0 && outcomes.iter().all(|outcome| outcome.wrong.is_empty());
     Ok(if passed { Exit::Ok } else { Exit::Unexpected })
+}
+
+/// Leaves out the tests with one of these texts in their paths.
+fn skip<T>(texts: &[String], tests: &mut Vec<(T, PathBuf)>) -> Result<(), Failure> {
+    let fits = |text: &String, path: &Path| path.to_string_lossy().contains(text.as_str());
+    if let Some(text) = texts.iter().find(|text| !tests.iter().any(|(_, path)| fits(text, path))) {
+        return Err(Failure::configuration(format_args!("`--skip {}` fits no test", shell_quoted(text))));
+    }
+    tests.retain(|(_, path)| !texts.iter().any(|text| fits(text, path)));
+    match tests.is_empty() {
+        true => Err(Failure::configuration("`--skip` leaves no test")),
+        false => Ok(()),
+    }
 }
 
 /// Adds the tests at a path. What is named on the command line is a test whatever its name; below, names tell.
