@@ -191,12 +191,12 @@ fn consequence_reaches_nothing_that_the_reference_does_not() {
             }
             end => {
                 assert_eq!(end, EndCondition::Pruned, "seed {seed}");
-                pruned += usize::from(states != reached.system_states);
+                pruned += u64::from(states != reached.system_states);
             }
         }
     });
     effort::telling(
-        complete > 10 && pruned > 100,
+        complete > effort::enough(10) && pruned > effort::enough(100),
         format_args!("{complete} complete, {pruned} with states missing: the test says little"),
     );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use host_agreement::effort::{systems, telling};
+use host_agreement::effort::{enough, systems, telling};
 use host_agreement::reference::System;
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::stopping::Stopping;
@@ -82,7 +82,7 @@ fn breaches_replay_in_fresh_machines_and_cycles_twice_round() {
             }
         });
     }
-    telling(seen.len() == 3 && seen.values().all(|count| *count > 50), format_args!("{seen:?}"));
+    telling(seen.len() == 3 && seen.values().all(|count| *count > enough(50)), format_args!("{seen:?}"));
 }
 
 /// Wherever the monitor says no, in the exploration or in the decision, nothing is claimed that is not decided.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_agreement::effort::{systems, telling};
+use host_agreement::effort::{enough, systems, telling};
 use host_agreement::reference::progress::{Progress, Within, progress};
 use host_agreement::reference::promises::{self, Edge, Outcome};
 use host_agreement::reference::{Prefix, System};
@@ -407,9 +407,9 @@ fn a_short_trace_breaks_the_promise_as_the_long_one_did() {
         });
     }
     let is_telling = |seen: &Seen| {
-        let is_varied = seen.tried > 100 && seen.kept > 50;
+        let is_varied = seen.tried > enough(100) && seen.kept > enough(50);
         is_varied && seen.shorter * 2 > seen.tried && seen.shortest * 10 > seen.compared * 8
     };
     let starts: u64 = seen.values().map(|seen| seen.starts).sum();
-    telling(seen.len() == 3 && seen.values().all(is_telling) && starts > 15, format_args!("{seen:?}"));
+    telling(seen.len() == 3 && seen.values().all(is_telling) && starts > enough(15), format_args!("{seen:?}"));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_agreement::effort::{systems, telling};
+use host_agreement::effort::{enough, systems, telling};
 use host_search::kernel::{EndCondition, SearchBounds, Unmonitored};
 use host_search::strategy::prefix;
 
@@ -42,6 +42,6 @@ fn what_is_found_after_walks_is_there_for_the_reference() {
             }
         });
     }
-    let enough = seen.len() == 3 && seen.values().all(|count| *count > 10) && later > 20;
-    telling(enough, format_args!("{seen:?}, {later} of them farther away than there is one"));
+    let is_enough = seen.len() == 3 && seen.values().all(|count| *count > enough(10)) && later > enough(20);
+    telling(is_enough, format_args!("{seen:?}, {later} of them farther away than there is one"));
 }
