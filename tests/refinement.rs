@@ -12,25 +12,27 @@ const SEPARATE: &[(&str, &str)] = &[("model", "mp-basset")];
 const BARE: &[(&str, &str)] = &[("notices", "off")];
 
 /// On the protocols of the paper, with the states of each form; `--nocapture` shows the table. A greedy choice among sets can cost
-/// states where a split makes the sets smaller, so what is asked is that each split spares some on the whole.
+/// states where a split makes the sets smaller, so what is asked is that each split spares some on the whole. Two readers without quorums
+/// would take as long as all others together.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is a result")]
 fn a_reduction_gains_from_splits() {
-    let cases: [Case; 8] = [
-        ("paxos", 5, SEPARATE),
-        ("paxos", 7, SEPARATE),
-        ("paxos", 6, &[("model", "mp-basset"), ("proposers", "2")]),
-        ("regular-storage", 5, BARE),
-        ("regular-storage", 6, BARE),
-        ("regular-storage", 6, &[("notices", "off"), ("readers", "2")]),
-        ("echo-multicast", 4, &[]),
-        ("echo-multicast", 5, &[]),
+    const BOTH: &[&str] = &["off", "on"];
+    let cases: [(Case, &[&str]); 8] = [
+        (("paxos", 5, SEPARATE), BOTH),
+        (("paxos", 7, SEPARATE), BOTH),
+        (("paxos", 6, &[("model", "mp-basset"), ("proposers", "2")]), BOTH),
+        (("regular-storage", 5, BARE), BOTH),
+        (("regular-storage", 6, BARE), BOTH),
+        (("regular-storage", 6, &[("notices", "off"), ("readers", "2")]), &["on"]),
+        (("echo-multicast", 4, &[]), BOTH),
+        (("echo-multicast", 5, &[]), BOTH),
     ];
     println!("| protocol | nodes | all | by outlook: whole, split | by type: none, quorum-split, reply-split, both |");
     let mut totals = ([0; 2], [0; 4]);
-    for (name, nodes, parameters) in cases {
-        for quorum in ["off", "on"] {
-            let parameters: Vec<_> = parameters.iter().chain([&("quorum", quorum)]).copied().collect();
+    for ((name, nodes, parameters), quorums) in cases {
+        for quorum in quorums {
+            let parameters: Vec<_> = parameters.iter().chain([&("quorum", *quorum)]).copied().collect();
             let scenario = plugins::scenario(nodes, &parameters);
             let found = refinement::compare(plugins::plugin(name), scenario, 200_000).expect("it is small enough");
             let Compared { all, by_outlook, by_type, .. } = found;
