@@ -417,6 +417,8 @@ struct Script {
     log: Vec<String>,
     /// Answers to clients, with the numbers of their requests.
     responses: Vec<(u64, Response)>,
+    /// Names of local events that wait anew.
+    restarted: Vec<String>,
 }
 
 impl Environment for Script {
@@ -443,7 +445,9 @@ impl Environment for Script {
         self.responses.push((request, response));
     }
 
-    fn restart(&mut self, _: &str) {}
+    fn restart(&mut self, name: &str) {
+        self.restarted.push(name.to_owned());
+    }
 }
 
 /// The state as another process would read it, where that can be tried.

@@ -20,4 +20,9 @@ impl<P: Protocol> Cluster<P> {
     pub fn response(&self, number: u64) -> Option<&Response> {
         self.script.responses.iter().find(|(of, _)| *of == number).map(|(_, response)| response)
     }
+
+    /// The names given to [`Context::restart`](crate::Context::restart) so far, in the order of the calls.
+    pub fn restarted(&self) -> &[String] {
+        &self.script.restarted
+    }
 }
