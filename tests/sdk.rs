@@ -1,9 +1,17 @@
 //! The SDKs of Python, Go and TypeScript against that of Rust: parameters, timers, clocks and histories of clients.
 //!
 //! A plugin per language, in `tests/sdk`, carries out a script in `init` and has what it found as its state. The same scripts are
-//! carried out by the Rust SDK, natively. Verdicts on histories are compared with all orders besides, one by one.
+//! carried out by the Rust SDK, natively. Verdicts on histories are compared with all orders besides, one by one. The same plugin is
+//! a store that clients ask.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `store` | a store that clients ask, by the Rust SDK, and what the others say of theirs |
+
+pub mod store;
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use guest_sdk::linearizability::{Client, History, Log, LogCall, LogReturn, NotLinearizable, SequentialObject};
 use guest_sdk::linearizability::{Register, RegisterCall, RegisterReturn};
@@ -21,12 +29,24 @@ type Language = (&'static str, &'static str, &'static [(&'static str, &'static s
 
 /// The languages and where their SDK lies in the register and in the probe.
 const PROBES: [Language; 3] = [
-    ("register-python", "host", &[("app.py", include_str!("sdk/app.py"))]),
-    ("register-go", "host", &[("main.go", include_str!("sdk/main.go")), ("go.mod", "module probe\n\ngo 1.24\n")]),
+    ("register-python", "host", &[("app.py", include_str!("sdk/app.py")), ("store.py", include_str!("sdk/store.py"))]),
+    (
+        "register-go",
+        "host",
+        &[
+            ("main.go", include_str!("sdk/main.go")),
+            ("store.go", include_str!("sdk/store.go")),
+            ("go.mod", "module probe\n\ngo 1.24\n"),
+        ],
+    ),
     (
         "register-typescript",
         "src/host",
-        &[("src/index.ts", include_str!("sdk/index.ts")), ("package.json", "{\"name\": \"probe\"}\n")],
+        &[
+            ("src/index.ts", include_str!("sdk/index.ts")),
+            ("src/store.ts", include_str!("sdk/store.ts")),
+            ("package.json", "{\"name\": \"probe\"}\n"),
+        ],
     ),
 ];
 
@@ -47,6 +67,7 @@ impl Protocol for Probe {
         parameters.get("retries", 3, "how often")?;
         parameters.choice("mode", &[("safe", ()), ("fast", ())], "what to prefer")?;
         parameters.get("give-up", false, "whether to give up")?;
+        store::Store::configure(parameters)?;
         Ok(Self { script })
     }
 
@@ -416,14 +437,20 @@ fn cases() -> Vec<(String, Vec<u32>, Value)> {
     cases
 }
 
-/// The plugin in a language that carries out scripts; none if its toolchain is not there.
-fn probe((register, sdk, files): Language) -> Option<Vec<u8>> {
+/// The plugin that carries out scripts and is a store, in each language whose toolchain is there.
+pub(crate) fn probes() -> &'static [(&'static str, Vec<u8>)] {
+    static BUILT: LazyLock<Vec<(&str, Vec<u8>)>> =
+        LazyLock::new(|| PROBES.iter().filter_map(|language| Some((language.0, probe(language)?))).collect());
+    &BUILT
+}
+
+fn probe((register, sdk, files): &Language) -> Option<Vec<u8>> {
     let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
     let place = tempfile::tempdir().expect("a temporary folder");
     let folder = place.path().join("probe");
     std::fs::create_dir_all(folder.join(sdk)).expect("a new folder");
     copy(&crate::languages::folder(register).join(sdk), &folder.join(sdk));
-    for (path, content) in files {
+    for (path, content) in *files {
         std::fs::write(folder.join(path), content).expect("a new file");
     }
     built(register, Path::new(&folder), all)
@@ -440,9 +467,8 @@ fn without_reasons(mut found: Value) -> Value {
 #[test]
 fn every_sdk_finds_what_that_of_rust_finds() {
     let cases = cases();
-    for language in PROBES {
-        let Some(component) = probe(language) else { continue };
-        let plugin = load(&component, SandboxConfig::default());
+    for (name, component) in probes() {
+        let plugin = load(component, SandboxConfig::default());
         let mut machine = plugin.machine().expect("an instance");
         let mut effects = Effects::default();
         for (script, answers, expected) in &cases {
@@ -451,15 +477,16 @@ fn every_sdk_finds_what_that_of_rust_finds() {
             let init = Input::Init { node: 0, nodes: 1, config: &config, durable: None };
             machine.handle(init, answers, &mut effects).expect("no fault");
             let state = machine.serialize().expect("no fault");
-            let found: Value = serde_json::from_slice(&state).expect("JSON");
+            let mut state: Value = serde_json::from_slice(&state).expect("JSON");
+            let found = state["found"].take();
             for key in ["register", "log", "together"] {
                 let why = found[key]["why"].as_str().unwrap_or_default();
                 let is_explained = why.starts_with("no order of the operations explains what they returned: ");
-                assert_eq!(is_explained, found[key]["longest"].is_array(), "{} {script}: {why}", language.0);
+                assert_eq!(is_explained, found[key]["longest"].is_array(), "{name} {script}: {why}");
             }
-            assert_eq!(&without_reasons(found), expected, "{} {script}", language.0);
+            assert_eq!(&without_reasons(found), expected, "{name} {script}");
         }
-        assert_parameters(&plugin, language.0);
+        assert_parameters(&plugin, name);
     }
 }
 

@@ -1,4 +1,5 @@
-"""Carries out what the parameter `script` lists, by the SDK, and has the results as its state; see ../sdk.rs."""
+"""Carries out what the parameter `script` lists, by the SDK, and has the results in its state, beside a store that clients ask; see
+../sdk.rs."""
 
 import json
 from dataclasses import dataclass
@@ -6,13 +7,24 @@ from typing import Any
 
 from componentize_py_types import Err
 from wit_world.exports import defaults as about_types
-from wit_world.imports import environment
+from wit_world.imports import environment, live
+from wit_world.imports.types import (
+    Envelope,
+    LocalEvent,
+    LocalKind,
+    Property,
+    PropertyKind,
+    PropertyScope,
+    Request,
+)
 
 from host import linearizability as lin
 from host.clock import Clock
 from host.encoding import decode, encode
 from host.parameters import ParameterError, listed, parameter, read
+from host.running import Response, Span
 from host.timers import TimedTimers, Timers
+from store import Sent, Store, wrong
 
 
 @dataclass
@@ -21,9 +33,12 @@ class Settings:
     retries: int = parameter(3, "how often")
     mode: str = parameter("safe", "what to prefer", one_of=("safe", "fast"))
     give_up: bool = parameter(False, "whether to give up")
+    requests: int = parameter(1, "how often clients write in a search")
+    patience: int = parameter(500, "milliseconds without news after which a client may be told to try again")
 
 
-state: dict[str, Any] = {}
+found: dict[str, Any] = {}
+store: Store
 
 CALLS = {
     "call-read": lambda _: lin.READ,
@@ -106,37 +121,64 @@ def carried_out(script: list[Any]) -> dict[str, Any]:
     }
 
 
+def envelopes(sent: Sent) -> list[Envelope]:
+    return [Envelope(to=node, message=encode(message)) for node, message in sent]
+
+
 class Node:
-    def init(self, me: int, cluster_size: int, config: str, durable: bytes | None) -> list[Any]:
-        global state
+    def init(self, me: int, cluster_size: int, config: str, durable: bytes | None) -> list[Envelope]:
+        global found, store
         try:
-            state = carried_out(json.loads(read(Settings, config).script))
+            settings = read(Settings, config)
         except ParameterError as error:
             raise Err(str(error)) from error
+        found = carried_out(json.loads(settings.script))
+        store = Store(me, cluster_size, settings.requests, settings.patience, live)
         return []
 
-    def handle_message(self, src: int, message: bytes) -> list[Any]:
-        return []
+    def handle_message(self, src: int, message: bytes) -> list[Envelope]:
+        return envelopes(store.receive(src, decode(message)))
 
-    def local_events(self) -> list[Any]:
-        return []
+    def local_events(self) -> list[LocalEvent]:
+        kinds = {"put": LocalKind.APPLICATION, "give-up": LocalKind.TIMER}
+        return [LocalEvent(name=name, kind=kinds[name], payload=encode(argument)) for name, argument in store.events()]
 
-    def handle_local(self, event: Any) -> list[Any]:
+    def handle_local(self, event: LocalEvent) -> list[Envelope]:
+        argument = decode(event.payload)
+        if event.name == "put":
+            return envelopes(store.put(**argument))
+        store.give_up(**argument)
         return []
 
     def serialize(self) -> bytes:
-        return encode(state)
+        return encode({"found": found, "store": store})
+
+
+class Timing:
+    def duration(self, event: LocalEvent) -> Span | None:
+        return store.duration(event.name)
+
+
+class Clients:
+    def accept(self, number: int, content: Request) -> LocalEvent:
+        accepted = store.accept(number, content.method, content.path, content.body)
+        if isinstance(accepted, Response):
+            raise Err(accepted)
+        return LocalEvent(name="put", kind=LocalKind.APPLICATION, payload=encode(accepted))
 
 
 class Specification:
-    def properties(self) -> list[Any]:
-        return []
+    def properties(self) -> list[Property]:
+        return [Property(name="told-is-stored", kind=PropertyKind.ALWAYS, scope=PropertyScope.SYSTEM)]
 
     def view(self, property: int) -> bytes | None:
-        return None
+        view = store.view()
+        return encode(view) if view else None
 
     def invariant(self, property: int, views: list[bytes | None]) -> None:
-        pass
+        why = wrong([decode(view) if view else None for view in views])
+        if why:
+            raise Err(why)
 
 
 class Defaults:
@@ -144,8 +186,8 @@ class Defaults:
         return about_types.Plugin(
             name="probe",
             version="0.1.0",
-            summary="What the SDK makes of a script.",
-            nodes=1,
+            summary="What the SDK makes of a script, and a store.",
+            nodes=3,
             network=about_types.Network.UNORDERED,
             identity=about_types.Identity.SERIALIZED,
             parameters=[about_types.Parameter(*one) for one in listed(Settings)],

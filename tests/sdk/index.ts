@@ -1,24 +1,31 @@
-// Carries out what the parameter `script` lists, by the SDK, and has the results as its state; see ../sdk.rs.
+// Carries out what the parameter `script` lists, by the SDK, and has the results in its state, beside a store that clients ask; see
+// ../sdk.rs.
 
 import { choose } from "host:protocol/environment@0.1.0";
+import * as live from "host:protocol/live@0.1.0";
 
 import { Clock } from "./host/clock";
 import { decode, encode, type Encodable } from "./host/json";
 import * as lin from "./host/linearizability";
 import { declare, flag, number, oneOf, text } from "./host/parameters";
+import { served } from "./host/running";
 import { TimedTimers, Timers } from "./host/timers";
+import { type Event, type Sent, Store, wrong } from "./store";
 
 const parameters = declare({
   script: text("[]", "what to carry out"),
   retries: number(3, "how often"),
   mode: oneOf(["safe", "fast"], "what to prefer"),
   "give-up": flag(false, "whether to give up"),
+  requests: number(1, "how often clients write in a search"),
+  patience: number(500, "milliseconds without news after which a client may be told to try again"),
 });
 
 type RegisterHistory = lin.History<lin.RegisterCall, lin.RegisterReturn>;
 type LogHistory = lin.History<lin.LogCall, lin.LogReturn>;
 
-let state: Encodable = null;
+let found: Encodable = null;
+let store: Store;
 
 function after(history: RegisterHistory): Encodable {
   const { clients } = decode<lin.Clients<lin.RegisterCall, lin.RegisterReturn>>(encode(history));
@@ -78,25 +85,52 @@ function carriedOut(script: any[][]): Encodable {
   };
 }
 
+function envelopes(sent: Sent): Envelope[] {
+  return sent.map(({ to, message }) => ({ to, message: encode(message) }));
+}
+
+function local({ name, argument }: Event): LocalEvent {
+  return { name, kind: name === "put" ? "application" : "timer", payload: encode(argument) };
+}
+
 export const node: Node = {
   init(self, clusterSize, config) {
-    state = carriedOut(JSON.parse(parameters.read(config).script));
+    const { script, ...settings } = parameters.read(config);
+    found = carriedOut(JSON.parse(script));
+    store = new Store(self, clusterSize, settings, live);
     return [];
   },
-  handleMessage: () => [],
-  localEvents: () => [],
-  handleLocal: () => [],
-  serialize: () => encode(state),
+  handleMessage: (src, message) => envelopes(store.receive(src, decode(message))),
+  localEvents: () => store.events().map(local),
+  handleLocal: ({ name, payload }) => envelopes(store.happen({ name, argument: decode(payload) } as Event)),
+  serialize: () => encode({ found, store: store.state }),
 };
 
-export const specification: Specification = { properties: () => [], view: () => undefined, invariant: () => {} };
+export const timing: Timing = { duration: ({ name }) => store.duration(name) };
+
+export const clients = served((number, request) => {
+  const accepted = store.accept(number, request);
+  return "status" in accepted ? accepted : local({ name: "put", argument: accepted });
+});
+
+export const specification: Specification = {
+  properties: () => [{ name: "told-is-stored", kind: "always", scope: "system" }],
+  view() {
+    const view = store.view();
+    return view && encode(view);
+  },
+  invariant(_, views) {
+    const why = wrong(views.map((view) => view && decode(view)));
+    if (why) throw why;
+  },
+};
 
 export const defaults: Defaults = {
   about: () => ({
     name: "probe",
     version: "0.1.0",
-    summary: "What the SDK makes of a script.",
-    nodes: 1,
+    summary: "What the SDK makes of a script, and a store.",
+    nodes: 3,
     network: "unordered",
     identity: "serialized",
     parameters: parameters.listed,

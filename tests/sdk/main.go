@@ -1,4 +1,5 @@
-// Carries out what the parameter script lists, by the SDK, and has the results as its state; see ../sdk.rs.
+// Carries out what the parameter script lists, by the SDK, and has the results in its state, beside a store that clients ask; see
+// ../sdk.rs.
 package main
 
 import (
@@ -9,10 +10,11 @@ import (
 )
 
 type settings struct {
-	script  string
-	retries uint32
-	mode    string
-	giveUp  bool
+	script             string
+	retries            uint32
+	mode               string
+	giveUp             bool
+	requests, patience uint32
 }
 
 func (s *settings) Declare(p *host.Parameters) {
@@ -20,6 +22,8 @@ func (s *settings) Declare(p *host.Parameters) {
 	p.Uint32(&s.retries, "retries", 3, "how often")
 	p.OneOf(&s.mode, "mode", []string{"safe", "fast"}, "what to prefer")
 	p.Bool(&s.giveUp, "give-up", false, "whether to give up")
+	p.Uint32(&s.requests, "requests", 1, "how often clients write in a search")
+	p.Uint32(&s.patience, "patience", 500, "milliseconds without news after which a client may be told to try again")
 }
 
 type (
@@ -37,7 +41,10 @@ func (o operation) text(at int) string { return host.Decode[string](o[at]) }
 
 func (o operation) number(at int) uint32 { return host.Decode[uint32](o[at]) }
 
-type probe struct{ state any }
+type probe struct {
+	found any
+	store store
+}
 
 func init() { host.Export(&probe{}) }
 
@@ -154,25 +161,50 @@ func carriedOut(script []operation) any {
 
 func (p *probe) About() host.About {
 	return host.About{
-		Name: "probe", Version: "0.1.0", Summary: "What the SDK makes of a script.", Nodes: 1,
+		Name: "probe", Version: "0.1.0", Summary: "What the SDK makes of a script, and a store.", Nodes: 3,
 		Parameters: host.Listed(&settings{}),
 	}
 }
 
-func (p *probe) Properties() []host.Property { return nil }
+func (p *probe) Properties() []host.Property {
+	return []host.Property{{Name: "told-is-stored", Kind: host.Always, Scope: host.System}}
+}
 
 func (p *probe) Init(me, nodes uint32, config map[string]string) ([]host.Envelope, error) {
 	var s settings
 	if err := host.Read(&s, config); err != nil {
 		return nil, err
 	}
-	p.state = carriedOut(host.Decode[[]operation]([]byte(s.script)))
+	p.found = carriedOut(host.Decode[[]operation]([]byte(s.script)))
+	p.store = newStore(me, nodes, s.requests, s.patience)
 	return nil, nil
 }
 
-func (p *probe) Receive(uint32, []byte) []host.Envelope       { return nil }
-func (p *probe) LocalEvents() []host.LocalEvent               { return nil }
-func (p *probe) Happen(host.LocalEvent) []host.Envelope       { return nil }
-func (p *probe) Serialize() []byte                            { return host.Encode(p.state) }
-func (p *probe) View(int) []byte                              { return nil }
-func (p *probe) Invariant(property int, views [][]byte) error { return nil }
+func (p *probe) Receive(from uint32, message []byte) []host.Envelope {
+	return p.store.receive(from, host.Decode[storeMessage](message))
+}
+
+func (p *probe) LocalEvents() []host.LocalEvent { return p.store.events() }
+
+func (p *probe) Happen(event host.LocalEvent) []host.Envelope {
+	if event.Name == "put" {
+		return p.store.put(host.Decode[put](event.Payload))
+	}
+	p.store.giveUp(host.Decode[giveUp](event.Payload).Version)
+	return nil
+}
+
+func (p *probe) Duration(event host.LocalEvent) *host.Span { return p.store.duration(event.Name) }
+
+func (p *probe) Accept(number uint64, request host.Request) (host.LocalEvent, *host.Response) {
+	asked, answer := p.store.accept(number, request)
+	return asked.event(), answer
+}
+
+func (p *probe) Serialize() []byte {
+	return host.Encode(object{"found": p.found, "store": p.store.state})
+}
+
+func (p *probe) View(int) []byte { return p.store.view() }
+
+func (p *probe) Invariant(property int, views [][]byte) error { return wrong(views) }

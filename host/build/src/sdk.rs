@@ -56,7 +56,8 @@ const COPIED: &[(&str, Files)] = &[
         "go",
         copied![
             "register-go": "host/abi.go", "host/clock.go", "host/export.go", "host/host.go", "host/linearizability.go",
-            "host/objects.go", "host/parameters.go", "host/reachable.go", "host/timers.go"
+            "host/objects.go", "host/parameters.go", "host/reachable.go", "host/running.go", "host/running_abi.go",
+            "host/timers.go"
         ],
     ),
     ("assemblyscript", copied!["register-assemblyscript": "assembly/abi.ts", "assembly/json.ts"]),
@@ -64,14 +65,14 @@ const COPIED: &[(&str, Files)] = &[
         "typescript",
         copied![
             "register-typescript": "src/host/clock.ts", "src/host/json.ts", "src/host/linearizability.ts",
-            "src/host/parameters.ts", "src/host/plugin.d.ts", "src/host/timers.ts"
+            "src/host/parameters.ts", "src/host/plugin.d.ts", "src/host/running.ts", "src/host/timers.ts"
         ],
     ),
     (
         "python",
         copied![
             "register-python": "host/__init__.py", "host/clock.py", "host/encoding.py", "host/linearizability.py",
-            "host/parameters.py", "host/timers.py"
+            "host/parameters.py", "host/running.py", "host/timers.py"
         ],
     ),
 ];

@@ -49,7 +49,7 @@ func keep(at unsafe.Pointer) uint32 {
 	return uint32(uintptr(at))
 }
 
-// Words have the alignment of everything in the contract.
+// Words have the alignment of everything in the contract but durations.
 func room(size uint32) (uint32, []uint32) {
 	words := make([]uint32, max(1, (size+3)/4))
 	return keep(unsafe.Pointer(&words[0])), words
@@ -170,8 +170,11 @@ func localEvents() uint32 {
 //go:wasmexport handleLocal
 func handleLocal(name unsafe.Pointer, nameLength, kind uint32, payload unsafe.Pointer, length uint32) uint32 {
 	defer explain()
-	event := LocalEvent{string(given(name, nameLength)), LocalKind(kind), given(payload, length)}
-	return pair(envelopes(protocol.Happen(event)))
+	return pair(envelopes(protocol.Happen(event(name, nameLength, kind, payload, length))))
+}
+
+func event(name unsafe.Pointer, nameLength, kind uint32, payload unsafe.Pointer, length uint32) LocalEvent {
+	return LocalEvent{string(given(name, nameLength)), LocalKind(kind), given(payload, length)}
 }
 
 //go:wasmexport serialize

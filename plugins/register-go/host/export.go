@@ -7,6 +7,9 @@ package host
 // Answer is asked for a number below alternatives where a handler chooses. A test may replace it.
 var Answer = func(alternatives uint32) uint32 { return 0 }
 
+// Told hears of each answer to a client. A test may replace it.
+var Told = func(number uint64, response *Response) {}
+
 // Export does nothing where tests run.
 func Export(Protocol) {}
 
@@ -21,3 +24,9 @@ func CanSend(uint32) bool { return true }
 
 // Log drops the line.
 func Log(string) {}
+
+// Respond tells Told.
+func Respond(number uint64, response *Response) { Told(number, response) }
+
+// Restart does nothing where tests run.
+func Restart(string) {}

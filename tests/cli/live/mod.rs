@@ -8,11 +8,13 @@
 //! | `steered` | the same with nodes that their checkers steer |
 //! | `http` | as much of HTTP as a client needs |
 //! | `judge` | what clients were told, and whether it has an order that explains it |
+//! | `languages` | clusters of a store in other languages |
 
 mod client;
 mod cluster;
 mod http;
 mod judge;
+mod languages;
 /// The one of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;

@@ -14,14 +14,23 @@ export type Encodable =
   | { readonly [key: string]: Encodable };
 
 export function encode(value: Encodable): Uint8Array {
-  const text = unescape(encodeURIComponent(canonical(value)));
-  return Uint8Array.from(text, (byte) => byte.charCodeAt(0));
+  return utf8(canonical(value));
 }
 
 export function decode<T>(bytes: Uint8Array): T {
+  return JSON.parse(textOf(bytes));
+}
+
+/** A text as UTF-8. */
+export function utf8(text: string): Uint8Array {
+  return Uint8Array.from(unescape(encodeURIComponent(text)), (byte) => byte.charCodeAt(0));
+}
+
+/** The text of UTF-8; throws a URIError if it is none. */
+export function textOf(bytes: Uint8Array): string {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
-  return JSON.parse(decodeURIComponent(escape(text)));
+  return decodeURIComponent(escape(text));
 }
 
 /** The one text of a value. */

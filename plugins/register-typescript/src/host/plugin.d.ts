@@ -14,6 +14,13 @@ declare module "host:protocol/odds@0.1.0" {
   export function chooseWeighted(weights: Uint32Array): number;
 }
 
+declare module "host:protocol/live@0.1.0" {
+  /** Answers the request of this number, at any time; dropped where nobody waits for it, as in a search. */
+  export function answer(number: number, content: Response): void;
+  /** The local events of this name wait anew: their durations are drawn again in the state that the handler leads to. */
+  export function restart(name: string): void;
+}
+
 /** A message on its way out of a handler. */
 interface Envelope {
   to: number;
@@ -62,4 +69,36 @@ interface Defaults {
     identity: "serialized" | "memory";
     parameters: { name: string; defaultValue: string; meaning: string }[];
   };
+}
+
+/** A range of durations from which a node draws, in microseconds. */
+interface Span {
+  shortest: number;
+  longest: number;
+}
+
+/** The export `timing`; optional. */
+interface Timing {
+  /** How long an event that `localEvents` lists waits where the protocol runs; undefined is as long as the host says for its kind. */
+  duration(event: LocalEvent): Span | undefined;
+}
+
+/** What a client asks, in the terms of HTTP. The path begins with `/`; what follows a `?` is part of it. */
+interface Request {
+  method: string;
+  path: string;
+  body: Uint8Array;
+}
+
+/** What a client gets: a status of HTTP from 200 to 599, a content, and the node that it should ask instead. */
+interface Response {
+  status: number;
+  body: Uint8Array;
+  ask: number | undefined;
+}
+
+/** The export `clients`; optional. `served` of running.ts makes it. */
+interface Clients {
+  /** Throws a Response for an answer at once. */
+  accept(number: number, request: Request): LocalEvent;
 }

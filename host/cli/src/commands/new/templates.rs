@@ -208,7 +208,8 @@ pub const TEMPLATES: &[Template] = &[
         },
         sdk: &[(
             "host/",
-            "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients",
+            "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients, durations and \
+             answers",
         )],
         underscores: false,
         taken: (GO_PACKAGES, "Go's standard library has a package of that name"),
@@ -308,7 +309,7 @@ pub const TEMPLATES: &[Template] = &[
         },
         sdk: &[(
             "src/host/",
-            "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients",
+            "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients, durations and answers",
         )],
         underscores: false,
         taken: ("index", "another file has that name"),
@@ -347,7 +348,10 @@ pub const TEMPLATES: &[Template] = &[
                 ("tests/", "a unit test"),
             ],
         },
-        sdk: &[("host/", "the SDK: canonical JSON, parameters, timers, a clock, histories of clients")],
+        sdk: &[(
+            "host/",
+            "the SDK: canonical JSON, parameters, timers, a clock, histories of clients, durations and answers",
+        )],
         underscores: true,
         taken: (PYTHON_MODULES, "Python has a module of that name, which the file would hide"),
         unit_tests: Some("python3 -m unittest discover tests"),
