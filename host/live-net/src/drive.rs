@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use host_live::node::{Counts, Failure, Identity, Node, Output, Settings, sender_of};
+use host_live::node::{Counts, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
@@ -20,6 +20,7 @@ use crate::metrics::{self, Measured};
 use crate::requests::Waiting;
 use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
 use crate::tcp::Tcp;
+use crate::tls::Tls;
 use crate::udp::Udp;
 use crate::watch::{Beside, Watch, Watched};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
@@ -36,8 +37,10 @@ pub struct Place {
     pub identity: Identity,
     /// How it behaves.
     pub settings: Settings,
-    /// The address of each node, on loopback.
+    /// The address of each node, on loopback unless there is TLS.
     pub addresses: Vec<SocketAddr>,
+    /// What proves who a peer is, where links have an order.
+    pub tls: Option<Tls>,
     /// Where the clients of each node ask, on loopback; empty if they do nowhere.
     pub clients: Vec<SocketAddr>,
     /// Where the node says what it has counted, on loopback.
@@ -52,6 +55,9 @@ pub enum RunError {
     /// An address that others than this machine reach.
     #[error("{0} is no loopback address, and nothing here proves who a peer is; use 127.0.0.1 or [::1]")]
     NotLoopback(SocketAddr),
+    /// There is no TLS for datagrams.
+    #[error("TLS is for links with an order: there is none over UDP")]
+    Datagrams,
     /// There is not one address per node.
     #[error("there are {addresses} addresses for {nodes} nodes")]
     Addresses {
@@ -90,6 +96,8 @@ pub struct Ended {
     pub torn: usize,
     /// Frames that were lost on their way out: too long for a datagram, or too many that wait.
     pub unsent: u64,
+    /// Attempts at a connection where one end did not prove to the other who it is, by the name of the reason.
+    pub distrusted: BTreeMap<&'static str, u64>,
     /// What has come of watching it, if somebody did.
     pub watched: Option<Watched>,
     /// What has come of steering it, if somebody did.
@@ -108,14 +116,13 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
     check(place)?;
-    let Place { identity, settings, addresses, clients, metrics, disk } = place;
+    let Place { identity, settings, addresses, tls, clients, metrics, disk } = place;
     let mut settings = *settings;
     if let Some(watch) = &watch {
         settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
     }
     let (disk, record) = Disk::open(disk)?;
-    let begun = Instant::now();
-    let (me, nodes, inbox) = (identity.node, identity.nodes, Arc::<Inbox>::default());
+    let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
     let mut gate = steer.as_ref().map(|steer| Steerer::new((me, nodes), steer.quota, Arc::clone(&inbox)));
     let mut switch = steer.map(|steer| Switch { file: steer.switch, next: Time(0) });
@@ -136,7 +143,7 @@ pub fn run(
         server(port).bind(*address).map_err(|error| RunError::Bind { address: *address, error })?;
     }
     let net = match settings.network {
-        Network::Ordered => Tcp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Tcp),
+        Network::Ordered => Tcp::bind(addresses, me, tls.clone(), sender, Arc::clone(&stopped)).map(Net::Tcp),
         _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
     };
     let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
@@ -153,6 +160,7 @@ pub fn run(
         streams: BTreeMap::new(),
         incoming: BTreeMap::new(),
         unsent: 0,
+        distrusted: BTreeMap::new(),
         waiting: Waiting::default(),
         written: (0, Duration::ZERO),
     };
@@ -160,12 +168,13 @@ pub fn run(
     stopped.store(true, Ordering::Relaxed);
     result?;
     let (watched, steered) = (running.beside.as_ref().map(Beside::watched), running.steered());
-    let Running { node, disk, unsent, .. } = running;
+    let Running { node, disk, unsent, distrusted, .. } = running;
     Ok(Ended {
         counts: node.counts().clone(),
         incarnation: node.incarnation(),
         torn: disk.torn(),
         unsent,
+        distrusted,
         watched,
         steered,
     })
@@ -173,8 +182,13 @@ pub fn run(
 
 /// Whether a node can run there.
 fn check(place: &Place) -> Result<(), RunError> {
-    let Place { identity, addresses, clients, .. } = place;
-    if let Some(address) = place.listens().find(|address| !address.ip().is_loopback()) {
+    let Place { identity, settings, addresses, tls, clients, metrics, .. } = place;
+    if tls.is_some() && settings.network != Network::Ordered {
+        return Err(RunError::Datagrams);
+    }
+    // Who a client is, nothing proves in any case.
+    let unproven = addresses.iter().filter(|_| tls.is_none()).chain(clients).chain(metrics);
+    if let Some(address) = unproven.into_iter().find(|address| !address.ip().is_loopback()) {
         return Err(RunError::NotLoopback(*address));
     }
     let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
@@ -221,22 +235,23 @@ struct Running {
     begun: Instant,
     /// Frames of the node to itself.
     own: VecDeque<Vec<u8>>,
-    /// The connections, and whom they are to if that is known.
-    streams: BTreeMap<u64, (Option<NodeId>, TcpStream)>,
+    streams: BTreeMap<u64, Connection>,
     /// The one over which a peer sends.
     incoming: BTreeMap<NodeId, u64>,
     unsent: u64,
+    distrusted: BTreeMap<&'static str, u64>,
     /// The requests of clients that wait.
     waiting: Waiting,
     /// Records, and the time that the disk took for them.
     written: (u64, Duration),
 }
 
-impl Place {
-    /// All addresses that it names.
-    fn listens(&self) -> impl Iterator<Item = &SocketAddr> {
-        self.addresses.iter().chain(&self.clients).chain(&self.metrics)
-    }
+struct Connection {
+    /// Whom it is to, or from whom a frame was taken that came over it.
+    peer: Option<NodeId>,
+    /// Who has made it, if that was proven.
+    proven: Option<NodeId>,
+    stream: TcpStream,
 }
 
 impl Running {
@@ -321,9 +336,10 @@ impl Running {
     /// Something has come. What follows leaves before the next arrival, so that the node never has too much that waits for the disk.
     fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
         match arrival {
-            Arrival::Opened { connection, peer, stream } => {
-                self.streams.insert(connection, (peer, stream));
+            Arrival::Opened { connection, peer, proven, stream } => {
+                self.streams.insert(connection, Connection { peer, proven, stream });
             }
+            Arrival::Distrusted(distrust) => *self.distrusted.entry(distrust.name()).or_default() += 1,
             Arrival::Frame { connection: None, bytes } => {
                 let _ = self.node.receive(self.now(), &bytes);
             }
@@ -332,7 +348,7 @@ impl Running {
             Arrival::Closed { connection, refusal } => {
                 refusal.into_iter().for_each(|refusal| self.node.refuse(refusal));
                 // Those that this node has closed are not among them.
-                if let Some((Some(peer), _)) = self.streams.remove(&connection) {
+                if let Some(Connection { peer: Some(peer), .. }) = self.streams.remove(&connection) {
                     self.disconnect(peer);
                 }
             }
@@ -359,6 +375,7 @@ impl Running {
             counts: self.node.counts().clone(),
             incarnation: self.node.incarnation(),
             unsent: self.unsent,
+            distrusted: self.distrusted.clone(),
             seconds: self.begun.elapsed().as_secs_f64(),
             written: self.written.0,
             write_seconds: self.written.1.as_secs_f64(),
@@ -375,22 +392,22 @@ impl Running {
 
     /// A frame has come over a connection. The first one that is taken says whom the connection is from.
     fn take_frame(&mut self, connection: u64, bytes: &[u8]) {
-        let Some((peer, _)) = self.streams.get(&connection) else { return };
-        if let Some(from) = sender_of(bytes)
-            && peer.is_none_or(|peer| peer == from)
-            && self.node.receive(self.now(), bytes).is_ok()
-        {
+        let Some(Connection { peer, proven, .. }) = self.streams.get(&connection) else { return };
+        let Some(from) = sender_of(bytes) else { return };
+        if proven.or(*peer).is_some_and(|peer| peer != from) {
+            self.node.refuse(Refusal::Impostor(from));
+        } else if self.node.receive(self.now(), bytes).is_ok() {
             if peer.is_some() {
                 return;
             }
             // A peer that makes another connection has given the last one up.
             if let Some(former) = self.incoming.insert(from, connection)
-                && let Some((_, stream)) = self.streams.remove(&former)
+                && let Some(former) = self.streams.remove(&former)
             {
-                close(&stream);
+                close(&former.stream);
             }
-            if let Some((peer, _)) = self.streams.get_mut(&connection) {
-                *peer = Some(from);
+            if let Some(connection) = self.streams.get_mut(&connection) {
+                connection.peer = Some(from);
             }
         }
     }
@@ -401,10 +418,10 @@ impl Running {
             tcp.begin_epoch(peer);
         }
         self.incoming.remove(&peer);
-        self.streams.retain(|_, (of, stream)| {
-            let is_closed = *of == Some(peer);
+        self.streams.retain(|_, connection| {
+            let is_closed = connection.peer == Some(peer);
             if is_closed {
-                close(stream);
+                close(&connection.stream);
             }
             !is_closed
         });

@@ -2,12 +2,14 @@
 //!
 //! [`host_live::node`] says what a node does; this crate is the world around it: TCP where links have an order, UDP where they have
 //! none, a file that survives a kill at any moment, and the clock. One thread per connection, since a node has few peers, and the node
-//! itself in the thread that calls [`run`]. Only loopback addresses are taken: nothing here proves who a peer is.
+//! itself in the thread that calls [`run`]. Addresses that are not on loopback are taken for connections between nodes that prove who they
+//! are by TLS, and for nothing else.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `drive` | a node from its start to its end: inputs in, outputs carried out |
 //! | `tcp` | connections between nodes, where links have an order |
+//! | `tls` | who a peer is, by certificates |
 //! | `udp` | datagrams between nodes, where they have none |
 //! | `http` | HTTP for clients and metrics |
 //! | `requests` | the requests that wait for an answer of the node |
@@ -30,6 +32,7 @@ mod steer;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod udp;
 mod watch;
 mod wire;
@@ -38,4 +41,5 @@ pub use disk::{Disk, DiskError};
 pub use drive::{Ended, Place, RunError, run};
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
+pub use tls::{Paper, Papers, Tls, TlsError};
 pub use watch::{Watch, Watched};

@@ -1,5 +1,7 @@
 //! What a node has counted, in Prometheus's text form.
 
+use std::collections::BTreeMap;
+
 use host_live::node::Counts;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -17,6 +19,7 @@ pub(crate) struct Measured {
     pub(crate) counts: Counts,
     pub(crate) incarnation: u64,
     pub(crate) unsent: u64,
+    pub(crate) distrusted: BTreeMap<&'static str, u64>,
     pub(crate) seconds: f64,
     pub(crate) written: u64,
     pub(crate) write_seconds: f64,
@@ -55,10 +58,19 @@ impl Collector for Measured {
         let disk =
             encoder.encode_descriptor("disk_write_seconds", "Time that the disk took", None, MetricType::Counter)?;
         ConstCounter::new(self.write_seconds).encode(disk)?;
-        let mut by_reason =
-            encoder.encode_descriptor("frames_refused", "Frames that were refused", None, MetricType::Counter)?;
-        for (reason, count) in refused {
-            ConstCounter::new(*count).encode(by_reason.encode_family(&[("reason", *reason)])?)?;
+        let families = [
+            ("frames_refused", "Frames that were refused", refused),
+            (
+                "connections_refused",
+                "Attempts at a connection where one end did not prove to the other which node it is",
+                &self.distrusted,
+            ),
+        ];
+        for (name, help, counts) in families {
+            let mut by_reason = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (reason, count) in counts {
+                ConstCounter::new(*count).encode(by_reason.encode_family(&[("reason", *reason)])?)?;
+            }
         }
         if let Some(watched) = &self.watched {
             encode_watched(watched, &mut encoder)?;

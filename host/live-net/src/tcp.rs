@@ -9,15 +9,18 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host_live::node::Splitter;
 use host_model::contract::NodeId;
 
+use crate::tls::Tls;
 use crate::wire::Arrival;
 
 /// How often a thread looks whether the node has ended, or a peer is there by now.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long a peer is left alone with whom there is no connection since one end does not take the other.
+const DISTRUSTED: Duration = Duration::from_secs(1);
 /// Connections from elsewhere at a time; others are closed at once.
 const CONNECTIONS_MAX: usize = 256;
 /// Frames to a peer that wait.
@@ -26,6 +29,8 @@ const WAITING_MAX: usize = 10_000;
 /// What the threads of a node share.
 #[derive(Clone)]
 struct Shared {
+    /// Without it, a peer is whoever it says that it is.
+    tls: Option<Tls>,
     arrivals: SyncSender<Arrival>,
     stopped: Arc<AtomicBool>,
     /// The number of the next connection.
@@ -47,10 +52,11 @@ impl Tcp {
     pub(crate) fn bind(
         addresses: &[SocketAddr],
         me: NodeId,
+        tls: Option<Tls>,
         arrivals: SyncSender<Arrival>,
         stopped: Arc<AtomicBool>,
     ) -> io::Result<Self> {
-        let shared = Shared { arrivals, stopped, next: Arc::default() };
+        let shared = Shared { tls, arrivals, stopped, next: Arc::default() };
         let listener = TcpListener::bind(addresses[me as usize])?;
         listener.set_nonblocking(true)?;
         let for_listener = shared.clone();
@@ -102,11 +108,22 @@ fn listen(listener: &TcpListener, shared: &Shared) {
 }
 
 /// Reads frames from a connection until it is gone.
-fn receive(mut stream: TcpStream, shared: &Shared) {
+fn receive(stream: TcpStream, shared: &Shared) {
     let connection = shared.next.fetch_add(1, Ordering::Relaxed);
     let opened = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
     let Ok(handle) = opened.and_then(|()| stream.try_clone()) else { return };
-    if shared.arrivals.send(Arrival::Opened { connection, peer: None, stream: handle }).is_err() {
+    let (proven, mut stream): (_, Box<dyn Read>) = match &shared.tls {
+        None => (None, Box::new(stream)),
+        Some(tls) => match tls.accept(stream, &|| shared.stopped.load(Ordering::Relaxed)) {
+            Ok((peer, stream)) => (Some(peer), Box::new(stream)),
+            Err(distrust) => {
+                // If the node is gone, nobody has to know.
+                let _ = shared.arrivals.send(Arrival::Distrusted(distrust));
+                return;
+            }
+        },
+    };
+    if shared.arrivals.send(Arrival::Opened { connection, peer: None, proven, stream: handle }).is_err() {
         return;
     }
     let (mut splitter, mut bytes) = (Splitter::default(), vec![0; 1 << 16]);
@@ -142,9 +159,10 @@ fn receive(mut stream: TcpStream, shared: &Shared) {
 
 /// Sends what waits for a peer.
 fn send(waiting: &Receiver<(u64, Vec<u8>)>, epoch: &AtomicU64, (peer, address): (NodeId, SocketAddr), shared: &Shared) {
-    let mut open: Option<(u64, u64, TcpStream)> = None;
+    let mut open: Option<(u64, u64, Box<dyn Write>)> = None;
     // The first epoch that may have a connection.
     let mut next_epoch = 0;
+    let mut not_before = Instant::now();
     while let Ok((of, frame)) = waiting.recv() {
         let is_over = || of < epoch.load(Ordering::Acquire) || shared.stopped.load(Ordering::Relaxed);
         open.take_if(|(open, ..)| *open < of);
@@ -153,15 +171,15 @@ fn send(waiting: &Receiver<(u64, Vec<u8>)>, epoch: &AtomicU64, (peer, address): 
         }
         if open.is_none() {
             let connection = shared.next.fetch_add(1, Ordering::Relaxed);
-            let Some(stream) = connect(address, &is_over) else { continue };
-            let Ok(handle) = stream.try_clone() else { continue };
+            let Some((handle, stream)) = connect((peer, address), &mut not_before, shared, &is_over) else { continue };
             open = Some((of, connection, stream));
-            if shared.arrivals.send(Arrival::Opened { connection, peer: Some(peer), stream: handle }).is_err() {
+            let opened = Arrival::Opened { connection, peer: Some(peer), proven: None, stream: handle };
+            if shared.arrivals.send(opened).is_err() {
                 return;
             }
         }
         if let Some((_, connection, stream)) = &mut open
-            && stream.write_all(&frame).is_err()
+            && stream.write_all(&frame).and_then(|()| stream.flush()).is_err()
         {
             let connection = *connection;
             (open, next_epoch) = (None, of + 1);
@@ -172,15 +190,34 @@ fn send(waiting: &Receiver<(u64, Vec<u8>)>, epoch: &AtomicU64, (peer, address): 
     }
 }
 
-/// Connects, as often as it takes, unless there is no need any more.
-fn connect(address: SocketAddr, is_over: &dyn Fn() -> bool) -> Option<TcpStream> {
+/// Connects, as often as it takes, unless there is no need any more. What can close the connection, and what writes to it.
+fn connect(
+    (peer, address): (NodeId, SocketAddr),
+    not_before: &mut Instant,
+    shared: &Shared,
+    is_over: &dyn Fn() -> bool,
+) -> Option<(TcpStream, Box<dyn Write>)> {
     while !is_over() {
-        match TcpStream::connect_timeout(&address, Duration::from_secs(1)) {
-            Ok(stream) => {
-                // A node waits for single messages, so they must not wait for others.
-                return stream.set_nodelay(true).is_ok().then_some(stream);
+        if Instant::now() < *not_before {
+            std::thread::sleep(PAUSE);
+            continue;
+        }
+        let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_secs(1)) else {
+            std::thread::sleep(PAUSE);
+            continue;
+        };
+        // A node waits for single messages, so they must not wait for others.
+        let handle = stream.set_nodelay(true).and_then(|()| stream.try_clone()).ok()?;
+        let Some(tls) = &shared.tls else { return Some((handle, Box::new(stream))) };
+        match tls.connect(stream, peer, is_over) {
+            Ok(stream) => return Some((handle, Box::new(stream))),
+            Err(distrust) => {
+                *not_before = Instant::now() + DISTRUSTED;
+                // What there is no need for any more was not refused.
+                if !is_over() && shared.arrivals.send(Arrival::Distrusted(distrust)).is_err() {
+                    return None;
+                }
             }
-            Err(_) => std::thread::sleep(PAUSE),
         }
     }
     None

@@ -124,7 +124,7 @@ fn measure(mode: Mode, number: u8) -> Turn {
     thread::scope(|scope| {
         let start = |seat| {
             let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
-            let place = Place { identity, settings, addresses, clients, metrics, disk };
+            let place = Place { identity, settings, addresses, tls: None, clients, metrics, disk };
             let (watch, stop) = (watch(mode, &running, folder.path()), &stop);
             scope.spawn(move || run(factory, &place, watch, stop).unwrap_or_else(|error| panic!("{error}")))
         };

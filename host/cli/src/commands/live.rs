@@ -12,11 +12,11 @@ use std::time::Duration;
 use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
-use host_live_net::{Ended, Place, RunError, Status, Steer, Watch};
+use host_live_net::{Ended, Paper, Papers, Place, RunError, Status, Steer, Tls, Watch};
 use host_model::contract::FaultKind;
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
-use host_session::base::{Exit, Failure};
+use host_session::base::{Exit, Failure, files};
 use host_session::live::{Running, RunningSpec, Seat};
 use serde_json::json;
 
@@ -47,6 +47,9 @@ fn read(cluster: &Path, source: SourceArguments, environment: &mut Environment<'
 fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let spec = read(&arguments.cluster, arguments.source, environment)?;
     check(&arguments.watch, spec.nodes.len())?;
+    for id in 0..spec.nodes.len() {
+        tls(&spec, id as u32, environment)?;
+    }
     // Built and compiled once; the nodes find it.
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
@@ -114,6 +117,7 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     let spec = read(&arguments.cluster, arguments.source, environment)?;
     spec.node(arguments.id)?;
     check(&arguments.watch, spec.nodes.len())?;
+    let tls = tls(&spec, arguments.id, environment)?;
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
     let session = RandomState::new().build_hasher().finish();
@@ -126,7 +130,11 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     }
     if !arguments.source.quiet {
         let (name, digest) = running.plugin();
-        let over = if running.network() == Network::Ordered { "TCP" } else { "UDP" };
+        let over = match running.network() {
+            Network::Ordered if tls.is_some() => "TCP with TLS",
+            Network::Ordered => "TCP",
+            _ => "UDP",
+        };
         let address = seat.addresses[arguments.id as usize];
         environment.tell(&format!("node {} of {name} ({digest}) at {address} over {over}", arguments.id));
         if let Some(clients) = seat.clients.get(arguments.id as usize) {
@@ -134,7 +142,7 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
         }
     }
     let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
-    let place = Place { identity, settings, addresses, clients, metrics, disk };
+    let place = Place { identity, settings, addresses, tls, clients, metrics, disk };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
@@ -143,6 +151,33 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
         environment.tell(&summary(arguments.id, &ended));
     }
     Ok(Exit::Ok)
+}
+
+/// Bytes of the longest file with certificates or a key.
+const PAPER_MAX: u64 = 1 << 20;
+
+/// What proves who a node is, and who its peers are, if nodes do that.
+fn tls(spec: &RunningSpec, id: u32, environment: &Environment<'_>) -> Result<Option<Tls>, Failure> {
+    let node = spec.node(id)?;
+    let (Some(authority), Some(certificate), Some(key)) = (&spec.authority, &node.certificate, &node.key) else {
+        return Ok(None);
+    };
+    let read = |path: &Path| {
+        let bytes = files::read_bounded(&environment.path(path), PAPER_MAX);
+        bytes
+            .map_err(|error| Failure::configuration(format_args!("node {id}: cannot read {}: {error}", path.display())))
+    };
+    let papers = [read(authority)?, read(certificate)?, read(key)?];
+    let nodes = u32::try_from(spec.nodes.len()).unwrap_or(u32::MAX);
+    let tls = Tls::new(id, nodes, Papers { authority: &papers[0], certificate: &papers[1], key: &papers[2] });
+    tls.map(Some).map_err(|error| {
+        let path = match error.paper() {
+            Paper::Authority => authority,
+            Paper::Certificate => certificate,
+            Paper::Key => key,
+        };
+        Failure::configuration(format_args!("node {id}: {}: {error}", path.display()))
+    })
 }
 
 /// The shortest time between two snapshots.
@@ -207,8 +242,11 @@ fn stop_with_stdin(interrupted: Arc<AtomicBool>) {
 
 fn summary(id: u32, ended: &Ended) -> String {
     let counts = &ended.counts;
-    let refused: Vec<String> = counts.refused.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-    let refused = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
+    let refused = [("refused", &counts.refused), ("connections refused", &ended.distrusted)].map(|(what, counts)| {
+        let all: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        if all.is_empty() { String::new() } else { format!("; {what}: {}", all.join(", ")) }
+    });
+    let refused = refused.concat();
     let watched = ended.watched.map(|watched| {
         format!("; {} snapshots, {} rounds, {} predictions", watched.complete, watched.rounds, watched.predictions)
     });
@@ -230,7 +268,7 @@ fn summary(id: u32, ended: &Ended) -> String {
 /// Why a node does not run, as the shell sees it.
 fn failure(id: u32, error: &RunError) -> Failure {
     let exit = match error {
-        RunError::NotLoopback(_) | RunError::Addresses { .. } => Exit::Configuration,
+        RunError::NotLoopback(_) | RunError::Datagrams | RunError::Addresses { .. } => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(_)) => Exit::GuestFault,
         RunError::Bind { .. } | RunError::Checker(_) | RunError::Disk(_) | RunError::Node(NodeFailure::Machine(_)) => {

@@ -134,10 +134,11 @@ pub enum Command {
     /// properties are not judged. Ends with the exit code of the violation, or with 0 if there is none.
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(Box<SimulateArguments>),
-    /// Run the component as a real cluster: over TCP or UDP on this machine, with files, and clients over HTTP
+    /// Run the component as a real cluster: over TCP, with or without TLS, or UDP, with files, and clients over HTTP
     ///
     /// What runs is the component that `host run` checks: timers take the time that it says, requests of clients become the local
-    /// events that it says, and nothing leaves a node before what it depends on is on the disk. Only loopback addresses are taken.
+    /// events that it says, and nothing leaves a node before what it depends on is on the disk. Nodes on several machines prove who they are by the
+    /// certificates that the file of the cluster names under `[tls]`; without it, only loopback addresses are taken.
     #[command(after_help = LIVE_EXAMPLES)]
     Live(LiveArguments),
     /// Write a trace in the format of another tool

@@ -5,12 +5,18 @@
 //! | `disk` | files of nodes: torn, damaged, full, in use |
 //! | `processes` | a cluster of processes that are killed |
 //! | `relay` | what gets in the way of messages |
+//! | `certificates` | who signs the certificates of nodes |
+//! | `encrypted` | nodes that prove who they are, and those that do not |
+//! | `papers` | certificates and keys with which no node runs |
 //! | `watched` | nodes with a checker beside them, which may be slow or dead |
 //! | `steered` | nodes that their checkers steer |
 //! | `trial` | three nodes in threads of this process, with a checker beside each |
 //! | `refused` | places where no node runs |
 
+mod certificates;
 mod disk;
+mod encrypted;
+mod papers;
 mod processes;
 mod refused;
 mod relay;

@@ -55,6 +55,7 @@ fn node_of_another_test() {
         identity: Identity { node, nodes: 3, config: String::new(), cluster: [3; 16], session },
         settings,
         addresses: addresses.iter().map(|address| address.parse().expect("an address")).collect(),
+        tls: None,
         clients: Vec::new(),
         metrics: None,
         disk: Path::new(folder).join(format!("node-{node}.disk")),

@@ -101,10 +101,16 @@ fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped:
                     return;
                 }
             }
-            // Nodes say nothing over connections that others have made: what can be read is the end.
+            // Over connections that others have made, nodes say something in a handshake only.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if matches!(to.read(&mut [0; 1]), Ok(0)) {
-                    return;
+                match to.read(&mut bytes) {
+                    Ok(0) => return,
+                    Ok(length) => {
+                        if from.write_all(&bytes[..length]).is_err() {
+                            return;
+                        }
+                    }
+                    Err(_) => {}
                 }
             }
             Err(_) => return,

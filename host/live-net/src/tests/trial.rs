@@ -1,5 +1,6 @@
 //! Three nodes in threads of this process, over loopback, with a checker beside each.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +17,7 @@ use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::{self, Origin};
 
 use super::processes::{durable, free_addresses};
-use crate::{Ended, Place, Steer, Watch, run};
+use crate::{Ended, Place, Steer, Tls, Watch, run};
 
 /// The last number.
 pub(super) const LAST: u8 = 5;
@@ -76,6 +77,10 @@ pub(super) struct Trial {
     pub(super) timers: [Duration; 3],
     /// Whether a checker panics once it has filters.
     pub(super) ends_with_filters: bool,
+    /// What each node proves who it is by.
+    pub(super) tls: [Option<Tls>; 3],
+    /// Where each node thinks that the nodes are.
+    pub(super) seen: [Vec<SocketAddr>; 3],
 }
 
 /// What has come of it.
@@ -100,7 +105,7 @@ pub(super) struct GoingOn {
 }
 
 impl GoingOn {
-    fn disk(&self, node: NodeId) -> PathBuf {
+    pub(super) fn disk(&self, node: NodeId) -> PathBuf {
         self.folder.path().join(format!("node-{node}.disk"))
     }
 
@@ -131,6 +136,7 @@ impl GoingOn {
 impl Trial {
     /// Nodes whose timers take 300 to 400 ms, with checkers that run the same toy and look at a snapshot every 100 ms.
     pub(super) fn new(toy: Toy, network: Network) -> Self {
+        let addresses = free_addresses();
         Self {
             checked: Some(Arc::new(Arc::new(toy.clone()))),
             toy,
@@ -142,6 +148,8 @@ impl Trial {
             steered: (Vec::new(), Quota::default()),
             timers: [Duration::from_millis(300); 3],
             ends_with_filters: false,
+            tls: [const { None }; 3],
+            seen: [addresses.clone(), addresses.clone(), addresses],
         }
     }
 
@@ -153,20 +161,10 @@ impl Trial {
     /// Runs the nodes until something else is done.
     pub(super) fn run(&self, meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
         let going_on = GoingOn { folder: tempfile::tempdir().expect("a temporary folder") };
-        let (addresses, stop) = (free_addresses(), AtomicBool::new(false));
+        let stop = AtomicBool::new(false);
         let seen = Seen::default();
         let one = |node: u32| {
-            let timer = self.timers[node as usize];
-            let mut settings = Settings { network: self.network, ..Settings::default() };
-            settings.delays.timer = Range { from: timer, to: timer * 4 / 3 };
-            let place = Place {
-                identity: Identity { node, nodes: 3, config: String::new(), cluster: [4; 16], session: node.into() },
-                settings,
-                addresses: addresses.clone(),
-                clients: Vec::new(),
-                metrics: None,
-                disk: going_on.disk(node),
-            };
+            let place = self.place(node, going_on.disk(node));
             let watch = self.watch(node, seen.clone(), going_on.switch());
             run(&Arc::new(self.toy.clone()), &place, watch, &stop).expect("it runs")
         };
@@ -183,6 +181,22 @@ impl Trial {
         let predictions = *seen.replayed.lock().expect("nobody panics with it in hand");
         let seen = std::mem::take(&mut *seen.nodes.lock().expect("nobody panics with it in hand"));
         Trialed { ended, predictions, seen }
+    }
+
+    /// Where a node runs.
+    pub(super) fn place(&self, node: NodeId, disk: PathBuf) -> Place {
+        let timer = self.timers[node as usize];
+        let mut settings = Settings { network: self.network, ..Settings::default() };
+        settings.delays.timer = Range { from: timer, to: timer * 4 / 3 };
+        Place {
+            identity: Identity { node, nodes: 3, config: String::new(), cluster: [4; 16], session: node.into() },
+            settings,
+            addresses: self.seen[node as usize].clone(),
+            tls: self.tls[node as usize].clone(),
+            clients: Vec::new(),
+            metrics: None,
+            disk,
+        }
     }
 
     fn watch(&self, node: NodeId, seen: Seen, switch: PathBuf) -> Option<Watch> {

@@ -30,6 +30,9 @@ pub enum Refusal {
     /// There is no such node.
     #[error("it is from node {0}, which the cluster does not have")]
     Sender(NodeId),
+    /// It came over a connection with another node.
+    #[error("it says that it is from node {0}, and its connection is with another one")]
+    Impostor(NodeId),
     /// Its content is not what was sent.
     #[error("its content is damaged")]
     Damaged,
@@ -61,6 +64,7 @@ impl Refusal {
             Self::Cluster => "cluster",
             Self::Addressee(_) => "addressee",
             Self::Sender(_) => "sender",
+            Self::Impostor(_) => "impostor",
             Self::Damaged => "damaged",
             Self::TwoOfOne(_) => "two-of-one",
             Self::Overtaken => "overtaken",

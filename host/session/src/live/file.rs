@@ -25,16 +25,22 @@ pub struct RunningSpec {
     pub digest: Option<String>,
     /// The folder with the files of the nodes, from where the program runs.
     pub data: PathBuf,
+    /// The certificates of those who may sign the certificate of a node, if nodes prove who they are by TLS.
+    pub authority: Option<PathBuf>,
     /// The nodes, by their numbers.
     pub nodes: Vec<NodeSpec>,
 }
 
-/// A node of it. All addresses are on loopback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// A node of it. All addresses are on loopback, but for those for other nodes under TLS.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeSpec {
     /// Where the other nodes find it.
     pub address: SocketAddr,
+    /// Its certificate, if there is an authority.
+    pub certificate: Option<PathBuf>,
+    /// Its private key, if there is an authority.
+    pub key: Option<PathBuf>,
     /// Where its clients ask; of all nodes or of none.
     pub clients: Option<SocketAddr>,
     /// Where it says what it has counted.
@@ -49,9 +55,16 @@ struct File {
     network: Option<String>,
     #[serde(default = "data")]
     data: PathBuf,
+    tls: Option<Tls>,
     #[serde(default)]
     parameters: BTreeMap<String, toml::Value>,
     node: Vec<NodeSpec>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tls {
+    authority: PathBuf,
 }
 
 fn data() -> PathBuf {
@@ -80,8 +93,12 @@ impl RunningSpec {
     }
 
     fn new(path: &Path, file: File) -> Result<Self, Failure> {
-        check(&file.node)?;
+        check(&file.node, file.tls.is_some())?;
         let folder = path.parent().unwrap_or(Path::new(""));
+        let network = file.network.map(|name| network(&name)).transpose()?;
+        if let (true, Some(network)) = (file.tls.is_some(), network) {
+            check_encrypted(network)?;
+        }
         let plugin = folder.join(&file.plugin);
         // To build runs what a folder says, and who runs a cluster has not said that they trust a folder somewhere else.
         let finished = !matches!(file.plugin.to_str(), Some("." | ".." | "../"));
@@ -89,7 +106,7 @@ impl RunningSpec {
             plugin,
             nodes: Some(u32::try_from(file.node.len()).unwrap_or(u32::MAX)),
             parameters: file.parameters.into_iter().map(parameter).collect::<Result<_, _>>()?,
-            network: file.network.map(|name| network(&name)).transpose()?,
+            network,
             ..ClusterSpec::default()
         };
         let process = ProcessSpec { source: Source { finished, ..Source::default() }, ..ProcessSpec::default() };
@@ -98,7 +115,8 @@ impl RunningSpec {
             run: RunSpec { cluster, process, ..RunSpec::default() },
             digest: file.digest,
             data: folder.join(file.data),
-            nodes: file.node,
+            authority: file.tls.map(|tls| folder.join(tls.authority)),
+            nodes: file.node.into_iter().map(|node| node.below(folder)).collect(),
         })
     }
 
@@ -141,19 +159,48 @@ fn parameter((key, value): (String, toml::Value)) -> Result<(String, String), Fa
     }
 }
 
+impl NodeSpec {
+    /// The node with its files in this folder.
+    fn below(self, folder: &Path) -> Self {
+        let below = |path: Option<PathBuf>| path.map(|path| folder.join(path));
+        Self { certificate: below(self.certificate), key: below(self.key), ..self }
+    }
+}
+
+/// Whether nodes can prove who they are over such a network.
+///
+/// # Errors
+///
+/// They cannot.
+pub(super) fn check_encrypted(network: Network) -> Result<(), Failure> {
+    if network == Network::Ordered {
+        return Ok(());
+    }
+    Err(Failure::configuration(format_args!("`[tls]` is for TCP, and over a network that is {network} nodes use UDP"))
+        .help("say `network = \"ordered\"`; or leave out `[tls]`, and keep all addresses on loopback"))
+}
+
 /// Whether the nodes go together.
-fn check(nodes: &[NodeSpec]) -> Result<(), Failure> {
+fn check(nodes: &[NodeSpec], is_encrypted: bool) -> Result<(), Failure> {
     if !(1..=values::NODES_MAX as usize).contains(&nodes.len()) {
         return Err(Failure::configuration(format_args!("a cluster has between 1 and {} nodes", values::NODES_MAX)));
     }
     let mut taken = BTreeSet::new();
     for (id, node) in nodes.iter().enumerate() {
-        for address in [Some(node.address), node.clients, node.metrics].into_iter().flatten() {
-            if !address.ip().is_loopback() {
-                return Err(Failure::configuration(format_args!(
-                    "node {id}: {address} is no loopback address, and nothing here proves who a peer is"
-                ))
-                .help("use 127.0.0.1 or [::1]"));
+        let papers = [&node.certificate, &node.key].into_iter().flatten().count();
+        if papers != if is_encrypted { 2 } else { 0 } {
+            let what = format_args!("node {id}: under `[tls]` each node has `certificate` and `key`, else none has");
+            return Err(Failure::configuration(what));
+        }
+        let own = [node.clients, node.metrics].into_iter().flatten();
+        for (address, is_for_nodes) in [(node.address, true)].into_iter().chain(own.map(|address| (address, false))) {
+            let is_proven = is_for_nodes && is_encrypted;
+            if !(is_proven || address.ip().is_loopback()) {
+                return Err(not_loopback(id, address, is_for_nodes));
+            }
+            if address.ip().is_unspecified() || address.ip().is_multicast() {
+                let what = format_args!("node {id}: {address} is no address by which others find it");
+                return Err(Failure::configuration(what));
             }
             if address.port() == 0 {
                 let what = format_args!("node {id}: {address} has no port by which others find it");
@@ -172,4 +219,20 @@ fn check(nodes: &[NodeSpec]) -> Result<(), Failure> {
             Err(Failure::configuration("some nodes have an address for clients and others do not, who are sent there"))
         }
     }
+}
+
+fn not_loopback(id: usize, address: SocketAddr, is_for_nodes: bool) -> Failure {
+    let (who, how) = if is_for_nodes {
+        (
+            "peer",
+            "use 127.0.0.1 or [::1]; for nodes on other machines, give each a certificate, and say under `[tls]` who signs them",
+        )
+    } else {
+        (
+            "client",
+            "use 127.0.0.1 or [::1], and forward that port to other machines by what asks who comes, such as ssh",
+        )
+    };
+    let what = format_args!("node {id}: {address} is no loopback address, and nothing here proves who a {who} is");
+    Failure::configuration(what).help(how)
 }

@@ -13,7 +13,7 @@ use host_search::kernel::rules::Rules;
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
-use crate::live::file::RunningSpec;
+use crate::live::file::{RunningSpec, check_encrypted};
 use crate::live::predictions::Predictions;
 
 /// A cluster whose nodes can run.
@@ -54,6 +54,13 @@ impl<'s> Running<'s> {
                 "{path}: the cluster runs the component {wanted}, and {plugin} is {digest}"
             ))
             .help("all nodes run the same component: build that one, or change `digest` for all of them"));
+        }
+        if spec.authority.is_some() {
+            // The plugin may have said which.
+            check_encrypted(cluster.scenario.network).map_err(|mut failure| {
+                failure.message = format!("{}: {}", spec.path.display(), failure.message);
+                failure
+            })?;
         }
         Ok(Self { spec, cluster })
     }

@@ -1,0 +1,50 @@
+//! Who signs the certificates of nodes.
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+/// An authority with a key of its own.
+pub struct Authority(pub CertifiedIssuer<'static, KeyPair>);
+
+/// What a node shows: texts in PEM.
+#[derive(Clone)]
+pub struct Shown {
+    pub authority: String,
+    pub certificate: String,
+    pub key: String,
+}
+
+impl Authority {
+    /// One that no other one has signed.
+    pub fn new() -> Self {
+        let key = KeyPair::generate().expect("there is chance");
+        Self(CertifiedIssuer::self_signed(of_an_authority("root"), key).expect("it can be written"))
+    }
+
+    /// Its certificate.
+    pub fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    /// A certificate for these DNS names, and its key.
+    pub fn papers(&self, names: &[&str]) -> Shown {
+        self.papers_with(names, |_| {})
+    }
+
+    /// The same, for which something is asked besides.
+    pub fn papers_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Shown {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("they are DNS names");
+        change(&mut params);
+        let key = KeyPair::generate().expect("there is chance");
+        let certificate = params.signed_by(&key, &self.0).expect("it can be written");
+        Shown { authority: self.pem(), certificate: certificate.pem(), key: key.serialize_pem() }
+    }
+}
+
+/// What is asked for an authority.
+pub fn of_an_authority(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params
+}
