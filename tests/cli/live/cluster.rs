@@ -1,11 +1,14 @@
 //! The processes, and what stands between them.
 
 use std::fs::File;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
+use super::certificates::Authority;
 use super::http::request;
 use super::relay::Relay;
 use crate::cli::{Place, bundled};
@@ -33,6 +36,7 @@ pub fn addresses(count: u8) -> Vec<SocketAddr> {
 
 /// Where clients ask, and what stands between the nodes.
 pub struct Cluster {
+    addresses: Vec<SocketAddr>,
     clients: Vec<SocketAddr>,
     metrics: Vec<SocketAddr>,
     relays: Vec<Relay>,
@@ -47,7 +51,7 @@ pub struct Nodes {
 }
 
 impl Cluster {
-    /// Three nodes, each of which sees the others through a relay.
+    /// Three nodes, each of which sees the others through a relay; over a network that is `encrypted`, one with an order and TLS.
     pub fn start(network: &str, bug: &str) -> (Nodes, Self) {
         Self::start_with(network, bug, "")
     }
@@ -69,10 +73,15 @@ impl Cluster {
         let all = addresses(12);
         let (addresses, seen, clients, metrics) = (&all[..3], &all[3..6], &all[6..9], &all[9..]);
         let relay = |(seen, address): (&SocketAddr, &SocketAddr)| match network {
-            "ordered" => Relay::tcp(*seen, *address, 400),
+            "ordered" | "encrypted" => Relay::tcp(*seen, *address, 400),
             _ => Relay::udp(*seen, *address),
         };
         let relays = seen.iter().zip(addresses).map(relay).collect();
+        let is_encrypted = network == "encrypted";
+        let network = if is_encrypted { "ordered" } else { network };
+        if is_encrypted {
+            write_papers(folder.path());
+        }
         for node in 0..3 {
             let mut text = format!("plugin = {plugin:?}\nnetwork = {network:?}\n[parameters]\n{parameters}");
             for other in 0..3 {
@@ -80,6 +89,12 @@ impl Cluster {
                 let (clients, metrics) = (clients[other], metrics[other]);
                 text +=
                     &format!("[[node]]\naddress = \"{address}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n");
+                if is_encrypted {
+                    text += &format!("certificate = \"node-{other}.pem\"\nkey = \"node-{other}.key\"\n");
+                }
+            }
+            if is_encrypted {
+                text += "[tls]\nauthority = \"ca.pem\"\n";
             }
             std::fs::write(folder.path().join(format!("{node}.toml")), text).expect("writable");
         }
@@ -88,11 +103,24 @@ impl Cluster {
             let child = nodes.spawn(node);
             nodes.children.push(child);
         }
-        (nodes, Self { clients: clients.to_vec(), metrics: metrics.to_vec(), relays })
+        (nodes, Self { addresses: addresses.to_vec(), clients: clients.to_vec(), metrics: metrics.to_vec(), relays })
     }
 
     pub fn clients(&self) -> &[SocketAddr] {
         &self.clients
+    }
+
+    /// Says something without TLS to node 0; whether it counts that as such.
+    pub fn refuses_plaintext(&self) -> bool {
+        let count = || self.counted(0, "connections_refused_total{reason=\"plaintext\"}").unwrap_or_default();
+        let before = count();
+        let mut stream = TcpStream::connect(self.addresses[0]).expect("it listens");
+        let _ = stream.write_all(b"HLIV and so on").and_then(|()| stream.read_to_end(&mut Vec::new()));
+        let begun = Instant::now();
+        while count() == before && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        count() > before
     }
 
     /// What a node has counted under a name.
@@ -111,6 +139,18 @@ impl Cluster {
     /// How often the relays got in the way.
     pub fn troubles(&self) -> u64 {
         self.relays.iter().map(|relay| relay.troubles.load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// Writes the certificates of three nodes and of who has signed them.
+pub fn write_papers(folder: &Path) {
+    let authority = Authority::new();
+    let write = |name: String, text: &str| std::fs::write(folder.join(name), text).expect("writable");
+    for node in 0..3 {
+        let shown = authority.papers(&[&format!("node-{node}")]);
+        write("ca.pem".to_owned(), &shown.authority);
+        write(format!("node-{node}.pem"), &shown.certificate);
+        write(format!("node-{node}.key"), &shown.key);
     }
 }
 

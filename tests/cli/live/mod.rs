@@ -9,12 +9,17 @@
 //! | `http` | as much of HTTP as a client needs |
 //! | `judge` | what clients were told, and whether it has an order that explains it |
 //! | `languages` | clusters of a store in other languages |
+//! | `papers` | what the file of a cluster says of certificates, and what is wrong with it |
 
+/// Those of the tests of `host-live-net`.
+#[path = "../../../host/live-net/src/tests/certificates.rs"]
+mod certificates;
 mod client;
 mod cluster;
 mod http;
 mod judge;
 mod languages;
+mod papers;
 /// The one of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;
@@ -101,6 +106,7 @@ fn tormented(network: &str, words: &'static str) {
     );
     eprintln!("{told}");
     assert!(answered > 20 && kills > 2 && troubles > 3 && (rounds == 0) == words.is_empty(), "{told}");
+    assert!(network != "encrypted" || cluster.refuses_plaintext(), "{told}");
     for words in [" predicts ", "sees that"] {
         assert_eq!(nodes.lines(words), Vec::<String>::new(), "{told}");
     }
@@ -116,6 +122,11 @@ fn what_clients_were_told_is_true_where_connections_are_cut_and_nodes_killed() {
 #[test]
 fn what_clients_were_told_is_true_where_datagrams_are_lost_and_nodes_killed() {
     tormented("unordered", "");
+}
+
+#[test]
+fn what_clients_were_told_is_true_where_connections_under_tls_are_cut_and_nodes_killed() {
+    tormented("encrypted", "");
 }
 
 #[test]
