@@ -337,7 +337,7 @@ fn a_property_from_outside_is_judged_from_exported_states() {
     let text = std::fs::read_to_string(place.path("o/trace.json")).expect("the trace is there");
     let trace: host_model::trace::Trace = serde_json::from_str(&text).expect("a trace");
     let component = std::fs::read(paxos).expect("it is built");
-    for steps in [trace.steps.len() * 2 / 3, trace.steps.len() - 1] {
+    for steps in [trace.steps.len() * 5 / 6, trace.steps.len() - 1] {
         let live = host_tests::live::exported(&component, &trace, steps);
         place.put("live.json", serde_json::to_string(&live).expect("a document"));
         for algo in ["bdfs", "unfold", "consequence"] {

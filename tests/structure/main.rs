@@ -69,6 +69,7 @@ const PURE_USES: &[&str] = &[
     "host-model",
     "host-search",
     "itf",
+    "lz4_flex",
     "postcard",
     "rand_chacha",
     "rayon",
@@ -285,6 +286,8 @@ fn ci_ends_with_the_test_command_of_the_readme() {
     let ci = read(".ci/run");
     let last = ci.lines().last().and_then(|line| line.strip_prefix("step ")).expect("the last line is a step");
     let last = last.split(" 2>&1").next().unwrap_or_default();
+    // The compiler that lints is the one that compiles, so what is compiled need not be again.
+    let last = last.strip_suffix(" \"${lints[@]}\"").unwrap_or(last);
     assert!(read("README.md").lines().any(|line| line == last), "README.md has no line `{last}`");
 }
 
