@@ -190,7 +190,7 @@ fn strategies_agree_with_an_exploration_that_never_restores() {
         }
     }
     effort::telling(
-        violated > 3 && fine > 3 && most > 60,
+        violated > effort::enough(3) && fine > effort::enough(3) && most > 60,
         format_args!("{violated} violated, {fine} not, {most} states"),
     );
 }

@@ -1,7 +1,8 @@
 //! A checker beside a node: a thread of its own, for which the node never waits.
 //!
-//! The node collects a snapshot where the checker waits for one, and puts it into a [`Slot`]. So a checker that is slow, rests, or has
-//! ended costs the node nothing. Where it steers the node, it leaves what it has found in an [`Inbox`].
+//! The node collects a snapshot where the checker wants one, and puts it into a [`Slot`], in place of one that the checker has not begun.
+//! So a checker that rests, hangs or has ended costs the node nothing; one that never rests wants a new one all the time. Where it steers
+//! the node, it leaves what it has found in an [`Inbox`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,7 +108,7 @@ impl Beside {
         Ok(Self { me, nodes, every, next, silent, slot, tally, watched: Watched::default() })
     }
 
-    /// When the next snapshot is due; none as long as the checker has enough to do.
+    /// When the next snapshot is due; none as long as the checker wants none.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.slot.is_wanted().then_some(self.next)
     }
@@ -179,7 +180,7 @@ impl Drop for Ending<'_> {
 fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
     let Watch { factory, scenario, limits, mut report, steer, every, share } = watch;
     let Ok(mut checker) = Checker::new(&*factory, scenario, limits) else { return };
-    while let Some(snapshot) = slot.take() {
+    while let Some(snapshot) = slot.take(share == Share::ALL) {
         let begun = Instant::now();
         // What may be in flight, or not, counts as lost.
         let (beginning, _) = checker::beginning(&snapshot);
@@ -206,7 +207,7 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
             Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
             Err(CheckError::Machine(_)) => return,
         }
-        slot.rest(rest);
+        slot.rest(rest, every);
     }
 }
 
@@ -242,8 +243,8 @@ struct Slot {
 #[derive(Default)]
 struct Content {
     latest: Option<Snapshot>,
-    /// Whether the checker waits for one.
-    is_awaited: bool,
+    /// Whether the checker wants one.
+    is_wanted: bool,
     is_closed: bool,
 }
 
@@ -253,26 +254,24 @@ impl Slot {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody waits for a snapshot.
     fn is_wanted(&self) -> bool {
-        self.lock().is_awaited
+        self.lock().is_wanted
     }
 
-    /// Puts a snapshot there.
+    /// Puts a snapshot there, in place of one that is.
     fn put(&self, snapshot: Snapshot) {
-        let mut content = self.lock();
-        content.latest = Some(snapshot);
-        content.is_awaited = false;
+        self.lock().latest = Some(snapshot);
         self.changed.notify_one();
     }
 
-    /// Waits for a snapshot; none once the node has ended.
-    fn take(&self) -> Option<Snapshot> {
+    /// Waits for a snapshot, and may want the next one at once; none once the node has ended.
+    fn take(&self, wants_more: bool) -> Option<Snapshot> {
         let mut content = self.lock();
-        content.is_awaited = content.latest.is_none();
+        content.is_wanted = true;
         let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
         let content = self.changed.wait_while(content, is_idle);
         let mut content = content.unwrap_or_else(PoisonError::into_inner);
+        content.is_wanted = wants_more;
         if content.is_closed { None } else { content.latest.take() }
     }
 
@@ -282,10 +281,16 @@ impl Slot {
         self.changed.notify_all();
     }
 
-    /// Waits so long, or until the node has ended.
-    fn rest(&self, time: Duration) {
-        // Whether the time is over or the node has ended, the next snapshot says.
-        let _ = self.changed.wait_timeout_while(self.lock(), time, |content| !content.is_closed);
+    /// Waits so long, or until the node has ended. A snapshot that takes so long to collect is there by then.
+    fn rest(&self, time: Duration, collecting: Duration) {
+        self.wait(self.lock(), time.saturating_sub(collecting)).is_wanted = true;
+        drop(self.wait(self.lock(), time.min(collecting)));
+    }
+
+    /// Waits so long, or until the node has ended; which of them, the next snapshot says.
+    fn wait<'s>(&'s self, content: MutexGuard<'s, Content>, time: Duration) -> MutexGuard<'s, Content> {
+        let waited = self.changed.wait_timeout_while(content, time, |content| !content.is_closed);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -302,24 +307,32 @@ mod tests {
         assert_eq!(rests, [0, 30, 90, 270, 2_970]);
     }
 
-    /// A node asks for nothing while its checker works or rests, and a checker that rests ends with the node.
+    /// A node collects nothing while its checker works or rests, but for the end of the rest, and a checker that rests ends with the node.
     #[test]
-    fn a_snapshot_is_wanted_only_by_who_waits_for_it() {
-        let slot = Slot::default();
+    fn a_snapshot_is_wanted_only_where_it_will_be_begun() {
+        let slot = &Slot::default();
         assert!(!slot.is_wanted());
+        let snapshot = || Snapshot { number: 1, checkpoints: BTreeMap::new(), absent: BTreeSet::new() };
         let until = |is_wanted| {
             while slot.is_wanted() != is_wanted {
                 thread::yield_now();
             }
         };
         thread::scope(|scope| {
-            let taken = scope.spawn(|| slot.take());
-            until(true);
-            slot.put(Snapshot { number: 1, checkpoints: BTreeMap::new(), absent: BTreeSet::new() });
-            assert!(!slot.is_wanted() && taken.join().expect("it does not panic").is_some());
+            for wants_more in [true, false] {
+                let taken = scope.spawn(move || slot.take(wants_more));
+                until(true);
+                slot.put(snapshot());
+                assert!(taken.join().expect("it does not panic").is_some());
+                assert_eq!(slot.is_wanted(), wants_more);
+            }
+            slot.rest(Duration::from_millis(2), Duration::from_millis(1));
+            assert!(slot.is_wanted());
+            slot.put(snapshot());
+            assert!(slot.take(false).is_some() && !slot.is_wanted());
             let rested = scope.spawn(|| {
-                slot.rest(Duration::from_secs(3_600));
-                slot.take()
+                slot.rest(Duration::from_secs(3_600), Duration::from_secs(1));
+                slot.take(false)
             });
             assert!(!slot.is_wanted());
             slot.close();

@@ -51,9 +51,11 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
 #[test]
 fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
     at_once([(Network::Unordered, &[("drop", 1)][..]), (Network::Ordered, &[])], |(network, expected)| {
-        let trialed = Trial::steering(counter().forbid(&[None, Some(2), None]), network, &[1]).run(|trial| {
-            trial.wait(1, LAST);
-        });
+        // Slow enough for a checker on a busy machine: the second step comes after two timers.
+        let timers = [Duration::from_millis(800); 3];
+        let forbidden = counter().forbid(&[None, Some(2), None]);
+        let trial = Trial { timers, ..Trial::steering(forbidden, network, &[1]) };
+        let trialed = trial.run(|trial| trial.wait(1, LAST));
         let node = &trialed.ended[1];
         assert_eq!(substitutes(node), expected, "{network:?}");
         assert_eq!(node.counts.messages, LAST.into());
