@@ -81,8 +81,7 @@ pub(super) fn decode(identity: &Identity, bytes: &[u8]) -> Result<Frame, Refusal
 }
 
 fn packed(packet: &Packet) -> Vec<u8> {
-    let mut body = vec![PLAIN];
-    body = postcard::to_extend(packet, body).expect("packets have an encoding");
+    let body = postcard::to_extend(packet, vec![PLAIN]).expect("packets have an encoding");
     // Messages are short, and there are many of them.
     if matches!(packet.body, Body::Answer { .. }) {
         let plain = &body[1..];
