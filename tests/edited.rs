@@ -6,7 +6,7 @@ use host_build::{BuildError, Built, Initialise, Options};
 use host_model::contract::{Effects, Input, MachineFactory};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 
-use super::languages::{copy, folder, load, run, scenario, skipped};
+use super::languages::{all_languages, copy, folder, load, run, scenario, skipped};
 
 /// A plugin and edits of it.
 struct Edits {
@@ -147,7 +147,7 @@ fn is_the_same_plugin(edits: &Edits) {
 /// To build it as a whole takes half a minute of processor time.
 #[test]
 fn modules_of_python_that_come_later_are_the_same_plugin() {
-    if std::env::var_os("HOST_LANGUAGES").is_none_or(|value| value != "all") {
+    if !all_languages() {
         return skipped(PYTHON.plugin, &"HOST_LANGUAGES=all builds it in both ways");
     }
     is_the_same_plugin(&PYTHON);

@@ -47,9 +47,14 @@ pub(crate) fn skipped(name: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
 }
 
+/// Whether also those languages are asked for whose toolchains are heavy.
+pub(crate) fn all_languages() -> bool {
+    std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all")
+}
+
 /// Builds a plugin; none if its toolchain is not there, which is said.
 pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
-    let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
+    let all = all_languages();
     if HEAVY.contains(&name) && !all {
         skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
         return None;
@@ -240,7 +245,7 @@ const ASKING: [Asking; 7] = [
 
 #[test]
 fn every_language_can_weigh_and_ask_whether_a_message_can_be_sent() {
-    let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
+    let all = all_languages();
     for Asking { name, file, lines } in ASKING {
         if HEAVY.contains(&name) && !all {
             skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Place, bundled, folder};
-use crate::languages::component;
+use crate::languages::{all_languages, component};
 
 /// The languages whose toolchains are there have a row each, with equal counts; of the others the table says what is missing.
 #[test]
@@ -11,7 +11,7 @@ fn languages_are_put_side_by_side() {
     let place = Place::new();
     let mut names = vec!["register", "register-assemblyscript", "register-c", "register-text"];
     // The machine code of interpreters takes long to make, and some toolchains are heavy; see `languages`.
-    if std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all") {
+    if all_languages() {
         names.extend(["register-cpp", "register-go", "register-python", "register-typescript", "register-zig"]);
     }
     // No toolchain makes something of an empty folder.

@@ -5,6 +5,7 @@ use std::io::Write;
 use tempfile::TempDir;
 
 use super::{Place, folder};
+use crate::languages::all_languages;
 
 /// Makes a folder and builds it, unless its toolchain is not there, which is said.
 fn made(place: &Place, language: &str, options: &[&str]) -> bool {
@@ -120,7 +121,7 @@ fn new_folders_in_languages_with_interpreters_build() {
 #[test]
 fn bare_folders_meet_their_expectations() {
     let mut languages = vec!["typescript", "go", "c", "cpp", "zig", "assemblyscript", "text"];
-    if std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all") {
+    if all_languages() {
         languages.push("python");
     } else {
         made(&Place::new(), "python", &["--bare"]);

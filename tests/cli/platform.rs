@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use super::{Place, folder};
+use crate::languages::all_languages;
 
 /// The component that asks, built once.
 fn asks() -> &'static str {
@@ -131,7 +132,7 @@ fn what_stands_in_for_wasi_is_told() {
 /// distribution has none.
 #[test]
 fn with_wasi_there_is_a_clock() {
-    if std::env::var_os("HOST_LANGUAGES").is_none_or(|value| value != "all") {
+    if !all_languages() {
         return;
     }
     let place = Place::new();
