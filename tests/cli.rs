@@ -237,6 +237,20 @@ impl Place {
         std::fs::remove_dir_all(self.path("kept")).expect("it is no longer of use");
     }
 
+    /// Takes the versions of this repository for a folder in Rust, so that nothing has to be looked up, and lets all such folders of the
+    /// tests share what they compile of others.
+    fn shares_what_is_compiled(&self, name: &str) {
+        let lock = self.path(name).join("Cargo.lock");
+        std::fs::copy(folder("../Cargo.lock"), lock).expect("a file can be copied");
+        self.shares_builds();
+    }
+
+    fn shares_builds(&self) {
+        let config = format!("[build]\nbuild-dir = {:?}\n", concat!(env!("CARGO_TARGET_TMPDIR"), "/compiled"));
+        std::fs::create_dir_all(self.path(".cargo")).expect("a temporary folder can be written");
+        self.put(".cargo/config.toml", config);
+    }
+
     /// The names of what is there.
     fn list(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("the folder is there");

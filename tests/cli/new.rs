@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use tempfile::TempDir;
-
-use super::{Place, folder};
+use super::Place;
 use crate::languages::all_languages;
 
 /// Makes a folder and builds it, unless its toolchain is not there, which is said.
@@ -18,9 +16,7 @@ fn new(place: &Place, language: &str, options: &[&str]) {
     assert!(ran.out.starts_with("my-protocol: ") && ran.out.contains("host run ."), "{ran:?}");
     assert_eq!(place.list(), ["my-protocol"], "nothing is left beside it");
     if language == "rust" {
-        // The versions of this repository, so that nothing has to be looked up.
-        let lock = folder("../Cargo.lock");
-        std::fs::copy(lock, place.path("my-protocol/Cargo.lock")).expect("a file can be copied");
+        place.shares_what_is_compiled("my-protocol");
     }
 }
 
@@ -54,22 +50,8 @@ fn meets_what_it_expects(place: &Place, language: &str) {
 
 #[test]
 fn a_new_folder_in_rust_meets_its_expectations() {
-    let place = Place::new();
-    let elsewhere = TempDir::new().expect("a temporary folder");
-    let (folder, target, compiled) =
-        (place.path("my-protocol"), place.path("my-protocol/target"), elsewhere.path().join("target"));
     for options in [&[][..], &["--bare"]] {
-        new(&place, "rust", options);
-        // The second one has the same dependencies, which need not be compiled again where the first one stood.
-        if compiled.is_dir() {
-            std::fs::rename(&compiled, &target).expect("a temporary folder can be written");
-        }
-        if !builds(&place, "rust") {
-            return;
-        }
-        meets_what_it_expects(&place, "rust");
-        std::fs::rename(&target, &compiled).expect("it was built");
-        std::fs::remove_dir_all(&folder).expect("a folder of this test");
+        meets_its_expectations("rust", options);
     }
 }
 
@@ -82,6 +64,7 @@ fn a_new_wrapper_of_a_library_meets_its_expectations() {
     let name = "viewstamped-replication-checked";
     assert!(ran.out.starts_with(&format!("{name}: a wrapper of viewstamped-replication 0.9.0")), "{ran:?}");
     assert_eq!(place.list(), [name]);
+    place.shares_builds();
     let ran = place.host(&["test", name]).exits(0);
     assert!(ran.out.contains("1 passed, 0 failed"), "{ran:?}");
     let report = place.host(&["run", name, "--json"]).exits(0).json();
