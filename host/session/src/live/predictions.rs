@@ -61,6 +61,7 @@ impl Predictions {
 /// What a node does about what it predicts.
 fn done_about_it(steering: &Steering) -> String {
     match steering.patterns.len() {
+        0 if steering.is_cut => ", and has found no filters in time".to_owned(),
         0 => ", and can do nothing about it".to_owned(),
         1 => ", and filters events of one kind of its own".to_owned(),
         more => format!(", and filters events of {more} kinds of its own"),
