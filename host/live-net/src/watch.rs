@@ -51,6 +51,7 @@ struct Tally {
     cut: AtomicU64,
     refused: AtomicU64,
     predictions: AtomicU64,
+    dead: AtomicU64,
     violated: AtomicU64,
     unhelpful: AtomicU64,
     nanoseconds: AtomicU64,
@@ -79,6 +80,8 @@ pub struct Watched {
     pub rejected: u64,
     /// Violations that rounds predicted; one that several rounds predict counts in each.
     pub predictions: u64,
+    /// Promises of progress that cannot be kept any more in a state ahead, counted in the same way.
+    pub dead: u64,
     /// Rounds that began where a property was violated already.
     pub violated: u64,
     /// Time that the checker took.
@@ -160,6 +163,7 @@ impl Beside {
             cut: of(&self.tally.cut),
             rejected: of(&self.tally.refused),
             predictions: of(&self.tally.predictions),
+            dead: of(&self.tally.dead),
             violated: of(&self.tally.violated),
             checked: Duration::from_nanos(of(&self.tally.nanoseconds)),
             is_ended: of(&self.tally.ended) > 0,
@@ -191,8 +195,8 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
     let mut checker = checker.stopped_by(&deadline);
     while let Some(snapshot) = slot.take(share == Share::ALL) {
         let begun = Instant::now();
-        // What may be in flight, or not, counts as lost.
-        let (beginning, _) = checker::beginning(&snapshot);
+        // What may be in flight, or not, counts as lost. It could be what a promise needs.
+        let (beginning, is_partial) = checker::beginning(&snapshot);
         let beginning = Arc::new(beginning);
         checker.set_reach(pace.reach());
         let result = if steer.is_some() {
@@ -201,6 +205,12 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
             deadline.set(round_time);
             checker.round(&beginning).map(|round| (round, None))
         };
+        let result = result.and_then(|(mut round, steering)| {
+            if !is_partial {
+                checker.find_dead_ahead(&mut round)?;
+            }
+            Ok((round, steering))
+        });
         let taken = begun.elapsed();
         let rest = rest_after(taken, share);
         tally.nanoseconds.fetch_add(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -211,6 +221,7 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
                 tally.rounds.fetch_add(1, Ordering::Relaxed);
                 tally.cut.fetch_add(is_cut.into(), Ordering::Relaxed);
                 tally.predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
+                tally.dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
                 tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
                 if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
                     tally.unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);

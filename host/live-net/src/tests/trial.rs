@@ -214,7 +214,7 @@ impl Trial {
             report: Box::new(move |round, scenario, steering| {
                 let nodes = round.beginning.states.iter().map(|state| state.node).collect();
                 seen.nodes.lock().expect("nobody panics with it in hand").push(nodes);
-                for prediction in &round.predictions {
+                for prediction in round.predictions.iter().chain(&round.dead) {
                     let origin = Origin::States(Arc::clone(&round.beginning));
                     trace::confirm(&toy, scenario, &origin, &prediction.steps, &prediction.finding)
                         .expect("it replays");

@@ -84,7 +84,7 @@ impl From<SearchError> for CheckError {
     }
 }
 
-/// What is about to go wrong: a trace that begins in the state of the round.
+/// What is about to go wrong, a violation or a promise that is dead: a trace that begins in the state of the round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The steps.
@@ -115,6 +115,8 @@ pub struct Round {
     pub beginning: Arc<Beginning>,
     /// What is about to go wrong; each replays.
     pub predictions: Vec<Prediction>,
+    /// Promises of progress that cannot be kept any more in a state ahead, where [they were looked for](Checker::find_dead_ahead); each replays.
+    pub dead: Vec<Prediction>,
     /// Whether the first prediction was found along a path of the past.
     pub is_known: bool,
     /// Whether something is wrong already.
@@ -187,6 +189,7 @@ impl<'f> Checker<'f> {
         let mut round = Round {
             beginning: Arc::clone(beginning),
             predictions: Vec::new(),
+            dead: Vec::new(),
             is_known: false,
             is_violated,
             is_complete: false,

@@ -2,8 +2,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `promises` | promises of progress that die ahead, against the reference |
 //! | `stopped` | rounds that are stopped wherever they ask whether to stop |
 
+mod promises;
 mod stopped;
 
 use std::collections::{BTreeMap, BTreeSet};
