@@ -15,6 +15,7 @@
 //! | `requests` | the requests that wait for an answer of the node |
 //! | `watch` | a checker beside a node, for which the node never waits |
 //! | `steer` | the gate of a node that its checker steers |
+//! | `pace` | how long a round of a checker takes, and how far the next one may go |
 //! | `metrics` | what a node has counted, for Prometheus |
 //! | `wire` | what comes from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
@@ -26,6 +27,7 @@ mod disk;
 mod drive;
 mod http;
 mod metrics;
+mod pace;
 mod requests;
 mod status;
 mod steer;

@@ -116,8 +116,10 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
     let counters = [
         ("snapshot_bytes", "Bytes of the states in complete snapshots", watched.bytes),
         ("check_rounds", "Rounds of the checker", watched.rounds),
+        ("check_rounds_cut", "Rounds that were cut short, as they took too long", watched.cut),
         ("check_refused", "Snapshots that the checker refused", watched.rejected),
         ("predictions", "Violations that rounds predicted", watched.predictions),
+        ("predicted_dead", "Promises of progress that rounds predicted not to be kept any more", watched.dead),
         ("violated_rounds", "Rounds that began where a property was violated", watched.violated),
     ];
     for (name, help, count) in counters {

@@ -18,6 +18,7 @@ use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::Beginning;
 
+use crate::pace::{Deadline, Pace};
 use crate::steer::{Inbox, Steer};
 
 /// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
@@ -29,8 +30,10 @@ pub struct Watch {
     pub factory: Arc<dyn MachineFactory>,
     /// The cluster as one look ahead has it.
     pub scenario: Scenario,
-    /// How far a round looks.
+    /// How far a round looks at most; less far after one that was cut short.
     pub limits: Limits,
+    /// How long it may look: where it steers, half of that for what is about to go wrong, and the rest for filters.
+    pub round_time: Duration,
     /// The time between two snapshots at least, which is also the longest that one may take.
     pub every: Duration,
     /// How much of the time the checker may work; after a round it rests accordingly. At most all of it.
@@ -45,8 +48,10 @@ pub struct Watch {
 #[derive(Default)]
 struct Tally {
     rounds: AtomicU64,
+    cut: AtomicU64,
     refused: AtomicU64,
     predictions: AtomicU64,
+    dead: AtomicU64,
     violated: AtomicU64,
     unhelpful: AtomicU64,
     nanoseconds: AtomicU64,
@@ -69,10 +74,14 @@ pub struct Watched {
     pub bytes: u64,
     /// Rounds of the checker.
     pub rounds: u64,
+    /// Those that were cut short, as they took too long.
+    pub cut: u64,
     /// Snapshots that the checker refused: states that are none of this cluster.
     pub rejected: u64,
     /// Violations that rounds predicted; one that several rounds predict counts in each.
     pub predictions: u64,
+    /// Promises of progress that cannot be kept any more in a state ahead, counted in the same way.
+    pub dead: u64,
     /// Rounds that began where a property was violated already.
     pub violated: u64,
     /// Time that the checker took.
@@ -151,8 +160,10 @@ impl Beside {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Watched {
             rounds: of(&self.tally.rounds),
+            cut: of(&self.tally.cut),
             rejected: of(&self.tally.refused),
             predictions: of(&self.tally.predictions),
+            dead: of(&self.tally.dead),
             violated: of(&self.tally.violated),
             checked: Duration::from_nanos(of(&self.tally.nanoseconds)),
             is_ended: of(&self.tally.ended) > 0,
@@ -178,25 +189,39 @@ impl Drop for Ending<'_> {
 
 /// The checker: one round after the other, until the node ends.
 fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
-    let Watch { factory, scenario, limits, mut report, steer, every, share } = watch;
-    let Ok(mut checker) = Checker::new(&*factory, scenario, limits) else { return };
+    let Watch { factory, scenario, limits, round_time, mut report, steer, every, share } = watch;
+    let (deadline, mut pace) = (Deadline::new(), Pace::new(&limits, round_time));
+    let Ok(checker) = Checker::new(&*factory, scenario, limits) else { return };
+    let mut checker = checker.stopped_by(&deadline);
     while let Some(snapshot) = slot.take(share == Share::ALL) {
         let begun = Instant::now();
-        // What may be in flight, or not, counts as lost.
-        let (beginning, _) = checker::beginning(&snapshot);
+        // What may be in flight, or not, counts as lost. It could be what a promise needs.
+        let (beginning, is_partial) = checker::beginning(&snapshot);
         let beginning = Arc::new(beginning);
+        checker.set_reach(pace.reach());
         let result = if steer.is_some() {
-            round_and_steer(&mut checker, me, &beginning, inbox)
+            round_and_steer(&mut checker, me, &beginning, (inbox, &deadline, round_time / 2))
         } else {
+            deadline.set(round_time);
             checker.round(&beginning).map(|round| (round, None))
         };
+        let result = result.and_then(|(mut round, steering)| {
+            if !is_partial {
+                checker.find_dead_ahead(&mut round)?;
+            }
+            Ok((round, steering))
+        });
         let taken = begun.elapsed();
         let rest = rest_after(taken, share);
         tally.nanoseconds.fetch_add(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         match result {
             Ok((round, steering)) => {
+                let is_cut = round.is_cut || steering.as_ref().is_some_and(|steering| steering.is_cut);
+                pace.took(taken, is_cut);
                 tally.rounds.fetch_add(1, Ordering::Relaxed);
+                tally.cut.fetch_add(is_cut.into(), Ordering::Relaxed);
                 tally.predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
+                tally.dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
                 tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
                 if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
                     tally.unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
@@ -216,15 +241,18 @@ fn rest_after(taken: Duration, share: Share) -> Duration {
     taken.mul_f64(f64::from(Share::ALL.0.saturating_sub(share.0)) / f64::from(share.0.max(1)))
 }
 
-/// A round, and the filters of the node against what it predicts. What the snapshot says of the others the node hears at once.
+/// A round, and the filters of the node against what it predicts, in so much time for each. What the snapshot says of the others the node
+/// hears at once.
 fn round_and_steer(
     checker: &mut Checker<'_>,
     me: NodeId,
     beginning: &Arc<Beginning>,
-    inbox: &Inbox,
+    (inbox, deadline, time): (&Inbox, &Deadline, Duration),
 ) -> Result<(Round, Option<Steering>), CheckError> {
     inbox.put_views(checker.views(beginning)?);
+    deadline.set(time);
     let round = checker.round(beginning)?;
+    deadline.set(time);
     let steering = match checker.steer(me, &round) {
         Ok(steering) => steering,
         Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },

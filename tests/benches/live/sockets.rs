@@ -31,6 +31,8 @@ const CLIENTS: usize = 6;
 const EVERY: Duration = Duration::from_secs(1);
 /// How much of the time a checker may work, as there.
 const SHARE: Share = Share(250_000);
+/// How long a round may look ahead, as there.
+const ROUND_TIME: Duration = Duration::from_secs(1);
 
 /// What has come of a turn.
 #[derive(Default)]
@@ -164,6 +166,7 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
         factory: running.checking_factory(),
         scenario: running.ahead(),
         limits: Running::limits(steers),
+        round_time: ROUND_TIME,
         every: EVERY,
         share: SHARE,
         report: Box::new(|_, _, _| {}),

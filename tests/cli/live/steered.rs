@@ -165,7 +165,7 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
     place.put("two.toml", cluster("plugin = \"guest.wasm\"", 2));
     place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
     place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
-    let cases: [(&str, &[&str], u8, &str); 15] = [
+    let cases: [(&str, &[&str], u8, &str); 18] = [
         ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
         ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
         (
@@ -179,6 +179,14 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
         ("two", &["--watch", "steer", "--every", "5"], 2, "expected a time more than zero with a unit"),
         ("two", &["--watch", "steer", "--every", "-1s"], 2, "-1"),
         ("two", &["--every", "1s"], 2, "--watch <MODE>"),
+        ("two", &["--round-time", "1s"], 2, "--watch <MODE>"),
+        (
+            "two",
+            &["--watch", "observe", "--round-time", "9.5ms"],
+            151,
+            "`--round-time 9.5ms`: a round takes 10ms at least",
+        ),
+        ("two", &["--watch", "steer", "--round-time", "0s"], 2, "expected a time more than zero with a unit"),
         ("two", &["--share", "50%"], 2, "--watch <MODE>"),
         ("two", &["--watch", "observe", "--share", "0%"], 151, "`--share 0%`: a checker that never works"),
         ("two", &["--watch", "steer", "--share", "101%"], 2, "expected 0% to 100%"),

@@ -62,7 +62,8 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
         if let Some(mode) = &arguments.watch.watch {
             let every = format!("{}ms", arguments.watch.every.as_millis());
             let share = format!("{}%", f64::from(arguments.watch.share.0) / 10_000.0);
-            command.args(["--watch", mode, "--every", &every, "--share", &share]);
+            let round_time = format!("{}ms", arguments.watch.round_time.as_millis());
+            command.args(["--watch", mode, "--every", &every, "--share", &share, "--round-time", &round_time]);
         }
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
@@ -182,6 +183,8 @@ fn tls(spec: &RunningSpec, id: u32, environment: &Environment<'_>) -> Result<Opt
 
 /// The shortest time between two snapshots.
 const EVERY_MIN: Duration = Duration::from_millis(50);
+/// The shortest time of a round.
+const ROUND_TIME_MIN: Duration = Duration::from_millis(10);
 
 /// Whether nodes can be watched like that, as far as can be told without the plugin.
 fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
@@ -192,6 +195,10 @@ fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
         Some(_) if arguments.every < EVERY_MIN => {
             let every = arguments.every.as_millis();
             Err(Failure::configuration(format_args!("`--every {every}ms`: between two snapshots are at least 50ms")))
+        }
+        Some(_) if arguments.round_time < ROUND_TIME_MIN => {
+            let time = arguments.round_time.as_micros() as f64 / 1e3;
+            Err(Failure::configuration(format_args!("`--round-time {time}ms`: a round takes 10ms at least")))
         }
         Some(_) if arguments.share.0 == 0 => Err(Failure::configuration("`--share 0%`: a checker that never works")
             .help("leave `--watch` out, or give it some of the time: --share 1%")),
@@ -220,6 +227,7 @@ fn watch(
         factory: running.checking_factory(),
         scenario: running.ahead(),
         limits: Running::limits(steers),
+        round_time: arguments.watch.round_time,
         every: arguments.watch.every,
         share: arguments.watch.share,
         report: Box::new(move |round, scenario, steering| {
@@ -248,7 +256,8 @@ fn summary(id: u32, ended: &Ended) -> String {
     });
     let refused = refused.concat();
     let watched = ended.watched.map(|watched| {
-        format!("; {} snapshots, {} rounds, {} predictions", watched.complete, watched.rounds, watched.predictions)
+        let cut = if watched.cut > 0 { format!(" ({} cut short)", watched.cut) } else { String::new() };
+        format!("; {} snapshots, {} rounds{cut}, {} predictions", watched.complete, watched.rounds, watched.predictions)
     });
     let watched = watched.unwrap_or_default();
     let steered = ended.steered.map(|steered| {
@@ -312,11 +321,33 @@ fn words(status: &Status) -> String {
     let value = |name: &str| metrics.get(&format!("host_live_{name}")).copied();
     let Some(seconds) = value("up_seconds") else { return "runs".to_owned() };
     let of = |name| value(name).unwrap_or_default();
+    let cut = of("check_rounds_cut_total");
+    let cut =
+        if cut > 0.0 { format!("; {cut} of {} rounds cut short", of("check_rounds_total")) } else { String::new() };
     format!(
-        "runs for {seconds:.0} s, start {}; {} messages, {} local events, {} requests",
+        "runs for {seconds:.0} s, start {}; {} messages, {} local events, {} requests{cut}",
         of("incarnation"),
         of("messages_total"),
         of("local_events_total"),
         of("requests_total")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a node that is not watched, and of one whose rounds end in time, nothing is said about that.
+    #[test]
+    fn the_status_says_how_many_rounds_were_cut_short() {
+        let said = |metrics: &[(&str, f64)]| {
+            let metrics = [("up_seconds", 7.0)].iter().chain(metrics);
+            words(&Status::Up(metrics.map(|(name, value)| (format!("host_live_{name}"), *value)).collect()))
+        };
+        let usual = "runs for 7 s, start 0; 0 messages, 0 local events, 0 requests";
+        assert_eq!(said(&[]), usual);
+        assert_eq!(said(&[("check_rounds_cut_total", 0.0), ("check_rounds_total", 9.0)]), usual);
+        let cut = said(&[("check_rounds_cut_total", 2.0), ("check_rounds_total", 9.0)]);
+        assert_eq!(cut, format!("{usual}; 2 of 9 rounds cut short"));
+    }
 }

@@ -83,6 +83,10 @@ pub struct WatchArguments {
     /// The time between two snapshots of a node at least, and the longest that one may take
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub every: Duration,
+    /// How long a round of a checker may look ahead, half of it for filters where it steers; after one that was cut short the next ones go
+    /// less far
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
+    pub round_time: Duration,
     /// How much of the time a checker may work, on one core; it rests after a round that took longer
     #[arg(long, value_name = "PERCENT", value_parser = units::share, default_value = "25%", requires = "watch")]
     pub share: Share,

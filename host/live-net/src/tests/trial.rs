@@ -69,6 +69,7 @@ pub(super) struct Trial {
     /// What the checkers execute, if there are any.
     pub(super) checked: Option<Arc<dyn MachineFactory>>,
     pub(super) limits: Limits,
+    pub(super) round_time: Duration,
     pub(super) every: Duration,
     pub(super) share: Share,
     /// The nodes that are steered, and how much may be filtered.
@@ -143,6 +144,7 @@ impl Trial {
             network,
             running: vec![0, 1, 2],
             limits: Limits::default(),
+            round_time: Duration::from_secs(3_600),
             every: Duration::from_millis(100),
             share: Share::ALL,
             steered: (Vec::new(), Quota::default()),
@@ -206,12 +208,13 @@ impl Trial {
             factory: Arc::clone(self.checked.as_ref()?),
             scenario: Scenario { network: self.network, ..Scenario::new(3) },
             limits: self.limits,
+            round_time: self.round_time,
             every: self.every,
             share: self.share,
             report: Box::new(move |round, scenario, steering| {
                 let nodes = round.beginning.states.iter().map(|state| state.node).collect();
                 seen.nodes.lock().expect("nobody panics with it in hand").push(nodes);
-                for prediction in &round.predictions {
+                for prediction in round.predictions.iter().chain(&round.dead) {
                     let origin = Origin::States(Arc::clone(&round.beginning));
                     trace::confirm(&toy, scenario, &origin, &prediction.steps, &prediction.finding)
                         .expect("it replays");

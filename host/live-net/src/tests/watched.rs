@@ -81,6 +81,34 @@ fn nobody_waits_for_a_checker() {
     });
 }
 
+/// Nobody counts back: that node 0 is at 0 is a promise that is dead from its first step on. Where promises do not count, nobody says so.
+#[test]
+fn a_node_says_that_a_promise_will_be_dead() {
+    let dead = |promises: bool| {
+        let mut trial = Trial::new(counter().promise("stays", &[&[Some(0), None, None]]), Network::Unordered);
+        trial.limits.promises = promises.then(Default::default);
+        let ended = to_the_end(&trial).ended;
+        check_counts(&ended);
+        ended.iter().map(|ended| ended.watched.expect("it was watched").dead).sum::<u64>()
+    };
+    at_once([true, false], |promises| assert_eq!(dead(promises) > 0, promises));
+}
+
+/// There is no time for a single step ahead: each round is cut short, says so, and predicts nothing. Where filters are looked for, too.
+#[test]
+fn rounds_without_time_are_cut_short_and_the_checker_goes_on() {
+    // As above, nothing is forbidden where nodes are steered.
+    let steered = Trial::steering(counter(), Network::Unordered, &[0, 1, 2]);
+    at_once([trial(Network::Unordered, None), steered], |trial| {
+        let Trialed { ended, predictions, seen } = to_the_end(&Trial { round_time: Duration::ZERO, ..trial });
+        check_counts(&ended);
+        assert!(predictions == 0 && seen.len() > 10, "{seen:?}");
+        for Watched { rounds, cut, violated, is_ended, .. } in ended.into_iter().filter_map(|ended| ended.watched) {
+            assert!(rounds > 3 && cut == rounds - violated && !is_ended, "{cut} of {rounds}, {violated} violated");
+        }
+    });
+}
+
 #[test]
 fn a_checker_with_a_small_share_works_less() {
     let rounds = |share| {

@@ -14,6 +14,8 @@
 //! | `steering` | what one node can filter so that none of the predictions comes true |
 //! | `safety` | whether filters make anything worse |
 //! | `candidates` | the events of a node on a path that it can filter |
+//! | `promises` | promises of progress that a state ahead cannot keep any more |
+//! | `stopping` | searches of a checker that somebody else may stop |
 //! | `past` | paths that led to a violation before |
 //! | `beginning` | the global state of a snapshot |
 //! | `tests` | predictions, filters and their safety, against naive references |
@@ -21,9 +23,11 @@
 mod beginning;
 mod candidates;
 mod past;
+mod promises;
 mod round;
 mod safety;
 mod steering;
+mod stopping;
 #[cfg(test)]
 mod tests;
 

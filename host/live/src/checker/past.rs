@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use host_model::contract::{MachineError, Severity};
+use host_model::contract::{MachineError, Severity, Stop};
 use host_model::lts::{Step, Stepper, Trigger};
 use host_model::trace::start::Start;
 use host_model::trace::{TraceEvent, TraceStep};
@@ -34,14 +34,19 @@ impl Past {
     }
 
     /// Takes up each path from another state, the latest first: its local events as far as they can happen, with the same answers to
-    /// `choose`, and the messages that follow from them. The first violation, and how many steps were tried.
+    /// `choose`, and the messages that follow from them. The first violation, and how many steps were tried. Asks before each path whether
+    /// to stop.
     pub(super) fn follow(
         &self,
         stepper: &mut Stepper<'_>,
         start: &Start,
+        stop: &dyn Stop,
     ) -> Result<(Option<FoundViolation>, u64), MachineError> {
         let mut work = 0;
         for path in self.paths.iter().rev() {
+            if stop.reason().is_some() {
+                break;
+            }
             if let Some(found) = follow(stepper, start, path, &mut work)? {
                 return Ok((Some(found), work));
             }

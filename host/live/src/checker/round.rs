@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, Severity};
+use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, Severity, Stop};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{self, Beginning, Finding, Origin, Trace, TraceStep};
 use host_search::kernel::rules::Rules;
-use host_search::kernel::{
-    EndCondition, FoundViolation, Search, SearchBounds, SearchError, Unmonitored, judge_system_state,
-};
+use host_search::kernel::{EndCondition, FoundViolation, Search, SearchBounds, SearchError, judge_system_state};
 use host_search::strategy;
 
 use crate::checker::candidates::candidates;
 use crate::checker::past::Past;
+use crate::checker::stopping::{Asking, Never};
 use crate::filter::Pattern;
 use crate::gate::Views;
 
@@ -79,12 +78,13 @@ impl From<SearchError> for CheckError {
     fn from(error: SearchError) -> Self {
         match error {
             SearchError::Machine(error) => Self::Machine(error),
+            SearchError::Start(error) => error.into(),
             error => Self::Refused(error.to_string()),
         }
     }
 }
 
-/// What is about to go wrong: a trace that begins in the state of the round.
+/// What is about to go wrong, a violation or a promise that is dead: a trace that begins in the state of the round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The steps.
@@ -115,12 +115,16 @@ pub struct Round {
     pub beginning: Arc<Beginning>,
     /// What is about to go wrong; each replays.
     pub predictions: Vec<Prediction>,
+    /// Promises of progress that cannot be kept any more in a state ahead, where [they were looked for](Checker::find_dead_ahead); each replays.
+    pub dead: Vec<Prediction>,
     /// Whether the first prediction was found along a path of the past.
     pub is_known: bool,
     /// Whether something is wrong already.
     pub is_violated: bool,
     /// Whether everything that can happen was explored.
     pub is_complete: bool,
+    /// Whether it was stopped before it had come as far as it may go.
+    pub is_cut: bool,
     /// Units of work: events, transitions.
     pub work: u64,
     /// What each node could filter on each path, earliest first, by node.
@@ -132,6 +136,7 @@ pub struct Checker<'f> {
     pub(super) factory: &'f dyn MachineFactory,
     pub(super) limits: Limits,
     pub(super) lts: Lts<'f>,
+    pub(super) stop: &'f dyn Stop,
     past: Past,
     generation: u64,
 }
@@ -144,7 +149,19 @@ impl<'f> Checker<'f> {
     /// The host cannot provide an instance.
     pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario, limits: Limits) -> Result<Self, MachineError> {
         let lts = Lts::new(factory, scenario)?;
-        Ok(Self { factory, limits, lts, past: Past::new(limits.past_max), generation: 0 })
+        Ok(Self { factory, limits, lts, stop: &Never, past: Past::new(limits.past_max), generation: 0 })
+    }
+
+    /// The same, which asks while it explores whether to stop: after each handler that it executes, and every few thousand steps. What it
+    /// has found by then stands.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// How far the next rounds may go, in events and states; all else stays.
+    pub fn set_reach(&mut self, (events_max, states_max): (u64, u64)) {
+        (self.limits.events_max, self.limits.states_max) = (events_max, states_max);
     }
 
     /// How often what was known of handlers was forgotten.
@@ -172,21 +189,23 @@ impl<'f> Checker<'f> {
         let mut round = Round {
             beginning: Arc::clone(beginning),
             predictions: Vec::new(),
+            dead: Vec::new(),
             is_known: false,
             is_violated,
             is_complete: false,
+            is_cut: false,
             work: 0,
             filterable: vec![Vec::new(); start.locals.len()],
         };
         if is_violated {
             return Ok(round);
         }
-        let (found, work) = self.past.follow(&mut stepper, &start)?;
+        let (found, work) = self.past.follow(&mut stepper, &start, self.stop)?;
         round.is_known = found.is_some();
         round.work += work;
-        let ahead = look_ahead(&self.lts, &start, &self.limits)?;
+        let ahead = look_ahead((&self.lts, self.stop), &start, &self.limits)?;
         round.work += ahead.work;
-        round.is_complete = ahead.is_complete;
+        (round.is_complete, round.is_cut) = (ahead.is_complete, ahead.is_cut);
         for violation in found.iter().chain(&ahead.found) {
             for (node, paths) in (0..).zip(&mut round.filterable) {
                 paths.push(candidates(&mut stepper, (node, self.limits.breaks), violation)?);
@@ -251,15 +270,21 @@ fn check_size(beginning: &Beginning, most: usize) -> Result<(), CheckError> {
 }
 
 /// What was seen ahead.
+#[derive(Default)]
 pub(super) struct Ahead {
     pub(super) found: Vec<FoundViolation>,
     pub(super) is_complete: bool,
+    pub(super) is_cut: bool,
     pub(super) work: u64,
 }
 
 /// Explores ahead: by the unfolding, and then, if that has found nothing and not come to its end, by consequence prediction.
-pub(super) fn look_ahead(lts: &Lts<'_>, start: &Start, limits: &Limits) -> Result<Ahead, CheckError> {
-    let mut ahead = Ahead { found: Vec::new(), is_complete: false, work: 0 };
+pub(super) fn look_ahead(
+    (lts, stop): (&Lts<'_>, &dyn Stop),
+    start: &Start,
+    limits: &Limits,
+) -> Result<Ahead, CheckError> {
+    let mut ahead = Ahead::default();
     for (name, states) in [("unfold", limits.events_max), ("consequence", limits.states_max)] {
         if states == 0 {
             continue;
@@ -267,13 +292,14 @@ pub(super) fn look_ahead(lts: &Lts<'_>, start: &Start, limits: &Limits) -> Resul
         let violations = Some(limits.violations_max);
         let bounds = SearchBounds { states: Some(states), violations, ..SearchBounds::default() };
         let starts = std::slice::from_ref(start);
-        let search = Search { lts, starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+        let search = Search { lts, starts, bounds, monitor: &Asking(stop), collect_system_states: false };
         let strategy = strategy::find(name).expect("it is in the table");
         let report = (strategy.run)(&search)?;
         ahead.work += report.counts.events.or(report.counts.transitions).unwrap_or(0);
         ahead.is_complete |= report.end == EndCondition::SpaceExhausted;
+        ahead.is_cut |= report.end.is_external();
         ahead.found.extend(report.violations);
-        if ahead.is_complete || !ahead.found.is_empty() {
+        if ahead.is_complete || ahead.is_cut || !ahead.found.is_empty() {
             break;
         }
     }

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use host_model::contract::{Muffled, NodeId};
+use host_model::contract::{Muffled, NodeId, Stop};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::Beginning;
 use host_model::trace::start::{self, Start};
 use host_search::kernel::rules::Rules;
-use host_search::kernel::{Progress, Search, SearchBounds, Unmonitored};
+use host_search::kernel::{Monitor, Progress, Search, SearchBounds, SearchError, stopped_end};
 use host_search::outlook::Outlook;
 use host_search::outlook::certificate::certify;
 use host_search::outlook::nearby::look_around;
 
 use crate::checker::candidates::candidates;
 use crate::checker::round::{CheckError, Checker, look_ahead};
+use crate::checker::stopping::Asking;
 use crate::filter::{Pattern, Patterns};
 
 /// Why filters are not to be used.
@@ -24,6 +25,8 @@ pub enum Unsafe {
     Violated(Vec<Vec<Pattern>>),
     /// A promise of progress that could be kept cannot be kept any more, by its number among all.
     Dead(usize),
+    /// It was stopped before it had come as far as it may go: nothing is known of them.
+    Unexplored,
 }
 
 /// The answer, and what it took.
@@ -55,7 +58,7 @@ impl Checker<'_> {
         let lts = Lts::new(&muffled, self.lts.scenario().clone())?.breaking(ignores);
         let mut stepper = Stepper::new(&lts)?;
         let start = start::adopt(&mut stepper, beginning)?;
-        let ahead = look_ahead(&lts, &start, &self.limits)?;
+        let ahead = look_ahead((&lts, self.stop), &start, &self.limits)?;
         let (is_complete, mut work) = (ahead.is_complete, ahead.work);
         if !ahead.found.is_empty() {
             let mut paths = Vec::with_capacity(ahead.found.len());
@@ -67,11 +70,21 @@ impl Checker<'_> {
             }
             return Ok(Checked { refused: Some(Unsafe::Violated(paths)), is_complete, work });
         }
+        if ahead.is_cut {
+            return Ok(Checked { refused: Some(Unsafe::Unexplored), is_complete, work });
+        }
         let mut refused = None;
         if let Some(rules) = self.limits.promises {
-            let (dead, taken) = self.find_dead((&lts, &mut stepper, &start), beginning, rules)?;
-            refused = dead.map(Unsafe::Dead);
-            work += taken;
+            match self.find_dead((&lts, &mut stepper, &start), beginning, rules) {
+                Ok((dead, taken)) => {
+                    refused = dead.map(Unsafe::Dead);
+                    work += taken;
+                }
+                Err(error) => {
+                    stopped_end(error)?;
+                    refused = Some(Unsafe::Unexplored);
+                }
+            }
         }
         Ok(Checked { refused, is_complete, work })
     }
@@ -82,17 +95,17 @@ impl Checker<'_> {
         (lts, stepper, start): (&Lts<'_>, &mut Stepper<'_>, &Start),
         beginning: &Arc<Beginning>,
         rules: Rules,
-    ) -> Result<(Option<usize>, u64), CheckError> {
+    ) -> Result<(Option<usize>, u64), SearchError> {
         let mut work = 0;
         for promise in 0..lts.promises().len() {
-            let (dead, taken) = is_dead((lts, stepper), start, (promise, rules))?;
+            let (dead, taken) = is_dead((lts, stepper, self.stop), start, (promise, rules))?;
             work += taken;
             if !dead {
                 continue;
             }
             let mut without = Stepper::new(&self.lts)?;
             let start = start::adopt(&mut without, beginning)?;
-            let (was_dead, taken) = is_dead((&self.lts, &mut without), &start, (promise, rules))?;
+            let (was_dead, taken) = is_dead((&self.lts, &mut without, self.stop), &start, (promise, rules))?;
             work += taken;
             if !was_dead {
                 return Ok((Some(promise), work));
@@ -102,21 +115,23 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a promise of progress is proven to be dead, and what that took.
+/// Whether a promise of progress is proven to be dead, and what that took. An error where it is stopped.
 fn is_dead(
-    (lts, stepper): (&Lts<'_>, &mut Stepper<'_>),
+    (lts, stepper, stop): (&Lts<'_>, &mut Stepper<'_>, &dyn Stop),
     start: &Start,
     (promise, rules): (usize, Rules),
-) -> Result<(bool, u64), CheckError> {
+) -> Result<(bool, u64), SearchError> {
     let starts = std::slice::from_ref(start);
-    let bounds = SearchBounds::default();
-    let search = Search { lts, starts, bounds, monitor: &Unmonitored, collect_system_states: false };
-    let (outlook, work) = look_around(&search, start, (promise, rules), &Progress::default())?;
+    let (bounds, monitor) = (SearchBounds::default(), Asking(stop));
+    let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
+    let progress = Progress::default();
+    let (outlook, work) = look_around(&search, start, (promise, rules), &progress)?;
     match outlook {
         Outlook::Dead => Ok((true, work)),
         Outlook::Alive(_) => Ok((false, work)),
         Outlook::Open => {
-            let certified = certify(stepper, start, (lts.promises()[promise], rules.recovery), &mut |_| None)?;
+            let ask = &mut |_| monitor.check(&progress);
+            let certified = certify(stepper, start, (lts.promises()[promise], rules.recovery), ask)?;
             Ok((certified.is_dead, work + certified.work))
         }
     }

@@ -25,6 +25,9 @@ pub struct Steering {
     pub patterns: BTreeSet<Pattern>,
     /// Whether something is predicted, and no filters of this node keep it from happening without making anything worse.
     pub is_unhelpful: bool,
+    /// Whether it was stopped. Filters that were found by then stand, and may be less coarse than they could be; where there are none,
+    /// it is not known whether any help.
+    pub is_cut: bool,
     /// Units of work.
     pub work: u64,
 }
@@ -43,8 +46,11 @@ impl Checker<'_> {
             return Ok(steering);
         }
         for grain in GRAINS {
-            if let Some(patterns) = self.meet((node, grain), round, &mut steering.work)? {
-                steering.patterns = self.coarsest((node, patterns), round, &mut steering.work)?;
+            if let Some(patterns) = self.meet((node, grain), round, &mut steering)? {
+                steering.patterns = self.coarsest((node, patterns), round, &mut steering)?;
+                return Ok(steering);
+            }
+            if steering.is_cut {
                 return Ok(steering);
             }
         }
@@ -57,7 +63,7 @@ impl Checker<'_> {
         &self,
         (node, grain): (NodeId, usize),
         round: &Round,
-        work: &mut u64,
+        steering: &mut Steering,
     ) -> Result<Option<BTreeSet<Pattern>>, CheckError> {
         let of_grain = |path: &Vec<Pattern>| path.iter().map(|exact| coarsened(exact, grain)).collect();
         let exact = round.filterable.get(node as usize).map_or(&[][..], Vec::as_slice);
@@ -65,11 +71,15 @@ impl Checker<'_> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(patterns) = smallest_hitting_set(&paths, TOGETHER_MAX) else { break };
             let checked = self.check_filters(&round.beginning, (node, &patterns))?;
-            *work += checked.work;
+            steering.work += checked.work;
             match checked.refused {
                 None => return Ok(Some(patterns)),
                 Some(Unsafe::Violated(further)) => paths.extend(further.iter().map(of_grain)),
                 Some(Unsafe::Dead(_)) => break,
+                Some(Unsafe::Unexplored) => {
+                    steering.is_cut = true;
+                    break;
+                }
             }
         }
         Ok(None)
@@ -80,7 +90,7 @@ impl Checker<'_> {
         &self,
         (node, patterns): (NodeId, BTreeSet<Pattern>),
         round: &Round,
-        work: &mut u64,
+        steering: &mut Steering,
     ) -> Result<BTreeSet<Pattern>, CheckError> {
         let mut coarser: Vec<BTreeSet<Pattern>> = Vec::new();
         for grain in 1..=2 {
@@ -91,9 +101,14 @@ impl Checker<'_> {
         }
         while let Some(tried) = coarser.pop() {
             let checked = self.check_filters(&round.beginning, (node, &tried))?;
-            *work += checked.work;
-            if checked.refused.is_none() {
-                return Ok(tried);
+            steering.work += checked.work;
+            match checked.refused {
+                None => return Ok(tried),
+                Some(Unsafe::Unexplored) => {
+                    steering.is_cut = true;
+                    break;
+                }
+                Some(_) => {}
             }
         }
         Ok(patterns)

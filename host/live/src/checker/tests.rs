@@ -1,4 +1,12 @@
 //! Predictions, filters and their safety, against naive references.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `promises` | promises of progress that die ahead, against the reference |
+//! | `stopped` | rounds that are stopped wherever they ask whether to stop |
+
+mod promises;
+mod stopped;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +19,7 @@ use host_model::toys::{Dice, Toy, ToyOutcome, ToyState, ToyTrigger};
 use host_model::trace::{self, Beginning, Flight, Hex, NodeState, Origin, start};
 use host_search::kernel::rules::Rules;
 
-use super::{CheckError, Checker, Limits, Steering, Unsafe};
+use super::{CheckError, Checker, Limits, Prediction, Steering, Unsafe};
 use crate::filter::{FILTERS_MAX, FilterTable, Pattern, Quota};
 use crate::gate::{Cause, Event};
 use crate::time::Time;
@@ -238,6 +246,7 @@ fn filters_pass_exactly_where_nothing_gets_worse() {
                 assert!(!is_violated(&toy, &with) && is_dead(&toy, &with) && !is_dead(&toy, &without));
             }
             Some(Unsafe::Dead(_)) => panic!("there is one promise"),
+            Some(Unsafe::Unexplored) => panic!("nobody stops it"),
             None => {
                 safe += 1;
                 assert!(!is_violated(&toy, &with), "{toy:?} {at:?} {patterns:?}");

@@ -109,7 +109,7 @@ impl<'s> Running<'s> {
 
     /// How far a checker beside a node looks. Who tells wants one path to each mistake, who steers all of them.
     pub fn limits(steers: bool) -> Limits {
-        let (violations_max, promises) = if steers { (16, Some(Rules::default())) } else { (1, None) };
+        let (violations_max, promises) = (if steers { 16 } else { 1 }, Some(Rules::default()));
         Limits { events_max: 1_000, states_max: 500, violations_max, promises, ..Limits::default() }
     }
 

@@ -23,7 +23,7 @@ pub struct Predictions {
 /// What was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Told {
-    /// A property will be violated; none for a handler that fails.
+    /// A property will be violated, or cannot be kept any more; none for a handler that fails.
     Predicted(Option<u32>),
     /// Something is violated.
     Violated,
@@ -38,7 +38,10 @@ impl Predictions {
         if round.is_violated && self.told.insert(Told::Violated) {
             lines.push(format!("node {node} sees that a property is violated in its snapshot"));
         }
-        for prediction in &round.predictions {
+        let about = steering.map_or_else(String::new, done_about_it);
+        let predictions = round.predictions.iter().map(|prediction| (prediction, &*about));
+        // Of what is dead nothing is filtered.
+        for (prediction, about) in predictions.chain(round.dead.iter().map(|prediction| (prediction, ""))) {
             if !self.told.insert(Told::Predicted(prediction.property)) {
                 continue;
             }
@@ -51,8 +54,7 @@ impl Predictions {
                 Ok(()) => format!("`{}` shows it", replay_command("host", &path, &self.words)),
                 Err(failure) => format!("its trace is not written: {}", failure.message),
             };
-            let steered = steering.map_or_else(String::new, done_about_it);
-            lines.push(format!("node {node} predicts that {what}, {steps} steps ahead{steered}; {replay}"));
+            lines.push(format!("node {node} predicts that {what}, {steps} steps ahead{about}; {replay}"));
         }
         lines
     }
@@ -61,6 +63,7 @@ impl Predictions {
 /// What a node does about what it predicts.
 fn done_about_it(steering: &Steering) -> String {
     match steering.patterns.len() {
+        0 if steering.is_cut => ", and has found no filters in time".to_owned(),
         0 => ", and can do nothing about it".to_owned(),
         1 => ", and filters events of one kind of its own".to_owned(),
         more => format!(", and filters events of {more} kinds of its own"),
