@@ -39,8 +39,8 @@ pub(crate) fn text(measured: Measured) -> String {
 
 impl Collector for Measured {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let Counts { messages, local, requests, breaks, filtered, discarded, instead, refused, backwards } =
-            &self.counts;
+        let Counts { messages, local, requests, breaks, filtered, discarded, instead, .. } = &self.counts;
+        let Counts { checkpoints, checkpoint_bytes, refused, backwards, .. } = &self.counts;
         let counters = [
             ("messages", "Messages that were handled", messages),
             ("local_events", "Local events that were handled", local),
@@ -48,6 +48,8 @@ impl Collector for Measured {
             ("breaks", "Broken connections that were handled", breaks),
             ("filtered", "Events that a filter kept from happening", filtered),
             ("discarded", "Events that the immediate check kept from happening", discarded),
+            ("checkpoints_sent", "Checkpoints that were sent to who asked", checkpoints),
+            ("checkpoint_sent_bytes", "Bytes of the frames with them", checkpoint_bytes),
             ("clock_backwards", "How often the clock was behind what it had said before", backwards),
             ("frames_unsent", "Frames that were lost on their way out", &self.unsent),
             ("disk_writes", "Records that were written to the disk", &self.written),

@@ -14,6 +14,7 @@
 //! | `answers` | the answers to `choose` and `can-send` |
 //! | `clients` | requests of clients, and answers to them |
 //! | `outbox` | outputs, and what they wait for |
+//! | `post` | packets that leave a node |
 //! | `timers` | when local events are due |
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
@@ -27,6 +28,7 @@ mod frame;
 mod handler;
 mod moment;
 mod outbox;
+mod post;
 mod refusal;
 mod requests;
 mod runtime;
