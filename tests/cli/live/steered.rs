@@ -152,7 +152,7 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
     place.put("two.toml", cluster("plugin = \"guest.wasm\"", 2));
     place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
     place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
-    let cases: [(&str, &[&str], u8, &str); 15] = [
+    let cases: [(&str, &[&str], u8, &str); 18] = [
         ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
         ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
         (
@@ -169,6 +169,9 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
         ("two", &["--share", "50%"], 2, "--watch <MODE>"),
         ("two", &["--watch", "observe", "--share", "0%"], 151, "`--share 0%`: a checker that never works"),
         ("two", &["--watch", "steer", "--share", "101%"], 2, "expected 0% to 100%"),
+        ("two", &["--bandwidth", "1MB"], 2, "--watch <MODE>"),
+        ("two", &["--watch", "observe", "--bandwidth", "0MB"], 2, "expected a size more than zero with a unit"),
+        ("two", &["--watch", "observe", "--bandwidth", "1"], 2, "expected a size more than zero with a unit"),
         ("two", &["--watch", "drive"], 2, "[possible values: observe, steer]"),
         ("twice", &["--watch", "observe"], 151, "does not follow messages that are delivered twice"),
         ("twice", &["--watch", "steer"], 151, "does not follow messages that are delivered twice"),

@@ -62,7 +62,8 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
         if let Some(mode) = &arguments.watch.watch {
             let every = format!("{}ms", arguments.watch.every.as_millis());
             let share = format!("{}%", f64::from(arguments.watch.share.0) / 10_000.0);
-            command.args(["--watch", mode, "--every", &every, "--share", &share]);
+            let bandwidth = format!("{}B", arguments.watch.bandwidth);
+            command.args(["--watch", mode, "--every", &every, "--share", &share, "--bandwidth", &bandwidth]);
         }
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
@@ -141,7 +142,8 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
             environment.tell(&format!("clients ask at http://{clients}"));
         }
     }
-    let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
+    let Seat { identity, mut settings, addresses, clients, metrics, disk } = seat;
+    settings.bandwidth = Some(arguments.watch.bandwidth);
     let place = Place { identity, settings, addresses, tls, clients, metrics, disk };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));

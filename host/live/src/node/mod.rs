@@ -12,6 +12,7 @@
 //! | `handler` | one handler, from the gate before it to the gate after it |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
+//! | `bandwidth` | how much of the network checkpoints take |
 //! | `clients` | requests of clients, and answers to them |
 //! | `outbox` | outputs, and what they wait for |
 //! | `post` | packets that leave a node |
@@ -23,6 +24,7 @@
 //! | `tests` | two nodes, their disks and the links between them |
 
 mod answers;
+mod bandwidth;
 mod clients;
 mod frame;
 mod handler;
@@ -37,6 +39,7 @@ mod settings;
 mod tests;
 mod timers;
 
+pub use bandwidth::Backoff;
 pub use frame::{FRAME_MAX, Splitter, VERSION, sender_of};
 pub use outbox::{Output, Record};
 pub use refusal::{Counts, Failure, NotNow, Refusal};

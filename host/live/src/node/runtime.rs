@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::checkpoint::{self, Body, Differences, Durable, Header, Manager, Rule};
 use crate::gate::{Cause, Gate};
 use crate::node::answers;
+use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
@@ -49,6 +50,8 @@ pub struct Node<G> {
     /// What the disk has to say of it.
     pub(super) numbers: Durable,
     pub(super) differences: Differences,
+    /// If there is a limit to what checkpoints take.
+    pub(super) bucket: Option<Bucket>,
     pub(super) dice: ChaCha8Rng,
     pub(super) timers: Timers,
     pub(super) outbox: Outbox,
@@ -111,6 +114,7 @@ impl<G: Gate> Node<G> {
             manager,
             numbers,
             differences: Differences::default(),
+            bucket: settings.bandwidth.map(|bandwidth| Bucket::new(bandwidth, now)),
             dice,
             timers: Timers::default(),
             outbox: Outbox::default(),

@@ -245,6 +245,7 @@ impl World {
                 Body::Request { .. } => "request",
                 Body::Answer { .. } => "answer",
                 Body::Refusal { .. } => "refusal",
+                Body::Capped { .. } => "capped",
             };
             *kinds.entry(kind).or_default() += 1;
         }

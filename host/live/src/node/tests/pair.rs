@@ -10,6 +10,7 @@ use host_model::toys::Toy;
 
 use crate::checkpoint::{Body, Differences, Outcome, Packet};
 use crate::gate::{Gate, Open};
+use crate::node::bandwidth::Bucket;
 use crate::node::frame;
 use crate::node::{Failure, Identity, Node, Output, Record, Refusal, Settings};
 use crate::simulator::Range;
@@ -102,6 +103,14 @@ impl<G: Gate> Pair<G> {
         let identity = identity(node, self.starts);
         let record = self.disks[node as usize].clone();
         Node::start(&self.toy, (identity, settings), (self.gate)(node), record, self.now).expect("a toy starts")
+    }
+
+    /// So many bytes per second may checkpoints of each node take from now on.
+    pub(super) fn limit(&mut self, bandwidth: Option<u64>) {
+        self.settings.bandwidth = bandwidth;
+        for node in &mut self.nodes {
+            node.bucket = bandwidth.map(|bandwidth| Bucket::new(bandwidth, self.now));
+        }
     }
 
     /// The process of a node is killed and started again: what it did not write is lost.
