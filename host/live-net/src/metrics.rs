@@ -39,8 +39,8 @@ pub(crate) fn text(measured: Measured) -> String {
 
 impl Collector for Measured {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let Counts { messages, local, requests, breaks, filtered, discarded, instead, refused, backwards } =
-            &self.counts;
+        let Counts { messages, local, requests, breaks, filtered, discarded, instead, .. } = &self.counts;
+        let Counts { checkpoints, checkpoint_bytes, checkpoints_capped, refused, backwards, .. } = &self.counts;
         let counters = [
             ("messages", "Messages that were handled", messages),
             ("local_events", "Local events that were handled", local),
@@ -48,6 +48,9 @@ impl Collector for Measured {
             ("breaks", "Broken connections that were handled", breaks),
             ("filtered", "Events that a filter kept from happening", filtered),
             ("discarded", "Events that the immediate check kept from happening", discarded),
+            ("checkpoints_sent", "Checkpoints that were sent to who asked", checkpoints),
+            ("checkpoint_sent_bytes", "Bytes of the frames with them", checkpoint_bytes),
+            ("checkpoints_capped", "Checkpoints that were not sent, to spare the network", checkpoints_capped),
             ("clock_backwards", "How often the clock was behind what it had said before", backwards),
             ("frames_unsent", "Frames that were lost on their way out", &self.unsent),
             ("disk_writes", "Records that were written to the disk", &self.written),
@@ -108,6 +111,7 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
         ("complete", watched.complete),
         ("inconsistent", watched.inconsistent),
         ("refused", watched.refused),
+        ("capped", watched.capped),
         ("timed_out", watched.timed_out),
     ];
     for (result, count) in results {

@@ -12,6 +12,7 @@ use std::{io, thread};
 
 use host_live::checker::{self, CheckError, Checker, Limits, Round, Steering};
 use host_live::checkpoint::{Outcome, Snapshot};
+use host_live::node::Backoff;
 use host_live::simulator::Share;
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
@@ -68,6 +69,8 @@ pub struct Watched {
     pub inconsistent: u64,
     /// Those that some node refused, having discarded its checkpoint.
     pub refused: u64,
+    /// Those for which some node had no bandwidth left.
+    pub capped: u64,
     /// Those for which some node did not answer in time.
     pub timed_out: u64,
     /// Bytes of the states in the consistent ones.
@@ -95,7 +98,8 @@ pub(crate) struct Beside {
     me: NodeId,
     nodes: u32,
     every: Duration,
-    next: Time,
+    asked: Time,
+    backoff: Backoff,
     /// Who did not answer in time and is left out once, so that there is a snapshot of the others.
     silent: BTreeSet<NodeId>,
     slot: Arc<Slot>,
@@ -113,13 +117,13 @@ impl Beside {
             let _ending = Ending(&counted);
             check(watch, me, (&taken, &inbox), &counted);
         })?;
-        let (next, silent) = (Time(0).after(every), BTreeSet::new());
-        Ok(Self { me, nodes, every, next, silent, slot, tally, watched: Watched::default() })
+        let (asked, backoff, silent, watched) = (Time(0), Backoff::default(), BTreeSet::new(), Watched::default());
+        Ok(Self { me, nodes, every, asked, backoff, silent, slot, tally, watched })
     }
 
     /// When the next snapshot is due; none as long as the checker wants none.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.slot.is_wanted().then_some(self.next)
+        self.slot.is_wanted().then(|| self.asked.after(self.backoff.wait(self.every)))
     }
 
     /// Whom to ask for a snapshot now, if one is due.
@@ -127,7 +131,7 @@ impl Beside {
         if now < self.deadline()? {
             return None;
         }
-        self.next = now.after(self.every);
+        self.asked = now;
         let silent = std::mem::take(&mut self.silent);
         Some((0..self.nodes).filter(|node| *node != self.me && !silent.contains(node)).collect())
     }
@@ -138,11 +142,16 @@ impl Beside {
         match outcome {
             Outcome::Complete(snapshot) => {
                 watched.complete += 1;
+                self.backoff.complete();
                 watched.bytes += snapshot.checkpoints.values().map(|at| at.content.len() as u64).sum::<u64>();
                 self.slot.put(snapshot);
             }
             Outcome::Inconsistent(..) => watched.inconsistent += 1,
             Outcome::Refused => watched.refused += 1,
+            Outcome::Capped(_) => {
+                watched.capped += 1;
+                self.backoff.capped();
+            }
             Outcome::TimedOut(silent) => {
                 watched.timed_out += 1;
                 self.silent = silent;

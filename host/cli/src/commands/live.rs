@@ -63,7 +63,9 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
             let every = format!("{}ms", arguments.watch.every.as_millis());
             let share = format!("{}%", f64::from(arguments.watch.share.0) / 10_000.0);
             let round_time = format!("{}ms", arguments.watch.round_time.as_millis());
-            command.args(["--watch", mode, "--every", &every, "--share", &share, "--round-time", &round_time]);
+            let bandwidth = format!("{}B", arguments.watch.bandwidth);
+            command.args(["--watch", mode, "--every", &every, "--share", &share]);
+            command.args(["--round-time", &round_time, "--bandwidth", &bandwidth]);
         }
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
@@ -142,7 +144,8 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
             environment.tell(&format!("clients ask at http://{clients}"));
         }
     }
-    let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
+    let Seat { identity, mut settings, addresses, clients, metrics, disk } = seat;
+    settings.bandwidth = Some(arguments.watch.bandwidth);
     let place = Place { identity, settings, addresses, tls, clients, metrics, disk };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));

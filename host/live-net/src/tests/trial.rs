@@ -72,6 +72,8 @@ pub(super) struct Trial {
     pub(super) round_time: Duration,
     pub(super) every: Duration,
     pub(super) share: Share,
+    /// Bytes per second that each node sends in checkpoints, if there is a limit.
+    pub(super) bandwidth: Option<u64>,
     /// The nodes that are steered, and how much may be filtered.
     pub(super) steered: (Vec<NodeId>, Quota),
     /// How long a timer of each node takes at least; at most a third longer.
@@ -147,6 +149,7 @@ impl Trial {
             round_time: Duration::from_secs(3_600),
             every: Duration::from_millis(100),
             share: Share::ALL,
+            bandwidth: None,
             steered: (Vec::new(), Quota::default()),
             timers: [Duration::from_millis(300); 3],
             ends_with_filters: false,
@@ -188,7 +191,8 @@ impl Trial {
     /// Where a node runs.
     pub(super) fn place(&self, node: NodeId, disk: PathBuf) -> Place {
         let timer = self.timers[node as usize];
-        let mut settings = Settings { network: self.network, ..Settings::default() };
+        let (network, bandwidth) = (self.network, self.bandwidth);
+        let mut settings = Settings { network, bandwidth, ..Settings::default() };
         settings.delays.timer = Range { from: timer, to: timer * 4 / 3 };
         Place {
             identity: Identity { node, nodes: 3, config: String::new(), cluster: [4; 16], session: node.into() },

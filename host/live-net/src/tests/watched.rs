@@ -136,3 +136,17 @@ fn a_silent_node_is_left_out_of_a_snapshot() {
         }
     });
 }
+
+/// Nodes that may send next to nothing in checkpoints refuse them to those who ask, and these wait 100 ms, 200 ms and so on: ten refusals
+/// would take a minute and more. The protocol goes on as it does.
+#[test]
+fn who_gets_no_checkpoints_asks_less_often() {
+    at_once([Network::Ordered, Network::Unordered], |network| {
+        let ended = to_the_end(&Trial { bandwidth: Some(1), ..trial(network, None) }).ended;
+        check_counts(&ended);
+        for ended in ended {
+            let watched = ended.watched.expect("it was watched");
+            assert!((1..10).contains(&watched.capped) && ended.counts.checkpoints_capped > 0, "{watched:?}");
+        }
+    });
+}

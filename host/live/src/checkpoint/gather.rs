@@ -18,6 +18,8 @@ pub enum Outcome {
     Inconsistent(Snapshot, Inconsistency),
     /// Again and again, some node has discarded its checkpoint.
     Refused,
+    /// This node sends no more checkpoints for now.
+    Capped(NodeId),
     /// These nodes did not answer in time.
     TimedOut(BTreeSet<NodeId>),
 }

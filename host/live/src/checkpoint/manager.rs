@@ -159,6 +159,7 @@ impl Manager {
             }),
             // The packet itself has forced a checkpoint, if one was needed: what is asked for next is above what the peer has.
             Body::Refusal { request } => self.begin_again(request, outputs),
+            Body::Capped { request } => self.give_up(from, request, outputs),
         }
         Ok(None)
     }
@@ -290,6 +291,14 @@ impl Manager {
             outputs.push(Output::Gathered(Outcome::Refused));
         } else {
             self.ask(gather, outputs);
+        }
+    }
+
+    /// A peer sends no more checkpoints for now: to ask again at once would be of no use.
+    fn give_up(&mut self, peer: NodeId, request: u64, outputs: &mut Vec<Output>) {
+        let is_awaited = |gather: &mut Gather| gather.number == request && gather.waiting.contains(&peer);
+        if self.gather.take_if(is_awaited).is_some() {
+            outputs.push(Output::Gathered(Outcome::Capped(peer)));
         }
     }
 

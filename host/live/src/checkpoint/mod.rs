@@ -15,11 +15,13 @@
 //! | `gather` | the collection of a snapshot by the node that wants it |
 //! | `snapshot` | snapshots: whether they are consistent, and what is in flight in them |
 //! | `packet` | what nodes send to each other |
+//! | `difference` | packets as bytes: checkpoints as differences from what their destination has |
 //! | `channel` | what a node knows of the messages to and from a peer |
 //! | `numbers` | the numbers of checkpoints, across resets |
 //! | `tests` | random schedules, and every execution of three nodes |
 
 mod channel;
+mod difference;
 mod gather;
 mod manager;
 mod numbers;
@@ -29,6 +31,7 @@ mod snapshot;
 mod tests;
 
 pub use channel::{Channel, Kept, Sequences};
+pub use difference::{Differences, News, Unreadable};
 pub use gather::Outcome;
 pub use manager::{Dropped, Limits, Manager, Output};
 pub use numbers::{AfterReset, Durable, Rule};

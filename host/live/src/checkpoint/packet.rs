@@ -59,6 +59,11 @@ pub enum Body {
         /// The number that was asked for.
         request: u64,
     },
+    /// The sender has that checkpoint, and does not send it: it has sent so much that others should wait.
+    Capped {
+        /// The number that was asked for.
+        request: u64,
+    },
 }
 
 /// A node at one moment.

@@ -1,19 +1,16 @@
 //! Packets on a wire.
 //!
-//! A frame is self-contained: magic, version, the cluster, sender, destination, session and length, the packet in postcard, which has the
-//! number of the checkpoint, incarnations and sequence, and a hash of all of it. So it can travel alone or in a stream. A packet with a
-//! checkpoint is compressed: that is memory, which repeats itself.
-
-use std::borrow::Cow;
+//! A frame is magic, version, the cluster, sender, destination, session and length, the packet in postcard, which has the number of the
+//! checkpoint, incarnations and sequence, and a hash of all of it. So it can travel alone or in a stream. A packet with a checkpoint is
+//! compressed, as a difference from what its destination has of it, see [`Differences`](crate::checkpoint::Differences).
 
 use host_model::contract::NodeId;
 
-use crate::checkpoint::{Body, Packet};
 use crate::node::refusal::Refusal;
 use crate::node::settings::Identity;
 
 /// The version of the format.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// Bytes of the longest frame: checkpoints are in frames as well.
 pub const FRAME_MAX: usize = 16 << 20;
@@ -23,21 +20,18 @@ const MAGIC: [u8; 4] = *b"HLIV";
 const HEAD: usize = 4 + 2 + 16 + 4 + 4 + 8 + 4;
 const LENGTH_AT: usize = HEAD - 4;
 const HASH: usize = 8;
-/// What a body begins with: the packet follows as it is, or its length and what is left of it.
-const PLAIN: u8 = 0;
-const COMPRESSED: u8 = 1;
 
 /// What a frame says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct Frame<'b> {
     pub(super) from: NodeId,
     pub(super) session: u64,
-    pub(super) packet: Packet,
+    /// The packet as it is packed.
+    pub(super) body: &'b [u8],
 }
 
-/// A packet of this node to another one.
-pub(super) fn encode(identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8> {
-    let body = packed(packet);
+/// A packet of this node to another one, packed.
+pub(super) fn encode(identity: &Identity, to: NodeId, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEAD + body.len() + HASH);
     frame.extend(MAGIC);
     frame.extend(VERSION.to_le_bytes());
@@ -53,7 +47,7 @@ pub(super) fn encode(identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8
 }
 
 /// The frame that these bytes are, to this node.
-pub(super) fn decode(identity: &Identity, bytes: &[u8]) -> Result<Frame, Refusal> {
+pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'b>, Refusal> {
     if length(bytes)? != Some(bytes.len()) {
         return Err(Refusal::Length);
     }
@@ -73,41 +67,7 @@ pub(super) fn decode(identity: &Identity, bytes: &[u8]) -> Result<Frame, Refusal
     if from >= identity.nodes {
         return Err(Refusal::Sender(from));
     }
-    let packed = unpacked(&content[HEAD..]).ok_or(Refusal::Damaged)?;
-    match postcard::take_from_bytes(&packed) {
-        Ok((packet, [])) => Ok(Frame { from, session, packet }),
-        _ => Err(Refusal::Damaged),
-    }
-}
-
-fn packed(packet: &Packet) -> Vec<u8> {
-    let body = postcard::to_extend(packet, vec![PLAIN]).expect("packets have an encoding");
-    // Messages are short, and there are many of them.
-    if matches!(packet.body, Body::Answer { .. }) {
-        let plain = &body[1..];
-        let mut compressed = vec![COMPRESSED];
-        compressed.extend(u32::try_from(plain.len()).unwrap_or(u32::MAX).to_le_bytes());
-        compressed.extend(lz4_flex::block::compress(plain));
-        if compressed.len() < body.len() {
-            return compressed;
-        }
-    }
-    body
-}
-
-/// A packet as it was before it was packed; none if it was not, or was longer than any frame.
-fn unpacked(body: &[u8]) -> Option<Cow<'_, [u8]>> {
-    match body.split_first()? {
-        (&PLAIN, plain) => Some(Cow::Borrowed(plain)),
-        (&COMPRESSED, rest) => {
-            let (length, compressed) = rest.split_first_chunk()?;
-            let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= FRAME_MAX)?;
-            let mut plain = vec![0; length];
-            let written = lz4_flex::block::decompress_into(compressed, &mut plain).ok()?;
-            (written == length).then_some(Cow::Owned(plain))
-        }
-        _ => None,
-    }
+    Ok(Frame { from, session, body: &content[HEAD..] })
 }
 
 /// The sender that a frame names, whoever it is; none if it is too short to name one.

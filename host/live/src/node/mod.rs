@@ -12,8 +12,10 @@
 //! | `handler` | one handler, from the gate before it to the gate after it |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
+//! | `bandwidth` | how much of the network checkpoints take |
 //! | `clients` | requests of clients, and answers to them |
 //! | `outbox` | outputs, and what they wait for |
+//! | `post` | packets that leave a node |
 //! | `timers` | when local events are due |
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
@@ -22,11 +24,13 @@
 //! | `tests` | two nodes, their disks and the links between them |
 
 mod answers;
+mod bandwidth;
 mod clients;
 mod frame;
 mod handler;
 mod moment;
 mod outbox;
+mod post;
 mod refusal;
 mod requests;
 mod runtime;
@@ -35,6 +39,7 @@ mod settings;
 mod tests;
 mod timers;
 
+pub use bandwidth::Backoff;
 pub use frame::{FRAME_MAX, Splitter, VERSION, sender_of};
 pub use outbox::{Output, Record};
 pub use refusal::{Counts, Failure, NotNow, Refusal};

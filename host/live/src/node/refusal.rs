@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use host_model::contract::{Fault, MachineError, NodeId};
 
-use crate::checkpoint::Dropped;
+use crate::checkpoint::{Dropped, Unreadable};
 
 /// Why a frame is not processed. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +36,9 @@ pub enum Refusal {
     /// Its content is not what was sent.
     #[error("its content is damaged")]
     Damaged,
+    /// It brings a checkpoint as a difference from one that this node does not have, or not any more: it is late, or somebody lies.
+    #[error("it is the difference from a checkpoint that is not there")]
+    NoBase,
     /// Two processes have the identity of one node.
     #[error("two processes are node {0}")]
     TwoOfOne(NodeId),
@@ -66,6 +69,7 @@ impl Refusal {
             Self::Sender(_) => "sender",
             Self::Impostor(_) => "impostor",
             Self::Damaged => "damaged",
+            Self::NoBase => "no-base",
             Self::TwoOfOne(_) => "two-of-one",
             Self::Overtaken => "overtaken",
             Self::Dropped(Dropped::FormerSender) => "former-sender",
@@ -74,6 +78,15 @@ impl Refusal {
             Self::Dropped(Dropped::Malformed) => "malformed",
             Self::Full => "full",
             Self::Failed => "failed",
+        }
+    }
+}
+
+impl From<Unreadable> for Refusal {
+    fn from(why: Unreadable) -> Self {
+        match why {
+            Unreadable::Damaged => Self::Damaged,
+            Unreadable::NoBase => Self::NoBase,
         }
     }
 }
@@ -120,6 +133,12 @@ pub struct Counts {
     pub discarded: u64,
     /// What took the place of both, by its name.
     pub instead: BTreeMap<&'static str, u64>,
+    /// Checkpoints that were sent to who asked.
+    pub checkpoints: u64,
+    /// Bytes of the frames with them.
+    pub checkpoint_bytes: u64,
+    /// Checkpoints that were not sent, since they would have taken too much of the network.
+    pub checkpoints_capped: u64,
     /// Frames that were refused, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// How often the clock was behind what it had said before.

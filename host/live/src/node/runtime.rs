@@ -10,9 +10,10 @@ use host_model::scenario::Network;
 use host_search::kernel::dice::dice;
 use rand_chacha::ChaCha8Rng;
 
-use crate::checkpoint::{self, Body, Durable, Header, Manager, Rule};
+use crate::checkpoint::{self, Body, Differences, Durable, Header, Manager, Rule};
 use crate::gate::{Cause, Gate};
 use crate::node::answers;
+use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
@@ -48,6 +49,9 @@ pub struct Node<G> {
     pub(super) manager: Manager,
     /// What the disk has to say of it.
     pub(super) numbers: Durable,
+    pub(super) differences: Differences,
+    /// If there is a limit to what checkpoints take.
+    pub(super) bucket: Option<Bucket>,
     pub(super) dice: ChaCha8Rng,
     pub(super) timers: Timers,
     pub(super) outbox: Outbox,
@@ -109,6 +113,8 @@ impl<G: Gate> Node<G> {
             gate,
             manager,
             numbers,
+            differences: Differences::default(),
+            bucket: settings.bandwidth.map(|bandwidth| Bucket::new(bandwidth, now)),
             dice,
             timers: Timers::default(),
             outbox: Outbox::default(),
@@ -276,7 +282,8 @@ impl<G: Gate> Node<G> {
         if self.outbox.len() >= self.settings.held_max {
             return Err(Refusal::Full);
         }
-        let Frame { from, session, packet } = frame::decode(&self.identity, bytes)?;
+        let Frame { from, session, body } = frame::decode(&self.identity, bytes)?;
+        let (packet, news) = self.differences.unpack(from, body)?;
         let Header { incarnation, .. } = packet.header;
         let sequence = match packet.body {
             Body::Message { sequence, .. } => sequence,
@@ -300,6 +307,7 @@ impl<G: Gate> Node<G> {
             *peer = Peer { incarnation, session, last: 0 };
         }
         peer.last = peer.last.max(sequence);
+        self.differences.learn(from, news);
         self.pass_on(outputs);
         if let Some(payload) = payload {
             self.counts.messages += 1;
@@ -355,9 +363,7 @@ impl<G: Gate> Node<G> {
                     self.numbers = numbers;
                     self.outbox.persist(Record { numbers, protocol: self.moment.durable.clone() });
                 }
-                checkpoint::Output::Send { to, packet } => {
-                    self.outbox.add(Output::Send { to, frame: frame::encode(&self.identity, to, &packet) });
-                }
+                checkpoint::Output::Send { to, packet } => self.post(to, &packet),
                 checkpoint::Output::Gathered(outcome) => self.outbox.add(Output::Gathered(outcome)),
             }
         }

@@ -34,6 +34,8 @@ pub struct Settings {
     pub held_max: usize,
     /// The limits of its checkpoints.
     pub checkpoints: Limits,
+    /// Bytes per second that it sends in checkpoints on average; none for as many as others want. What it sends else does not count.
+    pub bandwidth: Option<u64>,
 }
 
 /// How long local events take to happen once they can, by their kind.
@@ -59,6 +61,7 @@ impl Default for Settings {
             seed: 0,
             held_max: 10_000,
             checkpoints: Limits::default(),
+            bandwidth: None,
         }
     }
 }

@@ -108,3 +108,19 @@ fn a_snapshot_is_given_up_after_some_refusals() {
     }
     assert_eq!(outputs.last(), Some(&Output::Gathered(Outcome::Refused)));
 }
+
+/// Whoever sends no more for now is not asked again, and who was not asked has nothing to say about it.
+#[test]
+fn a_snapshot_ends_where_a_node_sends_no_more() {
+    let (mut manager, mut outputs) = manager(Limits::default(), None);
+    manager.gather(BTreeSet::from([1, 2]), Time(0), vec![], &mut outputs);
+    let number = manager.number();
+    outputs.clear();
+    let capped = |request| Packet { header: header(1, 1, 0), body: Body::Capped { request } };
+    for (from, request) in [(3, number), (1, number - 1), (1, number + 1)] {
+        assert_eq!(manager.receive(from, capped(request), Vec::new, &mut outputs), Ok(None));
+        assert_eq!((outputs.len(), manager.deadline().is_some()), (0, true));
+    }
+    assert_eq!(manager.receive(1, capped(number), Vec::new, &mut outputs), Ok(None));
+    assert_eq!((&outputs[..], manager.deadline()), (&[Output::Gathered(Outcome::Capped(1))][..], None));
+}

@@ -42,6 +42,7 @@ impl Tally {
                 }
                 Outcome::Refused => self.refused += 1,
                 Outcome::TimedOut(_) => panic!("no time passes"),
+                Outcome::Capped(_) => panic!("no bandwidth has a limit"),
             }
         }
     }

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_model::contract::NodeId;
 use host_model::toys::Dice;
 
-use crate::checkpoint::{Body, Checkpoint, Durable, Header, Limits, Manager, Outcome, Output, Packet, Rule, Snapshot};
+use crate::checkpoint::{
+    Body, Checkpoint, Differences, Durable, Header, Limits, Manager, News, Outcome, Output, Packet, Rule, Snapshot,
+    Unreadable,
+};
 use crate::time::Time;
 
 /// A message of the protocol, and what has become of it.
@@ -18,6 +21,61 @@ pub(super) struct Sent {
     received_at: Option<u64>,
 }
 
+/// What packets become between nodes that send differences.
+#[derive(Debug, Default)]
+pub(super) struct Wire {
+    differences: BTreeMap<NodeId, Differences>,
+    /// The number that a node has asked another one for last, in its present incarnation.
+    requests: BTreeMap<(NodeId, NodeId), u64>,
+    /// Answers that could not be read.
+    pub(super) unreadable: u64,
+    /// Bytes of the answers, and of the same checkpoints by themselves.
+    pub(super) bytes: (usize, usize),
+}
+
+impl Wire {
+    fn pack(&mut self, from: NodeId, to: NodeId, packet: &Packet) -> Vec<u8> {
+        let differences = self.differences.entry(from).or_default();
+        let bytes = differences.pack(to, packet);
+        match &packet.body {
+            Body::Request { number } => _ = self.requests.insert((from, to), *number),
+            Body::Answer { checkpoint, .. } => {
+                differences.sent(to, checkpoint);
+                let whole = Differences::default().pack(to, packet);
+                self.bytes = (self.bytes.0 + bytes.len(), self.bytes.1 + whole.len());
+            }
+            _ => {}
+        }
+        bytes
+    }
+
+    /// Reads a packet, which has to be the one that was sent; none for an answer that cannot be read and that nobody waits for.
+    fn read(&mut self, (from, to): (NodeId, NodeId), packet: &Packet, bytes: &[u8]) -> Option<News> {
+        match self.differences.entry(to).or_default().unpack(from, bytes) {
+            Ok((read, news)) => {
+                assert_eq!(read, *packet);
+                Some(news)
+            }
+            Err(why) => {
+                let Body::Answer { request, .. } = packet.body else { panic!("{why:?}: {packet:?}") };
+                let is_awaited = self.requests.get(&(to, from)) == Some(&request);
+                assert!(why == Unreadable::NoBase && !is_awaited, "{why:?}: {packet:?}");
+                self.unreadable += 1;
+                None
+            }
+        }
+    }
+
+    fn learn(&mut self, (from, to): (NodeId, NodeId), news: News) {
+        self.differences.entry(to).or_default().learn(from, news);
+    }
+
+    fn reset(&mut self, node: NodeId) {
+        self.differences.remove(&node);
+        self.requests.retain(|(asking, _), _| *asking != node);
+    }
+}
+
 /// A cluster that runs step by step, and remembers all.
 pub(super) struct World {
     rule: Rule,
@@ -28,8 +86,12 @@ pub(super) struct World {
     clocks: Vec<u64>,
     /// The messages of the protocol; the content of one is its place here.
     pub(super) sent: Vec<Sent>,
-    in_flight: Vec<(NodeId, NodeId, Packet)>,
+    in_flight: Vec<(NodeId, NodeId, Packet, Vec<u8>)>,
     pub(super) outcomes: Vec<Outcome>,
+    /// If nodes send differences.
+    pub(super) wire: Option<Wire>,
+    /// What nodes remember besides, in units of 32 bytes.
+    memory: u8,
 }
 
 impl World {
@@ -41,7 +103,13 @@ impl World {
         let first = Durable { incarnation: 1, reserved: limits.block };
         assert!(outputs.iter().all(|output| *output == Output::Persist(first)));
         let (disks, clocks) = (vec![Some(first); nodes as usize], vec![0; nodes as usize]);
-        Self { rule, limits, managers, disks, clocks, sent: Vec::new(), in_flight: Vec::new(), outcomes: Vec::new() }
+        let (sent, in_flight, outcomes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rule, limits, managers, disks, clocks, sent, in_flight, outcomes, wire: None, memory: 0 }
+    }
+
+    /// The same, where nodes remember more and send differences.
+    pub(super) fn with_differences(self) -> Self {
+        Self { wire: Some(Wire::default()), memory: 20, ..self }
     }
 
     pub(super) fn nodes(&self) -> NodeId {
@@ -65,13 +133,20 @@ impl World {
         if self.in_flight.is_empty() {
             return;
         }
-        let (from, to, packet) = self.in_flight.swap_remove(dice.below(self.in_flight.len() as u32) as usize);
+        let (from, to, packet, bytes) = self.in_flight.swap_remove(dice.below(self.in_flight.len() as u32) as usize);
         if is_lost {
             return;
         }
-        let clock = self.clocks[to as usize];
-        let mut outputs = Vec::new();
-        let received = self.managers[to as usize].receive(from, packet, || clock.to_le_bytes().to_vec(), &mut outputs);
+        let news = self.wire.as_mut().map(|wire| wire.read((from, to), &packet, &bytes));
+        if news == Some(None) {
+            return;
+        }
+        let (clock, memory, mut outputs) = (self.clocks[to as usize], self.memory, Vec::new());
+        let content = || content(to, clock, memory);
+        let received = self.managers[to as usize].receive(from, packet, content, &mut outputs);
+        if let (Some(wire), Some(Some(news)), true) = (&mut self.wire, news, received.is_ok()) {
+            wire.learn((from, to), news);
+        }
         if let Ok(Some(payload)) = received {
             self.clocks[to as usize] += 1;
             let place = u64::from_le_bytes(payload.try_into().expect("eight bytes")) as usize;
@@ -79,6 +154,14 @@ impl World {
             self.sent[place].received_at = Some(self.clocks[to as usize]);
         }
         self.carry_out(to, outputs);
+    }
+
+    /// A packet comes a second time.
+    pub(super) fn duplicate(&mut self, dice: &mut Dice) {
+        if !self.in_flight.is_empty() {
+            let place = dice.below(self.in_flight.len() as u32) as usize;
+            self.in_flight.push(self.in_flight[place].clone());
+        }
     }
 
     /// A node takes a checkpoint on its own account.
@@ -101,11 +184,14 @@ impl World {
         let (content, mut outputs) = (self.content(node), Vec::new());
         let durable = self.disks[node as usize];
         self.managers[node as usize] = Manager::new(node, (self.rule, self.limits), durable, content, &mut outputs);
+        if let Some(wire) = &mut self.wire {
+            wire.reset(node);
+        }
         self.carry_out(node, outputs);
     }
 
     fn content(&self, node: NodeId) -> Vec<u8> {
-        self.clocks[node as usize].to_le_bytes().to_vec()
+        content(node, self.clocks[node as usize], self.memory)
     }
 
     fn carry_out(&mut self, node: NodeId, outputs: Vec<Output>) {
@@ -117,7 +203,8 @@ impl World {
                     let durable = self.disks[node as usize].expect("it was written at the start");
                     let Header { number, incarnation, .. } = packet.header;
                     assert!(number <= durable.reserved && incarnation == durable.incarnation);
-                    self.in_flight.push((node, to, packet));
+                    let bytes = self.wire.as_mut().map(|wire| wire.pack(node, to, &packet));
+                    self.in_flight.push((node, to, packet, bytes.unwrap_or_default()));
                 }
                 Output::Gathered(outcome) => self.outcomes.push(outcome),
             }
@@ -152,12 +239,13 @@ impl World {
     /// Kinds of packets in flight, by how many there are.
     pub(super) fn kinds(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
-        for (_, _, packet) in &self.in_flight {
+        for (_, _, packet, _) in &self.in_flight {
             let kind = match packet.body {
                 Body::Message { .. } => "message",
                 Body::Request { .. } => "request",
                 Body::Answer { .. } => "answer",
                 Body::Refusal { .. } => "refusal",
+                Body::Capped { .. } => "capped",
             };
             *kinds.entry(kind).or_default() += 1;
         }
@@ -165,6 +253,15 @@ impl World {
     }
 }
 
+/// The clock of a node and what it remembers besides, which changes little from one event to the next.
+fn content(node: NodeId, clock: u64, memory: u8) -> Vec<u8> {
+    let mut content = clock.to_le_bytes().to_vec();
+    for at in 0..memory {
+        content.extend(blake3::hash(&[at, node as u8, (clock % 50 == at.into()).into()]).as_bytes());
+    }
+    content
+}
+
 fn clock_of(checkpoint: &Checkpoint) -> u64 {
-    u64::from_le_bytes(checkpoint.content.as_slice().try_into().expect("eight bytes"))
+    u64::from_le_bytes(checkpoint.content[..8].try_into().expect("eight bytes"))
 }

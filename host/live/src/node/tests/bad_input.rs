@@ -7,10 +7,9 @@ use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
-use super::pair::{Pair, identity, settings};
-use crate::checkpoint::{Body, Checkpoint, Dropped, Header, Packet};
+use super::pair::{Pair, decode, encode, identity, settings};
+use crate::checkpoint::Dropped;
 use crate::gate::Open;
-use crate::node::frame::{decode, encode};
 use crate::node::{FRAME_MAX, Failure, Identity, Node, Output, Refusal, Settings, Splitter, VERSION};
 use crate::time::Time;
 
@@ -79,50 +78,13 @@ fn no_damage_gets_through() {
     }
 }
 
-/// A node's answer with a checkpoint of this content.
-fn answer(content: Vec<u8>) -> Packet {
-    let checkpoint = Checkpoint { number: 1, incarnation: 1, content, channels: BTreeMap::new() };
-    let header = Header { number: 1, incarnation: 1, addressee: 1, acknowledged: None };
-    Packet { header, body: Body::Answer { request: 1, checkpoint: Box::new(checkpoint) } }
-}
-
-#[test]
-fn checkpoints_are_compressed_where_that_makes_them_shorter() {
-    let noise = (0..250_u32).flat_map(|at| *blake3::hash(&at.to_le_bytes()).as_bytes()).collect();
-    for (content, longest) in [(vec![7; 8_000], 200), (noise, 8_100), (Vec::new(), 100)] {
-        let packet = answer(content);
-        let frame = encode(&identity(0, 0), 1, &packet);
-        assert!(frame.len() < longest, "{}", frame.len());
-        assert_eq!(decode(&identity(1, 0), &frame).map(|frame| frame.packet), Ok(packet));
-    }
-}
-
-/// What a liar compresses costs no more memory than a frame, and is refused where it does not come out as long as it says.
-#[test]
-fn compressed_lies_do_no_harm() {
-    let frame = encode(&identity(0, 0), 1, &answer([[1; 500], [2; 500]].concat()));
-    let mut refused = 0;
-    for at in 42..frame.len() - 8 {
-        for bit in 0..8 {
-            let lie = changed(&frame, at, frame[at] ^ (1 << bit));
-            refused += usize::from(decode(&identity(1, 0), &lie).is_err());
-        }
-    }
-    assert!(refused > 100, "{refused}");
-    // Kind and length of the packet; one that is longer than any frame is not even tried.
-    for (at, to) in [(42, 2), (43, 0), (46, 0xff)] {
-        let found = decode(&identity(1, 0), &changed(&frame, at, to));
-        assert_eq!(found.map(|_| ()), Err(Refusal::Damaged));
-    }
-}
-
 #[test]
 fn a_second_process_with_the_identity_of_a_node_is_refused() {
     let (mut pair, frames) = spoken(Network::Ordered);
     let (_, other) = spoken(Network::Ordered);
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[0]), Ok(()));
     // The same start of the same node by another process has another session.
-    let packet = decode(&identity(1, 0), &other[1]).expect("it is a frame").packet;
+    let packet = decode(&identity(1, 0), &other[1]).expect("it is a frame");
     let twin = encode(&identity(0, 99), 1, &packet);
     assert_eq!(pair.nodes[1].receive(Time(0), &twin), Err(Refusal::TwoOfOne(0)));
     let own = encode(&Identity { node: 1, ..identity(1, 99) }, 1, &packet);

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `pair` | two nodes on links and disks that obey the test |
+//! | `differences` | checkpoints between nodes as differences |
 //! | `order` | what leaves a node, and when: disks, resets, broken connections |
 //! | `filters` | gates |
 //! | `snapshots` | snapshots of running nodes as the beginning of a round |
@@ -12,6 +13,7 @@
 
 mod bad_input;
 mod clients;
+mod differences;
 mod draws;
 mod filters;
 mod order;

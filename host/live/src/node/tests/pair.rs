@@ -8,10 +8,11 @@ use host_model::contract::NodeId;
 use host_model::scenario::Network;
 use host_model::toys::Toy;
 
-use crate::checkpoint::{Body, Outcome};
+use crate::checkpoint::{Body, Differences, Outcome, Packet};
 use crate::gate::{Gate, Open};
-use crate::node::frame::decode;
-use crate::node::{Failure, Identity, Node, Output, Record, Settings};
+use crate::node::bandwidth::Bucket;
+use crate::node::frame;
+use crate::node::{Failure, Identity, Node, Output, Record, Refusal, Settings};
 use crate::simulator::Range;
 use crate::time::Time;
 
@@ -28,11 +29,23 @@ pub(super) fn settings(network: Network) -> Settings {
     settings
 }
 
+/// A packet as a frame to a node that has no checkpoints yet.
+pub(super) fn encode(identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8> {
+    frame::encode(identity, to, &Differences::default().pack(to, packet))
+}
+
+/// The packet in a frame to such a node.
+pub(super) fn decode(identity: &Identity, frame: &[u8]) -> Result<Packet, Refusal> {
+    let frame = frame::decode(identity, frame)?;
+    Ok(Differences::default().unpack(frame.from, frame.body)?.0)
+}
+
 /// The message in a frame; none if it is a packet of the managers.
 pub(super) fn message(to: NodeId, frame: &[u8]) -> Option<Vec<u8>> {
-    match decode(&identity(to, 0), frame).expect("it is a frame").packet.body {
-        Body::Message { payload, .. } => Some(payload),
-        _ => None,
+    match decode(&identity(to, 0), frame) {
+        Ok(Packet { body: Body::Message { payload, .. }, .. }) => Some(payload),
+        Ok(_) | Err(Refusal::NoBase) => None,
+        Err(refusal) => panic!("it is a frame: {refusal}"),
     }
 }
 
@@ -90,6 +103,14 @@ impl<G: Gate> Pair<G> {
         let identity = identity(node, self.starts);
         let record = self.disks[node as usize].clone();
         Node::start(&self.toy, (identity, settings), (self.gate)(node), record, self.now).expect("a toy starts")
+    }
+
+    /// So many bytes per second may checkpoints of each node take from now on.
+    pub(super) fn limit(&mut self, bandwidth: Option<u64>) {
+        self.settings.bandwidth = bandwidth;
+        for node in &mut self.nodes {
+            node.bucket = bandwidth.map(|bandwidth| Bucket::new(bandwidth, self.now));
+        }
     }
 
     /// The process of a node is killed and started again: what it did not write is lost.

@@ -1,0 +1,215 @@
+//! Checkpoints on their way, as differences where that is possible.
+//!
+//! A request names the last checkpoint of its destination that the node still has, and the answer is compressed with that one as
+//! dictionary, if its sender has it as well. Each side keeps two checkpoints per peer for that, and neither depends on the other to have
+//! them: a start, a loss or a limit makes the next answer a whole one.
+//!
+//! The [`Manager`](crate::checkpoint::Manager) knows nothing of it, so that what it decides cannot depend on it. An answer that cannot be
+//! read is a lost packet, and none that its receiver still waits for is one: that is to the latest request to its sender, and what this
+//! one has named stays.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use host_model::contract::NodeId;
+use lz4_flex::block;
+
+use crate::checkpoint::packet::{Body, Checkpoint, Packet};
+
+/// Bytes of the longest packet that is compressed.
+const PACKET_MAX: usize = 16 << 20;
+/// Bytes of the longest checkpoint that is kept as a dictionary.
+const BASE_MAX: usize = 1 << 20;
+/// Bytes that are compressed together: half of what LZ4 can look back.
+const PIECE: usize = 32 << 10;
+/// Bytes before and behind a piece that are looked at in the dictionary, too: all of it together is what LZ4 can look back.
+const AROUND: usize = 16 << 10;
+
+/// What a packet begins with: the packet follows as it is; its length and pieces of it; a digest, and then the packet as it is, or its
+/// length and pieces.
+const PLAIN: u8 = 0;
+const COMPRESSED: u8 = 1;
+const NAMING: u8 = 2;
+const DIFFERENCE: u8 = 3;
+
+/// What tells a checkpoint from others.
+type Digest = [u8; 16];
+
+/// Why a packet cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is none.
+    Damaged,
+    /// It is a difference from a checkpoint that is not there.
+    NoBase,
+}
+
+/// What a packet says about checkpoints that can be dictionaries. It counts once the manager has taken the packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Nothing.
+    Nothing,
+    /// Its sender has this checkpoint, or none.
+    Has(Option<Digest>),
+    /// It brings one.
+    Brings(Base),
+}
+
+/// A checkpoint as a dictionary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    digest: Digest,
+    bytes: Vec<u8>,
+}
+
+impl Base {
+    fn new(checkpoint: &Checkpoint) -> Self {
+        let bytes = postcard::to_allocvec(checkpoint).expect("checkpoints have an encoding");
+        let mut digest = Digest::default();
+        digest.copy_from_slice(&blake3::hash(&bytes).as_bytes()[..size_of::<Digest>()]);
+        Self { digest, bytes }
+    }
+}
+
+/// What is known of the checkpoints that a peer has, and what of it is here.
+#[derive(Debug, Default)]
+struct Peer {
+    /// The last one that has come from it.
+    latest: Option<Arc<Base>>,
+    /// The one that the last request to it has named.
+    named: Option<Arc<Base>>,
+    /// The last one that was sent to it.
+    sent: Option<Arc<Base>>,
+    /// The one that its last request has named.
+    confirmed: Option<Arc<Base>>,
+}
+
+/// The dictionaries of one node.
+#[derive(Debug, Default)]
+pub struct Differences(BTreeMap<NodeId, Peer>);
+
+impl Differences {
+    /// A packet to a peer as bytes. An answer is compressed; a message is short, and there are many of them.
+    pub fn pack(&mut self, to: NodeId, packet: &Packet) -> Vec<u8> {
+        let mut start = vec![PLAIN];
+        let peer = self.0.entry(to).or_default();
+        if let Body::Request { .. } = packet.body {
+            peer.named.clone_from(&peer.latest);
+            if let Some(base) = &peer.named {
+                start = [&[NAMING], &base.digest[..]].concat();
+            }
+        }
+        let whole = postcard::to_extend(packet, start).expect("packets have an encoding");
+        if !matches!(packet.body, Body::Answer { .. }) || whole.len() > PACKET_MAX {
+            return whole;
+        }
+        let compressed = compressed(&whole[1..], peer.confirmed.as_deref());
+        if compressed.len() < whole.len() { compressed } else { whole }
+    }
+
+    /// The packet that these bytes of a peer are. What room it takes is no more than its content is known to fill.
+    ///
+    /// # Errors
+    ///
+    /// There is none that can be read.
+    pub fn unpack(&self, from: NodeId, bytes: &[u8]) -> Result<(Packet, News), Unreadable> {
+        let (kind, rest) = bytes.split_first().ok_or(Unreadable::Damaged)?;
+        let (digest, rest) = match *kind {
+            NAMING | DIFFERENCE => rest.split_first_chunk().map(|(digest, rest)| (Some(*digest), rest)),
+            _ => Some((None, rest)),
+        }
+        .ok_or(Unreadable::Damaged)?;
+        let mut expanded = Vec::new();
+        let plain = match *kind {
+            PLAIN | NAMING => rest,
+            COMPRESSED | DIFFERENCE => {
+                let base = digest.map(|digest| self.base_of(from, &digest).ok_or(Unreadable::NoBase)).transpose()?;
+                expand(rest, base, &mut expanded).ok_or(Unreadable::Damaged)?;
+                &expanded
+            }
+            _ => return Err(Unreadable::Damaged),
+        };
+        let Ok((packet, [])) = postcard::take_from_bytes::<Packet>(plain) else { return Err(Unreadable::Damaged) };
+        let news = match (*kind, &packet.body) {
+            (PLAIN | NAMING, Body::Request { .. }) => News::Has(digest),
+            (PLAIN | COMPRESSED | DIFFERENCE, Body::Answer { checkpoint, .. }) => News::Brings(Base::new(checkpoint)),
+            (PLAIN, _) => News::Nothing,
+            _ => return Err(Unreadable::Damaged),
+        };
+        Ok((packet, news))
+    }
+
+    /// The manager has taken the packet of a peer that said so.
+    pub fn learn(&mut self, from: NodeId, news: News) {
+        match news {
+            News::Nothing => {}
+            News::Has(digest) => {
+                let peer = self.0.entry(from).or_default();
+                let is_named = |base: &&Arc<Base>| Some(base.digest) == digest;
+                let named = [&peer.sent, &peer.confirmed].into_iter().flatten().find(is_named).cloned();
+                peer.confirmed = named;
+            }
+            News::Brings(base) => {
+                if base.bytes.len() <= BASE_MAX {
+                    self.0.entry(from).or_default().latest = Some(Arc::new(base));
+                }
+            }
+        }
+    }
+
+    /// A checkpoint was sent to a peer, which may come to have it.
+    pub fn sent(&mut self, to: NodeId, checkpoint: &Checkpoint) {
+        let base = Base::new(checkpoint);
+        if base.bytes.len() <= BASE_MAX {
+            self.0.entry(to).or_default().sent = Some(Arc::new(base));
+        }
+    }
+
+    /// What a peer may have taken as a dictionary.
+    fn base_of(&self, from: NodeId, digest: &Digest) -> Option<&Base> {
+        let peer = self.0.get(&from)?;
+        [&peer.named, &peer.latest].into_iter().flatten().find(|base| base.digest == *digest).map(AsRef::as_ref)
+    }
+}
+
+fn compressed(plain: &[u8], base: Option<&Base>) -> Vec<u8> {
+    let mut bytes = match base {
+        Some(base) => [&[DIFFERENCE], &base.digest[..]].concat(),
+        None => vec![COMPRESSED],
+    };
+    bytes.extend(u32::try_from(plain.len()).unwrap_or(u32::MAX).to_le_bytes());
+    for (place, piece) in plain.chunks(PIECE).enumerate() {
+        let start = place * PIECE;
+        let compressed = block::compress_with_dict(piece, dictionary(base, &plain[..start]));
+        bytes.extend(u16::try_from(compressed.len()).expect("no piece is so long").to_le_bytes());
+        bytes.extend(compressed);
+    }
+    bytes
+}
+
+/// Undoes it. Room is made for one piece at a time, once the last one is as long as it should be: nobody gets room by asking for it.
+pub(super) fn expand(bytes: &[u8], base: Option<&Base>, plain: &mut Vec<u8>) -> Option<()> {
+    let (length, mut rest) = bytes.split_first_chunk()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= PACKET_MAX)?;
+    while plain.len() < length {
+        let (size, more) = rest.split_first_chunk()?;
+        let (piece, more) = more.split_at_checked(u16::from_le_bytes(*size).into())?;
+        let start = plain.len();
+        plain.resize(length.min(start + PIECE), 0);
+        let (past, room) = plain.split_at_mut(start);
+        let written = block::decompress_into_with_dict(piece, room, dictionary(base, past)).ok()?;
+        if written < room.len() {
+            return None;
+        }
+        rest = more;
+    }
+    rest.is_empty().then_some(())
+}
+
+/// The dictionary of the piece behind this past: what is around it in the base, or without one that past.
+fn dictionary<'b>(base: Option<&'b Base>, past: &'b [u8]) -> &'b [u8] {
+    let start = past.len();
+    let Some(Base { bytes, .. }) = base else { return &past[start.saturating_sub(PIECE + 2 * AROUND)..] };
+    let end = bytes.len().min(start + PIECE + AROUND);
+    &bytes[start.saturating_sub(AROUND).min(end)..end]
+}

@@ -1,0 +1,30 @@
+//! Packets that leave a node.
+
+use host_model::contract::NodeId;
+
+use crate::checkpoint::{Body, Packet};
+use crate::gate::Gate;
+use crate::node::frame::{self, FRAME_MAX};
+use crate::node::outbox::Output;
+use crate::node::runtime::Node;
+
+impl<G: Gate> Node<G> {
+    /// Packs a packet and sends it. In place of a checkpoint for which there is no bandwidth, or that is longer than any frame, it sends
+    /// that there is none for now; nothing else waits for it, and nothing else is refused.
+    pub(super) fn post(&mut self, to: NodeId, packet: &Packet) {
+        let mut frame = frame::encode(&self.identity, to, &self.differences.pack(to, packet));
+        if let Body::Answer { request, checkpoint } = &packet.body {
+            let (now, length) = (self.now, frame.len());
+            if length <= FRAME_MAX && self.bucket.as_mut().is_none_or(|bucket| bucket.take(now, length)) {
+                self.differences.sent(to, checkpoint);
+                self.counts.checkpoints += 1;
+                self.counts.checkpoint_bytes += length as u64;
+            } else {
+                self.counts.checkpoints_capped += 1;
+                let capped = Packet { header: packet.header, body: Body::Capped { request: *request } };
+                frame = frame::encode(&self.identity, to, &self.differences.pack(to, &capped));
+            }
+        }
+        self.outbox.add(Output::Send { to, frame });
+    }
+}
