@@ -293,7 +293,9 @@ fn beside_twin(
         simulated.prediction = watching.first().map(|first| (seed, first.clone()));
     }
     let tally = simulated.tally.as_mut().expect("there are checkers");
-    let (is_violated, is_predicted) = (twin.violation.is_some(), seen.first.is_some());
+    let is_violated = twin.violation.is_some();
+    // A run that goes on after its first violation can have its first prediction only then, of another one.
+    let is_predicted = seen.first.is_some_and(|first| twin.violated.is_none_or(|violated| first <= violated));
     tally.violating += u64::from(is_violated);
     tally.violating_states += twin.counts.violating;
     tally.predicted += u64::from(is_violated && is_predicted);
