@@ -79,6 +79,9 @@ pub struct SimulateArguments {
     /// Events that the unfolding of a round has at most [default: 4000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
     pub ahead: Option<u64>,
+    /// Random walks of up to 200 events in a round that has found nothing otherwise [default: none]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
+    pub walks: Option<u64>,
     /// Filter also what makes a promise of progress one that cannot be kept; else such filters are never in force
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
@@ -128,6 +131,7 @@ impl SimulateArguments {
             safety_only: self.safety_only,
             interval: self.interval,
             ahead: self.ahead,
+            walks: self.walks,
             breaks: self.break_connections,
         });
         let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;
