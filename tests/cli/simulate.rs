@@ -58,7 +58,7 @@ fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
     let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
-    let usage: [(&[&str], &str); 15] = [
+    let usage: [(&[&str], &str); 13] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -70,10 +70,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--profile", "thesis"], "--watch"),
         (&["--safety-only"], "--watch"),
         (&["--watch", "steer", "--break-connections"], "--safety-only"),
-        (&[&breaking[..], &["--churn", "6/m"]].concat(), "--churn"),
         (&[&breaking[..], &["--partition", "6/m"]].concat(), "--partition"),
         (&[&breaking[..], &["--script", "none.toml"]].concat(), "--script"),
-        (&["--go-on", "--watch", "observe"], "--watch"),
     ];
     for (words, why) in usage {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);

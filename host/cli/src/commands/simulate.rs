@@ -146,7 +146,7 @@ fn text(
         happened(simulated, asked)
     ));
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
-        text.push_str(&checkers(tally, (simulated.runs, watch.steers)));
+        text.push_str(&checkers(tally, (simulated.runs, watch.steers), asked.conditions.goes_on));
     }
     if let Some(prediction) = prediction {
         text.push_str(&prediction.text());
@@ -164,7 +164,7 @@ fn text(
 }
 
 /// What the checkers have come to.
-fn checkers(tally: &Tally, (runs, steers): (u64, bool)) -> String {
+fn checkers(tally: &Tally, (runs, steers): (u64, bool), goes_on: bool) -> String {
     let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, .. } = *tally;
     let mut text = format!(
         "without steering {}: {predicted} predicted, {too_late} too late; {}\n",
@@ -173,6 +173,10 @@ fn checkers(tally: &Tally, (runs, steers): (u64, bool)) -> String {
     );
     text.push_str(&first_predictions(&tally.first_predictions_ms, runs));
     if steers {
+        if goes_on {
+            let without = count(tally.violating_states, "state");
+            text.push_str(&format!("violating: {without} without steering, {} with it\n", tally.steered_states));
+        }
         text.push_str(&format!(
             "with it: {steered} steered, {immediate} by the immediate check, {missed} missed, {caused} caused\n\
              kept from happening: {} by filters, {} by the immediate check\n\

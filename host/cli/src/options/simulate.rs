@@ -29,8 +29,8 @@ pub struct SimulateArguments {
     /// How many events a run has at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1_000_000)]
     pub events: u64,
-    /// A run goes on after a violation, and the states that violate a property are counted; not beside checkers
-    #[arg(long, conflicts_with = "watch")]
+    /// A run goes on after a violation, and the states that violate a property are counted
+    #[arg(long)]
     pub go_on: bool,
     /// How long a message is on its way
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..50ms", help_heading = "Conditions")]
@@ -79,12 +79,15 @@ pub struct SimulateArguments {
     /// Events that the unfolding of a round has at most [default: 4000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
     pub ahead: Option<u64>,
+    /// Random walks of up to 200 events in a round that has found nothing otherwise [default: none]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
+    pub walks: Option<u64>,
     /// Filter also what makes a promise of progress one that cannot be kept; else such filters are never in force
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
     /// Steer also by breaking connections: in place of a message on a link with an order, which is filtered or refused, the connection
-    /// to its sender breaks, and both ends are told; with --safety-only, and where nothing else breaks or is cut off
-    #[arg(long, requires = "safety_only", conflicts_with_all = ["churn", "partition", "script"], help_heading = "Checkers")]
+    /// to its sender breaks, and both ends are told; with --safety-only, and where nobody is cut off
+    #[arg(long, requires = "safety_only", conflicts_with_all = ["partition", "script"], help_heading = "Checkers")]
     pub break_connections: bool,
     /// The folder for the trace of a violation [default: one in ./out]
     #[arg(long, short, value_name = "FOLDER")]
@@ -128,6 +131,7 @@ impl SimulateArguments {
             safety_only: self.safety_only,
             interval: self.interval,
             ahead: self.ahead,
+            walks: self.walks,
             breaks: self.break_connections,
         });
         let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;

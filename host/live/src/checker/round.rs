@@ -25,6 +25,8 @@ pub struct Limits {
     pub events_max: u64,
     /// Global states of consequence prediction, which has its turn where the unfolding has not come to its end and found nothing.
     pub states_max: u64,
+    /// Random walks, which have their turn where neither has found anything, and the unfolding has not come to its end.
+    pub walks_max: u64,
     /// Different violations that a search collects.
     pub violations_max: u64,
     /// Paths to violations that are remembered, the latest ones.
@@ -44,6 +46,7 @@ impl Default for Limits {
         Self {
             events_max: 4_000,
             states_max: 2_000,
+            walks_max: 0,
             violations_max: 16,
             past_max: 64,
             bytes_max: 64 << 20,
@@ -278,19 +281,30 @@ pub(super) struct Ahead {
     pub(super) work: u64,
 }
 
-/// Explores ahead: by the unfolding, and then, if that has found nothing and not come to its end, by consequence prediction.
+/// Events of a random walk: several times what a mistake takes to come about, and no more, as most walks go past it.
+const WALK_EVENTS: u32 = 200;
+
+/// Explores ahead: by the unfolding, and then, if that has found nothing and not come to its end, by consequence prediction, and last by
+/// random walks.
 pub(super) fn look_ahead(
     (lts, stop): (&Lts<'_>, &dyn Stop),
     start: &Start,
     limits: &Limits,
 ) -> Result<Ahead, CheckError> {
     let mut ahead = Ahead::default();
-    for (name, states) in [("unfold", limits.events_max), ("consequence", limits.states_max)] {
-        if states == 0 {
+    let bounds = SearchBounds { violations: Some(limits.violations_max), ..SearchBounds::default() };
+    let by_states = |states| (states, SearchBounds { states: Some(states), ..bounds });
+    // One violation of a walk is enough: the others are mostly the same one by other ways.
+    let by_walks = SearchBounds { walks: Some(limits.walks_max), depth: Some(WALK_EVENTS), violations: None, ..bounds };
+    let stages = [
+        ("unfold", by_states(limits.events_max)),
+        ("consequence", by_states(limits.states_max)),
+        ("walk", (limits.walks_max, by_walks)),
+    ];
+    for (name, (most, bounds)) in stages {
+        if most == 0 {
             continue;
         }
-        let violations = Some(limits.violations_max);
-        let bounds = SearchBounds { states: Some(states), violations, ..SearchBounds::default() };
         let starts = std::slice::from_ref(start);
         let search = Search { lts, starts, bounds, monitor: &Asking(stop), collect_system_states: false };
         let strategy = strategy::find(name).expect("it is in the table");
@@ -304,4 +318,40 @@ pub(super) fn look_ahead(
         }
     }
     Ok(ahead)
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::toys::{Toy, ToyTrigger};
+
+    use super::*;
+
+    /// Something is wrong after forty steps of node 0, beside a node that goes round: further than the searches may look, and not too far
+    /// for a walk. What it finds replays.
+    #[test]
+    fn walks_see_what_is_too_far_for_the_searches() {
+        let round = Toy::new(2)
+            .rule(1, 0, ToyTrigger::Local(0), 1, &[])
+            .rule(1, 1, ToyTrigger::Local(0), 0, &[])
+            .forbid(&[Some(40), None]);
+        let toy = (0..40).fold(round, |toy, state| toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]));
+        let (factory, scenario) = (Arc::new(toy), Scenario::new(2));
+        let predicted = |walks_max| {
+            let limits = Limits { events_max: 20, states_max: 20, walks_max, ..Limits::default() };
+            let mut checker = Checker::new(&factory, scenario.clone(), limits).expect("it is native");
+            let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
+            let mut stepper = Stepper::new(&lts).expect("it is native");
+            let start = start::initial(&mut stepper).expect("nothing is refused").remove(0);
+            let beginning = Arc::new(start::export(&mut stepper, &start).expect("toys leave"));
+            let round = checker.round(&beginning).expect("it is a state of the toy");
+            for prediction in &round.predictions {
+                let origin = Origin::States(Arc::clone(&beginning));
+                trace::confirm(&factory, &scenario, &origin, &prediction.steps, &prediction.finding)
+                    .expect("it replays");
+            }
+            round.predictions.len()
+        };
+        assert_eq!(predicted(0), 0);
+        assert!(predicted(20) > 0);
+    }
 }

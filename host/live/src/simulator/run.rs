@@ -159,9 +159,20 @@ impl<'s, 'l> Simulator<'s, 'l> {
         seed: u64,
         watching: Option<(&mut Watching<'_>, Mode)>,
     ) -> Result<(Finished, Watched), MachineError> {
+        let mut run = self.begin(seed, watching);
+        let end = run.finish()?;
+        Ok(run.over(seed, end))
+    }
+
+    /// A run in which nothing has happened yet.
+    pub(super) fn begin<'r, 'f>(
+        &'r mut self,
+        seed: u64,
+        watching: Option<(&'r mut Watching<'f>, Mode)>,
+    ) -> Run<'r, 'l, 'f> {
         let mut chance = Chance::new(seed);
         let start = &self.starts[chance.below(Purpose::Start, self.starts.len() as u64) as usize];
-        let mut run = Run {
+        Run {
             stepper: &mut *self.stepper,
             start,
             conditions: &self.conditions,
@@ -182,15 +193,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             witnessed: Vec::new(),
             violation: None,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
-        };
-        let end = run.finish()?;
-        let (at, counts, witnessed) = (run.now, run.counts, run.witnessed);
-        let (violated, violation) = run.violation.unzip();
-        let mut digest = [0; 16];
-        digest.copy_from_slice(&run.log.finalize().as_bytes()[..16]);
-        let watched = run.watch.map_or_else(Watched::default, Watch::finish);
-        let digest = u128::from_le_bytes(digest);
-        Ok((Finished { seed, end, at, counts, digest, violated, violation, witnessed }, watched))
+        }
     }
 }
 
@@ -226,7 +229,8 @@ pub(super) struct Run<'r, 'l, 'f> {
 }
 
 impl Run<'_, '_, '_> {
-    fn finish(&mut self) -> Result<End, MachineError> {
+    /// Goes on to the end, and says why there is no more.
+    pub(super) fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
         if !self.script.is_empty() {
             self.begin_phase(0)?;
@@ -256,6 +260,17 @@ impl Run<'_, '_, '_> {
             }
         }
         Ok(End::Violation)
+    }
+
+    /// What has come out of it.
+    fn over(self, seed: u64, end: End) -> (Finished, Watched) {
+        let (at, counts, witnessed) = (self.now, self.counts, self.witnessed);
+        let (violated, violation) = self.violation.unzip();
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&self.log.finalize().as_bytes()[..16]);
+        let watched = self.watch.map_or_else(Watched::default, Watch::finish);
+        let digest = u128::from_le_bytes(digest);
+        (Finished { seed, end, at, counts, digest, violated, violation, witnessed }, watched)
     }
 
     /// Something happens; whether it was an event of a node.

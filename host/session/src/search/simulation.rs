@@ -54,6 +54,8 @@ pub struct WatchSpec {
     pub interval: Option<Duration>,
     /// Events of the unfolding in a round at most; those of the profile if there is no number.
     pub ahead: Option<u64>,
+    /// Random walks of a round at most; none if there is no number.
+    pub walks: Option<u64>,
     /// Whether they may break a connection in place of a message that has an order.
     pub breaks: bool,
 }
@@ -277,6 +279,7 @@ fn profile(watch: WatchSpec) -> Profile {
     profile.limits.promises = (!watch.safety_only).then(Rules::default);
     profile.interval = watch.interval.unwrap_or(profile.interval);
     profile.limits.events_max = watch.ahead.unwrap_or(profile.limits.events_max);
+    profile.limits.walks_max = watch.walks.unwrap_or(profile.limits.walks_max);
     profile.limits.breaks = watch.breaks;
     profile
 }
@@ -293,7 +296,9 @@ fn beside_twin(
         simulated.prediction = watching.first().map(|first| (seed, first.clone()));
     }
     let tally = simulated.tally.as_mut().expect("there are checkers");
-    let (is_violated, is_predicted) = (twin.violation.is_some(), seen.first.is_some());
+    let is_violated = twin.violation.is_some();
+    // A run that goes on after its first violation can have its first prediction only then, of another one.
+    let is_predicted = seen.first.is_some_and(|first| twin.violated.is_none_or(|violated| first <= violated));
     tally.violating += u64::from(is_violated);
     tally.violating_states += twin.counts.violating;
     tally.predicted += u64::from(is_violated && is_predicted);

@@ -3,9 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `cuts` | what nodes know of runs whose connections break |
+//! | `faults` | runs that are steered while nodes are reset and connections break |
 //! | `scripts` | phases of runs |
 
 mod cuts;
+mod faults;
 mod scripts;
 
 use std::collections::BTreeSet;
