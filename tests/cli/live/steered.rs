@@ -99,7 +99,7 @@ fn a_write_is_lost_with_a_leader_that_is_behind() {
 /// The node that is behind does not stand for election, or drops the vote for it. The other one leads then, and goes on, until
 /// events were kept from happening twice; or the round in which a write is lost.
 fn keeps_writes(network: &str, patience: u32) -> Result<(), u32> {
-    let mut trial = Trial::new(network, patience, " --watch steer --every 200ms --share 100%");
+    let mut trial = Trial::new(network, patience, " --watch steer --every 200ms --share 100% --round-time 1m");
     while trial.kept < 2.0 {
         assert!(trial.round < ROUNDS_MAX, "{} after {} rounds", trial.kept, trial.round);
         if trial.loses_a_write() {
@@ -137,7 +137,7 @@ fn a_steered_store_loses_no_write_over_connections() {
 #[test]
 fn what_a_kill_does_cannot_be_filtered() {
     let (mut nodes, cluster) =
-        Cluster::start_with("ordered", "forget-store", " --watch steer --every 200ms --share 100%");
+        Cluster::start_with("ordered", "forget-store", " --watch steer --every 200ms --share 100% --round-time 1m");
     assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
     wait("nobody predicts it", || {
         let lines = nodes.lines("predicts that state-machine-safety is violated");
@@ -165,7 +165,7 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
     place.put("two.toml", cluster("plugin = \"guest.wasm\"", 2));
     place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
     place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
-    let cases: [(&str, &[&str], u8, &str); 18] = [
+    let cases: [(&str, &[&str], u8, &str); 21] = [
         ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
         ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
         (

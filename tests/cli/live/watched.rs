@@ -24,7 +24,8 @@ pub(super) fn put(value: &str) -> Operation {
 /// trace replays. Then a node is killed, and they see it.
 #[test]
 fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
-    let (mut nodes, cluster) = Cluster::start_with("ordered", "forget-store", " --watch observe --every 200ms");
+    let (mut nodes, cluster) =
+        Cluster::start_with("ordered", "forget-store", " --watch observe --every 200ms --round-time 1m");
     assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
     let predicted = " predicts that state-machine-safety is violated";
     wait("nobody predicts it", || !nodes.lines(predicted).is_empty());
