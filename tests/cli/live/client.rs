@@ -38,16 +38,29 @@ pub fn ask(clients: &[SocketAddr], node: &mut usize, operation: &Operation) -> A
     Answer::Refused
 }
 
-/// Asks until there is an answer; gives up after a minute.
+/// Asks one node after the other until there is an answer; gives up after a minute.
 pub fn ask_until_told(clients: &[SocketAddr], operation: &Operation) -> Outcome {
+    let mut next = 0..;
+    until_told(operation, || ask(clients, &mut (next.next().expect("it has no end") % clients.len()), operation))
+}
+
+/// Asks one node until there is an answer, and whoever that one sends the client to; gives up after a minute. Who has answered.
+pub fn ask_one_until_told(clients: &[SocketAddr], first: usize, operation: &Operation) -> (usize, Outcome) {
+    let mut node = first;
+    let outcome = until_told(operation, || {
+        node = first;
+        ask(clients, &mut node, operation)
+    });
+    (node, outcome)
+}
+
+fn until_told(operation: &Operation, mut asked: impl FnMut() -> Answer) -> Outcome {
     let begun = Instant::now();
-    let mut node = 0;
     loop {
-        if let Answer::Outcome(outcome) = ask(clients, &mut node, operation) {
+        if let Answer::Outcome(outcome) = asked() {
             return outcome;
         }
         assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers {operation:?}");
-        node = (node + 1) % clients.len();
         std::thread::sleep(Duration::from_millis(50));
     }
 }
