@@ -288,6 +288,7 @@ fn bundled(name: &str) -> &'static str {
             (name, wasm.to_str().expect("the path of this repository is text").to_owned())
         };
         [
+            "chord",
             "fanout",
             "lock",
             "paxos",

@@ -121,6 +121,25 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     assert!(ends.iter().sum::<u64>() == violating && ends[2] == 0 && number(&steered, "caused") == 0, "{steered}");
 }
 
+/// Where a run goes on after a violation, what is predicted after it came too late: the times of the thesis let no round end before the
+/// first one here.
+#[test]
+fn what_is_predicted_after_the_first_violation_comes_too_late() {
+    let simulation =
+        ["simulate", bundled("chord"), "--seed", "1", "--runs", "12", "--time", "20s", "--go-on", "--json"];
+    let checkers = ["--watch", "steer", "--profile", "thesis", "--safety-only", "--break-connections"];
+    let cluster = ["--", "--nodes", "3", "--set", "contact=last", "--set", "bug=stale-predecessor"];
+    let said = Place::new().host(&[&simulation[..], &checkers, &cluster].concat()).exits(0).json();
+    let said = &said["checkers"];
+    let first = said["first_predictions_ms"].as_array().expect("a list");
+    assert_eq!((first.len(), first.first()), (12, Some(&3_350.into())), "{said}");
+    assert_eq!(
+        (&said["violating"], &said["predicted"], &said["too_late"]),
+        (&1.into(), &0.into(), &1.into()),
+        "{said}"
+    );
+}
+
 /// What a checker predicts first is a trace that begins in what it knew then: fresh instances replay it. Nothing is predicted where
 /// nothing is wrong.
 #[test]

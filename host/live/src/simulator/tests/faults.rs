@@ -7,6 +7,9 @@ use host_model::trace::Finding;
 use super::*;
 use crate::time::Time;
 
+/// Sender, destination and content, channel by channel.
+type InFlight = Vec<(NodeId, NodeId, Vec<u8>)>;
+
 /// A run as it was and as a replay has it.
 struct Compared {
     end: End,
@@ -24,7 +27,7 @@ fn replayed(
     stepper: &mut Stepper<'_>,
     (toy, scenario): (&Arc<Toy>, &Scenario),
     (start, path): (&start::Start, &[Step]),
-) -> (u64, Option<usize>, Vec<(NodeId, NodeId, Vec<u8>)>) {
+) -> (u64, Option<usize>, InFlight) {
     let steps = trace::record(stepper, &start.initial, path).expect("it is native");
     let (mut replay, _) = Replay::new(toy, scenario, &start.origin).expect("it is native");
     let (mut violating, mut first) = (0, None);
@@ -42,8 +45,7 @@ fn replayed(
             first.get_or_insert(number);
         }
     }
-    let mut in_flight: Vec<(NodeId, NodeId, Vec<u8>)> =
-        replay.in_flight().map(|(from, to, payload)| (from, to, payload.to_vec())).collect();
+    let mut in_flight: InFlight = replay.in_flight().map(|(from, to, payload)| (from, to, payload.to_vec())).collect();
     in_flight.sort_by_key(|(from, to, _)| (*from, *to));
     (violating, first, in_flight)
 }
@@ -76,7 +78,7 @@ fn compared(
     if let Some(followed) = followed {
         let message = |id| stepper.message(id);
         let messages = followed.iter().map(|id| message(*id)).filter(|message| !message.is_notice);
-        let mut followed: Vec<_> = messages.map(|it| (it.from, it.to, it.payload.clone())).collect();
+        let mut followed: InFlight = messages.map(|it| (it.from, it.to, it.payload.clone())).collect();
         followed.sort_by_key(|(from, to, _)| (*from, *to));
         assert_eq!(followed, in_flight, "seed {seed}");
     }
