@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use host_live::checker::Limits;
+use host_live::time::Time;
 use host_model::contract::{Stop, Stopped};
 
 /// Events and states that a round may have at least, unless it was asked for fewer.
@@ -55,7 +56,7 @@ impl Pace {
 pub(crate) struct Deadline {
     /// What times are counted from.
     origin: Instant,
-    /// In nanoseconds.
+    /// A [`Time`] since then.
     at: AtomicU64,
 }
 
@@ -65,20 +66,20 @@ impl Deadline {
         Self { origin: Instant::now(), at: AtomicU64::new(0) }
     }
 
+    fn now(&self) -> Time {
+        Time(0).after(self.origin.elapsed())
+    }
+
     /// Comes in so much time from now.
     pub(crate) fn set(&self, time: Duration) {
-        self.at.store(nanoseconds(self.origin.elapsed().saturating_add(time)), Ordering::Relaxed);
+        self.at.store(self.now().after(time).0, Ordering::Relaxed);
     }
 }
 
 impl Stop for Deadline {
     fn reason(&self) -> Option<Stopped> {
-        (nanoseconds(self.origin.elapsed()) >= self.at.load(Ordering::Relaxed)).then_some(Stopped::Time)
+        (self.now().0 >= self.at.load(Ordering::Relaxed)).then_some(Stopped::Time)
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
