@@ -65,7 +65,7 @@ fn follow(
     path: &[TraceStep],
     work: &mut u64,
 ) -> Result<Option<FoundViolation>, MachineError> {
-    let (mut at, mut taken) = (start.clone(), Vec::new());
+    let mut at = start.clone();
     for recorded in path {
         *work += 1;
         let node = recorded.node;
@@ -77,15 +77,14 @@ fn follow(
         let row = stepper.step(local, trigger)?;
         let outcomes = stepper.outcomes(row);
         let same = outcomes.iter().position(|outcome| *outcome.choices == *recorded.choices && !outcome.is_lost);
-        let Some(outcome) = outcomes.get(same.unwrap_or(0)).cloned() else { continue };
-        at.locals[node as usize] = outcome.next;
-        let known = stepper.known();
-        at.in_flight.step(&known.links(&at.locals), node, known.taken(trigger), outcome.sent.iter().copied());
-        let index = u32::try_from(same.unwrap_or(0)).expect("outcomes are bounded");
-        taken.push(Step { node, trigger, outcome: index });
+        if outcomes.is_empty() {
+            continue;
+        }
+        let outcome = u32::try_from(same.unwrap_or(0)).expect("outcomes are bounded");
+        at.advance(stepper, Step { node, trigger, outcome })?;
         let mut judged = judge_system_state(stepper, &at.locals)?.into_iter();
         if let Some((node, judgement)) = judged.find(|(_, judgement)| judgement.severity() == Severity::Violation) {
-            return Ok(Some(FoundViolation::new(start, &taken, node, judgement)));
+            return Ok(Some(FoundViolation::new(start, &at.path[start.path.len()..], node, judgement)));
         }
     }
     Ok(None)

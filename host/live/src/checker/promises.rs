@@ -138,13 +138,7 @@ impl Ahead<'_, '_> {
         let mut at =
             Start { locals: self.start.locals.clone(), in_flight: self.start.in_flight.clone(), ..Start::default() };
         for step in path {
-            let local = &mut at.locals[step.node as usize];
-            let row = self.stepper.step(*local, step.trigger)?;
-            let outcome = self.stepper.outcomes(row)[step.outcome as usize].clone();
-            *local = outcome.next;
-            let known = self.stepper.known();
-            let links = known.links(&at.locals);
-            at.in_flight.step(&links, step.node, known.taken(step.trigger), outcome.sent.iter().copied());
+            at.advance(&mut self.stepper, *step)?;
         }
         Ok(at)
     }

@@ -26,6 +26,25 @@ pub struct Start {
     pub in_flight: InFlight<MessageId>,
 }
 
+impl Start {
+    /// Takes a step that can happen here.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot run the handler.
+    pub fn advance(&mut self, stepper: &mut Stepper<'_>, step: Step) -> Result<(), MachineError> {
+        let local = &mut self.locals[step.node as usize];
+        let row = stepper.step(*local, step.trigger)?;
+        let outcome = stepper.outcomes(row)[step.outcome as usize].clone();
+        *local = outcome.next;
+        let known = stepper.known();
+        let links = known.links(&self.locals);
+        self.in_flight.step(&links, step.node, known.taken(step.trigger), outcome.sent.iter().copied());
+        self.path.push(step);
+        Ok(())
+    }
+}
+
 /// More initial global states than this are refused.
 pub const STARTS_MAX: usize = 65_536;
 
@@ -257,18 +276,14 @@ fn take_or_find(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) 
     let Some(index) = stepper.outcomes(row).iter().position(is_taken) else {
         return refuse(format!("no outcome of the handler has the choices {:?}", step.choices));
     };
-    let outcome = stepper.outcomes(row)[index].clone();
+    let sent = stepper.outcomes(row)[index].sent.clone();
     if let Some(expected) = &step.sent
-        && contents(stepper, &outcome.sent) != *expected
+        && contents(stepper, &sent) != *expected
     {
         return refuse("it sends other messages than were recorded".to_owned());
     }
-    start.locals[node as usize] = outcome.next;
-    let known = stepper.known();
-    start.in_flight.step(&known.links(&start.locals), node, known.taken(trigger), outcome.sent.iter().copied());
     let outcome = u32::try_from(index).expect("outcomes are bounded");
-    start.path.push(Step { node, trigger, outcome });
-    Ok(())
+    Ok(start.advance(stepper, Step { node, trigger, outcome })?)
 }
 
 fn describe(judgement: &Judgement) -> &str {
