@@ -10,7 +10,7 @@ use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 ///
 /// The component is no plugin, or the steps are none of its own.
 pub fn exported(component: &[u8], trace: &Trace, steps: usize) -> Trace {
-    let sandbox = Sandbox::new(SandboxConfig::default(), None).expect("an engine");
+    let sandbox = Sandbox::new(SandboxConfig::default(), host::default_cache()).expect("an engine");
     let plugin = Plugin::load(&sandbox, component).expect("a plugin");
     let lts = Lts::new(&plugin, trace.scenario.clone()).expect("an instance");
     let mut stepper = Stepper::new(&lts).expect("an instance");

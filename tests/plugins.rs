@@ -37,7 +37,8 @@ pub fn plugin(name: &'static str) -> &'static Plugin {
         let built =
             host_build::build(&folder, &host_build::Options::default(), &mut |_| {}).expect("the plugin builds");
         let bytes = std::fs::read(built.wasm).expect("the component was just built");
-        let sandbox = Sandbox::new(SandboxConfig::default(), None).expect("the engine starts");
+        // The tests of the command line have machine code made of the same components.
+        let sandbox = Sandbox::new(SandboxConfig::default(), host::default_cache()).expect("the engine starts");
         Plugin::load(&sandbox, &bytes).expect("the plugin loads")
     })
 }
