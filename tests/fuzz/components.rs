@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
 use host_sandbox::fixtures::{self, Guest};
-use host_sandbox::{GuestLimits, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{Addresses, GuestLimits, Plugin, Sandbox, SandboxConfig};
 
 use super::mutate::{damage, flip};
 use super::{Dice, Fate};
@@ -21,7 +21,8 @@ fn sandbox() -> &'static Sandbox {
             output_bytes: 1 << 20,
             ..GuestLimits::default()
         };
-        let config = SandboxConfig { limits, verify_capture: true, ..SandboxConfig::default() };
+        let config =
+            SandboxConfig { limits, verify_capture: true, addresses: Addresses::All, ..SandboxConfig::default() };
         Sandbox::new(config, None).expect("an engine")
     })
 }
@@ -113,7 +114,7 @@ pub fn stores(seed: u64) -> Fate {
     static ROOMY: OnceLock<Sandbox> = OnceLock::new();
     // Each call digests all memories, which takes more than the small limits.
     let roomy = ROOMY.get_or_init(|| {
-        let config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
+        let config = SandboxConfig { verify_capture: true, addresses: Addresses::All, ..SandboxConfig::default() };
         Sandbox::new(config, None).expect("an engine")
     });
     match Plugin::load(roomy, &fixtures::random(seed)) {

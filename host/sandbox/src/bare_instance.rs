@@ -8,7 +8,7 @@ use wasmtime::component::Component;
 use crate::check::{self, World};
 use crate::context::Context;
 use crate::functions::{Exports, Functions};
-use crate::limits::{Libraries, Sabotage};
+use crate::limits::{Libraries, Sabotage, SandboxConfig};
 use crate::memory::{Budget, collect};
 use crate::sandbox::Sandbox;
 
@@ -35,10 +35,8 @@ impl BareInstance {
     ///
     /// Anything fails.
     pub fn start_rewritten(sandbox: &Sandbox, bytes: &[u8]) -> Self {
-        Self::instantiate(
-            sandbox,
-            &crate::rewrite::rewrite(bytes, (Sabotage::None, Libraries::None), &()).expect("a plugin").bytes,
-        )
+        let config = SandboxConfig { libraries: Libraries::None, ..SandboxConfig::default() };
+        Self::instantiate(sandbox, &crate::rewrite::rewrite(bytes, &config, &()).expect("a plugin").bytes)
     }
 
     fn instantiate(sandbox: &Sandbox, bytes: &[u8]) -> Self {

@@ -95,7 +95,7 @@ fn run(
     // Names come before the rewriting: a component of another world should be told just that.
     let (interfaces, names) = check::names(bytes, world)?;
     let config = &shared.config;
-    let rewritten = rewrite(bytes, (config.sabotage, config.libraries), &known)?;
+    let rewritten = rewrite(bytes, config, &known)?;
     let limit = config.limits.instances;
     if rewritten.instances > limit {
         return Err(LoadError::TooManyInstances { count: rewritten.instances, limit });

@@ -84,7 +84,7 @@ pub use difference::{MemoryPart, StateDifference, StatePlace};
 pub use error::LoadError;
 pub use initialised::{InitialiseError, initialised};
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
-pub use limits::{GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};
+pub use limits::{Addresses, GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};
 pub use plugin::{LoadTimes, Plugin};
 pub use sandbox::{Sandbox, SandboxError};
 pub use spec::Spec;

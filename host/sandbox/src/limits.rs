@@ -232,6 +232,9 @@ pub struct SandboxConfig {
     /// Which modules are compiled apart. They behave the same; for tests of the sandbox itself.
     #[doc(hidden)]
     pub libraries: Libraries,
+    /// Out of the code of which modules addresses are taken. They behave the same; for tests of the sandbox itself.
+    #[doc(hidden)]
+    pub addresses: Addresses,
 }
 
 /// Which core modules of a component are compiled apart, so that their machine code does not depend on the rest of it.
@@ -242,6 +245,19 @@ pub enum Libraries {
     #[default]
     Large,
     /// All.
+    All,
+    /// None.
+    None,
+}
+
+/// Out of the code of which core modules addresses of data are taken, so that its machine code does not depend on them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Addresses {
+    /// Those with much code.
+    #[default]
+    Large,
+    /// All with a memory of their own.
     All,
     /// None.
     None,

@@ -73,6 +73,7 @@ pub(super) fn body(
     }
     locals.extend(Scratch::LOCALS);
     let scratch = Scratch::after(count);
+    module.addresses.enter(function as usize - module.facts.imported_functions);
     let mut f = Function::new(locals);
     let mut known = MarkedRanges::new(module.facts, count);
     for op in body.get_operators_reader()? {
@@ -140,6 +141,7 @@ fn operator(
             f.instruction(&Instruction::LocalGet(value));
             f.instruction(&module.cell_store(global_index));
         }
+        op if module.addresses.write(f, &op) => {}
         op => {
             if let Some(place) = module.forbidden(&op) {
                 guard(f, module.cells(), place);

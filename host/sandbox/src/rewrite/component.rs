@@ -19,22 +19,18 @@ use super::rewritten::{MemoryPlan, Rewritten};
 use super::structure::{CoreInstance, Made, Structure, payloads};
 use super::sync_export;
 use crate::error::LoadError;
-use crate::limits::{Libraries, Sabotage};
+use crate::limits::{Sabotage, SandboxConfig};
 
 /// The owner of a memory that is never grown by the host.
 const NO_SYNC: usize = usize::MAX;
 
 /// Rewrites a valid component.
-pub(crate) fn rewrite(
-    bytes: &[u8],
-    (sabotage, libraries): (Sabotage, Libraries),
-    known: &dyn Known,
-) -> Result<Rewritten, LoadError> {
+pub(crate) fn rewrite(bytes: &[u8], config: &SandboxConfig, known: &dyn Known) -> Result<Rewritten, LoadError> {
     let mut spilled = spilled(bytes)?;
-    if sabotage.is(Sabotage::SkipResults) {
+    if config.sabotage.is(Sabotage::SkipResults) {
         spilled.clear();
     }
-    let mut taken = Taken::new(bytes, libraries, known)?;
+    let mut taken = Taken::new(bytes, config, known)?;
     let rewritten = rewrite_level(bytes, &mut spilled, &mut taken)?;
     Ok(Rewritten { libraries: taken.into_modules(), ..rewritten })
 }
@@ -107,7 +103,7 @@ fn modules(
     payloads(bytes, |payload| {
         if let Payload::ModuleSection { unchecked_range, .. } = payload {
             let (facts, reallocs) = (&structure.modules[rewritten.len()], &reallocs[rewritten.len()]);
-            let mut module = rewrite_module(&bytes[unchecked_range], facts, (reallocs, taken.known))?;
+            let mut module = rewrite_module(&bytes[unchecked_range], facts, (reallocs, taken.addresses), taken.known)?;
             module.library = taken.take(&mut module.bytes, facts)?;
             rewritten.push(module);
         }

@@ -7,6 +7,7 @@ use wasm_encoder::MemoryType;
 use wasm_encoder::reencode::{Error, Reencode};
 use wasmparser::{ExternalKind, ValType};
 
+use super::addresses::AddressGlobals;
 use super::analysis::{GlobalFact, ModuleFacts};
 use super::{CELLS_START, MARKS_PAGES};
 use crate::error::LoadError;
@@ -46,6 +47,7 @@ pub(super) struct ModuleRewriter<'a> {
     pub(super) cell_at: Vec<Option<u64>>,
     pub(super) cells_end: u64,
     pub(super) helpers: Helpers,
+    pub(super) addresses: AddressGlobals,
     /// Bytes of a function that has more than WebAssembly allows now.
     pub(super) body_too_long: Option<usize>,
 }
@@ -101,7 +103,8 @@ impl<'a> ModuleRewriter<'a> {
         let sets_references = facts.globals.iter().any(|global| global.written && global.is_reference());
         let needs_cells = cells_end > CELLS_START || sets_references || facts.code.hidden_writes().next().is_some();
         let cells = needs_cells.then_some(2 * facts.memories.len() as u32);
-        let mut rewriter = Self { facts, cells, cell_at, cells_end, helpers: Helpers::default(), body_too_long: None };
+        let (helpers, addresses) = (Helpers::default(), AddressGlobals::default());
+        let mut rewriter = Self { facts, cells, cell_at, cells_end, helpers, addresses, body_too_long: None };
         rewriter.plan_helpers(reallocs);
         Ok(rewriter)
     }

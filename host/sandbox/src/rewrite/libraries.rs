@@ -21,7 +21,7 @@ use super::analysis::ModuleFacts;
 use super::known::Known;
 use super::structure::payloads;
 use crate::error::LoadError;
-use crate::limits::Libraries;
+use crate::limits::{Addresses, Libraries, SandboxConfig};
 
 /// Bytes of a module below which it is compiled with the component around it, in no time.
 const BYTES_MIN: usize = 32 << 10;
@@ -37,6 +37,8 @@ pub(crate) fn library_import(index: usize) -> String {
 /// The modules that are taken out of a component, and of those inside.
 pub(super) struct Taken<'a> {
     which: Libraries,
+    /// Out of which modules addresses are taken.
+    pub(super) addresses: Addresses,
     /// What is known of modules already.
     pub(super) known: &'a dyn Known,
     /// How many components are around the one that is written.
@@ -46,15 +48,15 @@ pub(super) struct Taken<'a> {
 
 impl<'a> Taken<'a> {
     /// Begins with the outermost component.
-    pub(super) fn new(component: &[u8], which: Libraries, known: &'a dyn Known) -> Result<Self, LoadError> {
+    pub(super) fn new(component: &[u8], config: &SandboxConfig, known: &'a dyn Known) -> Result<Self, LoadError> {
         let mut has_types = false;
         payloads(component, |payload| {
             has_types |= matches!(payload, Payload::CoreTypeSection(_));
             Ok(())
         })?;
         // The types of the imports come first, and would change the indices of these.
-        let which = if has_types { Libraries::None } else { which };
-        Ok(Self { which, known, depth: 0, modules: Vec::new() })
+        let which = if has_types { Libraries::None } else { config.libraries };
+        Ok(Self { which, addresses: config.addresses, known, depth: 0, modules: Vec::new() })
     }
 
     /// Takes the bytes of a rewritten module, if it is one to be compiled apart. Returns its index.

@@ -22,6 +22,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `addresses` | addresses of data, taken out of the code of large modules |
 //! | `analysis` | the parts of a core module that a snapshot must hold |
 //! | `code_facts` | what only the bodies of functions tell |
 //! | `dead_stack` | the part of a memory that is a dead stack whenever no function runs |
@@ -39,6 +40,7 @@
 //! | `segments` | fewer data segments, since many take long to compile |
 //! | `emit` | sections of a component, written again |
 
+mod addresses;
 mod analysis;
 mod code;
 mod code_facts;
@@ -66,7 +68,8 @@ pub(crate) use libraries::library_import;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};
 
 /// The text of all that decides what becomes of a module.
-pub(crate) const SOURCES: [&str; 17] = [
+pub(crate) const SOURCES: [&str; 18] = [
+    include_str!("addresses.rs"),
     include_str!("analysis.rs"),
     include_str!("code.rs"),
     include_str!("code_facts.rs"),

@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use wasm_encoder::reencode::{Error, Reencode};
 use wasm_encoder::{
-    CodeSection, CustomSection, DataSection, EntityType, ExportKind, ExportSection, FunctionSection, ImportSection,
-    MemorySection, MemoryType, Module, RawSection, SectionId, StartSection, TypeSection, ValType,
+    CodeSection, CustomSection, DataSection, EntityType, ExportKind, ExportSection, FunctionSection, GlobalSection,
+    ImportSection, MemorySection, MemoryType, Module, RawSection, SectionId, StartSection, TypeSection, ValType,
 };
 use wasmparser::{ExternalKind, Parser, Payload};
 
+use super::addresses::AddressGlobals;
 use super::analysis::ModuleFacts;
 use super::known::Known;
 use super::layout::{Cell, MemoryRole, ModuleRewriter, marks_type, reserved_name};
 use super::{MARKS_SUFFIX, code, segments};
 use crate::error::LoadError;
+use crate::limits::Addresses;
 
 /// A rewritten core module.
 pub(crate) struct RewrittenModule {
@@ -40,7 +42,8 @@ const SYNC_NAME: &str = "\u{1}sync";
 pub(super) fn rewrite_module(
     module: &[u8],
     facts: &ModuleFacts,
-    (reallocs, known): (&BTreeSet<String>, &dyn Known),
+    (reallocs, addresses): (&BTreeSet<String>, Addresses),
+    known: &dyn Known,
 ) -> Result<RewrittenModule, LoadError> {
     refuse(facts)?;
     let mut rewriter = ModuleRewriter::new(facts, reallocs)?;
@@ -48,7 +51,7 @@ pub(super) fn rewrite_module(
     let bytes = match known.rewritten(module, request) {
         Some(bytes) => bytes,
         None => {
-            let bytes = rewriter.encode(module).map_err(LoadError::invalid)?;
+            let bytes = rewriter.encode(module, addresses).map_err(LoadError::invalid)?;
             if let Some(length) = rewriter.body_too_long {
                 let what = format!(
                     "one of its functions has {length} bytes of code, too many for the host to follow its writes"
@@ -94,6 +97,8 @@ fn request(facts: &ModuleFacts, reallocs: &BTreeSet<String>) -> blake3::Hash {
 struct Sections<'b> {
     types: TypeSection,
     imports: ImportSection,
+    /// Those of the module, if others are added.
+    globals: GlobalSection,
     code: CodeSection,
     data: DataSection,
     /// Fewer segments than before: there are fewer only if no code names them, and then their count is not needed.
@@ -155,7 +160,8 @@ fn refuse(facts: &ModuleFacts) -> Result<(), LoadError> {
 }
 
 impl ModuleRewriter<'_> {
-    fn encode(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Error<Infallible>> {
+    fn encode(&mut self, bytes: &[u8], addresses: Addresses) -> Result<Vec<u8>, Error<Infallible>> {
+        self.addresses = AddressGlobals::read(bytes, self.facts, addresses)?;
         let mut sections = self.read(bytes)?;
         self.helper_types(&mut sections.types);
         self.helper_code(&mut sections.code);
@@ -165,7 +171,12 @@ impl ModuleRewriter<'_> {
         module.section(&self.functions());
         sections.copy(&mut module, SectionId::Table);
         module.section(&self.memories());
-        sections.copy(&mut module, SectionId::Global);
+        if self.addresses.is_empty() {
+            sections.copy(&mut module, SectionId::Global);
+        } else {
+            self.addresses.declare(&mut sections.globals);
+            module.section(&sections.globals);
+        }
         module.section(&self.exports());
         if let Some(function_index) = self.helpers.begin.or(self.facts.start) {
             module.section(&StartSection { function_index });
@@ -190,6 +201,9 @@ impl ModuleRewriter<'_> {
             match payload? {
                 Payload::TypeSection(section) => self.parse_type_section(&mut sections.types, section)?,
                 Payload::ImportSection(section) => self.imports(&mut sections.imports, section)?,
+                Payload::GlobalSection(section) if !self.addresses.is_empty() => {
+                    self.parse_global_section(&mut sections.globals, section)?;
+                }
                 Payload::CodeSectionStart { count, .. } => function -= count,
                 Payload::CodeSectionEntry(body) => {
                     let rewritten = code::body(self, function, &body)?;

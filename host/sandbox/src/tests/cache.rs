@@ -1,4 +1,5 @@
-//! Compiled code from the cache is what the compiler makes, and modules that are compiled apart behave as within their component.
+//! Compiled code from the cache is what the compiler makes, and modules that are compiled apart, or without addresses, behave as
+//! within their component.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +12,7 @@ use super::{init, run};
 use crate::cache::{self, Cache, Use};
 use crate::fixtures;
 use crate::rewrite::{Rewritten, rewrite};
-use crate::{Libraries, Plugin, Sabotage, Sandbox, SandboxConfig};
+use crate::{Addresses, Libraries, Plugin, Sandbox, SandboxConfig};
 
 /// The files of a folder with an extension.
 pub(super) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -22,12 +23,16 @@ pub(super) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 fn with(libraries: Libraries, cache: Option<&Path>) -> Sandbox {
-    let config = SandboxConfig { verify_capture: true, libraries, ..SandboxConfig::default() };
+    configured(SandboxConfig { libraries, ..SandboxConfig::default() }, cache)
+}
+
+fn configured(config: SandboxConfig, cache: Option<&Path>) -> Sandbox {
+    let config = SandboxConfig { verify_capture: true, ..config };
     Sandbox::new(config, cache.map(Path::to_owned)).expect("an engine")
 }
 
-fn rewritten(bytes: &[u8], libraries: Libraries) -> Rewritten {
-    rewrite(bytes, (Sabotage::None, libraries), &()).expect("a component that can be rewritten")
+fn rewritten(bytes: &[u8], config: &SandboxConfig) -> Rewritten {
+    rewrite(bytes, config, &()).expect("a component that can be rewritten")
 }
 
 /// Guests of every kind: with nested components, shared memories, tables, globals, at random.
@@ -40,15 +45,20 @@ fn guests() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn modules_compiled_apart_behave_as_within_their_component() {
+fn modules_compiled_apart_and_without_addresses_behave_as_within_their_component() {
+    let inside = SandboxConfig { libraries: Libraries::None, addresses: Addresses::None, ..SandboxConfig::default() };
+    let outside = SandboxConfig { libraries: Libraries::All, addresses: Addresses::All, ..inside.clone() };
     let mut apart = 0;
     for (name, bytes) in guests() {
-        let (whole, parts) = (rewritten(&bytes, Libraries::None), rewritten(&bytes, Libraries::All));
+        let (whole, parts) = (rewritten(&bytes, &inside), rewritten(&bytes, &outside));
+        let with_addresses = rewritten(&bytes, &SandboxConfig { addresses: Addresses::None, ..outside.clone() });
+        assert!(parts.libraries != with_addresses.libraries, "{name} has no address");
         assert!(whole.libraries.is_empty());
         assert_eq!(parts.memories, whole.memories, "{name}");
         apart += parts.libraries.len();
-        let [mut one, mut other] = [Libraries::None, Libraries::All].map(|libraries| {
-            let plugin = Plugin::load(&with(libraries, None), &bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let [mut one, mut other] = [&inside, &outside].map(|config| {
+            let sandbox = configured(config.clone(), None);
+            let plugin = Plugin::load(&sandbox, &bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
             let mut machine = plugin.machine().expect("an instance");
             run(&mut *machine, init(1)).expect("init is fine");
             machine
@@ -99,7 +109,7 @@ fn a_library_is_compiled_once_for_all_programs() {
 
 /// The machine code of a component, compiled with a cache or without one.
 fn code(sandbox: &Sandbox, bytes: &[u8]) -> (Vec<Vec<u8>>, Use) {
-    let rewritten = rewritten(bytes, Libraries::Large);
+    let rewritten = rewritten(bytes, sandbox.config());
     let shared = &sandbox.shared;
     let code = cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut || ()).expect("it compiles");
     let mut all = vec![code.component.serialize().expect("machine code")];
@@ -124,6 +134,44 @@ fn functions_from_the_cache_are_what_the_compiler_makes() {
 /// How many functions a collection has, by the layout in `cache/functions.rs`; none if there is no collection.
 fn count(collection: &[u8]) -> usize {
     collection.get(40..48).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")) as usize)
+}
+
+/// A program as a linker makes it: behind a text lies what its functions read. The last of them has the length of the text.
+fn linked(length: usize) -> Vec<u8> {
+    let function = |n: usize| {
+        let (at, other) = (8192 + length + 16 * n, 8200 + length + 16 * n);
+        let code = format!("(i64.add (i64.load (i32.const {at})) (i64.xor (i64.const {other}) (i64.const -{n})))");
+        format!("(func (result i64) (i64.store (i32.const {other}) (i64.const {n})) {code})")
+    };
+    let functions: String = (1..=200).map(function).collect();
+    let (text, last) = ("t".repeat(length), format!("(func (result i32) (i32.const {length}))"));
+    let data = format!("(memory 1) (data (i32.const 8192) \"{text}\") (data (i32.const {}) \"d\")", 8192 + length);
+    wat::parse_str(format!("(component (core module {data} {functions} {last}))")).expect("valid text")
+}
+
+/// An edit of one function, by which all addresses move, costs the code generator that function.
+#[test]
+fn functions_are_found_after_addresses_have_moved() {
+    let generated = |addresses| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let sandbox = configured(SandboxConfig { addresses, ..SandboxConfig::default() }, Some(dir.path()));
+        let without = configured(SandboxConfig { addresses, ..SandboxConfig::default() }, None);
+        let mut before = Vec::new();
+        [1000, 1032].map(|length| {
+            let bytes = linked(length);
+            assert!(code(&sandbox, &bytes).0 == code(&without, &bytes).0);
+            let collections = files(dir.path(), "functions");
+            let new = collections.iter().filter(|path| !before.contains(*path));
+            let new: usize = new.map(|path| count(&fs::read(path).expect("readable"))).sum();
+            before = collections;
+            new
+        })
+    };
+    let [first, later] = generated(Addresses::All);
+    assert!(first > 200 && later <= 5, "{first}, {later}");
+    // The code of a small module stays as it is.
+    let [first, later] = generated(Addresses::Large);
+    assert!(first > 200 && later > 200, "{first}, {later}");
 }
 
 /// What is damaged or could be from others is compiled again, and nothing else.

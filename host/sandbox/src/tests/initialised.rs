@@ -4,7 +4,7 @@ use host_model::contract::Input;
 
 use crate::fixtures::{self, Guest};
 use crate::rewrite::rewrite;
-use crate::{InitialiseError, Libraries, Sabotage, initialised};
+use crate::{InitialiseError, SandboxConfig, initialised};
 
 use super::{machine, run, sandbox};
 
@@ -66,8 +66,7 @@ fn all_else_is_the_same() {
     let before = fixtures::interpreted(1);
     let after = initialised(&sandbox(), &before, TEXT).expect("one memory");
     assert_ne!(before, after);
-    let rewritten =
-        [before, after].map(|bytes| rewrite(&bytes, (Sabotage::None, Libraries::Large), &()).expect("a plugin"));
+    let rewritten = [before, after].map(|bytes| rewrite(&bytes, &SandboxConfig::default(), &()).expect("a plugin"));
     assert_eq!(rewritten[0].libraries.len(), 1);
     assert_eq!(rewritten[0].libraries, rewritten[1].libraries);
     let functions =

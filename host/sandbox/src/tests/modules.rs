@@ -10,7 +10,7 @@ use crate::cache::{Cache, Modules};
 use crate::error::LoadError;
 use crate::fixtures;
 use crate::rewrite::{CodeFacts, Known, Rewritten, rewrite};
-use crate::{Libraries, Plugin, Sabotage, Sandbox, SandboxConfig};
+use crate::{Plugin, Sandbox, SandboxConfig};
 
 fn with(cache: &Path) -> Sandbox {
     Sandbox::new(SandboxConfig::default(), Some(cache.to_owned())).expect("an engine")
@@ -46,7 +46,7 @@ fn rewritten(folder: &Path, bytes: &[u8]) -> (Rewritten, (u32, u32)) {
     let (sandbox, cache) = (with(folder), Cache::new(folder.to_owned()));
     let modules = Modules::of(&sandbox.shared.engine, Some(&cache));
     let known = Counting { modules, codes: Cell::new(0), rewritten: Cell::new(0) };
-    let rewritten = rewrite(bytes, (Sabotage::None, Libraries::Large), &known).expect("a component");
+    let rewritten = rewrite(bytes, &SandboxConfig::default(), &known).expect("a component");
     (rewritten, (known.codes.get(), known.rewritten.get()))
 }
 
@@ -59,7 +59,7 @@ fn assert_same(one: &Rewritten, other: &Rewritten) {
 }
 
 fn anew(bytes: &[u8]) -> Rewritten {
-    rewrite(bytes, (Sabotage::None, Libraries::Large), &()).expect("a component")
+    rewrite(bytes, &SandboxConfig::default(), &()).expect("a component")
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use host_model::contract::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
 
 use crate::fixtures;
-use crate::{Plugin, Sabotage, Sandbox, SandboxConfig};
+use crate::{Addresses, Plugin, Sabotage, Sandbox, SandboxConfig};
 
 use super::{go, init, machine, plugin, run};
 
@@ -100,7 +100,8 @@ fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
 }
 
 pub(super) fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
-    let config = SandboxConfig { verify_capture: true, sabotage, ..SandboxConfig::default() };
+    let config =
+        SandboxConfig { verify_capture: true, sabotage, addresses: Addresses::All, ..SandboxConfig::default() };
     Plugin::load(&Sandbox::new(config, None).expect("an engine"), bytes).expect("a plugin")
 }
 

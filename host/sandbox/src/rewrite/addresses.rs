@@ -1,0 +1,182 @@
+//! Addresses of data, taken out of the code of large modules.
+//!
+//! Where a linker puts one more text before other data, all that comes after it moves, and with it constants in most functions of a
+//! large program, while nothing else in them changes. The [cache](crate::cache) of machine code would have none of these functions.
+//! So such a constant becomes the value of a global that is added: machine code reads it from a place that does not depend on it.
+//!
+//! What looks like an address is taken for one: a constant from the page where the data begins to the size that the memory has at
+//! first. That is a guess, and only costs time where it is wrong: the value is the same, wherever it is read from.
+//!
+//! The globals are mutable, since the code generator writes the values of others into the code. No instruction sets them, and they are
+//! no part of the state.
+//!
+//! A function must find its constants where they were before an edit of another one. So its place in a table with room to spare
+//! follows from a hash of its body without them. What comes of a collision depends on the functions before it alone, and the code of
+//! a program is linked after that of its libraries.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::ops::Range;
+
+use wasm_encoder::reencode::Error;
+use wasm_encoder::{ConstExpr, Function, GlobalSection, GlobalType, Instruction, ValType};
+use wasmparser::{FunctionBody, Operator, Parser, Payload};
+
+use super::analysis::ModuleFacts;
+use crate::limits::Addresses;
+
+/// Bytes of code below which all functions are compiled in no time.
+const CODE_BYTES_MIN: u32 = 1 << 20;
+
+/// Slots above which nothing is taken out: each instance has all of them.
+const SLOTS_MAX: usize = 1 << 17;
+
+/// Globals that a module can have in WebAssembly.
+const GLOBALS_MAX: usize = 1_000_000;
+
+/// Where the data of a program begins is only known to a page: runs of zeros are left out.
+const PAGE: u32 = 4096;
+
+const WASM_PAGE: u64 = 65536;
+
+/// The globals that hold addresses.
+#[derive(Default)]
+pub(super) struct AddressGlobals {
+    /// The index of the first of them.
+    first: u32,
+    /// Their values; 0 where none is needed.
+    values: Vec<i64>,
+    /// The slot of each address, for each function that the module defines.
+    slots: Vec<BTreeMap<i64, u32>>,
+    /// The function whose body is written.
+    function: usize,
+}
+
+/// What is taken out of one function.
+struct Extract {
+    /// A hash of all that stays.
+    hash: u64,
+    /// Each address once, in order.
+    addresses: Vec<i64>,
+}
+
+impl AddressGlobals {
+    /// Reads the code of a module, if addresses are to be taken out of it.
+    pub(super) fn read(module: &[u8], facts: &ModuleFacts, which: Addresses) -> Result<Self, Error<Infallible>> {
+        let Some(range) = data_range(facts) else { return Ok(Self::default()) };
+        let mut extracts = Vec::new();
+        for payload in Parser::new(0).parse_all(module) {
+            match payload? {
+                Payload::CodeSectionStart { size, .. } => match which {
+                    Addresses::Large if size < CODE_BYTES_MIN => return Ok(Self::default()),
+                    Addresses::None => return Ok(Self::default()),
+                    _ => {}
+                },
+                Payload::CodeSectionEntry(body) => extracts.push(Extract::of(module, &body, &range)?),
+                _ => {}
+            }
+        }
+        Ok(Self::placed(facts.globals.len() as u32, &extracts))
+    }
+
+    /// Gives each address of each function a place.
+    fn placed(first: u32, extracts: &[Extract]) -> Self {
+        let count: usize = extracts.iter().map(|extract| extract.addresses.len()).sum();
+        // At most half of them are taken, so that few functions are in the way of others.
+        let size = (2 * count).next_power_of_two();
+        if count == 0 || size > SLOTS_MAX || first as usize + size > GLOBALS_MAX {
+            return Self::default();
+        }
+        let (mut values, mut slots) = (vec![0; size], Vec::new());
+        // Where to look on from each slot, itself while it is free.
+        let mut next: Vec<usize> = (0..size).collect();
+        for extract in extracts {
+            let mut slot = extract.hash as usize % size;
+            let mut of_function = BTreeMap::new();
+            for address in &extract.addresses {
+                // Halves the way each time: thousands of functions can be alike.
+                while next[slot] != slot {
+                    next[slot] = next[next[slot]];
+                    slot = next[slot];
+                }
+                next[slot] = (slot + 1) % size;
+                values[slot] = *address;
+                of_function.insert(*address, slot as u32);
+            }
+            slots.push(of_function);
+        }
+        Self { first, values, slots, function: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Adds them to those of the module.
+    pub(super) fn declare(&self, globals: &mut GlobalSection) {
+        for value in &self.values {
+            let ty = GlobalType { val_type: ValType::I64, mutable: true, shared: false };
+            globals.global(ty, &ConstExpr::i64_const(*value));
+        }
+    }
+
+    /// The body of a function that the module defines is written from here on.
+    pub(super) fn enter(&mut self, function: usize) {
+        self.function = function;
+    }
+
+    /// Writes an instruction, if it is a constant that was taken out.
+    pub(super) fn write(&self, f: &mut Function, op: &Operator<'_>) -> bool {
+        let Some(value) = constant(op) else { return false };
+        let slots = self.slots.get(self.function);
+        let Some(slot) = slots.and_then(|slots| slots.get(&value)) else { return false };
+        f.instruction(&Instruction::GlobalGet(self.first + slot));
+        if matches!(op, Operator::I32Const { .. }) {
+            f.instruction(&Instruction::I32WrapI64);
+        }
+        true
+    }
+}
+
+/// Where addresses of data lie; `None` for a module that does not define the memory with its data. Both ends are round, so that an edit
+/// moves them rarely.
+fn data_range(facts: &ModuleFacts) -> Option<Range<i64>> {
+    let memory = facts.memories.first().filter(|memory| memory.import.is_none())?;
+    let begin = facts.data_starts.iter().flatten().min().map_or(0, |start| start - start % PAGE);
+    let end = memory.ty.initial.saturating_mul(WASM_PAGE).min(1 << 32);
+    Some(i64::from(begin)..end as i64)
+}
+
+/// The value of a constant as an address would be written.
+fn constant(op: &Operator<'_>) -> Option<i64> {
+    match *op {
+        Operator::I32Const { value } => Some(i64::from(value as u32)),
+        Operator::I64Const { value } => Some(value),
+        _ => None,
+    }
+}
+
+impl Extract {
+    fn of(module: &[u8], body: &FunctionBody<'_>, range: &Range<i64>) -> wasmparser::Result<Self> {
+        let (mut hasher, mut addresses) = (blake3::Hasher::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        let mut operators = body.get_operators_reader()?;
+        let mut kept_from = body.range().start;
+        while !operators.eof() {
+            let (op, at) = operators.read_with_offset()?;
+            // What a call leads to is no part of the key of machine code either.
+            let address = constant(&op).filter(|value| range.contains(value));
+            if address.is_none() && !matches!(op, Operator::Call { .. }) {
+                continue;
+            }
+            hasher.update(&module[kept_from..=at]);
+            kept_from = operators.original_position();
+            if let Some(address) = address.filter(|address| seen.insert(*address)) {
+                addresses.push(address);
+            }
+        }
+        hasher.update(&module[kept_from..body.range().end]);
+        let hash = u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().expect("eight bytes"));
+        Ok(Self { hash, addresses })
+    }
+}
