@@ -68,6 +68,10 @@ impl<P: Protocol> ConfiguredNode<P> {
         self.protocol.duration(Place { me: self.me, nodes: self.nodes }, state, event)
     }
 
+    pub(crate) fn neighbours(&self, state: &P::State) -> Option<Vec<NodeId>> {
+        self.protocol.neighbours(Place { me: self.me, nodes: self.nodes }, state)
+    }
+
     /// The event that a request becomes.
     pub(crate) fn request(
         &self,

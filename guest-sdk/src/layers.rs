@@ -303,6 +303,10 @@ where
         (above.is_some() || below.is_some()).then(|| Layers::new(above, below))
     }
 
+    fn neighbours(&self, place: Place, state: &Self::State) -> Option<Vec<NodeId>> {
+        self.protocol.neighbours(place, state.protocol())
+    }
+
     fn is_done(&self, state: &Self::State) -> bool {
         self.protocol.is_done(state.protocol())
     }

@@ -82,6 +82,14 @@ pub trait Protocol: Sized + 'static {
         None
     }
 
+    /// The nodes whose states matter to what this node does next, such as those that it may soon send to or hear from; none, the default,
+    /// for all nodes. A checker beside a node that runs, or is simulated, looks ahead from the states of these alone: further, and past
+    /// what takes another node. A property of system scope then has no view of the others. A search ignores it.
+    fn neighbours(&self, place: Place, state: &Self::State) -> Option<Vec<NodeId>> {
+        let _ = (place, state);
+        None
+    }
+
     /// The event that a request of a client becomes, which happens next in this state though
     /// [`local_events`](Self::local_events) need not list it; or an answer at once. By default no request is taken.
     ///

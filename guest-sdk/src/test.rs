@@ -6,7 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `clients` | requests of clients |
+//! | `clients` | requests of clients, and neighbours |
 //! | `explore` | every state of a small cluster, natively |
 //! | `specification` | specifications from outside, asked about states |
 

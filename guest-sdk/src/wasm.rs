@@ -32,8 +32,8 @@ pub mod spec;
 pub use bindings::__export_plugin as export_plugin;
 
 use bindings::exports::host::protocol::{
-    clients, completion, defaults, describe, durable, names, node, quorum, specification, symmetry, timing, transport,
-    views,
+    clients, completion, defaults, describe, durable, names, neighbourhood, node, quorum, specification, symmetry,
+    timing, transport, views,
 };
 use bindings::host::protocol::{environment, live, odds, types};
 
@@ -281,6 +281,12 @@ impl<P: Plugin> clients::Guest for P {
             let result = configured_node.request(state, number, Request { method, path, body });
             result.map(local::<P::Protocol>).map_err(wire)
         })
+    }
+}
+
+impl<P: Plugin> neighbourhood::Guest for P {
+    fn neighbours() -> Option<Vec<NodeId>> {
+        with_node::<P, _>(|Node { configured_node, state }| configured_node.neighbours(state))
     }
 }
 

@@ -268,6 +268,7 @@ fn inspect_shows_what_a_plugin_is_made_of() {
         "describe",
         "durable",
         "names",
+        "neighbourhood",
         "quorum",
         "symmetry",
         "timing",

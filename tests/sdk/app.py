@@ -159,6 +159,11 @@ class Timing:
         return store.duration(event.name)
 
 
+class Neighbourhood:
+    def neighbours(self) -> list[int] | None:
+        return store.neighbours()
+
+
 class Clients:
     def accept(self, number: int, content: Request) -> LocalEvent:
         accepted = store.accept(number, content.method, content.path, content.body)

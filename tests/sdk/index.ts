@@ -108,6 +108,8 @@ export const node: Node = {
 
 export const timing: Timing = { duration: ({ name }) => store.duration(name) };
 
+export const neighbourhood: Neighbourhood = { neighbours: () => store.neighbours() };
+
 export const clients = served((number, request) => {
   const accepted = store.accept(number, request);
   return "status" in accepted ? accepted : local({ name: "put", argument: accepted });

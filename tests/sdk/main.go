@@ -196,6 +196,8 @@ func (p *probe) Happen(event host.LocalEvent) []host.Envelope {
 
 func (p *probe) Duration(event host.LocalEvent) *host.Span { return p.store.duration(event.Name) }
 
+func (p *probe) Neighbours() ([]uint32, bool) { return p.store.neighbours() }
+
 func (p *probe) Accept(number uint64, request host.Request) (host.LocalEvent, *host.Response) {
 	asked, answer := p.store.accept(number, request)
 	return asked.event(), answer

@@ -110,6 +110,21 @@ func (s *store) duration(name string) *host.Span {
 	return host.Between(patience, 2*patience)
 }
 
+// Who has not acknowledged some write, or the leader; everybody where the next write goes to everybody.
+func (s *store) neighbours() ([]uint32, bool) {
+	if s.me != 0 {
+		return []uint32{0}, true
+	}
+	var nodes []uint32
+	for node := range s.nodes {
+		isAwaited := func(asked write) bool { return !slices.Contains(asked.Acks, node) }
+		if slices.ContainsFunc(s.state.Waiting, isAwaited) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes, len(s.state.Waiting) > 0
+}
+
 func (s *store) put(asked put) []host.Envelope {
 	s.state.Asked++
 	version := s.state.Asked

@@ -49,6 +49,14 @@ class Store:
     def duration(self, name: str) -> Span | None:
         return milliseconds(self.patience, 2 * self.patience) if name == "give-up" else None
 
+    def neighbours(self) -> list[int] | None:
+        """Who has not acknowledged some write, or the leader; everybody where the next write goes to everybody."""
+        if self.me != 0:
+            return [0]
+        if not self.waiting:
+            return None
+        return [node for node in range(self.nodes) if any(node not in write["acks"] for write in self.waiting)]
+
     def put(self, key: str, number: int, value: str) -> Sent:
         self.asked += 1
         self.waiting.append({"acks": [], "key": key, "number": number, "version": self.asked})

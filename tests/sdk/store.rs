@@ -147,6 +147,16 @@ impl Protocol for Store {
         matches!(event, Local::GiveUp { .. }).then_some(self.patience..=2 * self.patience)
     }
 
+    /// Who has not acknowledged some write, or the leader; everybody where the next write goes to everybody.
+    fn neighbours(&self, place: Place, state: &State) -> Option<Vec<NodeId>> {
+        let is_awaited = |node: &NodeId| state.waiting.iter().any(|write| !write.acks.contains(node));
+        match (place.me, state.waiting.is_empty()) {
+            (0, true) => None,
+            (0, false) => Some((0..place.nodes).filter(is_awaited).collect()),
+            _ => Some(vec![0]),
+        }
+    }
+
     fn request(&self, place: Place, state: &State, number: u64, asked: Request) -> Result<LocalEvent<Local>, Response> {
         let key = asked.path.trim_start_matches('/').to_owned();
         if place.me != 0 {
@@ -246,7 +256,7 @@ impl Nodes {
         }
     }
 
-    /// The state of a node, its local events and their durations, and what was sent, answered and restarted by all of them.
+    /// The state of a node, its local events and their durations, its neighbours, and what was sent, answered and restarted by all of them.
     fn shown(&mut self, node: NodeId) -> Value {
         let machine = &mut self.machines[node as usize];
         let state: Value = serde_json::from_slice(&machine.serialize().expect("no fault")).expect("JSON");
@@ -256,7 +266,8 @@ impl Nodes {
         let in_flight: Vec<_> = self.in_flight.iter().map(|(from, to, payload)| (from, to, parsed(payload))).collect();
         let answers = self.answers.iter().map(|(number, it)| (number, it.status, text(&it.body), it.ask));
         let answers: BTreeSet<_> = answers.collect();
-        plain(json!([state["store"], events, in_flight, answers, self.restarted]), self.first)
+        let neighbours = self.machines[node as usize].neighbours().expect("no fault");
+        plain(json!([state["store"], events, neighbours, in_flight, answers, self.restarted]), self.first)
     }
 }
 
@@ -295,7 +306,8 @@ fn expected(cluster: &Cluster<Store>, store: &Store, node: NodeId, requests: u64
     });
     let events: Vec<_> = events.collect();
     let in_flight: Vec<_> = cluster.in_flight().iter().map(|one| (one.from, one.to, &one.message)).collect();
-    json!([state, events, in_flight, answers(cluster, requests), cluster.restarted()])
+    let neighbours = store.neighbours(place, state);
+    json!([state, events, neighbours, in_flight, answers(cluster, requests), cluster.restarted()])
 }
 
 /// The answers to so many requests, by their numbers.

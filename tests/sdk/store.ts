@@ -57,6 +57,15 @@ export class Store {
     return name === "give-up" ? milliseconds(this.settings.patience, 2 * this.settings.patience) : undefined;
   }
 
+  /** Who has not acknowledged some write, or the leader; everybody where the next write goes to everybody. */
+  neighbours(): number[] | undefined {
+    if (this.me !== 0) return [0];
+    const { waiting } = this.state;
+    if (waiting.length === 0) return undefined;
+    const all = Array.from({ length: this.nodes }, (_, node) => node);
+    return all.filter((node) => waiting.some(({ acks }) => !acks.includes(node)));
+  }
+
   happen(event: Event): Sent {
     const { state } = this;
     if (event.name === "give-up") {

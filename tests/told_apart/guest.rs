@@ -110,6 +110,10 @@ where
         self.0.persist(&state.0)
     }
 
+    fn neighbours(&self, place: Place, state: &Self::State) -> Option<Vec<NodeId>> {
+        self.0.neighbours(place, &state.0)
+    }
+
     fn is_done(&self, state: &Self::State) -> bool {
         self.0.is_done(&state.0)
     }

@@ -1,9 +1,17 @@
-//! Requests of clients.
+//! Requests of clients, and neighbours.
+
+use std::collections::BTreeSet;
 
 use crate::test::Cluster;
 use crate::{NodeId, Protocol, Request, Response};
 
 impl<P: Protocol> Cluster<P> {
+    /// The nodes that a node names its neighbours in its present state, each once, in their order; none if it names none.
+    pub fn neighbours(&self, node: NodeId) -> Option<Vec<NodeId>> {
+        let named = self.configured_nodes[node as usize].neighbours(self.state(node))?;
+        Some(named.into_iter().collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
     /// A client asks a node: the event that the request becomes happens, or the answer is there at once. Returns the number of the
     /// request.
     pub fn request(&mut self, node: NodeId, request: Request) -> u64 {

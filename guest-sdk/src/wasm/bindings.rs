@@ -2279,6 +2279,107 @@ pub mod exports {
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
+            /// Optional: the neighbourhood of a node. Only a checker beside a node asks, where the protocol runs or is simulated; a search knows no
+            /// neighbourhoods. Without it every node matters to every other one.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod neighbourhood {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type NodeId = super::super::super::super::host::protocol::types::NodeId;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_neighbours_cabi<T_: Guest>() -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result0 = { T_::neighbours() };
+                        let ptr1 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result0 {
+                            Some(e) => {
+                                *ptr1.add(0).cast::<u8>() = (1i32) as u8;
+                                let vec2 = <_ as Into<_rt::Vec<_>>>::into(e)
+                                    .into_boxed_slice();
+                                let ptr2 = vec2.as_ptr().cast::<u8>();
+                                let len2 = vec2.len();
+                                ::core::mem::forget(vec2);
+                                *ptr1
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len2;
+                                *ptr1
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr2.cast_mut();
+                            }
+                            None => {
+                                *ptr1.add(0).cast::<u8>() = (0i32) as u8;
+                            }
+                        };
+                        ptr1
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_neighbours<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = i32::from(*arg0.add(0).cast::<u8>());
+                        match l0 {
+                            0 => {}
+                            _ => {
+                                let l1 = *arg0
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l2 = *arg0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base3 = l1;
+                                let len3 = l2;
+                                _rt::cabi_dealloc(base3, len3 * 4, 4);
+                            }
+                        }
+                    }
+                }
+                pub trait Guest {
+                    /// The nodes whose states matter to what this node does next, such as those that it may soon send to or hear from; in any order, and
+                    /// whether this node is among them makes no difference. None: all nodes. Called after `init`; changes nothing.
+                    ///
+                    /// A checker that looks ahead from this state has the states of these nodes and no others: all others do nothing, and take every
+                    /// message. It looks further the fewer there are, and misses what takes another node. A property of scope `system` has no view of
+                    /// the others, though they may matter: name all nodes that its verdict depends on, or let `specification.invariant` find something
+                    /// wrong only if no view of the others could make it right.
+                    ///
+                    /// A trap, or a node that does not exist: all nodes are taken, and it is told.
+                    #[allow(async_fn_in_trait)]
+                    fn neighbours() -> Option<_rt::Vec<NodeId>>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_neighbourhood_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/neighbourhood@0.1.0#neighbours")] unsafe extern
+                        "C" fn export_neighbours() -> * mut u8 { unsafe {
+                        $($path_to_types)*:: _export_neighbours_cabi::<$ty > () } }
+                        #[unsafe (export_name =
+                        "cabi_post_host:protocol/neighbourhood@0.1.0#neighbours")] unsafe
+                        extern "C" fn _post_return_neighbours(arg0 : * mut u8,) { unsafe
+                        { $($path_to_types)*:: __post_return_neighbours::<$ty > (arg0) }
+                        } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_neighbourhood_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 3 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 3
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
             /// The protocol: one instance is one node.
             ///
             /// Life of an instance: `init` once, then `handle-message` and `handle-local` in any order and number.
@@ -3367,6 +3468,9 @@ macro_rules! __export_full_impl {
         exports::host::protocol::clients::__export_host_protocol_clients_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::clients);
         $($path_to_types_root)*::
+        exports::host::protocol::neighbourhood::__export_host_protocol_neighbourhood_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::neighbourhood);
+        $($path_to_types_root)*::
         exports::host::protocol::node::__export_host_protocol_node_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::node);
         $($path_to_types_root)*::
@@ -3376,10 +3480,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2703] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2788] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x94\x14\x01A\x02\x01\
-A(\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xe9\x14\x01A\x02\x01\
+A*\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
 \x18host:protocol/odds@0.1.0\x05\0\x01B\x14\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01\
 r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05timer\x0b\
 application\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\
@@ -3427,18 +3531,20 @@ testw\x07longestw\x04\0\x04span\x03\0\x02\x01k\x03\x01@\x01\x05event\x01\0\x04\x
 \x07request\x01B\x09\x02\x03\x02\x01\x10\x04\0\x0blocal-event\x03\0\0\x02\x03\x02\
 \x01\x12\x04\0\x07request\x03\0\x02\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\x04\
 \x01j\x01\x01\x01\x05\x01@\x02\x06numberw\x07content\x03\0\x06\x04\0\x06accept\x01\
-\x07\x04\0\x1bhost:protocol/clients@0.1.0\x05\x13\x01B\x15\x02\x03\x02\x01\x0a\x04\
+\x07\x04\0\x1bhost:protocol/clients@0.1.0\x05\x13\x01B\x06\x02\x03\x02\x01\x0a\x04\
+\0\x07node-id\x03\0\0\x01p\x01\x01k\x02\x01@\0\0\x03\x04\0\x0aneighbours\x01\x04\
+\x04\0!host:protocol/neighbourhood@0.1.0\x05\x14\x01B\x15\x02\x03\x02\x01\x0a\x04\
 \0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08envelope\x03\0\x02\x02\x03\x02\
 \x01\x10\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01\
 s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04i\
 nit\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\
 \x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\
 \x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\
-\x18host:protocol/node@0.1.0\x05\x14\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\
-\x01\x15\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\
+\x18host:protocol/node@0.1.0\x05\x15\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\
+\x01\x16\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\
 \x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01\
 j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\
-\0!host:protocol/specification@0.1.0\x05\x16\x04\0\x18host:protocol/full@0.1.0\x04\
+\0!host:protocol/specification@0.1.0\x05\x17\x04\0\x18host:protocol/full@0.1.0\x04\
 \0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-\
 component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };

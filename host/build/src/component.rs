@@ -193,13 +193,14 @@ pub(crate) fn optional<'w>(wit_text: &'w str, word: &str) -> impl Iterator<Item 
 const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
 
 /// Exports of the world `full` besides those of every plugin.
-const OPTIONAL_EXPORTS: [&str; 11] = [
+const OPTIONAL_EXPORTS: [&str; 12] = [
     "clients",
     "completion",
     "defaults",
     "describe",
     "durable",
     "names",
+    "neighbourhood",
     "quorum",
     "symmetry",
     "timing",

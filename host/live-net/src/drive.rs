@@ -147,7 +147,7 @@ pub fn run(
         _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
     };
     let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
-    let beside = watch.map(|watch| Beside::start(watch, (me, nodes), inbox)).transpose().map_err(RunError::Checker)?;
+    let beside = watch.map(|watch| Beside::start(watch, me, inbox)).transpose().map_err(RunError::Checker)?;
     let mut running = Running {
         node,
         beside,
@@ -280,8 +280,8 @@ impl Running {
                 switch.look(now, gate);
             }
             self.node.elapse(now);
-            if let Some(peers) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
-                self.node.gather(now, peers);
+            if let Some(left_out) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
+                self.node.gather(now, &left_out);
             }
             self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
         }

@@ -40,7 +40,9 @@ pub(crate) fn text(measured: Measured) -> String {
 impl Collector for Measured {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let Counts { messages, local, requests, breaks, filtered, discarded, instead, .. } = &self.counts;
-        let Counts { checkpoints, checkpoint_bytes, checkpoints_capped, refused, backwards, .. } = &self.counts;
+        let Counts {
+            checkpoints, checkpoint_bytes, checkpoints_capped, neighbours_unusable, refused, backwards, ..
+        } = &self.counts;
         let counters = [
             ("messages", "Messages that were handled", messages),
             ("local_events", "Local events that were handled", local),
@@ -51,6 +53,7 @@ impl Collector for Measured {
             ("checkpoints_sent", "Checkpoints that were sent to who asked", checkpoints),
             ("checkpoint_sent_bytes", "Bytes of the frames with them", checkpoint_bytes),
             ("checkpoints_capped", "Checkpoints that were not sent, to spare the network", checkpoints_capped),
+            ("neighbours_unusable", "Snapshots of all nodes, as the neighbours were of no use", neighbours_unusable),
             ("clock_backwards", "How often the clock was behind what it had said before", backwards),
             ("frames_unsent", "Frames that were lost on their way out", &self.unsent),
             ("disk_writes", "Records that were written to the disk", &self.written),

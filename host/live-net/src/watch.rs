@@ -95,8 +95,6 @@ pub struct Watched {
 
 /// The node's side of it.
 pub(crate) struct Beside {
-    me: NodeId,
-    nodes: u32,
     every: Duration,
     asked: Time,
     backoff: Backoff,
@@ -109,7 +107,7 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// Starts the checker of a node, which leaves filters and views in the inbox if it steers.
-    pub(crate) fn start(watch: Watch, (me, nodes): (NodeId, u32), inbox: Arc<Inbox>) -> io::Result<Self> {
+    pub(crate) fn start(watch: Watch, me: NodeId, inbox: Arc<Inbox>) -> io::Result<Self> {
         let (slot, tally, every) = (Arc::<Slot>::default(), Arc::<Tally>::default(), watch.every);
         let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
         // Nobody waits for its end: a round may be going on when the process ends.
@@ -118,7 +116,7 @@ impl Beside {
             check(watch, me, (&taken, &inbox), &counted);
         })?;
         let (asked, backoff, silent, watched) = (Time(0), Backoff::default(), BTreeSet::new(), Watched::default());
-        Ok(Self { me, nodes, every, asked, backoff, silent, slot, tally, watched })
+        Ok(Self { every, asked, backoff, silent, slot, tally, watched })
     }
 
     /// When the next snapshot is due; none as long as the checker wants none.
@@ -126,14 +124,13 @@ impl Beside {
         self.slot.is_wanted().then(|| self.asked.after(self.backoff.wait(self.every)))
     }
 
-    /// Whom to ask for a snapshot now, if one is due.
+    /// Whether a snapshot is due now: who is to be left out of it.
     pub(crate) fn due(&mut self, now: Time) -> Option<BTreeSet<NodeId>> {
         if now < self.deadline()? {
             return None;
         }
         self.asked = now;
-        let silent = std::mem::take(&mut self.silent);
-        Some((0..self.nodes).filter(|node| *node != self.me && !silent.contains(node)).collect())
+        Some(std::mem::take(&mut self.silent))
     }
 
     /// The collection of a snapshot has ended.

@@ -11,6 +11,7 @@
 //! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
 //! | `steered` | the gate of a node that is steered: its filters, and the immediate check |
 //! | `filter` | events of a node that are not to happen for a while |
+//! | `neighbourhood` | the nodes from whose states a checker beside a node looks ahead |
 //! | `seen` | a step of the model as a gate sees it |
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
@@ -24,6 +25,7 @@ pub mod filter;
 pub mod gate;
 #[cfg(test)]
 mod native;
+pub mod neighbourhood;
 pub mod node;
 mod seen;
 pub mod simulator;

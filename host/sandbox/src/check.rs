@@ -36,7 +36,7 @@ impl World {
 }
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 14] = [
+const INTERFACES: [(&str, bool, &[&str]); 15] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
@@ -50,6 +50,7 @@ const INTERFACES: [(&str, bool, &[&str]); 14] = [
     ("completion", false, &["is-done"]),
     ("timing", false, &["duration"]),
     ("clients", false, &["accept"]),
+    ("neighbourhood", false, &["neighbours"]),
     (OUTSIDE, false, &["properties", "view", "invariant"]),
 ];
 
@@ -206,6 +207,7 @@ pub(crate) struct Interfaces {
     pub completion: Option<String>,
     pub timing: Option<String>,
     pub clients: Option<String>,
+    pub neighbourhood: Option<String>,
     pub outside: Option<String>,
 }
 
@@ -301,6 +303,7 @@ fn interfaces(exports: &[String], world: World) -> Result<Interfaces, LoadError>
         completion,
         timing,
         clients,
+        neighbourhood,
         outside,
     ] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
@@ -318,6 +321,7 @@ fn interfaces(exports: &[String], world: World) -> Result<Interfaces, LoadError>
         completion,
         timing,
         clients,
+        neighbourhood,
         outside,
     })
 }

@@ -75,6 +75,7 @@ pub(crate) struct Functions {
     pub rename_local: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
     pub duration: Option<TypedFunc<(LocalEventIn,), (Option<SpanOut>,)>>,
     pub request: Option<TypedFunc<(u64, RequestIn), (RequestResult,)>>,
+    pub neighbours: Option<TypedFunc<(), (Option<Vec<u32>>,)>>,
 }
 
 /// The functions of a specification from outside.
@@ -124,6 +125,7 @@ impl Exports for Functions {
             rename_local: optional(store, instance, names.symmetry.as_deref(), "rename-local")?,
             duration: optional(store, instance, names.timing.as_deref(), "duration")?,
             request: optional(store, instance, names.clients.as_deref(), "accept")?,
+            neighbours: optional(store, instance, names.neighbourhood.as_deref(), "neighbours")?,
         })
     }
 }

@@ -212,6 +212,11 @@ impl Machine for GuestMachine {
         self.settle(result)
     }
 
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        let result = self.ask_neighbours();
+        self.settle(result)
+    }
+
     fn takes_quorums(&mut self) -> Result<bool, Fault> {
         if self.plugin.interfaces.quorum.is_none() {
             return Ok(false);

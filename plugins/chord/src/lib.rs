@@ -13,8 +13,8 @@ mod ring;
 mod spec;
 
 use guest_sdk::{
-    About, Context, LocalEvents, Mistake, Mistakes, Network, Never, NodeId, ParameterError, Parameters, Properties,
-    Protocol,
+    About, Context, LocalEvents, Mistake, Mistakes, Network, Never, NodeId, ParameterError, Parameters, Place,
+    Properties, Protocol,
 };
 use serde::{Deserialize, Serialize};
 
@@ -220,6 +220,13 @@ impl Protocol for Chord {
             state.phase = Phase::Joining { is_open: false };
         }
         self.forget(ctx, state, peer);
+    }
+
+    /// The nodes before and behind it, those that wait for it, and the contact, which it asks to get on the ring.
+    fn neighbours(&self, _: Place, state: &State) -> Option<Vec<NodeId>> {
+        let contact = (state.phase != Phase::Joined).then_some(self.contact);
+        let others = state.predecessor.iter().chain(&state.successors).chain(&state.waiting).copied();
+        Some(others.chain(contact).collect())
     }
 
     fn properties(claims: &mut Properties<Self>) {

@@ -53,6 +53,18 @@ fn stabilization_closes_the_ring() {
 }
 
 #[test]
+fn the_neighbours_of_a_node_are_before_and_behind_it() {
+    let mut cluster = with(5, &[]);
+    assert_eq!([0, 3].map(|node| cluster.neighbours(node)), [Some(vec![0]), Some(vec![0])], "the contact");
+    cluster.happen(3, "join");
+    cluster.settle();
+    assert_eq!(cluster.neighbours(0), Some(vec![0, 3]), "node 3 waits for it");
+    let mut cluster = joined(5, &[]);
+    (0..5).for_each(|_| stabilize(&mut cluster));
+    assert_eq!([0, 3].map(|node| cluster.neighbours(node)), [Some(vec![1, 2, 4]), Some(vec![0, 2, 4])]);
+}
+
+#[test]
 fn each_promise_can_be_open() {
     let cluster = with(3, &[]);
     assert!(PROMISES.iter().all(|promise| cluster.holds(promise).is_err()));

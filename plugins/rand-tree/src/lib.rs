@@ -20,7 +20,7 @@ mod spec;
 
 use std::collections::BTreeSet;
 
-use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Place, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
 pub use bugs::{Bug, Bugs};
@@ -278,6 +278,20 @@ impl Protocol for RandTree {
 
     fn handle_transport_error(&self, ctx: &mut Context<Message>, state: &mut State, peer: NodeId) {
         self.peer_died(ctx, state, peer);
+    }
+
+    /// The nodes around it in its tree, those whose answer it waits for, and those that it asks next: at its start, or when a timer fires.
+    fn neighbours(&self, place: Place, state: &State) -> Option<Vec<NodeId>> {
+        let contact = match state.phase {
+            Phase::Init => self.told_of(state, place.nodes).first().copied(),
+            Phase::Joining | Phase::Joined => probe::next(self, state),
+        };
+        let others = &state.peers - &state.children;
+        let asked = state.attempt.iter();
+        let asked = asked.flat_map(|attempt| [Some(attempt.target), join::after(&others, attempt.target)]).flatten();
+        let one_each = asked.chain(contact).chain(state.parent).chain(state.awaits).chain([state.root]);
+        let around = [&state.children, &state.siblings, &state.removing].into_iter().flatten().copied();
+        Some(around.chain(one_each).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     fn properties(claims: &mut Properties<Self>) {

@@ -26,6 +26,11 @@ pub(crate) fn answered(state: &mut State, from: NodeId) {
     }
 }
 
+/// The node that is probed next, if there is one.
+pub(crate) fn next(protocol: &RandTree, state: &State) -> Option<NodeId> {
+    after(&protocol.candidates(state), state.probed)
+}
+
 impl RandTree {
     /// Whether the recovery timer can fire and does something.
     pub(crate) fn may_recover(&self, state: &State) -> bool {
@@ -41,7 +46,7 @@ impl RandTree {
             return;
         }
         state.early -= u8::from(state.awaits.is_some());
-        let Some(peer) = after(&self.candidates(state), state.probed) else { return };
+        let Some(peer) = next(self, state) else { return };
         (state.probed, state.awaits) = (peer, Some(peer));
         let tie = match peer {
             _ if state.parent == Some(peer) => Tie::Parent,

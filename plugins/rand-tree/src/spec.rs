@@ -38,7 +38,10 @@ pub(crate) fn properties(claims: &mut Properties<RandTree>) {
     );
     claims.eventually("spanning-tree").system(
         |protocol, state| Some(place(protocol, state)),
-        |places| spanning_tree(&places.iter().flatten().collect::<Vec<_>>()),
+        |places| match places.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() {
+            Some(places) => spanning_tree(&places),
+            None => Err("not all nodes are known".to_owned()),
+        },
     );
 }
 

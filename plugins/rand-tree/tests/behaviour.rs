@@ -72,6 +72,19 @@ fn the_smallest_child_follows_the_root_that_died() {
     assert_eq!(cluster.check(), Ok(()));
 }
 
+/// Node 0 above 1 and 2, and node 3 below node 1.
+#[test]
+fn the_neighbours_of_a_node_are_around_it_in_its_tree() {
+    assert_eq!([0, 2].map(|node| with(3, &[]).neighbours(node)), [Some(vec![0]), Some(vec![0, 2])], "whom it asks");
+    let mut cluster = tree(4, &[("degree", "2")]);
+    let neighbours =
+        |cluster: &Cluster<RandTree>| [0, 1, 2, 3].map(|node| cluster.neighbours(node).unwrap_or_default());
+    assert_eq!(neighbours(&cluster), [vec![0, 1, 2], vec![0, 2, 3], vec![0, 1], vec![0, 1]]);
+    // Without its parent it asks the root, and is what it takes for the root.
+    cluster.transport_error(3, 1);
+    assert_eq!(cluster.neighbours(3), Some(vec![0, 3]));
+}
+
 /// RT5: the sibling that a node asks once the root has died is no peer of it.
 #[test]
 fn rt5_does_not_note_the_sibling() {

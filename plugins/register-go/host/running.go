@@ -21,6 +21,14 @@ type Served interface {
 	Accept(number uint64, request Request) (LocalEvent, *Response)
 }
 
+// Neighbouring is a protocol that names the neighbours of a node. Those of any other protocol are all nodes.
+type Neighbouring interface {
+	// Neighbours are the nodes whose states matter to what this node does next, such as those that it may soon send to or hear from;
+	// false is all nodes. A checker beside the node looks ahead from the states of these alone: further, and past what takes another
+	// node. A property of all nodes then has no view of the others.
+	Neighbours() ([]uint32, bool)
+}
+
 // Span is a range of durations from which a node draws.
 type Span struct{ Shortest, Longest time.Duration }
 

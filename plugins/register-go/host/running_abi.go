@@ -70,8 +70,23 @@ func accept(
 	return result
 }
 
+//go:wasmexport neighbours
+func neighbours() uint32 {
+	defer explain()
+	if neighbouring, ok := protocol.(Neighbouring); ok {
+		if nodes, ok := neighbouring.Neighbours(); ok {
+			at, length := list(nodes)
+			return tagged(1, at, length)
+		}
+	}
+	return tagged(0, 8, 0)
+}
+
 //go:wasmexport cabi_post_duration
 func postDuration(uint32) { release() }
 
 //go:wasmexport cabi_post_accept
 func postAccept(uint32) { release() }
+
+//go:wasmexport cabi_post_neighbours
+func postNeighbours(uint32) { release() }

@@ -1,6 +1,6 @@
-"""What matters only where a protocol runs, with clients and in time: durations, requests and answers. A search ignores it.
+"""What matters only where a protocol runs, with clients and in time: durations, requests, answers and neighbours. A search ignores it.
 
-A plugin has it by two classes in its main file, both optional:
+A plugin has it by three classes in its main file, all optional:
 
     class Timing:
         def duration(self, event: LocalEvent) -> Span | None:
@@ -10,8 +10,16 @@ A plugin has it by two classes in its main file, both optional:
         def accept(self, number: int, content: Request) -> LocalEvent:
             raise Err(Response(404))
 
+    class Neighbourhood:
+        def neighbours(self) -> list[int] | None:
+            return [leader]
+
 `duration` is asked of events that `Node.local_events` lists; none is as long as the host says for its kind. `accept` returns the
 local event that a request becomes, or raises an answer at once. Handlers call the module `live` of the host, a `Live`.
+
+`neighbours` are the nodes whose states matter to what this node does next, such as those that it may soon send to or hear from; none is
+all nodes. A checker beside the node looks ahead from the states of these alone: further, and past what takes another node. A property
+of all nodes then has no view of the others.
 """
 
 from dataclasses import dataclass

@@ -84,7 +84,7 @@ fn a_plugin_without_clients_imports_what_it_did() {
         let shown = place.host(&["inspect", "register.wasm", "--json"]).exits(0).json();
         let (imports, exports) = (shown["imports"].to_string(), shown["exports"].to_string());
         assert!(imports.contains("/environment@") && !imports.contains("/live@"), "{name}: {imports}");
-        let has = ["/timing@", "/clients@"].map(|interface| exports.contains(interface));
-        assert_eq!(has, [name == "register-go"; 2], "{name}: {exports}");
+        let has = ["/timing@", "/clients@", "/neighbourhood@"].map(|interface| exports.contains(interface));
+        assert_eq!(has, [name == "register-go"; 3], "{name}: {exports}");
     }
 }

@@ -271,8 +271,12 @@ fn summary(id: u32, ended: &Ended) -> String {
         )
     });
     let steered = steered.unwrap_or_default();
+    let unusable = match counts.neighbours_unusable {
+        0 => String::new(),
+        count => format!("; {count} snapshots of all nodes, as its neighbours were of no use"),
+    };
     format!(
-        "node {id} has ended: start {}, {} messages, {} local events, {} requests{watched}{steered}{refused}",
+        "node {id} has ended: start {}, {} messages, {} local events, {} requests{watched}{unusable}{steered}{refused}",
         ended.incarnation, counts.messages, counts.local, counts.requests
     )
 }

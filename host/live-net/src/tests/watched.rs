@@ -7,6 +7,7 @@ use std::time::Duration;
 use host_live::simulator::Share;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Network;
+use host_model::toys::Toy;
 
 use super::trial::{LAST, Panics, Sleeps, Trial, Trialed, at_once, counter};
 use crate::{Ended, Watched};
@@ -135,6 +136,24 @@ fn a_silent_node_is_left_out_of_a_snapshot() {
             assert!(watched.complete > 3 && (network == Network::Ordered || watched.timed_out > 0), "{watched:?}");
         }
     });
+}
+
+/// Nodes 0 and 1 name each other, and node 2 both: nobody else is asked, and what the two can do is predicted.
+#[test]
+fn nodes_ask_their_neighbours() {
+    let near = |toy: Toy, node, named: &[NodeId]| (0..=LAST).fold(toy, |toy, state| toy.near(node, state, Some(named)));
+    let near = [(0, &[1][..]), (1, &[0]), (2, &[0, 1])]
+        .into_iter()
+        .fold(counter(), |toy, (node, named)| near(toy, node, named));
+    let toy = near.forbid(&[Some(LAST), None, None]);
+    let Trialed { ended, predictions, seen } = to_the_end(&Trial::new(toy, Network::Unordered));
+    check_counts(&ended);
+    assert!(predictions > 0 && seen.contains(&vec![0, 1]) && seen.contains(&vec![0, 1, 2]), "{seen:?}");
+    let of_all = seen.iter().filter(|nodes| nodes.contains(&2)).count() as u64;
+    assert!(
+        seen.iter().all(|nodes| nodes.starts_with(&[0, 1]))
+            && of_all == ended[2].watched.expect("it was watched").rounds
+    );
 }
 
 /// Nodes that may send next to nothing in checkpoints refuse them to those who ask, and these wait 100 ms, 200 ms and so on: ten refusals

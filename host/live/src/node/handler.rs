@@ -6,6 +6,7 @@ use host_model::contract::{
 
 use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict, Views};
 use crate::node::answers;
+use crate::node::gathering::within;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Output, Record};
 use crate::node::refusal::Failure;
@@ -59,10 +60,11 @@ impl<G: Gate> Node<G> {
     fn ask_after(&mut self, event: Event<'_>, next: &Moment) -> Result<Verdict, Failure> {
         let handled = Handled { event, before: &self.moment.views, after: &next.views };
         let (machine, properties, own) = (&mut *self.machine, &self.properties, self.identity.node);
-        let around = (&self.moment.views, &next.views);
+        let (around, neighbourhood) = ((&self.moment.views, &next.views), &self.neighbourhood);
         let mut trouble = Ok(());
         let mut judge = |views: &[Option<&Views>]| {
-            is_to_blame(machine, properties, around, (own, views)).unwrap_or_else(|error| {
+            let known = within(neighbourhood, views);
+            is_to_blame(machine, properties, around, (own, &known)).unwrap_or_else(|error| {
                 trouble = Err(error);
                 false
             })

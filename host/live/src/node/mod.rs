@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `runtime` | the node |
 //! | `handler` | one handler, from the gate before it to the gate after it |
+//! | `gathering` | the collection of snapshots: whom a node asks, and of whom its immediate check then knows anything |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
 //! | `bandwidth` | how much of the network checkpoints take |
@@ -27,6 +28,7 @@ mod answers;
 mod bandwidth;
 mod clients;
 mod frame;
+mod gathering;
 mod handler;
 mod moment;
 mod outbox;

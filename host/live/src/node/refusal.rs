@@ -139,6 +139,8 @@ pub struct Counts {
     pub checkpoint_bytes: u64,
     /// Checkpoints that were not sent, since they would have taken too much of the network.
     pub checkpoints_capped: u64,
+    /// Snapshots that were asked of all nodes, as the protocol has named neighbours that are of no use.
+    pub neighbours_unusable: u64,
     /// Frames that were refused, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// How often the clock was behind what it had said before.

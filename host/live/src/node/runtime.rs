@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::checkpoint::{self, Body, Differences, Durable, Header, Manager, Rule};
 use crate::gate::{Cause, Gate};
+use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
 use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
@@ -60,6 +61,7 @@ pub struct Node<G> {
     pub(super) full: BTreeSet<NodeId>,
     pub(super) now: Time,
     pub(super) moment: Moment,
+    pub(super) neighbourhood: Neighbourhood,
     pub(super) properties: Vec<Property>,
     pub(super) counts: Counts,
     pub(super) is_failed: bool,
@@ -123,6 +125,7 @@ impl<G: Gate> Node<G> {
             full: BTreeSet::new(),
             now,
             moment,
+            neighbourhood: Neighbourhood::All,
             properties,
             counts: Counts::default(),
             is_failed: false,
@@ -240,19 +243,6 @@ impl<G: Gate> Node<G> {
     /// The next output; none while the disk is waited for, or if there is none.
     pub fn next_output(&mut self) -> Option<Output> {
         self.outbox.next()
-    }
-
-    /// Begins to collect a snapshot of the node and these peers.
-    pub fn gather(&mut self, now: Time, peers: BTreeSet<NodeId>) {
-        self.tick(now);
-        match exported(&mut *self.machine, &self.moment.snapshot, &self.identity) {
-            Ok(content) => {
-                let mut outputs = Vec::new();
-                self.manager.gather(peers, self.now, content, &mut outputs);
-                self.pass_on(outputs);
-            }
-            Err(failure) => self.end(Err(failure)),
-        }
     }
 
     /// What has happened so far.
@@ -392,7 +382,7 @@ impl<G: Gate> Node<G> {
 }
 
 /// A state as the content of a checkpoint.
-fn exported(machine: &mut dyn Machine, state: &Snapshot, identity: &Identity) -> Result<Vec<u8>, Failure> {
+pub(super) fn exported(machine: &mut dyn Machine, state: &Snapshot, identity: &Identity) -> Result<Vec<u8>, Failure> {
     let owner = StateOwner { node: identity.node, nodes: identity.nodes, config: &identity.config };
     machine.export(state, owner).map_err(|error| match error {
         TransferError::Machine(error) => error.into(),

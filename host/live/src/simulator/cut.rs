@@ -8,7 +8,7 @@ use host_model::scenario::{Faults, InFlight};
 use host_model::trace::Beginning;
 use host_model::trace::start::{self, Start};
 
-/// Steps that are remembered, since some node last reached all others. With more, what is not reached is absent.
+/// Steps that are remembered, since some node last reached all that it asked. With more, what is not reached is absent.
 const STEPS_MAX: usize = 10_000;
 
 /// A step of a node.
@@ -24,7 +24,7 @@ pub(super) struct History {
     /// All messages that can still be delivered, as far as the nodes know: those that the network has lost are among them.
     pub(super) in_flight: InFlight<MessageId>,
     steps: Vec<Taken>,
-    /// By node: where it last reached all others, and up to which step it knows each.
+    /// By node: where it last reached all that it asked, and up to which step it knows each.
     known: Vec<Option<Known>>,
 }
 
@@ -129,30 +129,32 @@ impl History {
         self.in_flight.iter().find(is_notice).copied()
     }
 
-    /// What a node knows that reaches these now.
+    /// What a node knows of those that it asks, of which it reaches some now. Of whom it does not ask nothing is in it.
     pub(super) fn cut(
         &mut self,
         stepper: &Stepper<'_>,
         node: NodeId,
-        (locals, reached): (&[LocalStateId], &[bool]),
+        (locals, asked, reached): (&[LocalStateId], &[bool], &[bool]),
     ) -> Cut {
         let known = &mut self.known[node as usize];
-        if reached.iter().all(|is_reached| *is_reached) {
-            let (locals, in_flight, at) = (locals.to_vec(), self.in_flight.clone(), self.steps.len());
-            let cut = Cut { is_known: reached.to_vec(), locals: locals.clone(), in_flight: in_flight.clone() };
-            *known = Some(Known { until: vec![Some(at); locals.len()], locals, in_flight, at });
-            self.forget();
-            return cut;
-        }
+        let (at, in_flight) = (self.steps.len(), &self.in_flight);
+        let answers: Vec<bool> =
+            asked.iter().zip(reached).map(|(is_asked, is_reached)| *is_asked && *is_reached).collect();
+        let until = |answers: &bool| answers.then_some(at);
         let mut cut = match known {
-            Some(known) => {
-                let now = Some(self.steps.len());
-                let until = known.until.iter_mut().zip(reached);
-                until.filter(|(_, is_reached)| **is_reached).for_each(|(until, _)| *until = now);
-                known.replay(stepper, &self.steps)
+            _ if answers == asked => {
+                let until = answers.iter().map(until).collect();
+                *known = Some(Known { locals: locals.to_vec(), in_flight: in_flight.clone(), at, until });
+                Cut { locals: locals.to_vec(), is_known: answers, in_flight: in_flight.clone() }
             }
-            None => Cut { locals: locals.to_vec(), is_known: reached.to_vec(), in_flight: self.in_flight.clone() },
+            Some(known) => {
+                let latest = known.until.iter_mut().zip(&answers);
+                latest.for_each(|(latest, answers)| *latest = until(answers).or(*latest));
+                known.replay(stepper, &self.steps, asked)
+            }
+            None => Cut { locals: locals.to_vec(), is_known: answers, in_flight: in_flight.clone() },
         };
+        self.forget();
         let is_between = |id: &&MessageId| {
             let message = stepper.message(**id);
             cut.is_known[message.from as usize] && cut.is_known[message.to as usize]
@@ -173,13 +175,15 @@ impl History {
 }
 
 impl Known {
-    /// Takes each node as far as it is known. One that has sent what another has received only after that is not in the cut: its state
+    /// Takes each node that is asked as far as it is known. One that has sent what another has received only after that is not in the cut: its state
     /// is too old to be beside that of the other.
-    fn replay(&self, stepper: &Stepper<'_>, steps: &[Taken]) -> Cut {
+    fn replay(&self, stepper: &Stepper<'_>, steps: &[Taken], asked: &[bool]) -> Cut {
+        let is_asked = |(until, is_asked): (&Option<usize>, &bool)| until.filter(|_| *is_asked);
+        let until: Vec<Option<usize>> = self.until.iter().zip(asked).map(is_asked).collect();
         let (mut locals, mut in_flight) = (self.locals.clone(), self.in_flight.clone());
         let mut too_old = BTreeSet::new();
         for (number, Taken { node, next, taken, sent }) in steps.iter().enumerate().skip(self.at) {
-            if self.until[*node as usize].is_none_or(|until| until <= number) {
+            if until[*node as usize].is_none_or(|until| until <= number) {
                 continue;
             }
             locals[*node as usize] = *next;
@@ -189,7 +193,7 @@ impl Known {
             let links = stepper.known().links(&locals);
             in_flight.step(&links, *node, there.into_iter().copied(), sent.iter().copied());
         }
-        let is_known = (0..).zip(&self.until).map(|(node, until)| until.is_some() && !too_old.contains(&node));
+        let is_known = (0..).zip(&until).map(|(node, until)| until.is_some() && !too_old.contains(&node));
         Cut { is_known: is_known.collect(), locals, in_flight }
     }
 }

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_model::contract::{MachineError, MachineFactory, NodeId, Severity, TransferError};
+use host_model::contract::{ClassId, Judgement, MachineError, MachineFactory, NodeId, Severity, TransferError};
 use host_model::lts::{LocalStateId, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
 use host_model::trace::start::Start;
-use host_search::kernel::judge_system_state;
 
 use crate::checker::{CheckError, Checker, Limits, Round, Steering};
 use crate::filter::{FilterTable, Pattern, Quota};
 use crate::gate::{Event, Gate, Handled, Substitute, Verdict};
+use crate::neighbourhood::Neighbourhood;
 use crate::simulator::cut::{Cut, History};
 use crate::steered::Steered;
 use crate::time::Time;
@@ -46,6 +46,8 @@ pub struct Profile {
     pub limits: Limits,
     /// How much may be filtered.
     pub quota: Quota,
+    /// Whether each node asks the nodes alone that the protocol names its neighbours, where it does; else it asks all.
+    pub neighbours: bool,
 }
 
 impl Profile {
@@ -66,6 +68,7 @@ impl Profile {
             // Each round begins in an empty local transition system, so that no run depends on those before it.
             limits: Limits { past_max: 0, bytes_max: 0, ..Limits::default() },
             quota: Quota::default(),
+            neighbours: true,
         }
     }
 }
@@ -89,6 +92,8 @@ pub struct Watched {
     pub immediate: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
+    /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
+    pub unusable: u64,
 }
 
 /// What a checker has predicted.
@@ -113,6 +118,7 @@ pub struct Watching<'f> {
     rounds: BTreeMap<[u8; 32], Arc<Round>>,
     steered: BTreeMap<([u8; 32], NodeId), Steering>,
     first: Option<Predicted>,
+    unusable: Option<(NodeId, String)>,
 }
 
 /// Rounds that are kept.
@@ -138,7 +144,13 @@ impl<'f> Watching<'f> {
         let used_up = Faults { duplicates: 0, ..ahead.faults };
         profile.limits.breaks &= scenario.has_network(Network::Ordered) && scenario.faults.breaks > 0;
         let checker = Checker::new(factory, ahead, profile.limits)?;
-        Ok(Self { profile, checker, used_up, rounds: BTreeMap::new(), steered: BTreeMap::new(), first: None })
+        let (rounds, steered) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { profile, checker, used_up, rounds, steered, first: None, unusable: None })
+    }
+
+    /// The first node whose neighbours were of no use in some run, and why, if there was one.
+    pub fn unusable(&self) -> Option<&(NodeId, String)> {
+        self.unusable.as_ref()
     }
 
     /// The first prediction of all runs, if there was one.
@@ -189,6 +201,9 @@ impl<'f> Watching<'f> {
 /// The checker of one node.
 struct Beside {
     gate: Steered<LocalStateId>,
+    /// The nodes that were asked for the last snapshot that is gathered: of others the immediate check knows nothing, as what an earlier
+    /// one said of them gets old.
+    asked: Vec<bool>,
     /// A round that is going on: the snapshot, what it predicts, and the filters it ends with.
     going_on: Option<GoingOn>,
     /// Whether a round is scheduled or going on.
@@ -202,14 +217,16 @@ struct Beside {
 impl Beside {
     /// Takes over what a snapshot says that has been gathered by now.
     fn take_views(&mut self, now: Time) {
-        let Some(GoingOn { views, .. }) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
-        self.gate.take_views(views.iter_mut().map(Option::take));
+        let Some(round) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
+        self.gate.take_views(round.views.iter_mut().map(Option::take));
+        self.asked.clone_from(&round.asked);
     }
 }
 
 struct GoingOn {
     /// The nodes that are in the snapshot, and when it is gathered: the immediate check does not wait for the end of the round.
     views: Vec<Option<LocalStateId>>,
+    asked: Vec<bool>,
     gathered: Time,
     /// The round, if it predicts something.
     predicting: Option<Arc<Round>>,
@@ -237,6 +254,7 @@ impl<'w, 'f> Watch<'w, 'f> {
                 FilterTable::new(node, quota, lasting),
                 start.locals.iter().copied().map(Some).collect(),
             ),
+            asked: vec![true; start.locals.len()],
             going_on: None,
             is_busy: false,
             began: None,
@@ -273,12 +291,14 @@ impl<'w, 'f> Watch<'w, 'f> {
         (node, now, seen): (NodeId, Time, u64),
         (locals, reached): (&[LocalStateId], &[bool]),
     ) -> Result<Time, MachineError> {
-        let cut = self.history.cut(stepper, node, (locals, reached));
+        let asked = self.asked(stepper, node, locals)?;
+        let cut = self.history.cut(stepper, node, (locals, &asked, reached));
         let beside = &mut self.beside[node as usize];
         (beside.began, beside.seen) = (Some(now), seen);
         let profile = self.watching.profile;
         let mut going_on = GoingOn {
             views: cut.views(),
+            asked,
             gathered: now.after(profile.gathering),
             predicting: None,
             is_unhelpful: false,
@@ -299,6 +319,26 @@ impl<'w, 'f> Watch<'w, 'f> {
         self.beside[node as usize].going_on = Some(going_on);
         let taken = profile.each.saturating_mul(u32::try_from(work).unwrap_or(u32::MAX));
         Ok(now.after(profile.gathering).after(profile.base).after(taken))
+    }
+
+    /// Whether a node asks each one for a snapshot.
+    fn asked(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        node: NodeId,
+        locals: &[LocalStateId],
+    ) -> Result<Vec<bool>, MachineError> {
+        let nodes = locals.len() as NodeId;
+        let neighbourhood = match self.watching.profile.neighbours {
+            true => Neighbourhood::of(stepper.neighbours(locals[node as usize])?, (node, nodes)),
+            false => Neighbourhood::All,
+        };
+        let asked = (0..nodes).map(|other| neighbourhood.has(other)).collect();
+        if let Neighbourhood::Unusable(why) = neighbourhood {
+            self.watched.unusable += 1;
+            self.watching.unusable.get_or_insert((node, why));
+        }
+        Ok(asked)
     }
 
     fn round_of(
@@ -363,18 +403,17 @@ impl<'w, 'f> Watch<'w, 'f> {
             return Ok(None);
         }
         let mut trouble = None;
-        let mut judge = |views: &[Option<&LocalStateId>]| {
-            let locals: Vec<LocalStateId> =
-                views.iter().map(|local| *local.expect("a snapshot has all nodes")).collect();
-            let judged = judge_system_state(stepper, &locals).unwrap_or_else(|error| {
-                trouble = Some(error);
-                Vec::new()
-            });
-            judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation)
-        };
         let handled = Handled { event, before: &before, after: &after };
         let beside = &mut self.beside[node as usize];
         beside.take_views(now);
+        let asked = &beside.asked;
+        let mut judge = |views: &[Option<&LocalStateId>]| {
+            let known = views.iter().zip(asked).map(|(local, is_asked)| local.filter(|_| *is_asked).copied());
+            is_wrong(stepper, &known.collect::<Vec<_>>()).unwrap_or_else(|error| {
+                trouble = Some(error);
+                false
+            })
+        };
         let verdict = beside.gate.after(now, &handled, &mut judge);
         if let Some(error) = trouble {
             return Err(error);
@@ -389,4 +428,17 @@ impl<'w, 'f> Watch<'w, 'f> {
         self.watched.suspensions = self.beside.iter().map(|beside| beside.gate.table.suspensions()).sum();
         self.watched
     }
+}
+
+/// Whether something is wrong where the nodes are in these states. Of a node of which nothing is known no property has a view.
+fn is_wrong(stepper: &mut Stepper<'_>, locals: &[Option<LocalStateId>]) -> Result<bool, MachineError> {
+    let (mut classes, mut is_wrong) = (Vec::with_capacity(locals.len()), false);
+    let mut is_violation = |judgement: &Judgement| is_wrong |= judgement.severity() == Severity::Violation;
+    for local in locals {
+        let state = local.map(|local| stepper.state(local));
+        classes.push(state.map_or(ClassId::NEUTRAL, |state| state.protocol.class));
+        state.into_iter().flat_map(|state| &state.protocol.judgements).for_each(&mut is_violation);
+    }
+    stepper.judge(&classes)?.iter().for_each(is_violation);
+    Ok(is_wrong)
 }

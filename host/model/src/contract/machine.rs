@@ -347,6 +347,12 @@ pub trait Machine: Send {
         Ok(Err(Response::words(501, "this protocol takes no requests\n")))
     }
 
+    /// The nodes whose states matter to what this node does next, where the protocol runs; `None` if the protocol does not say so. A
+    /// claim: the nodes may not exist, or come twice.
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        Ok(None)
+    }
+
     /// Whether this node ever takes messages together: a matter of the configuration. Works in any state after `init`.
     fn takes_quorums(&mut self) -> Result<bool, Fault> {
         Ok(false)

@@ -138,6 +138,10 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.request(number, request)
     }
 
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        self.machine.neighbours()
+    }
+
     fn takes_quorums(&mut self) -> Result<bool, Fault> {
         self.machine.takes_quorums()
     }

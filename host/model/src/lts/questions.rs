@@ -127,6 +127,26 @@ impl Stepper<'_> {
         Ok(is_done)
     }
 
+    /// The nodes whose states matter to what a node does next, as the protocol says it in a local state that is no fault: a claim. None
+    /// if it says nothing. Asked once.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn neighbours(&mut self, state: LocalStateId) -> Result<Result<Option<Vec<NodeId>>, Fault>, MachineError> {
+        if let Some(known) = self.neighbours.get(&state) {
+            return Ok(known.clone());
+        }
+        let snapshot = self.state(state).protocol.snapshot.clone();
+        let Some(snapshot) = snapshot else { return Ok(Ok(None)) };
+        let machine = self.machines.first();
+        machine.restore(Some(&snapshot))?;
+        let neighbours = machine.neighbours();
+        let neighbours = confirmed(machine, neighbours)?;
+        self.neighbours.insert(state, neighbours.clone());
+        Ok(neighbours)
+    }
+
     /// The groups of nodes that the protocol declares to be interchangeable, as it says so in a local state that is no
     /// fault.
     pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {

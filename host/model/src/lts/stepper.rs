@@ -26,6 +26,8 @@ pub struct Stepper<'l> {
     pub(super) lts: &'l Lts<'l>,
     pub(super) machines: MachinePool<'l>,
     pub(super) known: LtsCache,
+    /// The neighbours that nodes have named in their local states.
+    pub(super) neighbours: FxHashMap<LocalStateId, Result<Option<Vec<NodeId>>, Fault>>,
     /// Answers of local states to the question whether they are done.
     pub(super) done: FxHashMap<LocalStateId, Result<bool, Fault>>,
     /// The `eventually` properties that do not hold in a tuple of classes.
@@ -46,6 +48,7 @@ impl<'l> Stepper<'l> {
             lts,
             machines: MachinePool::new(lts)?,
             known,
+            neighbours: FxHashMap::default(),
             done: FxHashMap::default(),
             owed: FxHashMap::default(),
         };

@@ -111,6 +111,13 @@ impl Machine for ToyMachine {
         Ok(names.map(event).collect())
     }
 
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        match self.toy.neighbours.get(&(self.node, self.state)) {
+            Some(None) => Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) }),
+            named => Ok(named.cloned().flatten()),
+        }
+    }
+
     fn is_done(&mut self) -> Result<bool, Fault> {
         Ok(self.toy.done.contains(&(self.node, self.state)))
     }

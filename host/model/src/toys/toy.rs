@@ -38,6 +38,8 @@ pub struct Toy {
     pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
     /// The states in which a node says that it is done.
     pub done: BTreeSet<(NodeId, ToyState)>,
+    /// The neighbours that a node names in a state, true or not: without an entry it names none, and with an empty one it traps.
+    pub neighbours: BTreeMap<(NodeId, ToyState), Option<Vec<NodeId>>>,
     /// Its declaration of interchangeable nodes, true or not. Contents name nodes as in `named`.
     pub interchangeable: Vec<Vec<NodeId>>,
     /// The properties besides `forbidden`.
@@ -142,6 +144,13 @@ impl Toy {
     #[must_use]
     pub fn done(mut self, node: NodeId, state: ToyState) -> Self {
         self.done.insert((node, state));
+        self
+    }
+
+    /// Has a node name these neighbours in a state, or trap.
+    #[must_use]
+    pub fn near(mut self, node: NodeId, state: ToyState, neighbours: Option<&[NodeId]>) -> Self {
+        self.neighbours.insert((node, state), neighbours.map(<[NodeId]>::to_vec));
         self
     }
 

@@ -1,4 +1,4 @@
-//! What only a running node asks: how long local events take, and what becomes of requests.
+//! What only a running node asks: how long local events take, and what becomes of requests, and who matters to them.
 
 use host_model::contract::{Fault, FaultKind, LocalEvent, NodeId, Request, Response, Span};
 
@@ -46,6 +46,17 @@ impl GuestMachine {
                 Ok(Err(answer))
             }
         }
+    }
+
+    pub(super) fn ask_neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        if self.plugin.interfaces.neighbourhood.is_none() {
+            return Ok(None);
+        }
+        let function = "neighbourhood.neighbours";
+        let live = self.read(function);
+        let (nodes,) = live.call(function, |f| f.neighbours.as_ref().expect("the interface is there"), ())?;
+        self.limits().check_count(nodes.as_ref().map_or(0, Vec::len), "neighbours")?;
+        Ok(nodes)
     }
 
     /// A node that a client is sent to is one of the cluster.

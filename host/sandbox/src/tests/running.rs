@@ -1,4 +1,4 @@
-//! What matters only where a protocol runs: durations, requests and answers.
+//! What matters only where a protocol runs: durations, requests, answers and neighbours.
 
 use std::time::Duration;
 
@@ -18,12 +18,15 @@ fn request(body: &[u8]) -> Request {
 }
 
 #[test]
-fn durations_requests_and_answers_cross_the_boundary() {
+fn durations_requests_answers_and_neighbours_cross_the_boundary() {
     let mut machine = ready("well");
     let before = machine.serialize().expect("an encoding");
     let millisecond = Duration::from_millis(1);
     assert_eq!(machine.duration(&go()), Ok(Some((millisecond, 2 * millisecond))));
     assert_eq!(machine.request(7, &request(b"x")), Ok(Ok(go())));
+    // Who is no node of the cluster is the business of whoever asks.
+    assert_eq!(machine.neighbours(), Ok(Some(vec![1, 7])));
+    assert_eq!(ready("neighbours: nothing").neighbours(), Ok(None));
     let response = |status, ask| Response { status, body: b"go".to_vec(), ask: Some(ask) };
     assert_eq!(machine.request(7, &request(b"")), Ok(Err(response(404, 0))));
     assert_eq!(machine.serialize().expect("an encoding"), before, "these only read");
@@ -38,7 +41,7 @@ fn durations_requests_and_answers_cross_the_boundary() {
 fn a_component_without_any_of_it_says_nothing() {
     let mut machine = machine(&fixtures::ping_pong());
     run(&mut *machine, init(0)).expect("init is fine");
-    assert_eq!(machine.duration(&go()), Ok(None));
+    assert_eq!((machine.duration(&go()), machine.neighbours()), (Ok(None), Ok(None)));
     let refused = machine.request(1, &request(b"x")).expect("no fault").expect_err("none is taken");
     assert_eq!(refused.status, 501);
 }
@@ -56,6 +59,11 @@ fn misbehaviour_is_a_fault_that_says_so() {
         ("request: status", Malformed, "answers with status 600, which is none of 200 to 599"),
         ("request: node", Malformed, "sends a client to node 2 of a cluster of 2, numbered from 0"),
         ("request: long name", OutputLimit, "gives a local event a name of 5000 bytes, more than the limit of 4096"),
+        ("neighbours: trap", Trap, "`neighbourhood.neighbours` trapped"),
+        ("neighbours: loop", Divergence, "`neighbourhood.neighbours` does not end"),
+        ("neighbours: answer", Malformed, "calls `answer` in `neighbourhood.neighbours`; only handlers may"),
+        ("neighbours: list", Malformed, "out of bounds"),
+        ("neighbours: many", OutputLimit, "returns 5000 neighbours from one call, more than the limit of"),
         ("handle-local: answer status", Malformed, "answers with status 199"),
         ("handle-local: answer node", Malformed, "sends a client to node 2 of a cluster of 2"),
         (
@@ -71,6 +79,7 @@ fn misbehaviour_is_a_fault_that_says_so() {
         let state = machine.capture();
         let result = match what.split_once(':').expect("a function").0 {
             "duration" => machine.duration(&go()).map(drop),
+            "neighbours" => machine.neighbours().map(drop),
             "request" => machine.request(7, &request(b"x")).map(drop),
             _ => run(&mut *machine, Input::Local(&go())).map(drop),
         };

@@ -6,10 +6,10 @@ use std::time::Duration;
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_live::simulator::{
     Conditions, ConditionsError, Counts, End, Finished, Mode, Phase, Predicted, Profile, ScriptError, Simulator,
-    SimulatorError, Watching,
+    SimulatorError, Watched, Watching,
 };
 use host_live::time::Time;
-use host_model::contract::{MachineError, Stop, Stopped};
+use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network};
 use host_search::kernel::rules::Rules;
@@ -97,6 +97,11 @@ pub struct Tally {
     pub helped: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
+    /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
+    pub neighbours_unusable: u64,
+    /// The first node that did, and why they are of none.
+    #[serde(skip)]
+    pub unusable: Option<(NodeId, String)>,
     /// When the first prediction of all runs was there, in milliseconds, as if they followed each other.
     pub first_prediction_ms: Option<u64>,
     /// When the first prediction of a twin was there, in milliseconds of its own time: one number for each twin that has one, by seed.
@@ -104,6 +109,15 @@ pub struct Tally {
     /// How long the runs were together until now, in milliseconds.
     #[serde(skip)]
     passed_ms: u64,
+}
+
+impl Tally {
+    /// Counts the rounds of a run.
+    fn note(&mut self, watched: &Watched, watching: &Watching<'_>) {
+        self.rounds += watched.rounds;
+        self.neighbours_unusable += watched.unusable;
+        self.unusable = self.unusable.take().or_else(|| watching.unusable().cloned());
+    }
 }
 
 /// What has come out of simulated runs.
@@ -231,6 +245,9 @@ pub fn run(
             result => result?,
         }
     }
+    if let Some((node, why)) = simulated.tally.as_ref().and_then(|tally| tally.unusable.as_ref()) {
+        context.tell(&format!("warning: the neighbours of node {node} are of no use, so all nodes are taken: {why}"));
+    }
     if let Some(stopped) = simulated.stopped {
         context.tell(&format!("warning: fewer runs than were asked for: {stopped}"));
     }
@@ -245,7 +262,12 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let simulator = Simulator::new(&mut stepper, &starts, asked.conditions);
     let mut simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
     let mut watching = match asked.watch {
-        Some(watch) => Some((Watching::new(cluster.factory(), lts.scenario(), profile(watch))?, watch.steers)),
+        Some(watch) => {
+            // Properties from outside are judged where all nodes are known, as everywhere.
+            let neighbours = cluster.expressed.is_empty() && cluster.specs.is_empty();
+            let profile = Profile { neighbours, ..profile(watch) };
+            Some((Watching::new(cluster.factory(), lts.scenario(), profile)?, watch.steers))
+        }
         None => None,
     };
     while simulated.runs < asked.runs {
@@ -311,10 +333,11 @@ fn beside_twin(
     }
     tally.passed_ms += milliseconds(twin.at);
     if !steers {
-        tally.rounds += seen.rounds;
+        tally.note(&seen, watching);
         return Ok(twin);
     }
     let (run, done) = simulator.run_watched(seed, watching, Mode::Steer)?;
+    tally.note(&done, watching);
     match (is_violated, run.violation.is_some()) {
         (true, false) if done.immediate == 0 => tally.steered += 1,
         (true, false) => tally.immediate += 1,
@@ -322,7 +345,6 @@ fn beside_twin(
         (false, true) => tally.caused += 1,
         (false, false) => {}
     }
-    tally.rounds += done.rounds;
     tally.filtered_events += done.filtered;
     tally.refused_events += done.immediate;
     tally.steered_states += run.counts.violating;

@@ -102,3 +102,13 @@ interface Clients {
   /** Throws a Response for an answer at once. */
   accept(number: number, request: Request): LocalEvent;
 }
+
+/** The export `neighbourhood`; optional. */
+interface Neighbourhood {
+  /**
+   * The nodes whose states matter to what this node does next, such as those that it may soon send to or hear from; undefined is all
+   * nodes. A checker beside the node looks ahead from the states of these alone: further, and past what takes another node. A property
+   * of all nodes then has no view of the others.
+   */
+  neighbours(): number[] | undefined;
+}

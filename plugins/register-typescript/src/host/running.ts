@@ -1,6 +1,7 @@
-// What matters only where a protocol runs, with clients and in time: durations, requests and answers. A search ignores it.
+// What matters only where a protocol runs, with clients and in time: durations, requests, answers and neighbours. A search
+// ignores it.
 //
-// A plugin has it by two exports and by what the host offers, all three optional:
+// A plugin has it by three exports and by what the host offers, all optional:
 //
 //   import * as live from "host:protocol/live@0.1.0";
 //
@@ -8,6 +9,7 @@
 //     duration: (event) => (event.name === "timeout" ? milliseconds(150, 300) : undefined),
 //   };
 //   export const clients = served((number, request) => response(404));
+//   export const neighbourhood: Neighbourhood = { neighbours: () => [leader] };
 
 import { utf8 } from "./json";
 

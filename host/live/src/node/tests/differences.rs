@@ -13,7 +13,7 @@ use crate::node::{FRAME_MAX, Output, Refusal};
 /// Node 0 asks node 1 for a snapshot; how long the frame with the answer is.
 fn snapshot(pair: &mut Pair<Open>) -> u64 {
     let before = pair.nodes[1].counts().checkpoint_bytes;
-    pair.nodes[0].gather(pair.now, BTreeSet::from([1]));
+    pair.nodes[0].gather(pair.now, &BTreeSet::new());
     pair.carry_out(0);
     pair.settle();
     assert!(matches!(pair.gathered.pop(), Some(Outcome::Complete(_))));
@@ -55,7 +55,7 @@ fn the_next_checkpoint_is_a_difference_until_one_end_starts_again() {
 fn a_difference_from_what_is_not_there_is_refused() {
     let mut pair = pair();
     snapshot(&mut pair);
-    pair.nodes[0].gather(pair.now, BTreeSet::from([1]));
+    pair.nodes[0].gather(pair.now, &BTreeSet::new());
     pair.carry_out(0);
     pair.deliver(0, 1);
     let frame = pair.links.get_mut(&(1, 0)).and_then(|link| link.pop_front()).expect("it has answered");
@@ -77,7 +77,7 @@ fn scheduled(seed: u64, bandwidth: Option<u64>) -> (Vec<(u32, Vec<u8>)>, [usize;
             0 => pair.wait(u64::from(dice.below(1_000))),
             1 | 2 => pair.write(to),
             3 => {
-                pair.nodes[to as usize].gather(pair.now, BTreeSet::from([1 - to]));
+                pair.nodes[to as usize].gather(pair.now, &BTreeSet::new());
                 pair.carry_out(to);
             }
             _ => messages.extend(pair.deliver(from, to).map(|payload| (to, payload))),
@@ -111,7 +111,7 @@ fn checkpoints_take_no_more_than_they_may() {
     pair.settle();
     pair.limit(Some(100));
     for _ in 0..600 {
-        pair.nodes[0].gather(pair.now, BTreeSet::from([1]));
+        pair.nodes[0].gather(pair.now, &BTreeSet::new());
         pair.carry_out(0);
         pair.settle();
         pair.wait(100);
@@ -131,7 +131,7 @@ fn what_the_cap_refuses_is_no_dictionary() {
     pair.limit(Some(1));
     // The first answer is longer than what is left, and leaves none; it arrives when the second one is refused already.
     for _ in 0..2 {
-        pair.nodes[0].gather(pair.now, BTreeSet::from([1]));
+        pair.nodes[0].gather(pair.now, &BTreeSet::new());
         pair.carry_out(0);
         pair.deliver(0, 1);
     }

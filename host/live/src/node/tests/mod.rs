@@ -7,6 +7,7 @@
 //! | `order` | what leaves a node, and when: disks, resets, broken connections |
 //! | `filters` | gates |
 //! | `snapshots` | snapshots of running nodes as the beginning of a round |
+//! | `gathering` | whom a node asks for a snapshot |
 //! | `bad_input` | what is refused |
 //! | `clients` | requests of clients, answers to them, and durations |
 //! | `draws` | answers by weights |
@@ -16,6 +17,7 @@ mod clients;
 mod differences;
 mod draws;
 mod filters;
+mod gathering;
 mod order;
 mod pair;
 mod snapshots;

@@ -138,7 +138,7 @@ fn a_snapshot_of_running_nodes_is_consistent_and_has_their_states() {
     pair.wait(1_000);
     pair.write(0);
     // The message is on its way while the snapshot is taken.
-    pair.nodes[1].gather(pair.now, BTreeSet::from([0]));
+    pair.nodes[1].gather(pair.now, &BTreeSet::new());
     pair.carry_out(1);
     pair.deliver(1, 0);
     pair.settle();

@@ -93,12 +93,25 @@ fn compare(stepper: &Stepper<'_>, cut: &Cut, start: &Start, (steps, until): (&[T
     assert_eq!(*cut.in_flight, *left);
 }
 
+/// Where a node knows each other one that it asks now, after so many steps. Where all of them answer, it forgets about the others.
+fn until_after(until: &mut [Option<usize>], (asked, reached): (&[bool], &[bool]), steps: usize) -> Vec<Option<usize>> {
+    let all_answer = asked.iter().zip(reached).all(|(is_asked, is_reached)| !is_asked || *is_reached);
+    for ((until, is_asked), is_reached) in until.iter_mut().zip(asked).zip(reached) {
+        match (is_asked, is_reached) {
+            (true, true) => *until = Some(steps),
+            (false, _) if all_answer => *until = None,
+            _ => {}
+        }
+    }
+    until.iter().zip(asked).map(|(until, is_asked)| until.filter(|_| *is_asked)).collect()
+}
+
 /// Random executions of random systems on links with an order, where nodes are reset, connections break, and errors are lost; after each
-/// step some node reaches some others. What it knows is the steps of each node until it last reached it, but for nodes that have sent
+/// step some node asks some others, and reaches some. What it knows is the steps of each node that it asks until it last reached it, but for nodes that have sent
 /// later what others have received, and a checker can begin there.
 #[test]
 fn a_cut_is_a_global_state_also_where_connections_break() {
-    let (mut partial, mut without, mut broken, mut noticed) = (0, 0, 0, 0);
+    let (mut partial, mut without, mut broken, mut noticed, mut fewer) = (0, 0, 0, 0, 0);
     for seed in 0..300 {
         let toy = Toy::random_busy(seed, 3).with_random_durable(seed).with_random_errors(seed);
         let factory = Arc::new(toy);
@@ -125,12 +138,14 @@ fn a_cut_is_a_global_state_also_where_connections_break() {
             broken += u32::from(step.trigger.fault().is_some());
             steps.push(taken);
             let asks = dice.below(3) as NodeId;
-            let reached: Vec<bool> = (0..3).map(|node| node == asks || dice.below(3) > 0).collect();
-            let until = &mut until[asks as usize];
-            let now = until.iter_mut().zip(&reached).filter(|(_, is_reached)| **is_reached);
-            now.for_each(|(until, _)| *until = Some(steps.len()));
-            let cut = history.cut(&stepper, asks, (&at.locals, &reached));
-            compare(&stepper, &cut, &start, (&steps, until));
+            let mut some = |most: u32| (0..3).map(|node| node == asks || dice.below(most) > 0).collect::<Vec<bool>>();
+            let (asked, reached) = (some(5), some(3));
+            let known = until_after(&mut until[asks as usize], (&asked, &reached), steps.len());
+            let cut = history.cut(&stepper, asks, (&at.locals, &asked, &reached));
+            compare(&stepper, &cut, &start, (&steps, &known));
+            fewer += u32::from(
+                asked.contains(&false) && asked.iter().zip(&reached).any(|(asked, reached)| *asked && !reached),
+            );
             if at.locals.iter().any(|local| stepper.state(*local).is_stuck()) {
                 break;
             }
@@ -143,6 +158,6 @@ fn a_cut_is_a_global_state_also_where_connections_break() {
             noticed += u32::from(cut.in_flight.iter().any(|id| stepper.message(*id).is_notice));
         }
     }
-    let counts = [partial, without, broken, noticed];
+    let counts = [partial, without, broken, noticed, fewer];
     assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
 }

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `cuts` | what nodes know of runs whose connections break |
 //! | `faults` | runs that are steered while nodes are reset and connections break |
+//! | `neighbours` | checkers that ask some nodes alone |
 //! | `scripts` | phases of runs |
 
 mod cuts;
 mod faults;
+mod neighbours;
 mod scripts;
 
 use std::collections::BTreeSet;

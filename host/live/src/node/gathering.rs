@@ -1,0 +1,49 @@
+//! The collection of snapshots: whom a node asks, and of whom its immediate check then knows anything.
+
+use std::collections::BTreeSet;
+
+use host_model::contract::NodeId;
+
+use crate::gate::{Gate, Views};
+use crate::neighbourhood::Neighbourhood;
+use crate::node::refusal::Failure;
+use crate::node::runtime::{Node, exported};
+use crate::time::Time;
+
+impl<G: Gate> Node<G> {
+    /// Begins to collect a snapshot of the node and of those that the protocol names its neighbours, or of all where it names none; but not
+    /// of those that are left out.
+    pub fn gather(&mut self, now: Time, left_out: &BTreeSet<NodeId>) {
+        self.tick(now);
+        let result = self.gather_neighbours(left_out);
+        self.end(result);
+    }
+
+    fn gather_neighbours(&mut self, left_out: &BTreeSet<NodeId>) -> Result<(), Failure> {
+        self.machine.restore(Some(&self.moment.snapshot))?;
+        let said = self.machine.neighbours();
+        if said.is_err() {
+            self.machine.confirm_fault()?;
+            self.machine.restore(Some(&self.moment.snapshot))?;
+        }
+        self.neighbourhood = Neighbourhood::of(said, (self.identity.node, self.identity.nodes));
+        self.counts.neighbours_unusable += u64::from(matches!(self.neighbourhood, Neighbourhood::Unusable(_)));
+        let is_asked = |node: &NodeId| self.neighbourhood.has(*node) && !left_out.contains(node);
+        let peers = (0..self.identity.nodes).filter(is_asked).collect();
+        let content = exported(&mut *self.machine, &self.moment.snapshot, &self.identity)?;
+        let mut outputs = Vec::new();
+        self.manager.gather(peers, self.now, content, &mut outputs);
+        self.pass_on(outputs);
+        Ok(())
+    }
+
+    /// The neighbourhood for which the last snapshot was begun; all nodes before the first one.
+    pub fn neighbourhood(&self) -> &Neighbourhood {
+        &self.neighbourhood
+    }
+}
+
+/// What is known of the nodes in a neighbourhood: what an earlier snapshot has said of others gets old.
+pub(super) fn within<'v>(neighbourhood: &Neighbourhood, nodes: &[Option<&'v Views>]) -> Vec<Option<&'v Views>> {
+    (0..).zip(nodes).map(|(node, views)| views.filter(|_| neighbourhood.has(node))).collect()
+}

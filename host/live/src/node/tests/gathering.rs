@@ -1,0 +1,78 @@
+//! Whom a node asks for a snapshot, and of whom its gate knows anything then.
+
+use std::collections::BTreeSet;
+
+use host_model::contract::{LocalKind, NodeId};
+use host_model::scenario::Network;
+use host_model::toys::{Toy, ToyTrigger};
+
+use super::pair::Pair;
+use crate::checkpoint::Outcome;
+use crate::gate::{Event, Gate, Handled, Judge, Open, Substitute, Verdict};
+use crate::time::Time;
+
+/// Two nodes whose states are those of a toy, after one has asked for a snapshot but for some nodes: who is in it, and how many answers
+/// were of no use.
+fn gathered(toy: &Toy, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
+    let mut pair: Pair<Open> = Pair::open(toy.clone(), Network::Unordered);
+    pair.settle();
+    pair.nodes[0].gather(pair.now, &left_out.iter().copied().collect());
+    pair.carry_out(0);
+    pair.settle();
+    let Some(Outcome::Complete(snapshot)) = pair.gathered.pop() else { panic!("{:?}", pair.gathered) };
+    assert_eq!((pair.gathered.len(), &pair.failures[..]), (0, &[][..]));
+    assert!(snapshot.absent.is_empty(), "nobody was asked in vain");
+    (snapshot.checkpoints.into_keys().collect(), pair.nodes[0].counts().neighbours_unusable)
+}
+
+#[test]
+fn a_node_asks_its_neighbours_and_all_where_it_names_none_that_are_of_use() {
+    let toy = Toy::new(2);
+    assert_eq!(gathered(&toy, &[]), (vec![0, 1], 0));
+    assert_eq!(gathered(&toy, &[1]), (vec![0], 0));
+    let cases: [(Option<&[NodeId]>, (Vec<NodeId>, u64)); 5] = [
+        (Some(&[]), (vec![0], 0)),
+        (Some(&[0]), (vec![0], 0)),
+        (Some(&[1, 1]), (vec![0, 1], 0)),
+        (Some(&[2]), (vec![0, 1], 1)),
+        (None, (vec![0, 1], 1)),
+    ];
+    for (named, expected) in cases {
+        // What the other one names is its own business.
+        let toy = toy.clone().near(0, 0, named).near(1, 0, Some(&[]));
+        assert_eq!(gathered(&toy, &[]), expected, "{named:?}");
+    }
+    assert_eq!(gathered(&toy.near(0, 0, Some(&[1])), &[1]), (vec![0], 0));
+}
+
+/// Knows of node 1 that it is in state 5, and refuses what is wrong beside that.
+struct Knows;
+
+impl Gate for Knows {
+    fn before(&mut self, _: Time, _: &Event<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn after(&mut self, _: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
+        let is_wrong = judge(&[Some(handled.after), Some(&vec![Some(vec![5])])]);
+        if is_wrong { Verdict::Instead(Substitute::Postpone) } else { Verdict::Pass }
+    }
+}
+
+/// What a gate knows of a node counts until a snapshot is collected without it, as it is no neighbour any more.
+#[test]
+fn a_gate_is_asked_about_the_neighbours_of_the_last_snapshot() {
+    let toy =
+        Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer).forbid(&[Some(1), Some(5)]);
+    let refused = |toy: Toy, snapshots: usize| {
+        let mut pair = Pair::new(toy, Network::Unordered, |_| Knows);
+        for _ in 0..snapshots {
+            pair.nodes[0].gather(pair.now, &BTreeSet::new());
+        }
+        pair.wait(2_000);
+        pair.nodes[0].counts().discarded
+    };
+    let alone = toy.clone().near(0, 0, Some(&[]));
+    assert_eq!([refused(alone.clone(), 0), refused(alone, 1)], [1, 0]);
+    assert_eq!([refused(toy.clone(), 1), refused(toy.near(0, 0, Some(&[1])), 1)], [1, 1]);
+}
