@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `runtime` | the node |
 //! | `handler` | one handler, from the gate before it to the gate after it |
+//! | `judge` | what judges for the gate |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
 //! | `bandwidth` | how much of the network checkpoints take |
@@ -28,6 +29,7 @@ mod bandwidth;
 mod clients;
 mod frame;
 mod handler;
+mod judge;
 mod moment;
 mod outbox;
 mod post;
