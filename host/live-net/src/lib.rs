@@ -14,6 +14,7 @@
 //! | `http` | HTTP for clients and metrics |
 //! | `requests` | the requests that wait for an answer of the node |
 //! | `watch` | a checker beside a node, for which the node never waits |
+//! | `slot` | where a node leaves a snapshot for its checker |
 //! | `steer` | the gate of a node that its checker steers |
 //! | `pace` | how long a round of a checker takes, and how far the next one may go |
 //! | `metrics` | what a node has counted, for Prometheus |
@@ -29,6 +30,7 @@ mod http;
 mod metrics;
 mod pace;
 mod requests;
+mod slot;
 mod status;
 mod steer;
 mod tcp;

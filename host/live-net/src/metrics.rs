@@ -123,6 +123,7 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
     let counters = [
         ("snapshot_bytes", "Bytes of the states in complete snapshots", watched.bytes),
         ("check_rounds", "Rounds of the checker", watched.rounds),
+        ("check_unchanged", "Snapshots that say what the last one did, and need no round", watched.unchanged),
         ("check_rounds_cut", "Rounds that were cut short, as they took too long", watched.cut),
         ("check_refused", "Snapshots that the checker refused", watched.rejected),
         ("predictions", "Violations that rounds predicted", watched.predictions),

@@ -71,6 +71,13 @@ impl Inbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).filters = Some((patterns, interval));
     }
 
+    /// What the gate has not taken, views and filters, which it does not get then.
+    #[cfg(test)]
+    pub(crate) fn news(&self) -> (Vec<Option<Views>>, Option<BTreeSet<Pattern>>) {
+        let News { views, filters } = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        (views, filters.map(|(patterns, _)| patterns))
+    }
+
     /// What is new; nothing where the checker has it in hand.
     fn take(&self) -> Option<News> {
         self.0.try_lock().ok().map(|mut news| std::mem::take(&mut *news))

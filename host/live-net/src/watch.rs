@@ -5,21 +5,24 @@
 //! the node, it leaves what it has found in an [`Inbox`].
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use host_live::checker::{self, CheckError, Checker, Limits, Round, Steering};
-use host_live::checkpoint::{Outcome, Snapshot};
+use host_live::checkpoint::Outcome;
+use host_live::filter::Pattern;
 use host_live::node::Backoff;
 use host_live::simulator::Share;
 use host_live::time::Time;
-use host_model::contract::{MachineFactory, NodeId};
+use host_model::contract::{MachineError, MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::Beginning;
+use rayon::ThreadPoolBuilder;
 
 use crate::pace::{Deadline, Pace};
+use crate::slot::Slot;
 use crate::steer::{Inbox, Steer};
 
 /// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
@@ -49,6 +52,7 @@ pub struct Watch {
 #[derive(Default)]
 struct Tally {
     rounds: AtomicU64,
+    unchanged: AtomicU64,
     cut: AtomicU64,
     refused: AtomicU64,
     predictions: AtomicU64,
@@ -58,6 +62,12 @@ struct Tally {
     nanoseconds: AtomicU64,
     /// 1 once the checker has ended.
     ended: AtomicU64,
+}
+
+impl Tally {
+    fn took(&self, time: Duration) {
+        self.nanoseconds.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
 }
 
 /// What has come of snapshots and rounds.
@@ -77,6 +87,8 @@ pub struct Watched {
     pub bytes: u64,
     /// Rounds of the checker.
     pub rounds: u64,
+    /// Snapshots that say what the last one did, so that what its round has found stands.
+    pub unchanged: u64,
     /// Those that were cut short, as they took too long.
     pub cut: u64,
     /// Snapshots that the checker refused: states that are none of this cluster.
@@ -113,7 +125,11 @@ impl Beside {
         // Nobody waits for its end: a round may be going on when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
             let _ending = Ending(&counted);
-            check(watch, me, (&taken, &inbox), &counted);
+            // Searches spread over the threads of the pool that they are in. The node and others need the rest of the machine.
+            let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+            if alone.is_ok() {
+                check(watch, me, (&taken, &inbox), &counted);
+            }
         })?;
         let (asked, backoff, silent, watched) = (Time(0), Backoff::default(), BTreeSet::new(), Watched::default());
         Ok(Self { every, asked, backoff, silent, slot, tally, watched })
@@ -166,6 +182,7 @@ impl Beside {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Watched {
             rounds: of(&self.tally.rounds),
+            unchanged: of(&self.tally.unchanged),
             cut: of(&self.tally.cut),
             rejected: of(&self.tally.refused),
             predictions: of(&self.tally.predictions),
@@ -193,23 +210,40 @@ impl Drop for Ending<'_> {
     }
 }
 
+/// What a round is asked. The answer to the same question is the same, if it was not cut short.
+#[derive(PartialEq, Eq)]
+struct Question {
+    beginning: Arc<Beginning>,
+    is_partial: bool,
+    reach: (u64, u64),
+}
+
 /// The checker: one round after the other, until the node ends.
 fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
     let Watch { factory, scenario, limits, round_time, mut report, steer, every, share } = watch;
     let (deadline, mut pace) = (Deadline::new(), Pace::new(&limits, round_time));
     let Ok(checker) = Checker::new(&*factory, scenario, limits) else { return };
     let mut checker = checker.stopped_by(&deadline);
+    let mut last: Option<(Question, Option<BTreeSet<Pattern>>, Duration)> = None;
     while let Some(snapshot) = slot.take(share == Share::ALL) {
         let begun = Instant::now();
         // What may be in flight, or not, counts as lost. It could be what a promise needs.
         let (beginning, is_partial) = checker::beginning(&snapshot);
-        let beginning = Arc::new(beginning);
-        checker.set_reach(pace.reach());
+        let question = Question { beginning: Arc::new(beginning), is_partial, reach: pace.reach() };
+        if let Some((_, patterns, interval)) = last.as_ref().filter(|(last, ..)| *last == question) {
+            tally.unchanged.fetch_add(1, Ordering::Relaxed);
+            patterns.iter().for_each(|patterns| inbox.put_filters(patterns.clone(), *interval));
+            slot.rest(Duration::ZERO, every);
+            continue;
+        }
+        last = None;
+        checker.set_reach(question.reach);
+        let beginning = &question.beginning;
         let result = if steer.is_some() {
-            round_and_steer(&mut checker, me, &beginning, (inbox, &deadline, round_time / 2))
+            round_and_steer(&mut checker, me, beginning, (inbox, &deadline, round_time / 2))
         } else {
             deadline.set(round_time);
-            checker.round(&beginning).map(|round| (round, None))
+            checker.round(beginning).map(|round| (round, None))
         };
         let result = result.and_then(|(mut round, steering)| {
             if !is_partial {
@@ -219,7 +253,7 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
         });
         let taken = begun.elapsed();
         let rest = rest_after(taken, share);
-        tally.nanoseconds.fetch_add(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        tally.took(taken);
         match result {
             Ok((round, steering)) => {
                 let is_cut = round.is_cut || steering.as_ref().is_some_and(|steering| steering.is_cut);
@@ -229,17 +263,47 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
                 tally.predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
                 tally.dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
                 tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
+                let interval = every.max(taken + rest);
                 if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
                     tally.unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
-                    inbox.put_filters(patterns.clone(), every.max(taken + rest));
+                    inbox.put_filters(patterns.clone(), interval);
                 }
                 report(&round, checker.lts().scenario(), steering.as_ref());
+                if !is_cut {
+                    last = Some((question, steering.map(|steering| steering.patterns), interval));
+                }
             }
             Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
             Err(CheckError::Machine(_)) => return,
         }
-        slot.rest(rest, every);
+        if steer.is_none() || rest.is_zero() {
+            slot.rest(rest, every);
+        } else if rest_and_tell(&mut checker, (slot, inbox), (rest, share), tally).is_err() {
+            return;
+        }
     }
+}
+
+/// Rests, and has the node hear of the others meanwhile: what it knows of them must not become as old as a rest is long. That is work, too.
+fn rest_and_tell(
+    checker: &mut Checker<'_>,
+    (slot, inbox): (&Slot, &Inbox),
+    (rest, share): (Duration, Share),
+    tally: &Tally,
+) -> Result<(), MachineError> {
+    let mut end = Instant::now() + rest;
+    while let Some(snapshot) = slot.take_until(end) {
+        let begun = Instant::now();
+        match checker.views(&Arc::new(checker::beginning(&snapshot).0)) {
+            Ok(views) => inbox.put_views(views),
+            Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
+            Err(CheckError::Machine(error)) => return Err(error),
+        }
+        let taken = begun.elapsed();
+        tally.took(taken);
+        end += taken + rest_after(taken, share);
+    }
+    Ok(())
 }
 
 /// How long to rest after so much work, so that the work is that share of the time.
@@ -267,70 +331,16 @@ fn round_and_steer(
     Ok((round, Some(steering)))
 }
 
-/// Room for one snapshot, the latest.
-#[derive(Default)]
-struct Slot {
-    content: Mutex<Content>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Content {
-    latest: Option<Snapshot>,
-    /// Whether the checker wants one.
-    is_wanted: bool,
-    is_closed: bool,
-}
-
-impl Slot {
-    /// Held for as long as it takes to move a value.
-    fn lock(&self) -> MutexGuard<'_, Content> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_wanted(&self) -> bool {
-        self.lock().is_wanted
-    }
-
-    /// Puts a snapshot there, in place of one that is.
-    fn put(&self, snapshot: Snapshot) {
-        self.lock().latest = Some(snapshot);
-        self.changed.notify_one();
-    }
-
-    /// Waits for a snapshot, and may want the next one at once; none once the node has ended.
-    fn take(&self, wants_more: bool) -> Option<Snapshot> {
-        let mut content = self.lock();
-        content.is_wanted = true;
-        let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
-        let content = self.changed.wait_while(content, is_idle);
-        let mut content = content.unwrap_or_else(PoisonError::into_inner);
-        content.is_wanted = wants_more;
-        if content.is_closed { None } else { content.latest.take() }
-    }
-
-    /// The node has ended.
-    fn close(&self) {
-        self.lock().is_closed = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits so long, or until the node has ended. A snapshot that takes so long to collect is there by then.
-    fn rest(&self, time: Duration, collecting: Duration) {
-        self.wait(self.lock(), time.saturating_sub(collecting)).is_wanted = true;
-        drop(self.wait(self.lock(), time.min(collecting)));
-    }
-
-    /// Waits so long, or until the node has ended; which of them, the next snapshot says.
-    fn wait<'s>(&'s self, content: MutexGuard<'s, Content>, time: Duration) -> MutexGuard<'s, Content> {
-        let waited = self.changed.wait_timeout_while(content, time, |content| !content.is_closed);
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Sender, channel};
+
+    use host_live::checkpoint::{Checkpoint, Snapshot};
+    use host_live::filter::Quota;
+    use host_model::contract::{LocalKind, Machine};
+    use host_model::toys::{Toy, ToyTrigger};
 
     use super::*;
 
@@ -341,36 +351,125 @@ mod tests {
         assert_eq!(rests, [0, 30, 90, 270, 2_970]);
     }
 
-    /// A node collects nothing while its checker works or rests, but for the end of the rest, and a checker that rests ends with the node.
-    #[test]
-    fn a_snapshot_is_wanted_only_where_it_will_be_begun() {
-        let slot = &Slot::default();
-        assert!(!slot.is_wanted());
-        let snapshot = || Snapshot { number: 1, checkpoints: BTreeMap::new(), absent: BTreeSet::new() };
-        let until = |is_wanted| {
-            while slot.is_wanted() != is_wanted {
-                thread::yield_now();
-            }
+    /// The state of two nodes; node 0 may go from 0 to 1 by a timer, and must not.
+    fn states(states: [u8; 2]) -> Snapshot {
+        let checkpoint = |(node, state)| {
+            let checkpoint =
+                Checkpoint { number: 1, incarnation: 1, content: vec![node, state], channels: BTreeMap::new() };
+            (node.into(), checkpoint)
         };
+        Snapshot { number: 1, checkpoints: (0..).zip(states).map(checkpoint).collect(), absent: BTreeSet::new() }
+    }
+
+    /// Ends a checker, also if what is done with it fails.
+    struct Closing<'s>(&'s Slot);
+
+    impl Drop for Closing<'_> {
+        fn drop(&mut self) {
+            self.0.close();
+        }
+    }
+
+    /// Does something with a checker that steers node 0: how long its rounds may take, and its share.
+    fn beside<R>((round_time, share): (Duration, Share), then: impl FnOnce(&Slot, &Inbox, &Tally) -> R) -> R {
+        let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
+        let toy = Arc::new(toy.forbid(&[Some(1), None]));
+        let watch = Watch {
+            factory: Arc::new(toy),
+            scenario: Scenario::new(2),
+            limits: Limits::default(),
+            round_time,
+            every: Duration::ZERO,
+            share,
+            report: Box::new(|_, _, _| {}),
+            steer: Some(Steer { quota: Quota::default(), switch: Default::default() }),
+        };
+        let (slot, inbox, tally) = (&Slot::default(), &Inbox::default(), &Tally::default());
         thread::scope(|scope| {
-            for wants_more in [true, false] {
-                let taken = scope.spawn(move || slot.take(wants_more));
-                until(true);
-                slot.put(snapshot());
-                assert!(taken.join().expect("it does not panic").is_some());
-                assert_eq!(slot.is_wanted(), wants_more);
-            }
-            slot.rest(Duration::from_millis(2), Duration::from_millis(1));
-            assert!(slot.is_wanted());
-            slot.put(snapshot());
-            assert!(slot.take(false).is_some() && !slot.is_wanted());
-            let rested = scope.spawn(|| {
-                slot.rest(Duration::from_secs(3_600), Duration::from_secs(1));
-                slot.take(false)
-            });
-            assert!(!slot.is_wanted());
-            slot.close();
-            assert!(rested.join().expect("it does not panic").is_none());
+            scope.spawn(move || check(watch, 0, (slot, inbox), tally));
+            let _closing = Closing(slot);
+            then(slot, inbox, tally)
+        })
+    }
+
+    /// Rounds and unchanged snapshots.
+    fn counts(tally: &Tally) -> (u64, u64) {
+        (tally.rounds.load(Ordering::Relaxed), tally.unchanged.load(Ordering::Relaxed))
+    }
+
+    /// The checker looks at a snapshot, after so many others.
+    fn look_at(snapshot: [u8; 2], others: u64, (slot, tally): (&Slot, &Tally)) {
+        slot.put(states(snapshot));
+        while counts(tally).0 + counts(tally).1 <= others || !slot.is_wanted() {
+            thread::yield_now();
+        }
+    }
+
+    /// A round is for what is new. What it has found is handed over again, so that it stays in force; after one without enough time there
+    /// is nothing to hand over, and the next one goes less far.
+    #[test]
+    fn what_is_unchanged_is_not_explored_again() {
+        // A checker that does not work all the time wants a snapshot once it is through with the last one.
+        let share = Share(Share::ALL.0 - 1);
+        let looked_at = |round_time| {
+            beside((round_time, share), |slot, inbox, tally| {
+                let (before, after) = ([0, 0], [0, 1]);
+                let all = (0..).zip([before, before, after, before, before]);
+                let looked_at = all.map(|(others, snapshot)| {
+                    look_at(snapshot, others, (slot, tally));
+                    let filters = inbox.news().1.expect("there are some, or it is said that there are none");
+                    (counts(tally), filters.len())
+                });
+                looked_at.collect::<Vec<_>>()
+            })
+        };
+        let expected = [((1, 0), 1), ((1, 1), 1), ((2, 1), 1), ((3, 1), 1), ((3, 2), 1)];
+        assert_eq!(looked_at(Duration::from_secs(3_600)), expected);
+        assert_eq!(looked_at(Duration::ZERO), (1..=5).map(|round| ((round, 0), 0)).collect::<Vec<_>>());
+    }
+
+    /// A round of a tenth of a millisecond has a rest of a hundred seconds.
+    #[test]
+    fn what_is_known_of_the_others_is_renewed_while_a_checker_rests() {
+        beside((Duration::from_secs(3_600), Share(1)), |slot, inbox, tally| {
+            look_at([0, 0], 0, (slot, tally));
+            let (before, _) = inbox.news();
+            slot.put(states([1, 0]));
+            let later = || {
+                thread::sleep(Duration::from_millis(1));
+                inbox.news().0
+            };
+            let after = std::iter::repeat_with(later).take(60_000).find(|views| !views.is_empty()).unwrap_or_default();
+            assert!(!after.is_empty(), "nothing is told in a minute");
+            assert!(before[0] != after[0] && before[1] == after[1], "{before:?}, {after:?}");
+            assert_eq!(counts(tally), (1, 0));
         });
+    }
+
+    /// Searches of a checker use one thread, its own.
+    #[test]
+    fn a_checker_takes_no_other_thread() {
+        struct Tells(Mutex<Sender<usize>>);
+
+        impl MachineFactory for Tells {
+            fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+                let _ = self.0.lock().expect("nobody panics with it in hand").send(rayon::current_num_threads());
+                Err(MachineError::Host("there are none".to_owned()))
+            }
+        }
+
+        let (sender, told) = channel();
+        let watch = Watch {
+            factory: Arc::new(Tells(Mutex::new(sender))),
+            scenario: Scenario::new(2),
+            limits: Limits::default(),
+            round_time: Duration::ZERO,
+            every: Duration::ZERO,
+            share: Share::ALL,
+            report: Box::new(|_, _, _| {}),
+            steer: None,
+        };
+        let _beside = Beside::start(watch, 0, Arc::default()).expect("a thread");
+        assert_eq!(told.recv().expect("it begins"), 1);
     }
 }

@@ -111,6 +111,11 @@ pub enum Verdict {
 
 /// What a node asks.
 pub trait Gate<V = Views> {
+    /// Whether it ever judges. One that does not is not asked after events, and nothing is read of the node for it.
+    fn judges(&self) -> bool {
+        true
+    }
+
     /// Whether an event is handled.
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict;
 
@@ -123,6 +128,10 @@ pub trait Gate<V = Views> {
 pub struct Open;
 
 impl<V> Gate<V> for Open {
+    fn judges(&self) -> bool {
+        false
+    }
+
     fn before(&mut self, _now: Time, _event: &Event<'_>) -> Verdict {
         Verdict::Pass
     }
@@ -134,6 +143,10 @@ impl<V> Gate<V> for Open {
 
 /// A gate that a node may have, and is open where it has none.
 impl<V, G: Gate<V>> Gate<V> for Option<G> {
+    fn judges(&self) -> bool {
+        self.as_ref().is_some_and(Gate::judges)
+    }
+
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         self.as_mut().map_or(Verdict::Pass, |gate| gate.before(now, event))
     }

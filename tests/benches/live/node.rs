@@ -35,6 +35,10 @@ struct Held {
 }
 
 impl Gate for Held {
+    fn judges(&self) -> bool {
+        self.gate.judges()
+    }
+
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         self.gate.before(now, event)
     }

@@ -30,7 +30,7 @@ const CLIENTS: usize = 6;
 /// The time between two snapshots of a node, as `host live` has it.
 const EVERY: Duration = Duration::from_secs(1);
 /// How much of the time a checker may work, as there.
-const SHARE: Share = Share(250_000);
+const SHARE: Share = Share(100_000);
 /// How long a round may look ahead, as there.
 const ROUND_TIME: Duration = Duration::from_secs(1);
 

@@ -88,7 +88,7 @@ pub struct WatchArguments {
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub round_time: Duration,
     /// How much of the time a checker may work, on one core; it rests after a round that took longer
-    #[arg(long, value_name = "PERCENT", value_parser = units::share, default_value = "25%", requires = "watch")]
+    #[arg(long, value_name = "PERCENT", value_parser = units::share, default_value = "10%", requires = "watch")]
     pub share: Share,
     /// How many bytes a node sends in checkpoints per second, on average; beyond, it refuses those who ask, and they wait longer
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MB", requires = "watch")]

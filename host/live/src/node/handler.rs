@@ -1,8 +1,6 @@
 //! One handler, from the gate before it to the gate after it.
 
-use host_model::contract::{
-    Effects, Envelope, Fault, Input, Machine, MachineError, NodeId, Property, PropertyKind, PropertyScope,
-};
+use host_model::contract::{Effects, Envelope, Fault, Input, MachineError};
 
 use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict, Views};
 use crate::node::answers;
@@ -27,10 +25,11 @@ impl<G: Gate> Node<G> {
         let state = Some(&self.moment.snapshot);
         let drawn = (&mut self.dice, &self.full);
         answers::run(&mut *self.machine, (state, input), drawn, &mut effects)?.map_err(|fault| self.confirm(fault))?;
-        let next = Moment::read(&mut *self.machine, self.identity.node, self.properties.len())
-            .map_err(|fault| self.confirm(fault))?;
+        let properties = self.judge.as_ref().map_or(&[][..], |judge| &judge.properties);
+        let next = self.moment.next(&mut *self.machine, self.identity.node, properties);
+        let next = next.map_err(|fault| self.confirm(fault))?;
         if let Some(event) = event
-            && let Verdict::Instead(substitute) = self.ask_after(event, &next)?
+            && let Verdict::Instead(substitute) = self.ask_after(event, next.as_ref())?
         {
             self.counts.discarded += 1;
             return self.carry_out_substitute(substitute, event.cause);
@@ -38,10 +37,12 @@ impl<G: Gate> Node<G> {
         self.adopt(next, effects)
     }
 
-    /// Goes to a state, and lets out what led there: first to the disk, then to the network.
-    fn adopt(&mut self, next: Moment, Effects { sent, aside, .. }: Effects) -> Result<(), Failure> {
-        let is_new = next.durable != self.moment.durable;
-        self.moment = next;
+    /// Goes to a state, if it is another one, and lets out what led there: first to the disk, then to the network.
+    fn adopt(&mut self, next: Option<Moment>, Effects { sent, aside, .. }: Effects) -> Result<(), Failure> {
+        let is_new = next.as_ref().is_some_and(|next| next.durable != self.moment.durable);
+        if let Some(next) = next {
+            self.moment = next;
+        }
         if is_new {
             let record = Record { numbers: self.numbers, protocol: self.moment.durable.clone() };
             self.outbox.persist(record);
@@ -56,20 +57,19 @@ impl<G: Gate> Node<G> {
         self.arm()
     }
 
-    /// Whether the effects of a handler leave.
-    fn ask_after(&mut self, event: Event<'_>, next: &Moment) -> Result<Verdict, Failure> {
-        let handled = Handled { event, before: &self.moment.views, after: &next.views };
-        let (machine, properties, own) = (&mut *self.machine, &self.properties, self.identity.node);
-        let (around, neighbourhood) = ((&self.moment.views, &next.views), &self.neighbourhood);
+    /// Whether the effects of a handler leave that has led to another state, or to none.
+    fn ask_after(&mut self, event: Event<'_>, next: Option<&Moment>) -> Result<Verdict, Failure> {
+        let Some(judge) = &mut self.judge else { return Ok(Verdict::Pass) };
+        let (before, own, neighbourhood) = (&self.moment.views, self.identity.node, &self.neighbourhood);
+        let after = next.map_or(before, |next| &next.views);
         let mut trouble = Ok(());
         let mut judge = |views: &[Option<&Views>]| {
-            let known = within(neighbourhood, views);
-            is_to_blame(machine, properties, around, (own, &known)).unwrap_or_else(|error| {
+            judge.is_to_blame((before, after), (own, &within(neighbourhood, views))).unwrap_or_else(|error| {
                 trouble = Err(error);
                 false
             })
         };
-        let verdict = self.gate.after(self.now, &handled, &mut judge);
+        let verdict = self.gate.after(self.now, &Handled { event, before, after }, &mut judge);
         trouble?;
         Ok(verdict)
     }
@@ -97,53 +97,4 @@ impl<G: Gate> Node<G> {
         let confirmed: Result<(), MachineError> = self.machine.confirm_fault();
         confirmed.map_or_else(Failure::from, |()| fault.into())
     }
-}
-
-/// Whether something is wrong where the nodes are like this, as a gate asks it of this node before and after an event.
-///
-/// What reads the same of it before and after says the same of both, so after the event it is left out: if it is wrong, then the event is
-/// not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
-pub(super) fn is_to_blame(
-    machine: &mut dyn Machine,
-    properties: &[Property],
-    (before, after): (&Views, &Views),
-    (own, nodes): (NodeId, &[Option<&Views>]),
-) -> Result<bool, MachineError> {
-    let is_after = nodes[own as usize].is_some_and(|views| std::ptr::eq(views, after));
-    let is_asked = |index: usize| !is_after || before[index] != after[index];
-    is_wrong(machine, (properties, &is_asked), (own, nodes))
-}
-
-/// Whether one of the properties that are asked, by index, is to hold always and does not where the nodes are like this, or cannot be
-/// evaluated. Those of node scope are asked about this node alone.
-pub(super) fn is_wrong(
-    machine: &mut dyn Machine,
-    (properties, is_asked): (&[Property], &dyn Fn(usize) -> bool),
-    (own, nodes): (NodeId, &[Option<&Views>]),
-) -> Result<bool, MachineError> {
-    let always = (0..)
-        .zip(properties)
-        .filter(|(index, property)| property.kind == PropertyKind::Always && is_asked(*index as usize));
-    for (index, property) in always {
-        let read = match property.scope {
-            PropertyScope::Node => &nodes[own as usize..=own as usize],
-            PropertyScope::System => nodes,
-        };
-        let views = read.iter().map(|node| node.and_then(|views| views[index as usize].as_deref()));
-        let views: Vec<Option<&[u8]>> = views.collect();
-        // No node can matter to it.
-        if views.iter().all(Option::is_none) {
-            continue;
-        }
-        machine.restore(None)?;
-        match machine.invariant(index, &views) {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return Ok(true),
-            Err(_) => {
-                machine.confirm_fault()?;
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }

@@ -11,6 +11,7 @@
 //! | `runtime` | the node |
 //! | `handler` | one handler, from the gate before it to the gate after it |
 //! | `gathering` | the collection of snapshots: whom a node asks, and of whom its immediate check then knows anything |
+//! | `judge` | what judges for the gate |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
 //! | `bandwidth` | how much of the network checkpoints take |
@@ -30,6 +31,7 @@ mod clients;
 mod frame;
 mod gathering;
 mod handler;
+mod judge;
 mod moment;
 mod outbox;
 mod post;

@@ -1,7 +1,7 @@
 //! What is known of a node between two events.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
-use host_model::contract::{Fault, LocalEvent, Machine, NodeId, Snapshot};
+use host_model::contract::{Fault, LocalEvent, Machine, NodeId, Property, PropertyKind, Snapshot};
 
 use crate::gate::Views;
 
@@ -15,14 +15,38 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Of the state that a machine is in.
-    pub(super) fn read(machine: &mut dyn Machine, node: NodeId, properties: usize) -> Result<Self, Fault> {
-        Ok(Self {
-            snapshot: machine.capture(),
-            state: fingerprint::of_local_state(node, &machine.serialize()?),
-            durable: machine.persist()?,
-            local_events: machine.local_events()?,
-            views: (0..properties as u32).map(|property| machine.view(property)).collect::<Result<_, _>>()?,
-        })
+    /// Of the state that a machine is in, with what properties that are to hold always read of it.
+    pub(super) fn read(machine: &mut dyn Machine, node: NodeId, properties: &[Property]) -> Result<Self, Fault> {
+        let state = state(machine, node)?;
+        Self::of(machine, state, properties)
     }
+
+    /// The same after this one; none if it is the same state, of which all is known.
+    pub(super) fn next(
+        &self,
+        machine: &mut dyn Machine,
+        node: NodeId,
+        properties: &[Property],
+    ) -> Result<Option<Self>, Fault> {
+        let state = state(machine, node)?;
+        if state == self.state {
+            return Ok(None);
+        }
+        Self::of(machine, state, properties).map(Some)
+    }
+
+    fn of(machine: &mut dyn Machine, state: Fingerprint, properties: &[Property]) -> Result<Self, Fault> {
+        let (snapshot, durable, local_events) = (machine.capture(), machine.persist()?, machine.local_events()?);
+        let views = (0..).zip(properties).map(|(index, property)| match property.kind {
+            PropertyKind::Always => machine.view(index),
+            _ => Ok(None),
+        });
+        let views = views.collect::<Result<_, _>>()?;
+        Ok(Self { snapshot, state, durable, local_events, views })
+    }
+}
+
+/// What tells a state apart.
+fn state(machine: &mut dyn Machine, node: NodeId) -> Result<Fingerprint, Fault> {
+    Ok(fingerprint::of_local_state(node, &machine.serialize()?))
 }

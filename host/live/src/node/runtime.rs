@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{
-    Effects, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot,
-    StateOwner, TransferError,
+    Effects, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot, StateOwner,
+    TransferError,
 };
 use host_model::scenario::Network;
 use host_search::kernel::dice::dice;
@@ -16,6 +16,7 @@ use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
 use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
+use crate::node::judge::Judge;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
 use crate::node::refusal::{Counts, Failure, NotNow, Refusal};
@@ -62,7 +63,8 @@ pub struct Node<G> {
     pub(super) now: Time,
     pub(super) moment: Moment,
     pub(super) neighbourhood: Neighbourhood,
-    pub(super) properties: Vec<Property>,
+    /// If the gate judges.
+    pub(super) judge: Option<Judge>,
     pub(super) counts: Counts,
     pub(super) is_failed: bool,
 }
@@ -87,11 +89,13 @@ impl<G: Gate> Node<G> {
         let (node, nodes) = (*node, *nodes);
         let input = Input::Init { node, nodes, config, durable: protocol.as_deref() };
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
-        let moment = result.and_then(|()| machine.properties()).and_then(|properties| {
-            let moment = Moment::read(&mut *machine, node, properties.len())?;
-            Ok((moment, properties, machine.takes_quorums()?))
+        let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
+        let moment = result.and_then(|()| {
+            let properties = judge.as_ref().map_or(&[][..], |judge| &judge.properties);
+            let moment = Moment::read(&mut *machine, node, properties)?;
+            Ok((moment, machine.takes_quorums()?))
         });
-        let (moment, properties, takes_quorums) = match moment {
+        let (moment, takes_quorums) = match moment {
             Ok(all) => all,
             Err(fault) => {
                 machine.confirm_fault()?;
@@ -126,7 +130,7 @@ impl<G: Gate> Node<G> {
             now,
             moment,
             neighbourhood: Neighbourhood::All,
-            properties,
+            judge,
             counts: Counts::default(),
             is_failed: false,
         };

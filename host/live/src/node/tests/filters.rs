@@ -10,11 +10,11 @@ use host_model::toys::{Feature, Toy, ToyTrigger};
 use host_model::trace::{Beginning, Hex, NodeState, start};
 use host_search::kernel::judge_system_state;
 
-use super::pair::Pair;
+use super::pair::{Pair, message};
 use crate::filter::{FilterTable, Pattern, Quota, What};
 use crate::gate::{Cause, Event, Gate, Handled, Judge, Substitute, Verdict, Views};
 use crate::node::NotNow;
-use crate::node::handler::{is_to_blame, is_wrong};
+use crate::node::judge;
 use crate::node::moment::Moment;
 use crate::steered::Steered;
 use crate::time::Time;
@@ -123,7 +123,7 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
         let lts = Lts::new(&factory, Scenario::new(2)).expect("it is native");
         let mut stepper = Stepper::new(&lts).expect("it is native");
         let mut machine = factory.machine().expect("it is native");
-        let properties = machine.properties().expect("a toy has some");
+        let mut judge = judge::Judge::new(&factory).expect("a toy has properties");
         for states in (0..4_u8).flat_map(|one| (0..4).map(move |other| [one, other])) {
             let exported = |(node, state): (NodeId, u8)| NodeState {
                 node,
@@ -139,7 +139,7 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
                 .map(|(node, local)| {
                     let snapshot = stepper.state(*local).protocol.snapshot.clone().expect("no node is stuck");
                     machine.restore(Some(&snapshot)).expect("it is native");
-                    Some(Moment::read(&mut *machine, node, properties.len()).expect("toys show themselves").views)
+                    Some(Moment::read(&mut *machine, node, &judge.properties).expect("toys show themselves").views)
                 })
                 .collect();
             let views: Vec<Option<&Views>> = views.iter().map(Option::as_ref).collect();
@@ -148,11 +148,11 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
                     let (Judgement::Violated { property, .. } | Judgement::Broken { property, .. }) = judgement else {
                         return false;
                     };
-                    let is_always = properties[*property as usize].kind == PropertyKind::Always;
+                    let is_always = judge.properties[*property as usize].kind == PropertyKind::Always;
                     is_always && node.is_none_or(|node| node == own)
                 };
                 let expected = judged.iter().any(is_found);
-                let is_wrong = is_wrong(&mut *machine, (&properties, &|_| true), (own, &views)).expect("it is native");
+                let is_wrong = judge.is_wrong(&|_| true, (own, &views)).expect("it is native");
                 assert_eq!(is_wrong, expected, "toy {seed}, node {own} at {beginning:?}");
                 seen[usize::from(is_wrong)] += 1;
             }
@@ -195,6 +195,20 @@ fn timers_are_armed_again_and_calls_wait() {
     assert_eq!(pair.nodes[1].counts().filtered, 2, "it is not lost");
 }
 
+/// What leads to no other state is an event all the same: what it sends leaves, and what can happen in that state happens again.
+#[test]
+fn an_event_that_leads_nowhere_has_its_effects_each_time() {
+    let toy = || Toy::new(2).of_kind(0, LocalKind::Timer).rule(1, 0, ToyTrigger::Local(0), 0, &[(0, 5)]).keep(1, 0, 3);
+    let sent =
+        |pair: &Pair<_>| pair.links.values().flatten().filter(|frame| message(0, frame) == Some(vec![5])).count();
+    let mut pair = Pair::new(toy(), Network::Unordered, steered);
+    pair.settle();
+    for happened in 1..=3 {
+        pair.wait(1_000);
+        assert_eq!((sent(&pair), pair.nodes[1].counts().local), (happened, happened as u64));
+    }
+}
+
 #[test]
 fn a_call_happens_once_where_it_is_offered() {
     let mut pair = Pair::open(once(LocalKind::Application), Network::Ordered);
@@ -216,8 +230,10 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
         let toy = [Feature::Properties, Feature::Broken]
             .into_iter()
             .fold(Toy::random(seed, 2), |toy, feature| toy.with_random(feature, seed, false));
-        let mut machine = Arc::new(toy).machine().expect("it is native");
+        let factory = Arc::new(toy);
+        let mut machine = factory.machine().expect("it is native");
         let properties = machine.properties().expect("a toy has some");
+        let mut judge = judge::Judge::new(&factory).expect("a toy has properties");
         let mut views = |node: NodeId, state: u64| {
             machine.restore(Some(&Snapshot::new(&[node.into(), state]))).expect("it is native");
             let views =
@@ -227,13 +243,11 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
         let all: Vec<[Views; 2]> = (0..4).map(|state| [views(0, state), views(1, state)]).collect();
         for [before, after, other] in (0..64).map(|number| [number % 4, number / 4 % 4, number / 16]) {
             let (before, after, other) = (&all[before][0], &all[after][0], &all[other][1]);
-            let mut wrong = |own: &Views, is_asked: &dyn Fn(usize) -> bool| {
-                is_wrong(&mut *machine, (&properties, is_asked), (0, &[Some(own), Some(other)])).expect("it is native")
-            };
-            let (was, is) = (wrong(before, &|_| true), wrong(after, &|_| true));
+            let mut wrong = |own| judge.is_wrong(&|_| true, (0, &[Some(own), Some(other)])).expect("it is native");
+            let (was, is) = (wrong(before), wrong(after));
             let mut blames = |own: &Views| {
                 let nodes = [Some(own), Some(other)];
-                is_to_blame(&mut *machine, &properties, (before, after), (0, &nodes)).expect("it is native")
+                judge.is_to_blame((before, after), (0, &nodes)).expect("it is native")
             };
             let blamed = blames(after);
             assert_eq!(blamed && !blames(before), is && !was, "toy {seed}: {before:?} to {after:?} beside {other:?}");

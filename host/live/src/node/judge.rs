@@ -1,0 +1,174 @@
+//! What judges for the gate of a node.
+
+use std::collections::HashMap;
+
+use host_model::contract::{Machine, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope};
+
+use crate::gate::Views;
+use crate::node::refusal::Failure;
+
+/// Bytes of what properties have read, the verdicts on which are known, until the older half is forgotten.
+const KNOWN_BYTES_MAX: usize = 1 << 20;
+
+/// Judges for the gate of a node, on an instance of its own: that of the node would have to leave its state for each property and come
+/// back, which takes longer than to evaluate one.
+pub(super) struct Judge {
+    machine: Box<dyn Machine>,
+    pub(super) properties: Vec<Property>,
+    known: Known,
+}
+
+impl Judge {
+    pub(super) fn new(factory: &dyn MachineFactory) -> Result<Self, Failure> {
+        let mut machine = factory.machine()?;
+        match machine.properties() {
+            Ok(properties) => Ok(Self { machine, properties, known: Known::default() }),
+            Err(fault) => {
+                machine.confirm_fault()?;
+                Err(fault.into())
+            }
+        }
+    }
+
+    /// Whether something is wrong where the nodes are like this, as a gate asks it of this node before and after an event.
+    ///
+    /// What reads the same of it before and after says the same of both, so after the event it is left out: if it is wrong, then the
+    /// event is not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
+    pub(super) fn is_to_blame(
+        &mut self,
+        (before, after): (&Views, &Views),
+        (own, nodes): (NodeId, &[Option<&Views>]),
+    ) -> Result<bool, MachineError> {
+        let is_after = nodes[own as usize].is_some_and(|views| std::ptr::eq(views, after));
+        let is_asked = |index: usize| !is_after || before[index] != after[index];
+        self.is_wrong(&is_asked, (own, nodes))
+    }
+
+    /// Whether one of the properties that are asked, by index, is to hold always and does not where the nodes are like this, or cannot
+    /// be evaluated. Those of node scope are asked about this node alone.
+    pub(super) fn is_wrong(
+        &mut self,
+        is_asked: &dyn Fn(usize) -> bool,
+        (own, nodes): (NodeId, &[Option<&Views>]),
+    ) -> Result<bool, MachineError> {
+        for (index, property) in (0..).zip(&self.properties) {
+            if property.kind != PropertyKind::Always || !is_asked(index as usize) {
+                continue;
+            }
+            let read = match property.scope {
+                PropertyScope::Node => &nodes[own as usize..=own as usize],
+                PropertyScope::System => nodes,
+            };
+            let views: Vec<Option<&[u8]>> =
+                read.iter().map(|node| node.and_then(|views| views[index as usize].as_deref())).collect();
+            // No node can matter to it.
+            if views.iter().all(Option::is_none) {
+                continue;
+            }
+            let key = key(index, &views);
+            let is_violated = match self.known.verdict(&key) {
+                Some(verdict) => verdict,
+                None => {
+                    let verdict = is_violated(&mut *self.machine, index, &views)?;
+                    self.known.learn(key, verdict);
+                    verdict
+                }
+            };
+            if is_violated {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a property does not hold on these views, or cannot be evaluated.
+fn is_violated(machine: &mut dyn Machine, property: u32, views: &[Option<&[u8]>]) -> Result<bool, MachineError> {
+    machine.restore(None)?;
+    match machine.invariant(property, views) {
+        Ok(verdict) => Ok(verdict.is_err()),
+        Err(_) => {
+            machine.confirm_fault()?;
+            Ok(true)
+        }
+    }
+}
+
+/// A property and what it reads as bytes, other ones for whatever else it reads.
+fn key(property: u32, views: &[Option<&[u8]>]) -> Box<[u8]> {
+    let mut key = Vec::with_capacity(4 + views.iter().map(|view| 9 + view.map_or(0, <[u8]>::len)).sum::<usize>());
+    key.extend(property.to_le_bytes());
+    for view in views {
+        key.push(view.is_some().into());
+        if let Some(view) = view {
+            key.extend((view.len() as u64).to_le_bytes());
+            key.extend_from_slice(view);
+        }
+    }
+    key.into()
+}
+
+/// Verdicts that are known: a property is a function of what it reads. What was not asked for a while is forgotten.
+#[derive(Default)]
+struct Known {
+    recent: HashMap<Box<[u8]>, bool>,
+    former: HashMap<Box<[u8]>, bool>,
+    /// Of the recent ones.
+    bytes: usize,
+}
+
+impl Known {
+    fn verdict(&mut self, key: &[u8]) -> Option<bool> {
+        if let Some(verdict) = self.recent.get(key) {
+            return Some(*verdict);
+        }
+        let (key, verdict) = self.former.remove_entry(key)?;
+        self.learn(key, verdict);
+        Some(verdict)
+    }
+
+    fn learn(&mut self, key: Box<[u8]>, verdict: bool) {
+        self.bytes += key.len() + size_of::<(Box<[u8]>, bool)>();
+        self.recent.insert(key, verdict);
+        if self.bytes > KNOWN_BYTES_MAX / 2 {
+            (self.former, self.bytes) = (std::mem::take(&mut self.recent), 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Two properties, and one to three nodes that show nothing or one of four things: 2 * (5 + 25 + 125).
+    #[test]
+    fn whatever_else_is_read_has_another_key() {
+        let views: [Option<&[u8]>; 5] = [None, Some(&[]), Some(&[0]), Some(&[1]), Some(&[0; 9])];
+        let one_more = |all: Vec<Vec<_>>| -> Vec<Vec<_>> {
+            let with = |all: Vec<_>| views.map(|view| [&all[..], &[view]].concat());
+            all.into_iter().flat_map(with).collect()
+        };
+        let one = one_more(vec![Vec::new()]);
+        let two = one_more(one.clone());
+        let all = [one, two.clone(), one_more(two)].concat();
+        let keys = all.iter().flat_map(|views| [0, 1].map(|property| key(property, views)));
+        assert_eq!(keys.collect::<BTreeSet<_>>().len(), 310);
+    }
+
+    /// What is asked all the time stays known, what is not is forgotten, and there is no more than the bound.
+    #[test]
+    fn what_is_known_is_bounded() {
+        let (mut known, long) = (Known::default(), vec![0; 1_000]);
+        let key = |number: u32| key(number, &[Some(&long)]);
+        known.learn(key(0), true);
+        for number in 1..10_000 {
+            known.learn(key(number), false);
+            assert_eq!((known.verdict(&key(0)), known.verdict(&key(number))), (Some(true), Some(false)));
+            let bytes = known.recent.keys().chain(known.former.keys()).map(|key| key.len()).sum::<usize>();
+            assert!(bytes <= KNOWN_BYTES_MAX, "{bytes}");
+        }
+        assert_eq!(known.verdict(&key(1)), None);
+    }
+}
