@@ -1,6 +1,6 @@
 //! Nodes in one thread, between which frames are passed on in memory. Time is virtual, and their disks take none.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use host_live::checkpoint::{Outcome, Snapshot};
 use host_live::gate::Gate;
@@ -63,11 +63,10 @@ impl<G: Gate> Cluster<G> {
         }
     }
 
-    /// Each node collects a snapshot of all; what is on its way arrives meanwhile.
+    /// Each node collects a snapshot of its neighbourhood; what is on its way arrives meanwhile.
     pub(crate) fn gather(&mut self) {
-        let all = 0..self.nodes.len() as NodeId;
-        for node in all.clone() {
-            self.nodes[node as usize].gather(self.now, all.clone().collect());
+        for node in 0..self.nodes.len() as NodeId {
+            self.nodes[node as usize].gather(self.now, &BTreeSet::new());
             self.carry_out(node);
             while self.deliver() {}
         }

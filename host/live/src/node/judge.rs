@@ -1,6 +1,6 @@
 //! What judges for the gate of a node.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use host_model::contract::{Machine, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope};
 
@@ -111,8 +111,8 @@ fn key(property: u32, views: &[Option<&[u8]>]) -> Box<[u8]> {
 /// Verdicts that are known: a property is a function of what it reads. What was not asked for a while is forgotten.
 #[derive(Default)]
 struct Known {
-    recent: HashMap<Box<[u8]>, bool>,
-    former: HashMap<Box<[u8]>, bool>,
+    recent: BTreeMap<Box<[u8]>, bool>,
+    former: BTreeMap<Box<[u8]>, bool>,
     /// Of the recent ones.
     bytes: usize,
 }
