@@ -43,8 +43,8 @@ fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
 /// Clients get the answers that they got, and nothing is predicted or filtered.
 #[test]
 fn a_store_without_a_mistake_answers_the_same_when_it_is_watched_or_steered() {
-    let observe = " --watch observe --every 100ms";
-    let steer = " --watch steer --every 100ms";
+    let observe = " --watch observe --every 100ms --share 100%";
+    let steer = " --watch steer --every 100ms --share 100%";
     for (network, words) in [("ordered", observe), ("unordered", observe), ("ordered", steer), ("unordered", steer)] {
         let (nodes, cluster) = Cluster::start_with(network, "none", words);
         for value in 0..10 {
