@@ -278,21 +278,26 @@ fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally
         }
         if steer.is_none() || rest.is_zero() {
             slot.rest(rest, every);
-        } else if rest_and_tell(&mut checker, (slot, inbox), (rest, share), tally).is_err() {
+        } else if rest_and_tell(&mut checker, (slot, inbox), (rest, share, every), tally).is_err() {
             return;
         }
     }
 }
 
+/// How long a checker that rests waits for what it tells of the others: each snapshot is work for all nodes.
+const RENEWAL: Duration = Duration::from_secs(1);
+
 /// Rests, and has the node hear of the others meanwhile: what it knows of them must not become as old as a rest is long. That is work, too.
 fn rest_and_tell(
     checker: &mut Checker<'_>,
     (slot, inbox): (&Slot, &Inbox),
-    (rest, share): (Duration, Share),
+    (rest, share, every): (Duration, Share, Duration),
     tally: &Tally,
 ) -> Result<(), MachineError> {
     let mut end = Instant::now() + rest;
-    while let Some(snapshot) = slot.take_until(end) {
+    loop {
+        slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), every);
+        let Some(snapshot) = slot.take_until(end) else { return Ok(()) };
         let begun = Instant::now();
         match checker.views(&Arc::new(checker::beginning(&snapshot).0)) {
             Ok(views) => inbox.put_views(views),
@@ -303,7 +308,6 @@ fn rest_and_tell(
         tally.took(taken);
         end += taken + rest_after(taken, share);
     }
-    Ok(())
 }
 
 /// How long to rest after so much work, so that the work is that share of the time.
