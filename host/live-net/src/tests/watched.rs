@@ -118,8 +118,9 @@ fn a_checker_with_a_small_share_works_less() {
         let ended = to_the_end(&trial).ended;
         ended.iter().map(|ended| ended.watched.expect("it was watched").rounds).sum::<u64>()
     };
+    // One that may work a millionth of the time rests for seconds after the shortest round, on any machine.
     let [all, few] = thread::scope(|scope| {
-        let each = [Share::ALL, Share(1_000)].map(|share| scope.spawn(move || rounds(share)));
+        let each = [Share::ALL, Share(1)].map(|share| scope.spawn(move || rounds(share)));
         each.map(|rounds| rounds.join().expect("it does not panic"))
     });
     assert!(few >= 3 && few * 2 < all, "{few} and {all} rounds");
