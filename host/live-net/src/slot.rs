@@ -47,7 +47,7 @@ impl Slot {
         if content.is_closed { None } else { content.latest.take() }
     }
 
-    /// The next snapshot, which it wants at once; none once the time is over or the node has ended.
+    /// The next snapshot, which it wants at once, and no other one after it; none once the time is over or the node has ended.
     pub(crate) fn take_until(&self, end: Instant) -> Option<Snapshot> {
         let mut content = self.lock();
         content.is_wanted = true;
@@ -58,7 +58,9 @@ impl Slot {
         }
         let waited = self.changed.wait_timeout_while(content, time, is_idle);
         let mut content = waited.unwrap_or_else(PoisonError::into_inner).0;
-        if content.is_closed { None } else { content.latest.take() }
+        let taken = if content.is_closed { None } else { content.latest.take() };
+        content.is_wanted = taken.is_none();
+        taken
     }
 
     /// The node has ended.
@@ -110,6 +112,9 @@ mod tests {
             assert!(slot.is_wanted());
             slot.put(snapshot());
             assert!(slot.take(false).is_some() && !slot.is_wanted());
+            slot.put(snapshot());
+            let hour = Duration::from_secs(3_600);
+            assert!(slot.take_until(Instant::now() + hour).is_some() && !slot.is_wanted());
             let rested = scope.spawn(|| {
                 slot.rest(Duration::from_secs(3_600), Duration::from_secs(1));
                 slot.take(false)
