@@ -58,7 +58,7 @@ fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
     let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
-    let usage: [(&[&str], &str); 13] = [
+    let usage: [(&[&str], &str); 15] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -69,6 +69,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--watch", "sleep"], "observe, steer"),
         (&["--profile", "thesis"], "--watch"),
         (&["--safety-only"], "--watch"),
+        (&["--hold"], "--watch"),
+        (&["--watch", "steer", "--hold=0"], "0 is not in"),
         (&["--watch", "steer", "--break-connections"], "--safety-only"),
         (&[&breaking[..], &["--partition", "6/m"]].concat(), "--partition"),
         (&[&breaking[..], &["--script", "none.toml"]].concat(), "--script"),
@@ -77,7 +79,7 @@ fn what_a_simulation_does_not_do_is_refused() {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let configuration: [(&[&str], &[&str]); 9] = [
+    let configuration: [(&[&str], &[&str]); 11] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
@@ -87,6 +89,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--", "--twin", "1"], &["same component", "host run"]),
         (&[&breaking[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),
         (&["--watch", "steer", "--", "--network", "unordered-duplicating"], &["delivered twice", "leave --watch out"]),
+        (&["--watch", "steer", "--hold", "--", "--network", "ordered"], &["cannot be lost", "--network unordered"]),
+        (&["--watch", "observe", "--hold"], &["that are steered", "--watch steer"]),
     ];
     for (words, why) in configuration {
         place.host(&[&["simulate", paxos], words].concat()).exits(151).says(why);
@@ -119,6 +123,27 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     assert_eq!(number(&steered, "violating"), violating);
     let ends = ["steered", "immediate", "missed"].map(|count| number(&steered, count));
     assert!(ends.iter().sum::<u64>() == violating && ends[2] == 0 && number(&steered, "caused") == 0, "{steered}");
+}
+
+/// The same where effects are held and checkers take as long as those of the thesis did, so that without it some come too late.
+#[test]
+fn what_checkers_are_too_late_for_is_kept_from_happening_by_looking_ahead_from_events() {
+    let place = Place::new();
+    let script = folder("paxos").join("scripts/figure-3-8.toml").display().to_string();
+    let words = ["simulate", bundled("paxos"), "--runs", "20", "--application", "1ms..20ms", "--loopback", "1ms"];
+    let more = ["--time", "1m", "--script", &script, "--watch", "steer", "--safety-only", "--profile", "thesis"];
+    let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
+    let of = |hold: &[&str], exit| place.host(&[&words[..], &more, hold, &cluster].concat()).exits(exit);
+    for (hold, exit, told) in [
+        (&[][..], 12, "12 steered, 5 by the immediate check, 3 missed, 0 caused"),
+        (&["--hold"], 0, "0 steered, 0 by the immediate check, 20 by looking ahead, 0 missed, 0 caused"),
+    ] {
+        let ran = of(hold, exit);
+        assert!(ran.out.contains(told), "{ran:?}");
+    }
+    let held = of(&["--hold=2000", "--json"], 0).json();
+    let checkers = ["foreseen", "refused_events", "filtered_events"].map(|count| held["checkers"][count].as_u64());
+    assert_eq!(checkers, [Some(20), Some(0), Some(0)], "{held}");
 }
 
 /// Where a run goes on after a violation, what is predicted after it came too late: the times of the thesis let no round end before the

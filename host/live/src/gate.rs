@@ -8,6 +8,7 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{LocalEvent, LocalKind, NodeId};
 use host_model::scenario::Network;
 
+use crate::carried::Fork;
 use crate::time::Time;
 
 /// An event that a node is about to handle.
@@ -121,6 +122,17 @@ pub trait Gate<V = Views> {
 
     /// Whether the effects of a handler leave.
     fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict;
+
+    /// Whether it ever looks ahead from an event whose effects are held. One that does not is not asked, and nothing is noted for it.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Whether the effects of a handler leave that has passed [`after`](Self::after), by what is about to go wrong there. The fork is made
+    /// where it is asked for; none if too little is known of the others.
+    fn ahead(&mut self, _now: Time, _event: &Event<'_>, _fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
+        Verdict::Pass
+    }
 }
 
 /// The gate of a node that is not steered.
@@ -153,6 +165,14 @@ impl<V, G: Gate<V>> Gate<V> for Option<G> {
 
     fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict {
         self.as_mut().map_or(Verdict::Pass, |gate| gate.after(now, handled, judge))
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.as_ref().is_some_and(Gate::looks_ahead)
+    }
+
+    fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
+        self.as_mut().map_or(Verdict::Pass, |gate| gate.ahead(now, event, fork))
     }
 }
 

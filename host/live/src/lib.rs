@@ -14,11 +14,13 @@
 //! | `neighbourhood` | the nodes from whose states a checker beside a node looks ahead |
 //! | `seen` | a step of the model as a gate sees it |
 //! | `gate` | what steering may do to an event, and to its effects |
+//! | `carried` | what a node knows of the cluster between two snapshots |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
 //! | `time` | instants |
 //! | `native` | plain data as the states of a native machine, for tests |
 #![forbid(unsafe_code)]
 
+pub mod carried;
 pub mod checker;
 pub mod checkpoint;
 pub mod filter;

@@ -10,7 +10,7 @@ use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::Saved;
 use host_session::search::finding::Violation;
-use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally};
+use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally, WatchSpec};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -146,7 +146,7 @@ fn text(
         happened(simulated, asked)
     ));
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
-        text.push_str(&checkers(tally, (simulated.runs, watch.steers), asked.conditions.goes_on));
+        text.push_str(&checkers(tally, (simulated.runs, watch), asked.conditions.goes_on));
     }
     if let Some(prediction) = prediction {
         text.push_str(&prediction.text());
@@ -164,7 +164,7 @@ fn text(
 }
 
 /// What the checkers have come to.
-fn checkers(tally: &Tally, (runs, steers): (u64, bool), goes_on: bool) -> String {
+fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> String {
     let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, .. } = *tally;
     let mut text = format!(
         "without steering {}: {predicted} predicted, {too_late} too late; {}\n",
@@ -172,14 +172,16 @@ fn checkers(tally: &Tally, (runs, steers): (u64, bool), goes_on: bool) -> String
         count(false_alarms, "false alarm")
     );
     text.push_str(&first_predictions(&tally.first_predictions_ms, runs));
-    if steers {
+    if watch.steers {
         if goes_on {
             let without = count(tally.violating_states, "state");
             text.push_str(&format!("violating: {without} without steering, {} with it\n", tally.steered_states));
         }
+        let ahead = |count: u64| watch.hold.map_or_else(String::new, |_| format!(", {count} by looking ahead"));
+        let (foreseen, foreseen_events) = (ahead(tally.foreseen), ahead(tally.foreseen_events));
         text.push_str(&format!(
-            "with it: {steered} steered, {immediate} by the immediate check, {missed} missed, {caused} caused\n\
-             kept from happening: {} by filters, {} by the immediate check\n\
+            "with it: {steered} steered, {immediate} by the immediate check{foreseen}, {missed} missed, {caused} caused\n\
+             kept from happening: {} by filters, {} by the immediate check{foreseen_events}\n\
              {} with it: {} with filters, {} without a filter that helps\n",
             count(tally.filtered_events, "event"),
             tally.refused_events,

@@ -89,6 +89,10 @@ pub struct SimulateArguments {
     /// to its sender breaks, and both ends are told; with --safety-only, and where nobody is cut off
     #[arg(long, requires = "safety_only", conflicts_with_all = ["partition", "script"], help_heading = "Checkers")]
     pub break_connections: bool,
+    /// Steer also by looking ahead from each event of a node while its effects are held, N events far [default of N: 2000]; on links without
+    /// an order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), num_args = 0..=1, require_equals = true, default_missing_value = "2000", requires = "watch", help_heading = "Checkers")]
+    pub hold: Option<u64>,
     /// The folder for the trace of a violation [default: one in ./out]
     #[arg(long, short, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -133,6 +137,7 @@ impl SimulateArguments {
             ahead: self.ahead,
             walks: self.walks,
             breaks: self.break_connections,
+            hold: self.hold,
         });
         let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;
         Ok(SimulationSpec { seed: self.seed, runs: self.runs, conditions, script, watch })

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `round` | one round: from a global state to predictions |
 //! | `steering` | what one node can filter so that none of the predictions comes true |
+//! | `foresee` | whether an event whose effects are held leads to what goes wrong |
 //! | `safety` | whether filters make anything worse |
 //! | `candidates` | the events of a node on a path that it can filter |
 //! | `promises` | promises of progress that a state ahead cannot keep any more |
@@ -22,6 +23,7 @@
 
 mod beginning;
 mod candidates;
+mod foresee;
 mod past;
 mod promises;
 mod round;
@@ -32,6 +34,7 @@ mod stopping;
 mod tests;
 
 pub use beginning::beginning;
+pub use foresee::Foreseen;
 pub use round::{CheckError, Checker, Limits, Prediction, Round};
 pub use safety::{Checked, Unsafe};
 pub use steering::Steering;

@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `foresee` | looking ahead from an event whose effects are held, against the reference |
 //! | `promises` | promises of progress that die ahead, against the reference |
 //! | `stopped` | rounds that are stopped wherever they ask whether to stop |
 
+mod foresee;
 mod promises;
 mod stopped;
 

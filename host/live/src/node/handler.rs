@@ -1,6 +1,6 @@
 //! One handler, from the gate before it to the gate after it.
 
-use host_model::contract::{Effects, Envelope, Fault, Input, MachineError};
+use host_model::contract::{Effects, Fault, Input, MachineError};
 
 use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict, Views};
 use crate::node::answers;
@@ -34,6 +34,12 @@ impl<G: Gate> Node<G> {
             self.counts.discarded += 1;
             return self.carry_out_substitute(substitute, event.cause);
         }
+        if let Some(event) = event
+            && let Verdict::Instead(substitute) = self.ask_ahead(event, next.as_ref(), &effects.sent)?
+        {
+            self.counts.foreseen += 1;
+            return self.carry_out_substitute(substitute, event.cause);
+        }
         self.adopt(next, effects)
     }
 
@@ -47,11 +53,7 @@ impl<G: Gate> Node<G> {
             let record = Record { numbers: self.numbers, protocol: self.moment.durable.clone() };
             self.outbox.persist(record);
         }
-        let mut outputs = Vec::new();
-        for Envelope { to, payload } in sent {
-            self.manager.send(to, payload, &mut outputs);
-        }
-        self.pass_on(outputs);
+        self.let_out(sent);
         self.answer(aside.answers);
         self.timers.restart(&aside.restarted);
         self.arm()

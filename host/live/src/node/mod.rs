@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `runtime` | the node |
 //! | `handler` | one handler, from the gate before it to the gate after it |
+//! | `ahead` | what the gate is told of an event whose effects are held, to look ahead from it |
 //! | `gathering` | the collection of snapshots: whom a node asks, and of whom its immediate check then knows anything |
 //! | `judge` | what judges for the gate |
 //! | `moment` | what is known of a node between two events |
@@ -25,6 +26,7 @@
 //! | `settings` | who a node is, and how it behaves in time |
 //! | `tests` | two nodes, their disks and the links between them |
 
+mod ahead;
 mod answers;
 mod bandwidth;
 mod clients;

@@ -131,7 +131,9 @@ pub struct Counts {
     pub filtered: u64,
     /// Handlers whose effects the gate discarded.
     pub discarded: u64,
-    /// What took the place of both, by its name.
+    /// Those whose effects it discarded for what was about to go wrong.
+    pub foreseen: u64,
+    /// What took the place of all of them, by its name.
     pub instead: BTreeMap<&'static str, u64>,
     /// Checkpoints that were sent to who asked.
     pub checkpoints: u64,

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{
-    Effects, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot, StateOwner,
-    TransferError,
+    Effects, Envelope, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot,
+    StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 use host_search::kernel::dice::dice;
 use rand_chacha::ChaCha8Rng;
 
-use crate::checkpoint::{self, Body, Differences, Durable, Header, Manager, Rule};
+use crate::carried::Carried;
+use crate::checker::beginning;
+use crate::checkpoint::{self, Body, Differences, Durable, Header, Manager, Outcome, Rule};
 use crate::gate::{Cause, Gate};
 use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
@@ -65,6 +67,8 @@ pub struct Node<G> {
     pub(super) neighbourhood: Neighbourhood,
     /// If the gate judges.
     pub(super) judge: Option<Judge>,
+    /// If the gate looks ahead, on links without an order.
+    pub(super) carried: Option<Carried>,
     pub(super) counts: Counts,
     pub(super) is_failed: bool,
 }
@@ -109,6 +113,8 @@ impl<G: Gate> Node<G> {
         let content = exported(&mut *machine, &moment.snapshot, &identity)?;
         let mut outputs = Vec::new();
         let manager = Manager::new(node, (Rule::SOUND, settings.checkpoints), numbers, content, &mut outputs);
+        let looks_ahead = gate.looks_ahead() && settings.network == Network::Unordered;
+        let carried = looks_ahead.then(|| Carried::new(node));
         let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };
         let numbers = Durable { incarnation: manager.incarnation(), reserved: 0 };
         let mut started = Self {
@@ -131,16 +137,13 @@ impl<G: Gate> Node<G> {
             moment,
             neighbourhood: Neighbourhood::All,
             judge,
+            carried,
             counts: Counts::default(),
             is_failed: false,
         };
         // Nothing leaves before the disk knows of this start, and of what `init` has made durable.
         started.pass_on(outputs);
-        let mut outputs = Vec::new();
-        for sent in effects.sent {
-            started.manager.send(sent.to, sent.payload, &mut outputs);
-        }
-        started.pass_on(outputs);
+        started.let_out(effects.sent);
         started.arm()?;
         Ok(started)
     }
@@ -305,6 +308,9 @@ impl<G: Gate> Node<G> {
         self.pass_on(outputs);
         if let Some(payload) = payload {
             self.counts.messages += 1;
+            if let Some(carried) = &mut self.carried {
+                carried.take(self.manager.number(), from, &payload);
+            }
             let cause = Cause::Message { from, network: self.settings.network, payload: &payload };
             let result = self.handle(Some(cause), Input::Message { src: from, payload: &payload });
             self.end(result);
@@ -349,6 +355,18 @@ impl<G: Gate> Node<G> {
         }
     }
 
+    /// What a handler has sent leaves, once all that it depends on is on the disk.
+    pub(super) fn let_out(&mut self, sent: Vec<Envelope>) {
+        if let Some(carried) = &mut self.carried {
+            carried.send(self.manager.number(), &sent);
+        }
+        let mut outputs = Vec::new();
+        for Envelope { to, payload } in sent {
+            self.manager.send(to, payload, &mut outputs);
+        }
+        self.pass_on(outputs);
+    }
+
     /// Passes on what the manager of checkpoints wants done.
     pub(super) fn pass_on(&mut self, outputs: Vec<checkpoint::Output>) {
         for output in outputs {
@@ -358,7 +376,12 @@ impl<G: Gate> Node<G> {
                     self.outbox.persist(Record { numbers, protocol: self.moment.durable.clone() });
                 }
                 checkpoint::Output::Send { to, packet } => self.post(to, &packet),
-                checkpoint::Output::Gathered(outcome) => self.outbox.add(Output::Gathered(outcome)),
+                checkpoint::Output::Gathered(outcome) => {
+                    if let (Outcome::Complete(snapshot), Some(carried)) = (&outcome, &mut self.carried) {
+                        carried.renew(snapshot.number, beginning(snapshot).0);
+                    }
+                    self.outbox.add(Output::Gathered(outcome));
+                }
             }
         }
     }

@@ -79,7 +79,7 @@ impl Run<'_, '_, '_> {
             let taken: Vec<_> = self.stepper.known().taken(trigger).collect();
             // What waits may do so again and again, and changes nothing.
             if !taken.is_empty() {
-                watch.history.step(self.stepper, &self.locals, node, (taken, &[]));
+                watch.step(self.stepper, (&self.locals, node), (taken, &[]));
             }
         }
         // What was postponed or delayed is due again some time.

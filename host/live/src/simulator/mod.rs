@@ -10,6 +10,8 @@
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
 //! | `instead` | what takes the place of an event that is kept from happening |
 //! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
+//! | `profile` | how the checkers work: how far they look, and how long that takes |
+//! | `hold` | hold and look ahead: from each event, as far as its node knows the others |
 //! | `cut` | what a node knows of a run: a consistent cut of it |
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
 //! | `agenda` | what is going to happen, in the order of time |
@@ -21,8 +23,10 @@ mod agenda;
 mod chance;
 mod conditions;
 mod cut;
+mod hold;
 mod instead;
 mod network;
+mod profile;
 mod run;
 mod script;
 #[cfg(test)]
@@ -30,6 +34,7 @@ mod tests;
 mod watch;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
+pub use profile::Profile;
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
-pub use watch::{Mode, Predicted, Profile, Watched, Watching};
+pub use watch::{Mode, Predicted, Watched, Watching};

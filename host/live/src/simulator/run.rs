@@ -388,17 +388,22 @@ impl Run<'_, '_, '_> {
         if let Some(watch) = &mut self.watch {
             let before = self.locals[node as usize];
             let seen = Seen::of(self.stepper, before, trigger);
-            if let Some(event) = seen.event(may_break)
-                && let Some(substitute) = watch.after(self.stepper, (self.now, node), (before, outcome.next), event)?
-            {
-                return self.replace(node, trigger, substitute);
+            if let Some(event) = seen.event(may_break) {
+                let at = (self.now, node);
+                let instead = match watch.after(self.stepper, at, (before, outcome.next), event)? {
+                    None => watch.ahead(self.stepper, at, (before, &outcome), event)?,
+                    immediate => immediate,
+                };
+                if let Some(substitute) = instead {
+                    return self.replace(node, trigger, substitute);
+                }
             }
         }
         self.counts.events += 1;
         self.locals[node as usize] = outcome.next;
         if let Some(watch) = &mut self.watch {
             let taken = self.stepper.known().taken(trigger).collect();
-            watch.history.step(self.stepper, &self.locals, node, (taken, &outcome.sent));
+            watch.step(self.stepper, (&self.locals, node), (taken, &outcome.sent));
         }
         self.path.push(Step { node, trigger, outcome: u32::try_from(index).expect("outcomes are bounded") });
         let fingerprint = self.stepper.state(outcome.next).fingerprint;

@@ -9,16 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::{ClassId, Judgement, MachineError, MachineFactory, NodeId, Severity, TransferError};
-use host_model::lts::{LocalStateId, Stepper};
+use host_model::lts::{LocalStateId, MessageId, Outcome, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
 use host_model::trace::start::Start;
 
 use crate::checker::{CheckError, Checker, Limits, Round, Steering};
-use crate::filter::{FilterTable, Pattern, Quota};
-use crate::gate::{Event, Gate, Handled, Substitute, Verdict};
+use crate::filter::{FilterTable, Pattern};
+use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
 use crate::neighbourhood::Neighbourhood;
 use crate::simulator::cut::{Cut, History};
+use crate::simulator::hold::{Hold, Horizon};
+use crate::simulator::profile::Profile;
 use crate::steered::Steered;
 use crate::time::Time;
 
@@ -29,48 +31,6 @@ pub enum Mode {
     Observe,
     /// They keep what they predict from happening, and so does the immediate check.
     Steer,
-}
-
-/// How the checkers work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// The time between two rounds of a node, at least.
-    pub interval: Duration,
-    /// How long a snapshot takes.
-    pub gathering: Duration,
-    /// What a round takes besides its work.
-    pub base: Duration,
-    /// What a unit of work takes: an event or a transition.
-    pub each: Duration,
-    /// How far a round looks.
-    pub limits: Limits,
-    /// How much may be filtered.
-    pub quota: Quota,
-    /// Whether each node asks the nodes alone that the protocol names its neighbours, where it does; else it asks all.
-    pub neighbours: bool,
-}
-
-impl Profile {
-    /// The times of the thesis: a snapshot every 3.8 s, and 3.3 s for a round.
-    pub fn thesis() -> Self {
-        let (interval, base) = (Duration::from_millis(3_800), Duration::from_millis(3_300));
-        Self { interval, base, each: Duration::ZERO, ..Self::ours() }
-    }
-
-    /// A snapshot as soon as something has happened, 50 ms after the last one at the earliest. A unit of work is 10 µs, ten times what
-    /// it takes in a search that runs no guest.
-    pub fn ours() -> Self {
-        Self {
-            interval: Duration::from_millis(50),
-            gathering: Duration::from_millis(50),
-            base: Duration::from_millis(1),
-            each: Duration::from_micros(10),
-            // Each round begins in an empty local transition system, so that no run depends on those before it.
-            limits: Limits { past_max: 0, bytes_max: 0, ..Limits::default() },
-            quota: Quota::default(),
-            neighbours: true,
-        }
-    }
 }
 
 /// What the checkers of a run have seen and done.
@@ -90,6 +50,8 @@ pub struct Watched {
     pub filtered: u64,
     /// Events that the immediate check kept from happening.
     pub immediate: u64,
+    /// Events that looking ahead from them kept from happening.
+    pub foreseen: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
     /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
@@ -113,6 +75,7 @@ pub struct Predicted {
 pub struct Watching<'f> {
     profile: Profile,
     checker: Checker<'f>,
+    hold: Option<Hold<'f>>,
     /// What each node has used up of what may go wrong at it: all, where a round begins.
     used_up: Faults,
     rounds: BTreeMap<[u8; 32], Arc<Round>>,
@@ -143,9 +106,14 @@ impl<'f> Watching<'f> {
             Faults { resets: u32::from(breaks), duplicates: scenario.faults.duplicates, ..Faults::default() };
         let used_up = Faults { duplicates: 0, ..ahead.faults };
         profile.limits.breaks &= scenario.has_network(Network::Ordered) && scenario.faults.breaks > 0;
-        let checker = Checker::new(factory, ahead, profile.limits)?;
+        let hold = profile.hold.filter(|_| !scenario.has_network(Network::Ordered)).map(|events_max| {
+            // As a round: no run depends on those before it.
+            let limits = Limits { bytes_max: 0, ..Limits::of_an_event(events_max) };
+            Checker::new(factory, ahead.clone(), limits).map(Hold::new)
+        });
+        let (hold, checker) = (hold.transpose()?, Checker::new(factory, ahead, profile.limits)?);
         let (rounds, steered) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { profile, checker, used_up, rounds, steered, first: None, unusable: None })
+        Ok(Self { profile, checker, hold, used_up, rounds, steered, first: None, unusable: None })
     }
 
     /// The first node whose neighbours were of no use in some run, and why, if there was one.
@@ -201,6 +169,8 @@ impl<'f> Watching<'f> {
 /// The checker of one node.
 struct Beside {
     gate: Steered<LocalStateId>,
+    /// If effects are held.
+    horizon: Option<Horizon>,
     /// The nodes that were asked for the last snapshot that is gathered: of others the immediate check knows nothing, as what an earlier
     /// one said of them gets old.
     asked: Vec<bool>,
@@ -220,6 +190,9 @@ impl Beside {
         let Some(round) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
         self.gate.take_views(round.views.iter_mut().map(Option::take));
         self.asked.clone_from(&round.asked);
+        if let (Some(horizon), Some((number, beginning))) = (&mut self.horizon, round.snapshot.take()) {
+            horizon.renew(number, beginning);
+        }
     }
 }
 
@@ -228,6 +201,8 @@ struct GoingOn {
     views: Vec<Option<LocalStateId>>,
     asked: Vec<bool>,
     gathered: Time,
+    /// The snapshot, and the number of the node's checkpoint in it, if effects are held.
+    snapshot: Option<(u64, Beginning)>,
     /// The round, if it predicts something.
     predicting: Option<Arc<Round>>,
     is_unhelpful: bool,
@@ -254,6 +229,7 @@ impl<'w, 'f> Watch<'w, 'f> {
                 FilterTable::new(node, quota, lasting),
                 start.locals.iter().copied().map(Some).collect(),
             ),
+            horizon: watching.hold.is_some().then(|| Horizon::new(node)),
             asked: vec![true; start.locals.len()],
             going_on: None,
             is_busy: false,
@@ -300,10 +276,15 @@ impl<'w, 'f> Watch<'w, 'f> {
             views: cut.views(),
             asked,
             gathered: now.after(profile.gathering),
+            snapshot: None,
             predicting: None,
             is_unhelpful: false,
             patterns: BTreeSet::new(),
         };
+        if let Some(horizon) = &mut beside.horizon {
+            let number = horizon.begin();
+            going_on.snapshot = exported(cut.beginning(stepper, self.watching.used_up))?.map(|cut| (number, cut));
+        }
         let key = cut.key(stepper);
         let mut work = 0;
         if let Some(round) = self.round_of(stepper, key, &cut)? {
@@ -350,10 +331,9 @@ impl<'w, 'f> Watch<'w, 'f> {
         if let Some(known) = self.watching.rounds.get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        match cut.beginning(stepper, self.watching.used_up) {
-            Ok(beginning) => self.watching.round(key, &Arc::new(beginning)),
-            Err(TransferError::Refused(_)) => Ok(None),
-            Err(TransferError::Machine(error)) => Err(error),
+        match exported(cut.beginning(stepper, self.watching.used_up))? {
+            Some(beginning) => self.watching.round(key, &Arc::new(beginning)),
+            None => Ok(None),
         }
     }
 
@@ -386,7 +366,11 @@ impl<'w, 'f> Watch<'w, 'f> {
         if self.mode == Mode::Observe {
             return None;
         }
-        let Verdict::Instead(substitute) = self.beside[node as usize].gate.before(now, event) else { return None };
+        let beside = &mut self.beside[node as usize];
+        if let (Some(horizon), Cause::Message { from, payload, .. }) = (&mut beside.horizon, event.cause) {
+            horizon.take(from, payload);
+        }
+        let Verdict::Instead(substitute) = beside.gate.before(now, event) else { return None };
         self.watched.filtered += 1;
         Some(substitute)
     }
@@ -423,10 +407,56 @@ impl<'w, 'f> Watch<'w, 'f> {
         Ok(Some(substitute))
     }
 
+    /// The same by looking ahead from the event, if that is held.
+    pub(super) fn ahead(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        (now, node): (Time, NodeId),
+        (before, outcome): (LocalStateId, &Outcome),
+        event: Event<'_>,
+    ) -> Result<Option<Substitute>, MachineError> {
+        let beside = &mut self.beside[node as usize];
+        let (Some(hold), Some(horizon)) = (&mut self.watching.hold, &mut beside.horizon) else { return Ok(None) };
+        let changes = before != outcome.next || !outcome.sent.is_empty();
+        if self.mode == Mode::Observe || !changes || event.substitute().is_none() || !beside.gate.table.is_active(now) {
+            return Ok(None);
+        }
+        let fork = horizon.fork(stepper, (before, outcome.next), &outcome.sent)?;
+        if fork.map_or(Ok(false), |fork| hold.is_to_blame(&event, &fork))?
+            && let Verdict::Instead(substitute) = beside.gate.refuse(now, &event)
+        {
+            self.watched.foreseen += 1;
+            return Ok(Some(substitute));
+        }
+        Ok(None)
+    }
+
+    /// A node has taken a step; the states are those after it.
+    pub(super) fn step(
+        &mut self,
+        stepper: &Stepper<'_>,
+        (locals, node): (&[LocalStateId], NodeId),
+        (taken, sent): (Vec<MessageId>, &[MessageId]),
+    ) {
+        if let Some(horizon) = &mut self.beside[node as usize].horizon {
+            horizon.send(stepper, sent);
+        }
+        self.history.step(stepper, locals, node, (taken, sent));
+    }
+
     /// What was seen and done.
     pub(super) fn finish(mut self) -> Watched {
         self.watched.suspensions = self.beside.iter().map(|beside| beside.gate.table.suspensions()).sum();
         self.watched
+    }
+}
+
+/// What was exported; none where the protocol lets no state leave its machine.
+fn exported(result: Result<Beginning, TransferError>) -> Result<Option<Beginning>, MachineError> {
+    match result {
+        Ok(beginning) => Ok(Some(beginning)),
+        Err(TransferError::Refused(_)) => Ok(None),
+        Err(TransferError::Machine(error)) => Err(error),
     }
 }
 

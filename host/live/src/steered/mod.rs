@@ -41,6 +41,13 @@ impl<V> Steered<V> {
     }
 }
 
+impl<V> Steered<V> {
+    /// What becomes of an event that is to be kept from happening once its handler has run.
+    pub fn refuse(&mut self, now: Time, event: &Event<'_>) -> Verdict {
+        verdict(self.table.judge_immediate(now, event))
+    }
+}
+
 impl<V: PartialEq> Gate<V> for Steered<V> {
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         verdict(self.table.judge(now, event))
@@ -59,7 +66,7 @@ impl<V: PartialEq> Gate<V> for Steered<V> {
         if !is_wrong(after) || is_wrong(before) {
             return Verdict::Pass;
         }
-        verdict(self.table.judge_immediate(now, event))
+        self.refuse(now, event)
     }
 }
 

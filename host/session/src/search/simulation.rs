@@ -58,6 +58,8 @@ pub struct WatchSpec {
     pub walks: Option<u64>,
     /// Whether they may break a connection in place of a message that has an order.
     pub breaks: bool,
+    /// Events to look ahead at most from each event while its effects are held; none are held if there is no number.
+    pub hold: Option<u64>,
 }
 
 /// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
@@ -79,6 +81,8 @@ pub struct Tally {
     pub steered: u64,
     /// Those where the immediate check was needed.
     pub immediate: u64,
+    /// Those where looking ahead from an event was needed, and the immediate check was not.
+    pub foreseen: u64,
     /// Runs with a violation, like their twin.
     pub missed: u64,
     /// Runs with a violation whose twin has none.
@@ -91,6 +95,8 @@ pub struct Tally {
     pub filtered_events: u64,
     /// Events that the immediate check kept from happening.
     pub refused_events: u64,
+    /// Events that looking ahead from them kept from happening.
+    pub foreseen_events: u64,
     /// Predictions that no filter of the node could keep from coming true.
     pub unhelpful: u64,
     /// Predictions that filters of the node were to keep from coming true.
@@ -225,6 +231,19 @@ pub fn run(
         )
         .help("leave --watch out, or let links not duplicate: -- --network unordered"));
     }
+    let holds = asked.watch.filter(|watch| watch.hold.is_some());
+    if holds.is_some_and(|watch| !watch.steers) {
+        return Err(Failure::configuration(
+            "`--hold` is for nodes that are steered: what is only observed waits for nobody",
+        )
+        .help("leave it out, or give --watch steer"));
+    }
+    if holds.is_some() && cluster.scenario.has_network(Network::Ordered) {
+        return Err(Failure::configuration(
+            "`--hold`: on a link with an order a message cannot be lost, so there is nothing to look ahead for",
+        )
+        .help("leave it out, or let links have no order: -- --network unordered"));
+    }
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
     let mut simulated = Simulated {
@@ -303,6 +322,7 @@ fn profile(watch: WatchSpec) -> Profile {
     profile.limits.events_max = watch.ahead.unwrap_or(profile.limits.events_max);
     profile.limits.walks_max = watch.walks.unwrap_or(profile.limits.walks_max);
     profile.limits.breaks = watch.breaks;
+    profile.hold = watch.hold;
     profile
 }
 
@@ -339,7 +359,8 @@ fn beside_twin(
     let (run, done) = simulator.run_watched(seed, watching, Mode::Steer)?;
     tally.note(&done, watching);
     match (is_violated, run.violation.is_some()) {
-        (true, false) if done.immediate == 0 => tally.steered += 1,
+        (true, false) if done.immediate + done.foreseen == 0 => tally.steered += 1,
+        (true, false) if done.immediate == 0 => tally.foreseen += 1,
         (true, false) => tally.immediate += 1,
         (true, true) => tally.missed += 1,
         (false, true) => tally.caused += 1,
@@ -347,6 +368,7 @@ fn beside_twin(
     }
     tally.filtered_events += done.filtered;
     tally.refused_events += done.immediate;
+    tally.foreseen_events += done.foreseen;
     tally.steered_states += run.counts.violating;
     tally.predictions += done.predicting;
     tally.unhelpful += done.unhelpful;

@@ -6,12 +6,14 @@
 //! | `differences` | checkpoints between nodes as differences |
 //! | `order` | what leaves a node, and when: disks, resets, broken connections |
 //! | `filters` | gates |
+//! | `ahead` | what a node says of the cluster where the effects of an event are held |
 //! | `snapshots` | snapshots of running nodes as the beginning of a round |
 //! | `gathering` | whom a node asks for a snapshot |
 //! | `bad_input` | what is refused |
 //! | `clients` | requests of clients, answers to them, and durations |
 //! | `draws` | answers by weights |
 
+mod ahead;
 mod bad_input;
 mod clients;
 mod differences;

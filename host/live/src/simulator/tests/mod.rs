@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `cuts` | what nodes know of runs whose connections break |
 //! | `faults` | runs that are steered while nodes are reset and connections break |
+//! | `hold` | hold and look ahead in whole runs |
 //! | `neighbours` | checkers that ask some nodes alone |
 //! | `scripts` | phases of runs |
 
 mod cuts;
 mod faults;
+mod hold;
 mod neighbours;
 mod scripts;
 
@@ -22,6 +24,8 @@ use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::replay::Replay;
 use host_model::trace::{self, start};
+
+use crate::checker::Limits;
 
 use super::{
     Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Phase, Profile, Range, Share, Simulator,
@@ -261,7 +265,24 @@ fn watched_script(
     toy: &Toy,
     scenario: &Scenario,
     (conditions, script): (Conditions, &[Phase]),
+    watched: (Mode, std::ops::Range<u64>),
+) -> Vec<(Finished, Watched)> {
+    watched_by(toy, scenario, (conditions, script), watched, quick())
+}
+
+/// How the checkers of tests work.
+fn quick() -> Profile {
+    let limits = Limits { events_max: 500, states_max: 200, ..Profile::ours().limits };
+    Profile { limits, ..Profile::ours() }
+}
+
+/// The same by checkers that work like this.
+fn watched_by(
+    toy: &Toy,
+    scenario: &Scenario,
+    (conditions, script): (Conditions, &[Phase]),
     (mode, seeds): (Mode, std::ops::Range<u64>),
+    mut profile: Profile,
 ) -> Vec<(Finished, Watched)> {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
@@ -269,10 +290,8 @@ fn watched_script(
     let starts = start::initial(&mut stepper).expect("nothing is refused");
     let simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
     let mut simulator = simulator.scripted(script).expect("the script makes sense");
-    let mut quick = Profile::ours();
-    (quick.limits.events_max, quick.limits.states_max) = (500, 200);
-    quick.limits.breaks = scenario.faults.breaks > 0;
-    let mut watching = Watching::new(&factory, scenario, quick).expect("it is native");
+    profile.limits.breaks = scenario.faults.breaks > 0;
+    let mut watching = Watching::new(&factory, scenario, profile).expect("it is native");
     let finished = seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native"));
     let finished: Vec<(Finished, Watched)> = finished.collect();
     for violation in finished.iter().filter_map(|(run, _)| run.violation.as_ref()) {
