@@ -15,10 +15,11 @@ use host_model::contract::{MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
 use crate::disk::{Disk, DiskError};
+use crate::hold::Hold;
 use crate::http::Server;
 use crate::metrics::{self, Measured};
 use crate::requests::Waiting;
-use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
+use crate::steer::{Inbox, LOOK, Steer, Steerer, SteeringCounts};
 use crate::tcp::Tcp;
 use crate::tls::Tls;
 use crate::udp::Udp;
@@ -124,7 +125,7 @@ pub fn run(
     let (disk, record) = Disk::open(disk)?;
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
-    let mut gate = steer.as_ref().map(|steer| Steerer::new((me, nodes), steer.quota, Arc::clone(&inbox)));
+    let mut gate = gate(watch.as_ref(), (me, nodes), &inbox)?;
     let mut switch = steer.map(|steer| Switch { file: steer.switch, next: Time(0) });
     if let (Some(switch), Some(gate)) = (&mut switch, &mut gate) {
         switch.look(Time(0), gate);
@@ -178,6 +179,15 @@ pub fn run(
         watched,
         steered,
     })
+}
+
+/// The gate of a node, if it is steered.
+fn gate(watch: Option<&Watch>, place: (NodeId, u32), inbox: &Arc<Inbox>) -> Result<Option<Steerer>, RunError> {
+    let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?)));
+    let Some((Watch { factory, scenario, .. }, Steer { quota, hold, .. })) = steered else { return Ok(None) };
+    let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
+    let hold = hold.transpose().map_err(RunError::Checker)?;
+    Ok(Some(Steerer::new(place, *quota, Arc::clone(inbox), hold)))
 }
 
 /// Whether a node can run there.

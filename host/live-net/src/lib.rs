@@ -15,6 +15,7 @@
 //! | `requests` | the requests that wait for an answer of the node |
 //! | `watch` | a checker beside a node, for which the node never waits |
 //! | `slot` | where a node leaves a snapshot for its checker |
+//! | `hold` | the thread that looks ahead from events whose effects are held |
 //! | `steer` | the gate of a node that its checker steers |
 //! | `pace` | how long a round of a checker takes, and how far the next one may go |
 //! | `metrics` | what a node has counted, for Prometheus |
@@ -26,6 +27,7 @@
 
 mod disk;
 mod drive;
+mod hold;
 mod http;
 mod metrics;
 mod pace;
@@ -43,6 +45,7 @@ mod wire;
 
 pub use disk::{Disk, DiskError};
 pub use drive::{Ended, Place, RunError, run};
+pub use hold::HoldCounts;
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{Paper, Papers, Tls, TlsError};

@@ -10,6 +10,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use crate::hold::HoldCounts;
 use crate::steer::SteeringCounts;
 use crate::watch::Watched;
 
@@ -39,7 +40,7 @@ pub(crate) fn text(measured: Measured) -> String {
 
 impl Collector for Measured {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let Counts { messages, local, requests, breaks, filtered, discarded, instead, .. } = &self.counts;
+        let Counts { messages, local, requests, breaks, filtered, discarded, foreseen, instead, .. } = &self.counts;
         let Counts {
             checkpoints, checkpoint_bytes, checkpoints_capped, neighbours_unusable, refused, backwards, ..
         } = &self.counts;
@@ -50,6 +51,7 @@ impl Collector for Measured {
             ("breaks", "Broken connections that were handled", breaks),
             ("filtered", "Events that a filter kept from happening", filtered),
             ("discarded", "Events that the immediate check kept from happening", discarded),
+            ("foreseen", "Events that looking ahead from them kept from happening", foreseen),
             ("checkpoints_sent", "Checkpoints that were sent to who asked", checkpoints),
             ("checkpoint_sent_bytes", "Bytes of the frames with them", checkpoint_bytes),
             ("checkpoints_capped", "Checkpoints that were not sent, to spare the network", checkpoints_capped),
@@ -142,11 +144,18 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
 
 /// What has come of steering.
 fn encode_steered(steered: SteeringCounts, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-    let SteeringCounts { filters, unhelpful, suspensions, is_active, is_off: _ } = steered;
-    let counters = [
+    let SteeringCounts { filters, unhelpful, suspensions, is_active, is_off: _, hold } = steered;
+    let mut counters = vec![
         ("steering_unhelpful", "Rounds that predicted what no filters of the node can prevent", unhelpful),
         ("steering_suspensions", "How often steering has suspended itself, having filtered too much", suspensions),
     ];
+    if let Some(HoldCounts { looked, cut, too_late, is_ended: _ }) = hold {
+        counters.extend([
+            ("hold_looked", "Events from which was looked ahead while their effects were held", looked),
+            ("hold_cut", "Events whose effects left before that had come to its end", cut),
+            ("hold_too_late", "Events whose effects had left when the answer came that they should not", too_late),
+        ]);
+    }
     for (name, help, count) in counters {
         ConstCounter::new(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
     }
@@ -154,5 +163,11 @@ fn encode_steered(steered: SteeringCounts, encoder: &mut DescriptorEncoder<'_>) 
     ConstGauge::new(i64::try_from(filters).unwrap_or(i64::MAX)).encode(in_force)?;
     let help = "Whether steering is at work: neither switched off nor suspended";
     let active = encoder.encode_descriptor("steering_active", help, None, MetricType::Gauge)?;
-    ConstGauge::new(i64::from(is_active)).encode(active)
+    ConstGauge::new(i64::from(is_active)).encode(active)?;
+    if let Some(hold) = hold {
+        let help = "Whether somebody looks ahead from events";
+        let up = encoder.encode_descriptor("hold_up", help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::from(!hold.is_ended)).encode(up)?;
+    }
+    Ok(())
 }

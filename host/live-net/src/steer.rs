@@ -8,11 +8,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use host_live::carried::Fork;
 use host_live::filter::{FilterTable, Pattern, Quota};
 use host_live::gate::{Event, Gate, Handled, Judge, Verdict, Views};
 use host_live::steered::Steered;
 use host_live::time::Time;
 use host_model::contract::NodeId;
+
+use crate::hold::{Hold, HoldCounts};
 
 /// How often the node looks for the file that ends all steering.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
@@ -24,6 +27,9 @@ pub struct Steer {
     pub quota: Quota,
     /// The file that ends all steering of the node for good once it is there, at the latest 100 ms after.
     pub switch: PathBuf,
+    /// How long the effects of each event are held at most, to look ahead from it; not at all if there is no time. On links without an
+    /// order.
+    pub hold: Option<Duration>,
 }
 
 /// What has come of steering.
@@ -39,6 +45,8 @@ pub struct SteeringCounts {
     pub is_active: bool,
     /// Whether the switch has ended it.
     pub is_off: bool,
+    /// What has come of looking ahead from events, if their effects are held.
+    pub hold: Option<HoldCounts>,
 }
 
 /// What the checker hands over.
@@ -90,13 +98,14 @@ pub(crate) struct Steerer {
     node: NodeId,
     gate: Steered<Views>,
     inbox: Arc<Inbox>,
+    hold: Option<Hold>,
 }
 
 impl Steerer {
-    pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>) -> Self {
+    pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>, hold: Option<Hold>) -> Self {
         // Each round says how long its filters last.
         let table = FilterTable::new(node, quota, Duration::ZERO);
-        Self { node, gate: Steered::new(node, table, vec![None; nodes as usize]), inbox }
+        Self { node, gate: Steered::new(node, table, vec![None; nodes as usize]), inbox, hold }
     }
 
     /// Ends all steering, for good.
@@ -113,6 +122,7 @@ impl Steerer {
             suspensions: table.suspensions(),
             is_active: table.is_active(now),
             is_off: table.is_off(),
+            hold: self.hold.as_ref().map(Hold::counts),
         }
     }
 
@@ -136,6 +146,18 @@ impl Gate for Steerer {
         self.hear(now);
         self.gate.after(now, handled, judge)
     }
+
+    fn looks_ahead(&self) -> bool {
+        self.hold.is_some()
+    }
+
+    fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
+        let Some(hold) = self.hold.as_mut().filter(|_| self.gate.table.is_active(now)) else { return Verdict::Pass };
+        match fork().is_some_and(|fork| hold.is_to_blame(event, fork)) {
+            true => self.gate.refuse(now, event),
+            false => Verdict::Pass,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -158,7 +180,7 @@ mod tests {
     }
 
     fn steerer() -> Steerer {
-        Steerer::new((0, 2), Quota::default(), Arc::default())
+        Steerer::new((0, 2), Quota::default(), Arc::default(), None)
     }
 
     fn is_filtered(steerer: &mut Steerer, second: u64, payload: u8) -> bool {
@@ -238,7 +260,7 @@ mod tests {
 
     #[test]
     fn beyond_its_quota_the_gate_lets_everything_pass() {
-        let mut steerer = Steerer::new((0, 2), Quota { percent: 0, always: 1 }, Arc::default());
+        let mut steerer = Steerer::new((0, 2), Quota { percent: 0, always: 1 }, Arc::default(), None);
         steerer.inbox.put_filters(filter(7), SECOND);
         assert!(is_filtered(&mut steerer, 0, 7) && !is_filtered(&mut steerer, 0, 7));
         let SteeringCounts { suspensions, is_active, is_off, .. } = steerer.counts(Time(0));

@@ -386,7 +386,7 @@ mod tests {
             every: Duration::ZERO,
             share,
             report: Box::new(|_, _, _| {}),
-            steer: Some(Steer { quota: Quota::default(), switch: Default::default() }),
+            steer: Some(Steer { quota: Quota::default(), switch: Default::default(), hold: None }),
         };
         let (slot, inbox, tally) = (&Slot::default(), &Inbox::default(), &Tally::default());
         thread::scope(|scope| {

@@ -170,7 +170,7 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
         every: EVERY,
         share: SHARE,
         report: Box::new(|_, _, _| {}),
-        steer: steers.then(|| Steer { quota: Quota::default(), switch: folder.join("steering-off") }),
+        steer: steers.then(|| Steer { quota: Quota::default(), switch: folder.join("steering-off"), hold: None }),
     })
 }
 

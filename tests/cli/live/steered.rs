@@ -164,8 +164,9 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
     place.put("one.toml", cluster("plugin = \"guest.wasm\"", 1));
     place.put("two.toml", cluster("plugin = \"guest.wasm\"", 2));
     place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
+    place.put("ordered.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"ordered\"", 2));
     place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
-    let cases: [(&str, &[&str], u8, &str); 21] = [
+    let cases: [(&str, &[&str], u8, &str); 24] = [
         ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
         ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
         (
@@ -193,6 +194,9 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
         ("two", &["--bandwidth", "1MB"], 2, "--watch <MODE>"),
         ("two", &["--watch", "observe", "--bandwidth", "0MB"], 2, "expected a size more than zero with a unit"),
         ("two", &["--watch", "observe", "--bandwidth", "1"], 2, "expected a size more than zero with a unit"),
+        ("two", &["--hold"], 2, "--watch <MODE>"),
+        ("two", &["--watch", "observe", "--hold"], 151, "`--hold` is for nodes that are steered"),
+        ("ordered", &["--watch", "steer", "--hold"], 151, "on a link with an order a message cannot be lost"),
         ("two", &["--watch", "drive"], 2, "[possible values: observe, steer]"),
         ("twice", &["--watch", "observe"], 151, "does not follow messages that are delivered twice"),
         ("twice", &["--watch", "steer"], 151, "does not follow messages that are delivered twice"),

@@ -66,6 +66,7 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
             let bandwidth = format!("{}B", arguments.watch.bandwidth);
             command.args(["--watch", mode, "--every", &every, "--share", &share]);
             command.args(["--round-time", &round_time, "--bandwidth", &bandwidth]);
+            command.args(arguments.watch.hold.then_some("--hold"));
         }
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
@@ -189,10 +190,17 @@ const EVERY_MIN: Duration = Duration::from_millis(50);
 /// The shortest time of a round.
 const ROUND_TIME_MIN: Duration = Duration::from_millis(10);
 
+/// How long effects are held at most.
+const HOLD: Duration = Duration::from_millis(2);
+
 /// Whether nodes can be watched like that, as far as can be told without the plugin.
 fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
     match arguments.watch {
         None => Ok(()),
+        Some(_) if arguments.hold && !arguments.steers() => Err(Failure::configuration(
+            "`--hold` is for nodes that are steered: what is only observed waits for nobody",
+        )
+        .help("leave it out, or give --watch steer")),
         Some(_) if nodes < 2 => Err(Failure::configuration("`--watch` is for clusters of at least two nodes")
             .help("leave it out: what one node can do is explored before it runs, by `host run`")),
         Some(_) if arguments.every < EVERY_MIN => {
@@ -211,7 +219,7 @@ fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
 
 /// Whether these nodes can be watched like that.
 fn check_cluster(arguments: &WatchArguments, running: &Running<'_>) -> Result<(), Failure> {
-    arguments.watch.as_ref().map_or(Ok(()), |_| running.check_watched(arguments.steers()))
+    arguments.watch.as_ref().map_or(Ok(()), |_| running.check_watched(arguments.steers(), arguments.hold))
 }
 
 /// The checker beside a node. It writes to the standard error of the process itself, so that nobody waits for whoever reads that.
@@ -238,7 +246,7 @@ fn watch(
                 let _ = std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes());
             }
         }),
-        steer: steers.then(|| Steer { quota: Quota::default(), switch }),
+        steer: steers.then(|| Steer { quota: Quota::default(), switch, hold: arguments.watch.hold.then_some(HOLD) }),
     }
 }
 
@@ -265,8 +273,13 @@ fn summary(id: u32, ended: &Ended) -> String {
     let watched = watched.unwrap_or_default();
     let steered = ended.steered.map(|steered| {
         let end = if steered.is_off { ", switched off" } else { "" };
+        let ahead = steered.hold.map(|hold| {
+            let ended = if hold.is_ended { ", which has ended" } else { "" };
+            format!(", {} by looking ahead from {} of them{ended}", counts.foreseen, hold.looked)
+        });
+        let ahead = ahead.unwrap_or_default();
         format!(
-            "; steered: {} events filtered, {} refused by the immediate check{end}",
+            "; steered: {} events filtered, {} refused by the immediate check{ahead}{end}",
             counts.filtered, counts.discarded
         )
     });

@@ -93,6 +93,9 @@ pub struct WatchArguments {
     /// How many bytes a node sends in checkpoints per second, on average; beyond, it refuses those who ask, and they wait longer
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MB", requires = "watch")]
     pub bandwidth: u64,
+    /// Steer also by looking ahead from each event of a node, while its effects are held for 2ms at most; on links without an order
+    #[arg(long, requires = "watch")]
+    pub hold: bool,
 }
 
 impl WatchArguments {

@@ -116,3 +116,49 @@ fn beyond_its_quota_steering_suspends_itself_and_everything_happens() {
     let SteeringCounts { suspensions, is_active, is_off, .. } = steered(&ended.ended[0]);
     assert_eq!((suspensions, is_active, is_off), (1, false, false));
 }
+
+/// Node 0 takes a step by a timer and tells node 1, which must not hear of it. Only node 0 is steered, no checker has filters, and the
+/// immediate check sees nothing wrong at node 0: who holds what the step sends sees what it leads to.
+fn fatal_message() -> Trial {
+    let toy = Toy::new(3)
+        .of_kind(0, LocalKind::Timer)
+        .rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 7)])
+        .rule(1, 0, ToyTrigger::Message(0, 7), 1, &[])
+        .keep(0, 1, 1)
+        .keep(1, 1, 1)
+        .forbid(&[None, Some(1), None]);
+    Trial {
+        limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
+        // By then there is a snapshot.
+        timers: [2_000, 100, 100].map(Duration::from_millis),
+        ..Trial::steering(toy, Network::Unordered, &[0])
+    }
+}
+
+#[test]
+fn an_event_is_held_while_somebody_looks_ahead_from_it() {
+    at_once([true, false], |holds| {
+        let trial = Trial { hold: holds.then_some(Duration::from_secs(60)), ..fatal_message() };
+        let ended = trial.run(|trial| {
+            if holds {
+                thread::sleep(Duration::from_secs(6));
+                assert_eq!((trial.count(0), trial.count(1)), (0, 0));
+                trial.pull_the_switch();
+            }
+            trial.wait(1, 1);
+        });
+        let (counts, hold) = (&ended.ended[0].counts, steered(&ended.ended[0]).hold);
+        assert_eq!((counts.foreseen > 0, counts.discarded + counts.filtered), (holds, 0), "{counts:?}");
+        assert_eq!(hold.map(|hold| (hold.looked >= counts.foreseen, hold.is_ended)), holds.then_some((true, false)));
+    });
+}
+
+/// Who looks ahead has no time for it: the effects leave.
+#[test]
+fn effects_are_not_held_for_long() {
+    let trial = Trial { hold: Some(Duration::ZERO), ..fatal_message() };
+    let ended = trial.run(|trial| trial.wait(1, 1));
+    let (counts, hold) = (&ended.ended[0].counts, steered(&ended.ended[0]).hold.expect("it was to hold effects"));
+    assert_eq!((counts.foreseen, hold.looked, hold.is_ended), (0, 0, false));
+    assert!(hold.cut > 0, "{hold:?}");
+}

@@ -76,6 +76,8 @@ pub(super) struct Trial {
     pub(super) bandwidth: Option<u64>,
     /// The nodes that are steered, and how much may be filtered.
     pub(super) steered: (Vec<NodeId>, Quota),
+    /// How long these hold the effects of each event at most, to look ahead from it, if they do.
+    pub(super) hold: Option<Duration>,
     /// How long a timer of each node takes at least; at most a third longer.
     pub(super) timers: [Duration; 3],
     /// Whether a checker panics once it has filters.
@@ -151,6 +153,7 @@ impl Trial {
             share: Share::ALL,
             bandwidth: None,
             steered: (Vec::new(), Quota::default()),
+            hold: None,
             timers: [Duration::from_millis(300); 3],
             ends_with_filters: false,
             tls: [const { None }; 3],
@@ -226,7 +229,7 @@ impl Trial {
                 *seen.replayed.lock().expect("nobody panics with it in hand") += round.predictions.len() as u64;
                 assert!(!ends || steering.is_none_or(|steering| steering.patterns.is_empty()), "a checker ends");
             }),
-            steer: steered.contains(&node).then_some(Steer { quota, switch }),
+            steer: steered.contains(&node).then_some(Steer { quota, switch, hold: self.hold }),
         })
     }
 }

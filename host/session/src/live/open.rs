@@ -65,12 +65,13 @@ impl<'s> Running<'s> {
         Ok(Self { spec, cluster })
     }
 
-    /// Refuses a checker beside each node, which is to steer it or not, where that is not sound or has no use.
+    /// Refuses a checker beside each node, which is to steer it or not, and to hold the effects of events or not, where that is not sound or
+    /// has no use.
     ///
     /// # Errors
     ///
-    /// Links duplicate; or it is to steer, and nothing is to hold always.
-    pub fn check_watched(&self, steers: bool) -> Result<(), Failure> {
+    /// Links duplicate; effects are to be held where links have an order; or it is to steer, and nothing is to hold always.
+    pub fn check_watched(&self, steers: bool, holds: bool) -> Result<(), Failure> {
         let cluster = &self.cluster;
         if cluster.scenario.has_network(Network::UnorderedDuplicating) {
             return Err(Failure::configuration(
@@ -80,6 +81,12 @@ impl<'s> Running<'s> {
         }
         if !steers {
             return Ok(());
+        }
+        if holds && cluster.scenario.has_network(Network::Ordered) {
+            return Err(Failure::configuration(
+                "`--hold`: on a link with an order a message cannot be lost, so there is nothing to look ahead for",
+            )
+            .help("leave it out, or say `network = \"unordered\"` in the file of the cluster"));
         }
         if cluster.properties.iter().any(|property| property.kind == PropertyKind::Always) {
             return Ok(());

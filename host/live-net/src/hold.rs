@@ -1,0 +1,235 @@
+//! Hold and look ahead beside a running node: a thread of its own that looks ahead from an event, while the effects of that are held.
+//!
+//! The node waits for the answer, and no longer than it was told to: then the effects leave. One that is still at it is not asked again
+//! before it has answered, so that a thread that hangs, or has ended, costs the node nothing more.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use host_live::carried::Fork;
+use host_live::checker::{CheckError, Checker, Limits};
+use host_live::gate::{Cause, Event};
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{LocalEvent, MachineFactory, NodeId};
+use host_model::scenario::{Network, Scenario};
+use rayon::ThreadPoolBuilder;
+
+use crate::pace::Deadline;
+
+/// How much of the time that effects are held is for looking ahead: once from the event, and where something is about to go wrong, once
+/// more from its substitute. The rest is for questions and answers.
+const LOOK: f64 = 0.45;
+/// How far, in events of the unfolding.
+const EVENTS_MAX: u64 = 2_000;
+
+/// What has come of looking ahead from events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HoldCounts {
+    /// Events from which was looked ahead as far as it goes, while their effects were held.
+    pub looked: u64,
+    /// Those whose effects left before that, or at once, as the thread was still at an earlier one.
+    pub cut: u64,
+    /// Those whose effects had left when the answer came that they should not.
+    pub too_late: u64,
+    /// Whether nobody looks ahead any more: the thread has ended, by a panic or since the host cannot go on.
+    pub is_ended: bool,
+}
+
+/// An event that was handled, as it is asked about.
+struct Question {
+    number: u64,
+    state: Fingerprint,
+    cause: Owned,
+    may_break: bool,
+    fork: Fork,
+}
+
+/// The cause of an event.
+enum Owned {
+    Message { from: NodeId, network: Network, payload: Vec<u8> },
+    Local(LocalEvent),
+}
+
+impl Question {
+    fn new(number: u64, event: &Event<'_>, fork: Fork) -> Self {
+        let cause = match event.cause {
+            Cause::Message { from, network, payload } => Owned::Message { from, network, payload: payload.to_vec() },
+            Cause::Local(local) => Owned::Local(local.clone()),
+        };
+        Self { number, state: event.state, cause, may_break: event.may_break, fork }
+    }
+
+    fn event(&self) -> Event<'_> {
+        let cause = match &self.cause {
+            Owned::Message { from, network, payload } => Cause::Message { from: *from, network: *network, payload },
+            Owned::Local(local) => Cause::Local(local),
+        };
+        Event { state: self.state, cause, may_break: self.may_break }
+    }
+}
+
+/// What the thread says of an event.
+struct Answer {
+    number: u64,
+    is_to_blame: bool,
+    is_cut: bool,
+}
+
+/// The node's side.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    questions: SyncSender<Question>,
+    answers: Receiver<Answer>,
+    asked: u64,
+    /// Whether there is no answer to the last question yet.
+    waits: bool,
+    patience: Duration,
+    counts: HoldCounts,
+}
+
+impl Hold {
+    /// Starts the thread, for a cluster in this scenario; effects are held for so long at most.
+    pub(crate) fn start(factory: Arc<dyn MachineFactory>, scenario: Scenario, patience: Duration) -> io::Result<Self> {
+        let (questions, asked) = sync_channel(1);
+        let (answer, answers) = sync_channel(1);
+        // Nobody waits for its end: it ends when the node does.
+        thread::Builder::new().name("look-ahead".to_owned()).spawn(move || {
+            let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+            if alone.is_ok() {
+                look_ahead(&*factory, scenario, (&asked, &answer), patience.mul_f64(LOOK));
+            }
+        })?;
+        Ok(Self { questions, answers, asked: 0, waits: false, patience, counts: HoldCounts::default() })
+    }
+
+    /// What has come of it.
+    pub(crate) fn counts(&self) -> HoldCounts {
+        self.counts
+    }
+
+    /// Whether an event leads to what is about to go wrong, and its substitute does not; not, where that cannot be told in time.
+    pub(crate) fn is_to_blame(&mut self, event: &Event<'_>, fork: Fork) -> bool {
+        self.hear();
+        if self.waits || self.counts.is_ended {
+            self.counts.cut += 1;
+            return false;
+        }
+        let end = Instant::now() + self.patience;
+        self.asked += 1;
+        match self.questions.try_send(Question::new(self.asked, event, fork)) {
+            Ok(()) => self.waits = true,
+            Err(_) => {
+                self.counts.is_ended = true;
+                return false;
+            }
+        }
+        match self.answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(Answer { is_to_blame, is_cut, .. }) => {
+                self.waits = false;
+                self.counts.looked += u64::from(!is_cut);
+                self.counts.cut += u64::from(is_cut);
+                is_to_blame
+            }
+            Err(error) => {
+                self.counts.cut += 1;
+                self.counts.is_ended |= error == RecvTimeoutError::Disconnected;
+                false
+            }
+        }
+    }
+
+    /// Takes an answer that has come too late, if there is one.
+    fn hear(&mut self) {
+        match self.answers.try_recv() {
+            Ok(Answer { number, is_to_blame, .. }) => {
+                debug_assert_eq!(number, self.asked, "nothing was asked since");
+                self.waits = false;
+                self.counts.too_late += u64::from(is_to_blame);
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.counts.is_ended = true,
+        }
+    }
+}
+
+/// The thread: one question after the other, until the node ends or the host cannot go on.
+fn look_ahead(
+    factory: &dyn MachineFactory,
+    scenario: Scenario,
+    (questions, answers): (&Receiver<Question>, &SyncSender<Answer>),
+    time: Duration,
+) {
+    let deadline = Deadline::new();
+    let Ok(checker) = Checker::new(factory, scenario, Limits::of_an_event(EVENTS_MAX)) else { return };
+    let mut checker = checker.stopped_by(&deadline);
+    for question in questions {
+        deadline.set(time);
+        let answer = match checker.foresee(&question.event(), &question.fork, &|| deadline.set(time)) {
+            Ok(foreseen) => Answer {
+                number: question.number,
+                is_to_blame: foreseen.prediction.is_some(),
+                is_cut: foreseen.is_cut && foreseen.prediction.is_none(),
+            },
+            Err(CheckError::Refused(_)) => Answer { number: question.number, is_to_blame: false, is_cut: false },
+            Err(CheckError::Machine(_)) => return,
+        };
+        if answers.send(answer).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::contract::{Machine, MachineError};
+    use host_model::trace::Beginning;
+
+    use super::*;
+
+    const EVENT: Event<'static> = Event {
+        state: 1,
+        cause: Cause::Message { from: 1, network: Network::Unordered, payload: &[7] },
+        may_break: false,
+    };
+
+    fn fork() -> Fork {
+        let nowhere = Arc::new(Beginning::default());
+        Fork { node: 0, after: Arc::clone(&nowhere), instead: nowhere }
+    }
+
+    /// One that is at an event is not asked again before it has answered; an answer that comes after the effects have left is counted.
+    #[test]
+    fn who_is_late_is_not_waited_for_again() {
+        let ((questions, asked), (answer, answers)) = (sync_channel(1), sync_channel(1));
+        let counts = HoldCounts::default();
+        let mut hold = Hold { questions, answers, asked: 0, waits: false, patience: Duration::ZERO, counts };
+        assert!(!hold.is_to_blame(&EVENT, fork()) && !hold.is_to_blame(&EVENT, fork()));
+        let numbers = || asked.try_iter().map(|question| question.number).collect::<Vec<u64>>();
+        assert_eq!((numbers(), hold.counts()), (vec![1], HoldCounts { cut: 2, ..counts }));
+        answer.send(Answer { number: 1, is_to_blame: true, is_cut: false }).expect("the node is there");
+        assert!(!hold.is_to_blame(&EVENT, fork()));
+        assert_eq!((numbers(), hold.counts()), (vec![2], HoldCounts { cut: 3, too_late: 1, ..counts }));
+        answer.send(Answer { number: 2, is_to_blame: false, is_cut: false }).expect("the node is there");
+        assert!(!hold.is_to_blame(&EVENT, fork()));
+        assert_eq!((numbers(), hold.counts()), (vec![3], HoldCounts { cut: 4, too_late: 1, ..counts }));
+    }
+
+    /// Nobody can be had to look ahead.
+    struct Broken;
+
+    impl MachineFactory for Broken {
+        fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+            Err(MachineError::Host("there is no machine here".to_owned()))
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_who_has_ended() {
+        let hour = Duration::from_secs(3_600);
+        let mut hold = Hold::start(Arc::new(Broken), Scenario::new(2), hour).expect("there are threads");
+        assert!(!hold.is_to_blame(&EVENT, fork()) && !hold.is_to_blame(&EVENT, fork()));
+        assert!(hold.counts().is_ended);
+    }
+}
