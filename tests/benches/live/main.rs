@@ -23,14 +23,16 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-/// Unwatched, watched and steered.
+/// Unwatched, watched and steered; the last also with effects that are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Off,
     Observe,
     Steer,
+    Hold,
 }
 
+/// In memory nothing is held, since who looks ahead is a thread beside the node.
 const MODES: [Mode; 3] = [Mode::Off, Mode::Observe, Mode::Steer];
 
 impl Mode {
@@ -39,6 +41,7 @@ impl Mode {
             Self::Off => "off",
             Self::Observe => "observe",
             Self::Steer => "steer",
+            Self::Hold => "steer, hold",
         }
     }
 }

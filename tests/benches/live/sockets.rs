@@ -18,8 +18,10 @@ use host_session::live::{Running, RunningSpec, Seat};
 use nix::sys::resource::UsageWho;
 
 use crate::tables::{at, median, processor, processor_of_threads};
-use crate::{MODES, Mode, component, http};
+use crate::{Mode, component, http};
 
+/// The modes, in turns.
+const MODES: [Mode; 4] = [Mode::Off, Mode::Observe, Mode::Steer, Mode::Hold];
 /// How often each mode has its turn.
 const TURNS: usize = 5;
 /// How long a turn takes, once there is a leader.
@@ -31,6 +33,8 @@ const CLIENTS: usize = 6;
 const EVERY: Duration = Duration::from_secs(1);
 /// How much of the time a checker may work, as there.
 const SHARE: Share = Share(100_000);
+/// How long effects are held at most, as there.
+const HOLD: Duration = Duration::from_millis(2);
 /// How long a round may look ahead, as there.
 const ROUND_TIME: Duration = Duration::from_secs(1);
 
@@ -152,7 +156,7 @@ fn measure(mode: Mode, number: u8) -> Turn {
         for node in nodes {
             let Ended { counts, watched, .. } = node.join().expect("no node panics");
             turn.events += counts.messages + counts.local;
-            turn.kept += counts.filtered + counts.discarded;
+            turn.kept += counts.filtered + counts.discarded + counts.foreseen;
             turn.rounds += watched.map_or(0, |watched| watched.rounds);
         }
     });
@@ -161,7 +165,7 @@ fn measure(mode: Mode, number: u8) -> Turn {
 
 /// A checker as `host live` has it.
 fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
-    let steers = mode == Mode::Steer;
+    let steers = matches!(mode, Mode::Steer | Mode::Hold);
     (mode != Mode::Off).then(|| Watch {
         factory: running.checking_factory(),
         scenario: running.ahead(),
@@ -170,7 +174,11 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
         every: EVERY,
         share: SHARE,
         report: Box::new(|_, _, _| {}),
-        steer: steers.then(|| Steer { quota: Quota::default(), switch: folder.join("steering-off"), hold: None }),
+        steer: steers.then(|| Steer {
+            quota: Quota::default(),
+            switch: folder.join("steering-off"),
+            hold: (mode == Mode::Hold).then_some(HOLD),
+        }),
     })
 }
 
