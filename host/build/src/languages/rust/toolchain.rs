@@ -99,21 +99,22 @@ pub(crate) fn find(
 
 /// The toolchain that cargo takes in this folder, if it has the target.
 fn active(folder: &Path, target: &'static str) -> Result<Toolchain, String> {
-    let print = |what: &[&str]| -> Result<PathBuf, String> {
-        let mut rustc = tool("rustc", folder);
-        rustc.args(what);
-        match finish(rustc) {
-            Ok(output) if output.success => Ok(PathBuf::from(output.stdout.trim())),
-            Ok(output) => Err(format!("rustc fails ({})", output.last_line())),
-            Err(_) => Err("there is no rustc on the path".to_owned()),
-        }
+    let mut rustc = tool("rustc", folder);
+    // All at once: most of what a build costs that finds nothing to do is starting programs.
+    rustc.args(["--print=target-libdir", "--print=sysroot", "--print=host-tuple", "--target", target]);
+    let output = match finish(rustc) {
+        Ok(output) if output.success => output.stdout,
+        Ok(output) => return Err(format!("rustc fails ({})", output.last_line())),
+        Err(_) => return Err("there is no rustc on the path".to_owned()),
     };
-    let library = print(&["--print=target-libdir", "--target", target])?;
-    if !has_core(&library) {
+    let [library, sysroot, host] = output.lines().collect::<Vec<_>>()[..] else {
+        return Err("rustc does not say where its libraries are".to_owned());
+    };
+    if !has_core(Path::new(library)) {
         return Err("the active toolchain has no such target".to_owned());
     }
     // Rustup's toolchains bring their own linker; some distributions leave it out.
-    let own_tools = print(&["--print=target-libdir"])?.with_file_name("bin");
+    let own_tools = Path::new(sysroot).join("lib/rustlib").join(host).join("bin");
     let linker = if own_tools.join("rust-lld").is_file() { None } else { wasm_linker() };
     Ok(Toolchain { target, rustc: None, linker, sysroot: None })
 }
