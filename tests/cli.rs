@@ -86,6 +86,7 @@ mod told_apart;
 mod traces;
 mod why_different;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -95,6 +96,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use host::Environment;
+use host_session::base::context::Builds;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -142,6 +144,8 @@ struct Place {
     asked: Arc<AtomicU64>,
     /// Where compiled code is kept.
     cache: Option<PathBuf>,
+    /// What earlier commands have built and loaded, for folders that no test changes; none if each command builds for itself.
+    builds: Option<RefCell<Builds>>,
     /// The folder in it that commands are run in; the place itself if empty.
     standing: &'static str,
 }
@@ -149,7 +153,14 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
-        Self { folder, interrupted: None, asked: Arc::default(), cache: host::default_cache(), standing: "" }
+        Self {
+            folder,
+            interrupted: None,
+            asked: Arc::default(),
+            cache: host::default_cache(),
+            builds: None,
+            standing: "",
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -195,11 +206,14 @@ impl Place {
             directory: self.path(self.standing),
             cache: self.cache.clone(),
             clock: self.clock(&interrupted),
-            builds: Default::default(),
+            builds: self.builds.as_ref().map(RefCell::take).unwrap_or_default(),
             interrupted,
         };
         let words = std::iter::once("host").chain(arguments.iter().map(AsRef::as_ref));
         let code = host::run(words.map(OsString::from), &mut environment);
+        if let Some(builds) = &self.builds {
+            builds.replace(environment.builds);
+        }
         let text = |bytes| String::from_utf8(bytes).expect("output is text");
         Ran { code, out: text(out), err: text(err) }
     }

@@ -20,7 +20,7 @@ use guest_sdk::linearizability::{Register, RegisterCall, RegisterReturn};
 use guest_sdk::test::Cluster;
 use guest_sdk::{About, Clock, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use guest_sdk::{TimedTimers, Timers};
-use host_model::contract::{Effects, Input, MachineFactory};
+use host_model::contract::{Choice, Effects, Input, Likelihood, MachineFactory};
 use host_sandbox::SandboxConfig;
 use serde_json::{Map, Value, json};
 
@@ -389,6 +389,31 @@ fn every_sdk_finds_what_that_of_rust_finds() {
             assert_eq!(&without_reasons(found), expected, "{name} {script}");
         }
         assert_parameters(&plugin, name);
+    }
+}
+
+/// With the weights 1 and 9, and a message to node 2. A walk draws the answers of `can-send` evenly.
+#[test]
+fn every_sdk_weighs_and_asks_whether_a_message_can_be_sent() {
+    let likely = |weight| Likelihood::CERTAIN.and(weight, 10).and(1, 2);
+    let cases = [
+        (&[][..], [Choice::among(2, 0), Choice::sending(2, 0)], likely(1), json!([0, true])),
+        (&[0, 1][..], [Choice::among(2, 0), Choice::sending(2, 1)], likely(1), json!([0, false])),
+        (&[1][..], [Choice::among(2, 1), Choice::sending(2, 0)], likely(9), json!([1, true])),
+    ];
+    for (name, component) in probes() {
+        let plugin = load(component, SandboxConfig::default());
+        let mut machine = plugin.machine().expect("an instance");
+        let mut effects = Effects::default();
+        for (answers, choices, likelihood, said) in &cases {
+            machine.restore(None).expect("an instance");
+            let config = r#"script=[["weigh",1,9],["can-send",2]]"#;
+            let init = Input::Init { node: 0, nodes: 3, config, durable: None };
+            machine.handle(init, answers, &mut effects).expect("no fault");
+            assert_eq!((&effects.choices[..], effects.likelihood), (&choices[..], *likelihood), "{name} {answers:?}");
+            let state: Value = serde_json::from_slice(&machine.serialize().expect("no fault")).expect("JSON");
+            assert_eq!(&state["found"]["said"], said, "{name} {answers:?}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! `HOST_BLESS=1` writes the files in `tests/golden` instead of comparing them. Read them, and look at the drawings,
 //! before they are committed.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use super::{Place, folder};
@@ -177,9 +178,9 @@ fn compare(name: &str, text: &str) {
     );
 }
 
-/// A place where the plugins are where they are in the repository.
+/// A place where the plugins are where they are in the repository, each built by the first command that asks for it.
 pub(super) fn repository() -> Place {
-    let place = Place::new();
+    let place = Place { builds: Some(RefCell::default()), ..Place::new() };
     let plugins = folder("paxos").join("..").canonicalize().expect("the plugins are there");
     std::os::unix::fs::symlink(plugins, place.path("plugins")).expect("a temporary folder can be written");
     place

@@ -7,7 +7,7 @@ from typing import Any
 
 from componentize_py_types import Err
 from wit_world.exports import defaults as about_types
-from wit_world.imports import environment, live
+from wit_world.imports import environment, live, odds
 from wit_world.imports.types import (
     Envelope,
     LocalEvent,
@@ -94,6 +94,10 @@ def carried_out(script: list[Any]) -> dict[str, Any]:
                 said.append(timers.cancel(*rest))
             case "fired":
                 timers.fired(*rest)
+            case "weigh":
+                said.append(odds.choose_weighted(rest))
+            case "can-send":
+                said.append(environment.can_send(*rest))
             case "call-list" | "call-append":
                 log.call(rest[0], CALLS[name](rest[1]))
             case "return-entries" | "return-appended":

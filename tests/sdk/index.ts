@@ -1,8 +1,9 @@
 // Carries out what the parameter `script` lists, by the SDK, and has the results in its state, beside a store that clients ask; see
 // ../sdk.rs.
 
-import { choose } from "host:protocol/environment@0.1.0";
+import { canSend, choose } from "host:protocol/environment@0.1.0";
 import * as live from "host:protocol/live@0.1.0";
+import { chooseWeighted } from "host:protocol/odds@0.1.0";
 
 import { Clock } from "./host/clock";
 import { decode, encode, type Encodable } from "./host/json";
@@ -61,6 +62,8 @@ function carriedOut(script: any[][]): Encodable {
     if (name === "set") timers.set(one);
     if (name === "cancel") said.push(timers.cancel(one));
     if (name === "fired") timers.fired(one);
+    if (name === "weigh") said.push(chooseWeighted(new Uint32Array([one, other])));
+    if (name === "can-send") said.push(canSend(one));
     if (name === "call-list") log.call(one, lin.READ);
     if (name === "call-append") log.call(one, lin.append(other));
     if (name === "return-entries") log.returned(one, { kind: "entries", entries: other });

@@ -123,6 +123,10 @@ func carriedOut(script []operation) any {
 			said = append(said, timers.Cancel(o.text(1)))
 		case "fired":
 			timers.Fired(o.text(1))
+		case "weigh":
+			said = append(said, host.ChooseWeighted(o.number(1), o.number(2)))
+		case "can-send":
+			said = append(said, host.CanSend(o.number(1)))
 		case "call-list":
 			log.Call(o.number(1), host.LogRead[uint32]())
 		case "call-append":
