@@ -10,10 +10,9 @@ use std::{io, thread};
 
 use host_live::carried::Fork;
 use host_live::checker::{CheckError, Checker, Limits};
-use host_live::gate::{Cause, Event};
-use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{LocalEvent, MachineFactory, NodeId};
-use host_model::scenario::{Network, Scenario};
+use host_live::filter::Pattern;
+use host_model::contract::MachineFactory;
+use host_model::scenario::Scenario;
 use rayon::ThreadPoolBuilder;
 
 use crate::pace::Deadline;
@@ -37,37 +36,11 @@ pub struct HoldCounts {
     pub is_ended: bool,
 }
 
-/// An event that was handled, as it is asked about.
+/// An event that was handled, and what its effects lead to.
 struct Question {
     number: u64,
-    state: Fingerprint,
-    cause: Owned,
-    may_break: bool,
+    event: Pattern,
     fork: Fork,
-}
-
-/// The cause of an event.
-enum Owned {
-    Message { from: NodeId, network: Network, payload: Vec<u8> },
-    Local(LocalEvent),
-}
-
-impl Question {
-    fn new(number: u64, event: &Event<'_>, fork: Fork) -> Self {
-        let cause = match event.cause {
-            Cause::Message { from, network, payload } => Owned::Message { from, network, payload: payload.to_vec() },
-            Cause::Local(local) => Owned::Local(local.clone()),
-        };
-        Self { number, state: event.state, cause, may_break: event.may_break, fork }
-    }
-
-    fn event(&self) -> Event<'_> {
-        let cause = match &self.cause {
-            Owned::Message { from, network, payload } => Cause::Message { from: *from, network: *network, payload },
-            Owned::Local(local) => Cause::Local(local),
-        };
-        Event { state: self.state, cause, may_break: self.may_break }
-    }
 }
 
 /// What the thread says of an event.
@@ -110,7 +83,7 @@ impl Hold {
     }
 
     /// Whether an event leads to what is about to go wrong, and its substitute does not; not, where that cannot be told in time.
-    pub(crate) fn is_to_blame(&mut self, event: &Event<'_>, fork: Fork) -> bool {
+    pub(crate) fn is_to_blame(&mut self, event: Pattern, fork: Fork) -> bool {
         self.hear();
         if self.waits || self.counts.is_ended {
             self.counts.cut += 1;
@@ -118,7 +91,7 @@ impl Hold {
         }
         let end = Instant::now() + self.patience;
         self.asked += 1;
-        match self.questions.try_send(Question::new(self.asked, event, fork)) {
+        match self.questions.try_send(Question { number: self.asked, event, fork }) {
             Ok(()) => self.waits = true,
             Err(_) => {
                 self.counts.is_ended = true;
@@ -166,7 +139,7 @@ fn look_ahead(
     let mut checker = checker.stopped_by(&deadline);
     for question in questions {
         deadline.set(time);
-        let answer = match checker.foresee(&question.event(), &question.fork, &|| deadline.set(time)) {
+        let answer = match checker.foresee(&question.event, &question.fork, &|| deadline.set(time)) {
             Ok(foreseen) => Answer {
                 number: question.number,
                 is_to_blame: foreseen.prediction.is_some(),
@@ -183,16 +156,15 @@ fn look_ahead(
 
 #[cfg(test)]
 mod tests {
+    use host_live::filter::What;
     use host_model::contract::{Machine, MachineError};
     use host_model::trace::Beginning;
 
     use super::*;
 
-    const EVENT: Event<'static> = Event {
-        state: 1,
-        cause: Cause::Message { from: 1, network: Network::Unordered, payload: &[7] },
-        may_break: false,
-    };
+    fn event() -> Pattern {
+        Pattern { state: Some(1), what: What::Message { from: 1, payload: vec![7] } }
+    }
 
     fn fork() -> Fork {
         let nowhere = Arc::new(Beginning::default());
@@ -205,14 +177,14 @@ mod tests {
         let ((questions, asked), (answer, answers)) = (sync_channel(1), sync_channel(1));
         let counts = HoldCounts::default();
         let mut hold = Hold { questions, answers, asked: 0, waits: false, patience: Duration::ZERO, counts };
-        assert!(!hold.is_to_blame(&EVENT, fork()) && !hold.is_to_blame(&EVENT, fork()));
+        assert!(!hold.is_to_blame(event(), fork()) && !hold.is_to_blame(event(), fork()));
         let numbers = || asked.try_iter().map(|question| question.number).collect::<Vec<u64>>();
         assert_eq!((numbers(), hold.counts()), (vec![1], HoldCounts { cut: 2, ..counts }));
         answer.send(Answer { number: 1, is_to_blame: true, is_cut: false }).expect("the node is there");
-        assert!(!hold.is_to_blame(&EVENT, fork()));
+        assert!(!hold.is_to_blame(event(), fork()));
         assert_eq!((numbers(), hold.counts()), (vec![2], HoldCounts { cut: 3, too_late: 1, ..counts }));
         answer.send(Answer { number: 2, is_to_blame: false, is_cut: false }).expect("the node is there");
-        assert!(!hold.is_to_blame(&EVENT, fork()));
+        assert!(!hold.is_to_blame(event(), fork()));
         assert_eq!((numbers(), hold.counts()), (vec![3], HoldCounts { cut: 4, too_late: 1, ..counts }));
     }
 
@@ -229,7 +201,7 @@ mod tests {
     fn nobody_waits_for_who_has_ended() {
         let hour = Duration::from_secs(3_600);
         let mut hold = Hold::start(Arc::new(Broken), Scenario::new(2), hour).expect("there are threads");
-        assert!(!hold.is_to_blame(&EVENT, fork()) && !hold.is_to_blame(&EVENT, fork()));
+        assert!(!hold.is_to_blame(event(), fork()) && !hold.is_to_blame(event(), fork()));
         assert!(hold.counts().is_ended);
     }
 }

@@ -153,7 +153,8 @@ impl Gate for Steerer {
 
     fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
         let Some(hold) = self.hold.as_mut().filter(|_| self.gate.table.is_active(now)) else { return Verdict::Pass };
-        match fork().is_some_and(|fork| hold.is_to_blame(event, fork)) {
+        let Some(pattern) = Pattern::of(event) else { return Verdict::Pass };
+        match fork().is_some_and(|fork| hold.is_to_blame(pattern, fork)) {
             true => self.gate.refuse(now, event),
             false => Verdict::Pass,
         }

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::carried::Fork;
 use crate::checker::round::{CheckError, Checker, Limits, Prediction};
-use crate::filter::Pattern;
-use crate::gate::{Cause, Event};
+use crate::filter::{Pattern, What};
 
 /// What looking ahead from an event has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Limits {
 }
 
 impl Checker<'_> {
-    /// Looks ahead from an event and from its substitute: a message is lost, and a local event waits, for as long as that helps. What goes
+    /// Looks ahead from an event, which this exact pattern matches, and from its substitute: a message is lost, and a local event waits, for as long as that helps. What goes
     /// wrong in both is none of the event's doing, and what is wrong already after it is the business of the immediate check.
     ///
     /// `turns` is called between the two, so that whoever stops what takes too long can give the second as long as the first.
@@ -42,19 +41,21 @@ impl Checker<'_> {
     /// # Errors
     ///
     /// As for a round.
-    pub fn foresee(&mut self, event: &Event<'_>, fork: &Fork, turns: &dyn Fn()) -> Result<Foreseen, CheckError> {
+    pub fn foresee(&mut self, event: &Pattern, fork: &Fork, turns: &dyn Fn()) -> Result<Foreseen, CheckError> {
         let mut round = self.round(&fork.after)?;
         let mut foreseen = Foreseen { prediction: None, is_cut: round.is_cut, work: round.work };
-        let Some(pattern) = Pattern::of(event).filter(|_| !round.predictions.is_empty()) else { return Ok(foreseen) };
+        if round.predictions.is_empty() {
+            return Ok(foreseen);
+        }
         turns();
-        let is_better = match event.cause {
-            Cause::Local(_) => {
-                let filters = BTreeSet::from([pattern]);
+        let is_better = match event.what {
+            What::Local { .. } | What::Name(_) => {
+                let filters = BTreeSet::from([event.clone()]);
                 let checked = self.check_filters(&fork.instead, (fork.node, &filters))?;
                 foreseen.work += checked.work;
                 checked.refused.is_none()
             }
-            Cause::Message { .. } => {
+            What::Message { .. } | What::Kind { .. } => {
                 let instead = self.round(&fork.instead)?;
                 foreseen.work += instead.work;
                 foreseen.is_cut |= instead.is_cut;

@@ -9,7 +9,6 @@ use host_model::trace::{Beginning, Hex, NodeState};
 use crate::carried::{Carried, Fork};
 use crate::checker::{CheckError, Checker};
 use crate::filter::Pattern;
-use crate::gate::Event;
 
 /// Answers that are kept.
 const KNOWN_MAX: usize = 100_000;
@@ -26,8 +25,8 @@ impl<'f> Hold<'f> {
     }
 
     /// Whether an event leads to what is about to go wrong, and its substitute does not.
-    pub(super) fn is_to_blame(&mut self, event: &Event<'_>, fork: &Fork) -> Result<bool, MachineError> {
-        let question = (Pattern::of(event), &*fork.after, &*fork.instead, fork.node);
+    pub(super) fn is_to_blame(&mut self, event: &Pattern, fork: &Fork) -> Result<bool, MachineError> {
+        let question = (event, &*fork.after, &*fork.instead, fork.node);
         let key = *blake3::hash(&postcard::to_allocvec(&question).expect("it is plain data")).as_bytes();
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
@@ -47,7 +46,7 @@ impl<'f> Hold<'f> {
 
 /// What a node of a run knows of the others.
 pub(super) struct Horizon {
-    pub(super) carried: Carried,
+    carried: Carried,
     /// The number of its latest checkpoint.
     number: u64,
 }

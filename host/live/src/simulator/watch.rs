@@ -418,11 +418,12 @@ impl<'w, 'f> Watch<'w, 'f> {
         let beside = &mut self.beside[node as usize];
         let (Some(hold), Some(horizon)) = (&mut self.watching.hold, &mut beside.horizon) else { return Ok(None) };
         let changes = before != outcome.next || !outcome.sent.is_empty();
-        if self.mode == Mode::Observe || !changes || event.substitute().is_none() || !beside.gate.table.is_active(now) {
+        if self.mode == Mode::Observe || !changes || !beside.gate.table.is_active(now) {
             return Ok(None);
         }
+        let Some(pattern) = Pattern::of(&event) else { return Ok(None) };
         let fork = horizon.fork(stepper, (before, outcome.next), &outcome.sent)?;
-        if fork.map_or(Ok(false), |fork| hold.is_to_blame(&event, &fork))?
+        if fork.map_or(Ok(false), |fork| hold.is_to_blame(&pattern, &fork))?
             && let Verdict::Instead(substitute) = beside.gate.refuse(now, &event)
         {
             self.watched.foreseen += 1;

@@ -39,9 +39,7 @@ impl<V> Steered<V> {
             }
         }
     }
-}
 
-impl<V> Steered<V> {
     /// What becomes of an event that is to be kept from happening once its handler has run.
     pub fn refuse(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         verdict(self.table.judge_immediate(now, event))

@@ -32,8 +32,9 @@ fn an_event_is_to_blame_exactly_where_what_comes_cannot_come_without_it() {
                 ToyTrigger::Error(_) => unreachable!("connections do not break here"),
             };
             let event = Event { state: of_local_state(0, &[at.0[0]]), cause, may_break: false };
+            let event = Pattern::of(&event).expect("it can be filtered");
             if matches!(on, ToyTrigger::Local(_)) {
-                filters.extend(Pattern::of(&event));
+                filters.insert(event.clone());
             }
             let is_violated = |from: &Global, filters: &BTreeSet<Pattern>| {
                 is_violated(&toy, &reach(&toy, from, filters).expect("there are not more states than before"))
@@ -66,6 +67,7 @@ fn nothing_is_foreseen_that_is_too_far() {
     let factory = Arc::new(toy);
     let local = LocalEvent { name: "local0".to_owned(), kind: LocalKind::Timer, payload: vec![0] };
     let event = Event { state: of_local_state(0, &[0]), cause: Cause::Local(&local), may_break: false };
+    let event = Pattern::of(&event).expect("it can be filtered");
     let after = beginning_of(&(vec![1, 0], BTreeMap::from([((0, 1, 1), 1)])));
     let fork = Fork { node: 0, after, instead: beginning_of(&(vec![0, 0], BTreeMap::new())) };
     let foreseen = |events_max| {
