@@ -31,6 +31,13 @@ pub(super) enum Input {
     Checked(NodeId),
 }
 
+impl Input {
+    /// Whether it is nothing that happens to the cluster.
+    pub(super) fn is_of_checker(self) -> bool {
+        matches!(self, Self::Check(_) | Self::Checked(_))
+    }
+}
+
 /// An entry; of those at the same time the one comes first that was made first.
 struct Entry {
     at: Time,
@@ -85,7 +92,8 @@ impl Agenda {
         self.entries.pop().map(|Reverse(Entry { at, input, .. })| (at, input))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Whether nothing is going to happen but rounds of checkers.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.entries.iter().all(|Reverse(entry)| entry.input.is_of_checker())
     }
 }

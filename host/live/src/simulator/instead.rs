@@ -52,6 +52,9 @@ impl Run<'_, '_, '_> {
             Breaking::Told(notice) => self.step(node, Trigger::deliver(notice)),
             Breaking::There(from, event) => {
                 let is_event = self.step(from, event)?;
+                if self.is_over() {
+                    return Ok(is_event);
+                }
                 let watch = self.watch.as_ref().expect("there are checkers");
                 match watch.history.notice(self.stepper, (from, node)) {
                     Some(notice) => self.step(node, Trigger::deliver(notice)),

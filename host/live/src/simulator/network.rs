@@ -112,7 +112,16 @@ impl Run<'_, '_, '_> {
 
     /// A phase of the script begins; whether that was an event of a node.
     pub(super) fn begin_phase(&mut self, place: usize) -> Result<bool, MachineError> {
-        let phase = &self.script[place];
+        self.enter_phase(place);
+        let is_event = self.reset_nodes_of_phase()?;
+        // Calls that had to wait may be made now.
+        (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));
+        Ok(is_event)
+    }
+
+    /// Who reaches whom is as in this phase from now on, if there is one.
+    pub(super) fn enter_phase(&mut self, place: usize) {
+        let Some(phase) = self.script.get(place) else { return };
         let end = match place + 1 < self.script.len() {
             true => {
                 let end = self.now.after(self.chance.within(Purpose::Phases, phase.lasts));
@@ -123,13 +132,14 @@ impl Run<'_, '_, '_> {
         };
         self.phase = Some((phase, end));
         self.changes += 1;
+    }
+
+    /// The resets with which the phase begins; whether there was one.
+    pub(super) fn reset_nodes_of_phase(&mut self) -> Result<bool, MachineError> {
+        let Some((phase, _)) = self.phase else { return Ok(false) };
         let mut is_event = false;
         for node in &phase.resets {
-            is_event |= self.reset(*node)?;
-        }
-        // Calls that had to wait may be made now.
-        if place > 0 {
-            (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));
+            is_event |= !self.is_over() && self.reset(*node)?;
         }
         Ok(is_event)
     }

@@ -180,6 +180,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             chance,
             agenda: Agenda::default(),
             now: Time(0),
+            latest: Time(0),
             locals: start.locals.clone(),
             armed: vec![BTreeMap::new(); start.locals.len()],
             arrivals: BTreeMap::new(),
@@ -191,6 +192,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             counts: Counts::default(),
             log: blake3::Hasher::new(),
             witnessed: Vec::new(),
+            is_violated: false,
             violation: None,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
         }
@@ -206,6 +208,8 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) chance: Chance,
     pub(super) agenda: Agenda,
     pub(super) now: Time,
+    /// When something was last on the agenda that was not of a checker.
+    pub(super) latest: Time,
     pub(super) locals: Vec<LocalStateId>,
     /// The local events of each node that are going to happen, with the numbers of their entries.
     pub(super) armed: Vec<BTreeMap<LocalEventId, u64>>,
@@ -223,6 +227,8 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) counts: Counts,
     pub(super) log: blake3::Hasher,
     pub(super) witnessed: Vec<u32>,
+    /// Whether it ends here, since something is violated.
+    pub(super) is_violated: bool,
     /// The first violation, and when it was there.
     pub(super) violation: Option<(Time, FoundViolation)>,
     pub(super) watch: Option<Watch<'r, 'f>>,
@@ -232,11 +238,11 @@ impl Run<'_, '_, '_> {
     /// Goes on to the end, and says why there is no more.
     pub(super) fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
-        if !self.script.is_empty() {
-            self.begin_phase(0)?;
-        }
+        self.judge()?;
+        self.enter_phase(0);
         self.post(&start.in_flight);
         (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));
+        self.reset_nodes_of_phase()?;
         if let Some(mean) = self.conditions.churn {
             self.add_around(Purpose::Churn, mean, Input::Reset);
         }
@@ -244,27 +250,30 @@ impl Run<'_, '_, '_> {
             self.add_around(Purpose::Partitions, every, Input::Partition);
         }
         let end = Time(0).after(self.conditions.time);
-        let mut is_over = self.judge()?;
         self.schedule_rounds();
-        while !is_over {
-            if self.counts.events == self.conditions.events_max {
-                return Ok(End::Events);
-            }
+        while !self.is_over() {
             let Some((at, input)) = self.agenda.next_until(end) else {
-                return Ok(if self.agenda.is_empty() { End::Quiet } else { End::Time });
+                return Ok(if self.agenda.is_quiet() { End::Quiet } else { End::Time });
             };
             self.now = at;
+            if !input.is_of_checker() {
+                self.latest = at;
+            }
             if self.happen(input)? {
-                is_over = self.judge()?;
                 self.schedule_rounds();
             }
         }
-        Ok(End::Violation)
+        Ok(if self.is_violated { End::Violation } else { End::Events })
+    }
+
+    /// Whether no further step may follow.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_violated || self.counts.events >= self.conditions.events_max
     }
 
     /// What has come out of it.
     fn over(self, seed: u64, end: End) -> (Finished, Watched) {
-        let (at, counts, witnessed) = (self.now, self.counts, self.witnessed);
+        let (at, counts, witnessed) = (self.latest, self.counts, self.witnessed);
         let (violated, violation) = self.violation.unzip();
         let mut digest = [0; 16];
         digest.copy_from_slice(&self.log.finalize().as_bytes()[..16]);
@@ -370,7 +379,7 @@ impl Run<'_, '_, '_> {
         self.step(node, reset)
     }
 
-    /// A node takes a step.
+    /// A node takes a step, and the state after it is judged.
     pub(super) fn step(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
         let row = self.stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = self.stepper.outcomes(row);
@@ -412,6 +421,7 @@ impl Run<'_, '_, '_> {
         self.log.update(&fingerprint.to_le_bytes());
         self.post(&outcome.sent);
         self.arm(node);
+        self.judge()?;
         Ok(true)
     }
 
@@ -432,8 +442,8 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Judges the present state: whether the run is over. A node that has failed ends each run.
-    fn judge(&mut self) -> Result<bool, MachineError> {
+    /// Judges the present state, in which the run may end. A node that has failed ends each run.
+    fn judge(&mut self) -> Result<(), MachineError> {
         let mut is_violated = false;
         for (node, judgement) in judge_system_state(self.stepper, &self.locals)? {
             match judgement.severity() {
@@ -444,8 +454,9 @@ impl Run<'_, '_, '_> {
                         let found = FoundViolation::new(self.start, &self.path, node, judgement);
                         self.violation = Some((self.now, found));
                     }
+                    self.is_violated |= !goes_on;
                     if !goes_on {
-                        return Ok(true);
+                        return Ok(());
                     }
                 }
                 Severity::Witness(property) => {
@@ -455,6 +466,6 @@ impl Run<'_, '_, '_> {
                 }
             }
         }
-        Ok(false)
+        Ok(())
     }
 }

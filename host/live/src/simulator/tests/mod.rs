@@ -2,16 +2,20 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `combinations` | every pair of options, on random systems |
 //! | `cuts` | what nodes know of runs whose connections break |
 //! | `faults` | runs that are steered while nodes are reset and connections break |
 //! | `hold` | hold and look ahead in whole runs |
 //! | `neighbours` | checkers that ask some nodes alone |
+//! | `replayed` | a run compared with what a replay makes of it |
 //! | `scripts` | phases of runs |
 
+mod combinations;
 mod cuts;
 mod faults;
 mod hold;
 mod neighbours;
+mod replayed;
 mod scripts;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,298 @@
+//! Every pair of options of a run, on random systems: what is asked for at random, until each value of an option was there with each value
+//! of each other one, but for those that are refused.
+
+use std::fmt;
+
+use host_model::contract::NodeId;
+use host_model::scenario::Link;
+use host_model::toys::{Dice, Feature};
+use host_search::kernel::rules::Rules;
+
+use super::replayed::{Asked, compared};
+use super::*;
+use crate::simulator::Lost;
+
+/// The options of a run, and their values.
+const AXES: [(&str, &[&str]); 18] = [
+    ("network", &["unordered", "ordered", "duplicating"]),
+    ("link", &["none", "another"]),
+    ("resets", &["none", "some", "churn"]),
+    ("breaks", &["no", "yes"]),
+    ("loss", &["no", "yes"]),
+    ("duplicates", &["no", "yes"]),
+    ("partitions", &["no", "yes"]),
+    ("loopback", &["no", "yes"]),
+    ("script", &["none", "cuts and calls", "resets", "loses"]),
+    ("events", &["many", "few"]),
+    ("goes on", &["no", "yes"]),
+    ("mode", &["none", "observe", "steer"]),
+    ("checkers", &["ours", "thesis", "blind"]),
+    ("walks", &["no", "yes"]),
+    ("promises", &["no", "yes"]),
+    ("hold", &["no", "yes"]),
+    ("neighbours", &["none", "some", "of no use", "ignored"]),
+    ("system", &["plain", "durable", "starts", "busy"]),
+];
+
+/// A value of each option.
+struct Row([usize; AXES.len()]);
+
+impl Row {
+    fn draw(dice: &mut Dice) -> Self {
+        Self(AXES.map(|(_, values)| dice.below(values.len() as u32) as usize))
+    }
+
+    fn is(&self, option: &str, value: &str) -> bool {
+        let axis = AXES.iter().position(|(name, _)| *name == option).expect("there is such an option");
+        assert!(AXES[axis].1.contains(&value), "{option} has such a value");
+        AXES[axis].1[self.0[axis]] == value
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.is(option, "yes")
+    }
+
+    /// All pairs of its values.
+    fn pairs(&self) -> impl Iterator<Item = [(usize, usize); 2]> {
+        (0..AXES.len()).flat_map(move |one| (0..one).map(move |other| [(other, self.0[other]), (one, self.0[one])]))
+    }
+
+    /// How messages travel on all links, and on the one from node 0 to node 1.
+    fn networks(&self) -> (Network, Network) {
+        let (unordered, ordered) = (Network::Unordered, Network::Ordered);
+        match (self.is("network", "ordered"), self.is("network", "duplicating"), self.is("link", "another")) {
+            (true, _, another) => (ordered, if another { unordered } else { ordered }),
+            (_, true, another) => {
+                (Network::UnorderedDuplicating, if another { ordered } else { Network::UnorderedDuplicating })
+            }
+            (_, _, another) => (unordered, if another { ordered } else { unordered }),
+        }
+    }
+
+    /// Whether conditions or script do not fit the scenario, for which a simulator refuses them.
+    fn is_refused(&self) -> bool {
+        let (all, one) = self.networks();
+        let is_ordered = all == Network::Ordered;
+        (self.has("loss") && is_ordered && one == Network::Ordered)
+            || (self.has("duplicates") && all != Network::UnorderedDuplicating)
+            || (self.is("script", "resets") && self.is("resets", "none"))
+            || (self.is("script", "loses") && one == Network::Ordered)
+    }
+
+    /// Whether the session refuses it before there is a simulator: checkers where messages are delivered twice, connections to be broken
+    /// where not all links are the same, and effects that are held where a link has an order or nobody is steered.
+    fn is_refused_before(&self) -> bool {
+        let (all, one) = self.networks();
+        let has_ordered = [all, one].contains(&Network::Ordered);
+        let is_watched = !self.is("mode", "none");
+        (is_watched && all == Network::UnorderedDuplicating)
+            || (self.has("breaks") && (all != one || !is_watched))
+            || (self.has("hold") && (has_ordered || !self.is("mode", "steer")))
+    }
+
+    fn scenario(&self) -> Scenario {
+        let (network, one) = self.networks();
+        let mut scenario = scenario(3, network, if self.is("resets", "none") { 0 } else { 100 });
+        scenario.faults.breaks = if self.has("breaks") { 100 } else { 0 };
+        scenario.links = if one == network { Vec::new() } else { vec![Link { from: 0, to: 1, network: one }] };
+        scenario
+    }
+
+    fn conditions(&self) -> Conditions {
+        let partitions = Partitions { every: Duration::from_secs(4), lasting: Duration::from_secs(2) };
+        Conditions {
+            latency: Range::milliseconds(10, 2_000),
+            loopback: self.has("loopback").then_some(Range::milliseconds(0, 5)),
+            loss: Share(if self.has("loss") { 100_000 } else { 0 }),
+            duplicates: Share(if self.has("duplicates") { 300_000 } else { 0 }),
+            churn: self.is("resets", "churn").then_some(Duration::from_secs(2)),
+            partitions: self.has("partitions").then_some(partitions),
+            time: Duration::from_secs(12),
+            events_max: if self.is("events", "few") { 20 } else { 300 },
+            goes_on: self.has("goes on"),
+            ..Conditions::default()
+        }
+    }
+
+    fn script(&self) -> Vec<Phase> {
+        let quiet = Phase {
+            lasts: Range::milliseconds(2_000, 3_000),
+            cut: Vec::new(),
+            lost: Vec::new(),
+            calls: None,
+            resets: Vec::new(),
+        };
+        let first = match () {
+            () if self.is("script", "none") => return Vec::new(),
+            () if self.is("script", "resets") => {
+                let reset = Phase { resets: vec![1, 2], ..quiet.clone() };
+                return vec![reset.clone(), quiet, reset];
+            }
+            () if self.is("script", "loses") => {
+                let lost = vec![Lost { from: 0, to: 1, kind: None }];
+                Phase { lost, ..quiet.clone() }
+            }
+            () => Phase { cut: vec![0], calls: Some(vec![0, 1]), ..quiet.clone() },
+        };
+        vec![quiet.clone(), first, quiet]
+    }
+
+    fn profile(&self) -> Profile {
+        let times = if self.is("checkers", "thesis") { Profile::thesis() } else { Profile::ours() };
+        let far = if self.is("checkers", "blind") { 0 } else { 200 };
+        let limits = Limits {
+            events_max: far,
+            states_max: far / 2,
+            walks_max: if self.has("walks") { 3 } else { 0 },
+            promises: self.has("promises").then(Rules::default),
+            breaks: self.has("breaks"),
+            ..times.limits
+        };
+        let neighbours = !self.is("neighbours", "ignored");
+        Profile { limits, hold: self.has("hold").then_some(100), neighbours, ..times }
+    }
+
+    fn toy(&self, seed: u64) -> Toy {
+        let toy = match () {
+            () if self.is("system", "busy") => Toy::random_busy(seed, 3),
+            () if self.is("system", "starts") => Toy::random(seed, 3).with_random_starts(seed).with_random_traps(seed),
+            () if self.is("system", "durable") => {
+                let toy = Toy::random(seed, 3).with_random_durable(seed).with_random_errors(seed);
+                toy.with_random(Feature::Properties, seed, false)
+            }
+            () => Toy::random(seed, 3),
+        };
+        let toy = toy.of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
+        let toy = if self.has("promises") { toy.with_random_promises(seed, false) } else { toy };
+        if self.is("neighbours", "none") {
+            return toy;
+        }
+        let (mut toy, mut dice) = (toy, Dice(seed));
+        for (node, state) in (0..3).flat_map(|node| (0..8).map(move |state| (node, state))) {
+            let mut named: Vec<NodeId> = (0..3).filter(|other| *other != node && dice.below(2) == 0).collect();
+            if self.is("neighbours", "of no use") && dice.below(2) == 0 {
+                named.push(3 + node);
+            }
+            toy = toy.near(node, state, Some(&named));
+        }
+        toy
+    }
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(AXES.iter().zip(self.0).map(|((name, values), value)| (name, values[value]))).finish()
+    }
+}
+
+/// What many rows have come to.
+#[derive(Default, Debug)]
+struct Tally {
+    kept: u64,
+    resets: u64,
+    lost: u64,
+    predicted: u64,
+    violating: [u64; 2],
+    unusable: u64,
+    full: u64,
+}
+
+/// Runs that nothing watches, that are observed, and that are steered, each compared with its replay: checkers that observe change
+/// nothing; where nothing was kept from happening, the run is the one without checkers; one that is run again is the same; and one that
+/// ends with its first violation is the beginning of one that goes on.
+fn run(row: &Row, seed: u64, tally: &mut Tally) {
+    let (toy, scenario, script) = (Arc::new(row.toy(seed)), row.scenario(), row.script());
+    let (conditions, profile) = (row.conditions(), row.profile());
+    let asked = Asked { toy: &toy, scenario: &scenario, conditions, script: &script, profile };
+    let mode = match () {
+        () if row.is("mode", "none") => None,
+        () if row.is("mode", "steer") => Some(Mode::Steer),
+        () => Some(Mode::Observe),
+    };
+    let [plain, watched, again] = [None, mode, mode].map(|mode| compared(asked, mode, seed));
+    assert!(watched.path == again.path && watched.watched == again.watched);
+    if mode != Some(Mode::Steer) {
+        assert_eq!(watched.kept(), 0);
+    }
+    if watched.kept() == 0 {
+        assert!(plain.path == watched.path && plain.end == watched.end && plain.counts == watched.counts);
+    }
+    assert!(watched.counts.events <= conditions.events_max);
+    assert!(watched.end != End::Events || watched.counts.events == conditions.events_max);
+    tally.full += u64::from(watched.end == End::Events);
+    if conditions.goes_on {
+        let conditions = Conditions { goes_on: false, ..conditions };
+        let first = compared(Asked { conditions, ..asked }, mode, seed);
+        assert_eq!(first.violated, watched.violated);
+        assert!(watched.path.starts_with(&first.path));
+    } else {
+        assert_eq!(watched.counts.violating, u64::from(watched.end == End::Violation));
+    }
+    tally.kept += watched.kept();
+    tally.resets += watched.counts.resets;
+    tally.lost += watched.counts.lost;
+    tally.predicted += watched.watched.predicting;
+    tally.unusable += watched.watched.unusable;
+    tally.violating[0] += u64::from(plain.counts.violating > 0);
+    tally.violating[1] += u64::from(watched.counts.violating > 0);
+}
+
+/// Whether a simulator refuses conditions or script.
+fn is_refused(row: &Row, seed: u64) -> bool {
+    let (toy, scenario, script) = (Arc::new(row.toy(seed)), row.scenario(), row.script());
+    let lts = Lts::new(&toy, scenario).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let simulator = Simulator::new(&mut stepper, &starts, row.conditions());
+    simulator.and_then(|simulator| simulator.scripted(&script)).is_err()
+}
+
+/// Pairs of values that no run has, whatever else it is asked for.
+const REFUSED: [&str; 17] = [
+    "breaks yes, duplicates yes",
+    "breaks yes, mode none",
+    "duplicates yes, hold yes",
+    "duplicates yes, mode observe",
+    "duplicates yes, mode steer",
+    "link another, breaks yes",
+    "link another, hold yes",
+    "mode none, hold yes",
+    "mode observe, hold yes",
+    "network duplicating, breaks yes",
+    "network duplicating, hold yes",
+    "network duplicating, mode observe",
+    "network duplicating, mode steer",
+    "network ordered, duplicates yes",
+    "network ordered, hold yes",
+    "network unordered, duplicates yes",
+    "resets none, script resets",
+];
+
+#[test]
+fn every_pair_of_options_gives_an_execution_or_is_refused() {
+    let (mut dice, mut tally) = (Dice(0x51_aa), Tally::default());
+    let (mut met, mut refused) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 0..12_000 {
+        let row = Row::draw(&mut dice);
+        if row.is_refused() {
+            assert!(is_refused(&row, seed), "{row:?}");
+            refused.extend(row.pairs());
+        } else if row.is_refused_before() {
+            refused.extend(row.pairs());
+        } else if row.pairs().any(|pair| !met.contains(&pair)) || (row.is("mode", "steer") && seed % 8 == 0) {
+            met.extend(row.pairs());
+            run(&row, seed, &mut tally);
+        }
+    }
+    let name = |(axis, value): (usize, usize)| format!("{} {}", AXES[axis].0, AXES[axis].1[value]);
+    let mut never: Vec<String> =
+        refused.difference(&met).map(|[one, other]| format!("{}, {}", name(*one), name(*other))).collect();
+    never.sort();
+    assert_eq!(never, REFUSED);
+    let all: usize =
+        (0..AXES.len()).flat_map(|one| (0..one).map(move |other| AXES[one].1.len() * AXES[other].1.len())).sum();
+    assert_eq!(met.len() + REFUSED.len(), all, "every other pair was there");
+    let Tally { kept, resets, lost, predicted, violating: [without, with], unusable, full } = tally;
+    let counts = [kept, resets, lost, predicted, without - with, unusable, full];
+    assert!(counts.iter().all(|count| *count > 4) && with > 10, "{tally:?}");
+}

@@ -1,0 +1,115 @@
+//! A run compared with what fresh machines, without memo, snapshots and checkers, make of its steps.
+
+use host_model::contract::{NodeId, PropertyKind};
+use host_model::lts::Step;
+use host_model::trace::Finding;
+
+use super::*;
+use crate::simulator::Counts;
+use crate::time::Time;
+
+/// Sender, destination and content, sorted by the first two, so that those of a channel keep their order.
+type InFlight = Vec<(NodeId, NodeId, Vec<u8>)>;
+
+/// What a run is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) toy: &'a Arc<Toy>,
+    pub(super) scenario: &'a Scenario,
+    pub(super) conditions: Conditions,
+    pub(super) script: &'a [Phase],
+    pub(super) profile: Profile,
+}
+
+/// A run as it was and as a replay has it.
+pub(super) struct Compared {
+    pub(super) end: End,
+    pub(super) path: Vec<Step>,
+    pub(super) counts: Counts,
+    pub(super) violated: Option<Time>,
+    /// Connections that were broken in place of a message.
+    pub(super) broken: usize,
+    /// All zero without checkers.
+    pub(super) watched: Watched,
+}
+
+impl Compared {
+    /// Events that were kept from happening.
+    pub(super) fn kept(&self) -> u64 {
+        self.watched.filtered + self.watched.immediate + self.watched.foreseen
+    }
+}
+
+/// In how many states of a path something is violated, after how many steps first, and what is in flight at its end. Each step has to be
+/// possible where it happens.
+fn replayed(
+    stepper: &mut Stepper<'_>,
+    Asked { toy, scenario, .. }: Asked<'_>,
+    (start, path): (&start::Start, &[Step]),
+) -> (u64, Option<usize>, InFlight) {
+    let steps = trace::record(stepper, &start.initial, path).expect("it is native");
+    let (mut replay, _) = Replay::new(toy, scenario, &start.origin).expect("it is native");
+    let (mut violating, mut first) = (0, None);
+    for number in 0..=steps.len() {
+        if number > 0 {
+            replay.step(&steps[number - 1]).expect("what happens in a run can happen");
+        }
+        let findings = replay.findings().expect("it is native");
+        let is_violation = |finding: &Finding| match finding {
+            Finding::Property { kind, .. } => *kind == PropertyKind::Always,
+            _ => true,
+        };
+        if findings.iter().any(is_violation) {
+            violating += 1;
+            first.get_or_insert(number);
+        }
+    }
+    let mut in_flight: InFlight = replay.in_flight().map(|(from, to, payload)| (from, to, payload.to_vec())).collect();
+    in_flight.sort_by_key(|(from, to, _)| (*from, *to));
+    (violating, first, in_flight)
+}
+
+/// A run with this seed, with checkers or without, compared with its replay.
+pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compared {
+    let lts = Lts::new(asked.toy, asked.scenario.clone()).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let mut watching = Watching::new(asked.toy, asked.scenario, asked.profile).expect("it is native");
+    let simulator = Simulator::new(&mut stepper, &starts, asked.conditions).expect("the conditions make sense");
+    let mut simulator = simulator.scripted(asked.script).expect("the script makes sense");
+    let mut run = simulator.begin(seed, mode.map(|mode| (&mut watching, mode)));
+    let end = run.finish().expect("it is native");
+    let (violated, violation) = run.violation.take().unzip();
+    let (path, counts, start) = (std::mem::take(&mut run.path), run.counts, run.start.clone());
+    let is_break = |step: &&Step| step.trigger.fault().is_some_and(|fault| fault.peer().is_some());
+    let broken = path.iter().filter(is_break).count();
+    let followed = run.watch.as_ref().map(|watch| watch.history.in_flight.clone());
+    let watched = run.watch.take().map(|watch| watch.finish()).unwrap_or_default();
+    drop(run);
+    let (violating, first, in_flight) = replayed(&mut stepper, asked, (&start, &path));
+    assert_eq!(counts.violating, violating, "seed {seed}");
+    assert_eq!(violation.map(|found| found.path.len()), first, "seed {seed}");
+    let compared = Compared { end, path, counts, violated, broken, watched };
+    let is_ordered = asked.scenario.has_network(Network::Ordered) && asked.scenario.links.is_empty();
+    if let Some(followed) = followed {
+        let messages = followed.iter().map(|id| stepper.message(*id)).filter(|message| !message.is_notice);
+        let mut followed: InFlight = messages.map(|it| (it.from, it.to, it.payload.clone())).collect();
+        followed.sort_by_key(|(from, to, _)| (*from, *to));
+        // What was dropped where there is no order is in flight for the replay alone, which knows of no losses.
+        let dropped = in_flight.len() - followed.len();
+        assert!(dropped as u64 <= if is_ordered { 0 } else { compared.kept() }, "seed {seed}");
+        assert!(dropped > 0 || followed == in_flight || !is_ordered, "seed {seed}");
+        let is_there = |message| in_flight.iter().filter(|it| *it == message).count();
+        assert!(followed.iter().all(|message| is_there(message) > 0), "seed {seed}");
+    }
+    // What was sent arrives, or is lost with its connection.
+    assert!(end != End::Quiet || !is_ordered || in_flight.is_empty(), "seed {seed}: {in_flight:?}");
+    if let Some(predicted) = watching.first() {
+        let origin = trace::Origin::States(Arc::clone(&predicted.round.beginning));
+        for prediction in &predicted.round.predictions {
+            let (steps, finding) = (&prediction.steps, &prediction.finding);
+            trace::confirm(asked.toy, &predicted.scenario, &origin, steps, finding).expect("it replays");
+        }
+    }
+    compared
+}
