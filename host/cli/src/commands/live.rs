@@ -195,31 +195,28 @@ const HOLD: Duration = Duration::from_millis(2);
 
 /// Whether nodes can be watched like that, as far as can be told without the plugin.
 fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
-    match arguments.watch {
-        None => Ok(()),
-        Some(_) if arguments.hold && !arguments.steers() => Err(Failure::configuration(
-            "`--hold` is for nodes that are steered: what is only observed waits for nobody",
-        )
-        .help("leave it out, or give --watch steer")),
-        Some(_) if nodes < 2 => Err(Failure::configuration("`--watch` is for clusters of at least two nodes")
+    let Some(watching) = arguments.watching() else { return Ok(()) };
+    watching.check()?;
+    match () {
+        () if nodes < 2 => Err(Failure::configuration("`--watch` is for clusters of at least two nodes")
             .help("leave it out: what one node can do is explored before it runs, by `host run`")),
-        Some(_) if arguments.every < EVERY_MIN => {
+        () if arguments.every < EVERY_MIN => {
             let every = arguments.every.as_millis();
             Err(Failure::configuration(format_args!("`--every {every}ms`: between two snapshots are at least 50ms")))
         }
-        Some(_) if arguments.round_time < ROUND_TIME_MIN => {
+        () if arguments.round_time < ROUND_TIME_MIN => {
             let time = arguments.round_time.as_micros() as f64 / 1e3;
             Err(Failure::configuration(format_args!("`--round-time {time}ms`: a round takes 10ms at least")))
         }
-        Some(_) if arguments.share.0 == 0 => Err(Failure::configuration("`--share 0%`: a checker that never works")
+        () if arguments.share.0 == 0 => Err(Failure::configuration("`--share 0%`: a checker that never works")
             .help("leave `--watch` out, or give it some of the time: --share 1%")),
-        Some(_) => Ok(()),
+        () => Ok(()),
     }
 }
 
 /// Whether these nodes can be watched like that.
 fn check_cluster(arguments: &WatchArguments, running: &Running<'_>) -> Result<(), Failure> {
-    arguments.watch.as_ref().map_or(Ok(()), |_| running.check_watched(arguments.steers(), arguments.hold))
+    arguments.watching().map_or(Ok(()), |watching| running.check_watched(watching))
 }
 
 /// The checker beside a node. It writes to the standard error of the process itself, so that nobody waits for whoever reads that.
@@ -230,7 +227,7 @@ fn watch(
     environment: &mut Environment<'_>,
 ) -> Watch {
     let mut predictions = running.predictions(arguments.id, &environment.context());
-    let steers = arguments.watch.steers();
+    let steers = arguments.watch.watching().is_some_and(|watching| watching.steers);
     if steers && switch.exists() {
         environment.tell(&format!("warning: node {} is not steered: {} is there", arguments.id, switch.display()));
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use host_live::simulator::Share;
 use host_session::base::units;
+use host_session::cluster::Watching;
 
 use crate::options::values::SourceArguments;
 
@@ -99,8 +100,9 @@ pub struct WatchArguments {
 }
 
 impl WatchArguments {
-    /// Whether the checkers keep what they predict from happening.
-    pub fn steers(&self) -> bool {
-        self.watch.as_deref() == Some("steer")
+    /// What the checkers are to do, if there are any.
+    pub fn watching(&self) -> Option<Watching> {
+        let mode = self.watch.as_deref()?;
+        Some(Watching { steers: mode == "steer", holds: self.hold })
     }
 }

@@ -14,6 +14,7 @@
 //! | `prefix` | whether a prefix leads the same way under other parameters |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
+//! | `watched` | which clusters can have a checker beside each node |
 
 mod compilation;
 mod expressed;
@@ -27,6 +28,8 @@ pub mod scenario;
 pub mod spec_source;
 pub mod trace_file;
 mod trace_source;
+mod watched;
 
 pub use open::{Cluster, replay_command};
 pub use trace_source::TraceSpec;
+pub use watched::Watching;

@@ -12,7 +12,7 @@ use host_model::scenario::{Faults, Network, Scenario};
 use host_search::kernel::rules::Rules;
 
 use crate::base::{Context, Failure};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Watching};
 use crate::live::file::{RunningSpec, check_encrypted};
 use crate::live::predictions::Predictions;
 
@@ -65,28 +65,16 @@ impl<'s> Running<'s> {
         Ok(Self { spec, cluster })
     }
 
-    /// Refuses a checker beside each node, which is to steer it or not, and to hold the effects of events or not, where that is not sound or
-    /// has no use.
+    /// Refuses checkers beside the nodes that are to do this where that is not sound or has no use.
     ///
     /// # Errors
     ///
-    /// Links duplicate; effects are to be held where links have an order; or it is to steer, and nothing is to hold always.
-    pub fn check_watched(&self, steers: bool, holds: bool) -> Result<(), Failure> {
+    /// As for [`Watching::check_network`]; or they are to steer, and nothing is to hold always.
+    pub fn check_watched(&self, watching: Watching) -> Result<(), Failure> {
         let cluster = &self.cluster;
-        if cluster.scenario.has_network(Network::UnorderedDuplicating) {
-            return Err(Failure::configuration(
-                "a checker beside a node does not follow messages that are delivered twice",
-            )
-            .help("leave --watch out, or say `network = \"unordered\"` in the file of the cluster"));
-        }
-        if !steers {
+        watching.check_network(&cluster.scenario, "`network = \"unordered\"` in the file of the cluster")?;
+        if !watching.steers {
             return Ok(());
-        }
-        if holds && cluster.scenario.has_network(Network::Ordered) {
-            return Err(Failure::configuration(
-                "`--hold`: on a link with an order a message cannot be lost, so there is nothing to look ahead for",
-            )
-            .help("leave it out, or say `network = \"unordered\"` in the file of the cluster"));
         }
         if cluster.properties.iter().any(|property| property.kind == PropertyKind::Always) {
             return Ok(());

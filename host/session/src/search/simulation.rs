@@ -11,12 +11,12 @@ use host_live::simulator::{
 use host_live::time::Time;
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::{Faults, Network};
+use host_model::scenario::Faults;
 use host_search::kernel::rules::Rules;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Context, Failure};
-use crate::cluster::Cluster;
+use crate::cluster::{self, Cluster};
 use crate::search::finding::{self, Violation};
 use crate::search::run::starts;
 use crate::spec::{ClusterSpec, RunSpec, SearchSpec};
@@ -225,24 +225,10 @@ pub fn run(
     cluster: &Cluster,
     context: &mut Context<'_>,
 ) -> Result<Simulated, Failure> {
-    if asked.watch.is_some() && cluster.scenario.has_network(Network::UnorderedDuplicating) {
-        return Err(Failure::configuration(
-            "a checker beside a node does not follow messages that are delivered twice",
-        )
-        .help("leave --watch out, or let links not duplicate: -- --network unordered"));
-    }
-    let holds = asked.watch.filter(|watch| watch.hold.is_some());
-    if holds.is_some_and(|watch| !watch.steers) {
-        return Err(Failure::configuration(
-            "`--hold` is for nodes that are steered: what is only observed waits for nobody",
-        )
-        .help("leave it out, or give --watch steer"));
-    }
-    if holds.is_some() && cluster.scenario.has_network(Network::Ordered) {
-        return Err(Failure::configuration(
-            "`--hold`: on a link with an order a message cannot be lost, so there is nothing to look ahead for",
-        )
-        .help("leave it out, or let links have no order: -- --network unordered"));
+    if let Some(watch) = asked.watch {
+        let watching = cluster::Watching { steers: watch.steers, holds: watch.hold.is_some() };
+        watching.check()?;
+        watching.check_network(&cluster.scenario, "-- --network unordered")?;
     }
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);

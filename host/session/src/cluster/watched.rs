@@ -1,0 +1,52 @@
+//! Which clusters can have a checker beside each node, in a simulation and in operation.
+
+use host_model::scenario::{Network, Scenario};
+
+use crate::base::Failure;
+
+/// What the checkers beside the nodes of a cluster are to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watching {
+    /// They keep what they predict from happening.
+    pub steers: bool,
+    /// They look ahead from each event while its effects are held.
+    pub holds: bool,
+}
+
+impl Watching {
+    /// Refuses what is of no use in any cluster.
+    ///
+    /// # Errors
+    ///
+    /// Effects are to be held of nodes that are not steered.
+    pub fn check(self) -> Result<(), Failure> {
+        match self {
+            Self { steers: false, holds: true } => Err(Failure::configuration(
+                "`--hold` is for nodes that are steered: what is only observed waits for nobody",
+            )
+            .help("leave it out, or give --watch steer")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses networks that checkers do not follow, or where what they are to do has no use; `unordered` is how to have another one.
+    ///
+    /// # Errors
+    ///
+    /// Links duplicate, or effects are to be held where links have an order.
+    pub fn check_network(self, scenario: &Scenario, unordered: &str) -> Result<(), Failure> {
+        if scenario.has_network(Network::UnorderedDuplicating) {
+            return Err(Failure::configuration(
+                "a checker beside a node does not follow messages that are delivered twice",
+            )
+            .help(format_args!("leave --watch out, or let links not duplicate: {unordered}")));
+        }
+        if self.holds && scenario.has_network(Network::Ordered) {
+            return Err(Failure::configuration(
+                "`--hold`: on a link with an order a message cannot be lost, so there is nothing to look ahead for",
+            )
+            .help(format_args!("leave it out, or let links have no order: {unordered}")));
+        }
+        Ok(())
+    }
+}
