@@ -1,15 +1,15 @@
 //! Local states from elsewhere: taken up without the events that led to them.
 
 use crate::contract::fingerprint;
-use crate::contract::{MachineError, NodeId, Snapshot, StateOwner, TransferError};
+use crate::contract::{NodeId, Snapshot, StateOwner, TransferError};
 use crate::lts::handler::{Ended, Execution, Observed, look};
-use crate::lts::ids::{LocalStateId, MessageId};
+use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId};
 use crate::lts::stepper::Stepper;
 use crate::lts::system::Lts;
 use crate::scenario::{FaultState, Route};
 
 impl<'l> Stepper<'l> {
-    /// A local state as bytes that another process can [import](Self::import).
+    /// A local state as bytes that another process can [adopt](Self::adopt).
     ///
     /// # Errors
     ///
@@ -24,30 +24,39 @@ impl<'l> Stepper<'l> {
         }
     }
 
-    /// The snapshot of an exported state of a node.
-    ///
-    /// # Errors
-    ///
-    /// The bytes are no state of this node in this cluster, or the host cannot go on.
-    pub fn import(&mut self, node: NodeId, exported: &[u8]) -> Result<Snapshot, TransferError> {
-        let owner = self.owner(node);
-        self.machines.first().import(exported, owner)
-    }
-
     fn owner(&self, node: NodeId) -> StateOwner<'l> {
         let Lts { scenario, config, .. } = self.lts;
         StateOwner { node, nodes: scenario.nodes, config }
     }
 
-    /// The local state of a node with this snapshot and this fault state. It is looked at like any state that a handler leads to.
+    /// The local state of a node with this exported state and this fault state. It is looked at like any state that a handler leads to,
+    /// once: whoever looks ahead from one snapshot after the other finds most nodes as they were.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no state of this node in this cluster, or the host cannot go on.
     pub fn adopt(
         &mut self,
         node: NodeId,
-        snapshot: &Snapshot,
+        exported: &[u8],
         fault_state: FaultState,
-    ) -> Result<LocalStateId, MachineError> {
-        let ended = look(self.lts, self.machines.first(), node, snapshot)?;
-        Ok(self.intern_adopted(node, ended, fault_state))
+    ) -> Result<LocalStateId, TransferError> {
+        let key = (node, *blake3::hash(exported).as_bytes());
+        let known = self.lts.read().adopted.get(&key).copied();
+        let ended = match known {
+            Some(id) => Ended::Known(id),
+            None => {
+                let owner = self.owner(node);
+                let machine = self.machines.first();
+                let snapshot = machine.import(exported, owner)?;
+                look(self.lts, machine, node, &snapshot)?
+            }
+        };
+        let (id, protocol) = self.intern_adopted(node, ended, fault_state);
+        if known.is_none() {
+            self.lts.write().add_adopted(key, protocol);
+        }
+        Ok(id)
     }
 
     /// The one local state of an absent node: no property reads it, and nothing can happen in it.
@@ -63,16 +72,22 @@ impl<'l> Stepper<'l> {
             judgements: Vec::new(),
             owed: Vec::new(),
         };
-        self.intern_adopted(node, Ended::New(Box::new(observed)), self.lts.rules.fresh())
+        self.intern_adopted(node, Ended::New(Box::new(observed)), self.lts.rules.fresh()).0
     }
 
-    fn intern_adopted(&mut self, node: NodeId, next: Ended, fault_state: FaultState) -> LocalStateId {
+    fn intern_adopted(
+        &mut self,
+        node: NodeId,
+        next: Ended,
+        fault_state: FaultState,
+    ) -> (LocalStateId, ProtocolStateId) {
         let mut tables = self.lts.write();
         let protocol = tables.intern_executions(node, vec![Execution::silent(next)]);
-        let id = tables.intern_local_state(&self.lts.rules, protocol[0].next, fault_state);
+        let protocol = protocol[0].next;
+        let id = tables.intern_local_state(&self.lts.rules, protocol, fault_state);
         drop(tables);
         self.known.catch_up(&self.lts.read());
-        id
+        (id, protocol)
     }
 
     /// The id of a message or notice that is in flight where a path begins; `route` as the [rules](crate::scenario) give it.

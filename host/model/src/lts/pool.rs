@@ -1,6 +1,7 @@
 //! Machines that execute handlers, as many as there are workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
@@ -17,6 +18,20 @@ const GRAB_BYTES: usize = 1 << 20;
 /// Bytes of what came out of handlers that wait to be interned, about. One handler alone can have more.
 const UNINTERNED_BYTES: usize = 16 << 20;
 
+/// Machines that no stepper has at the moment, each in any state. To make one takes longer than most handlers.
+#[derive(Clone, Default)]
+pub(crate) struct IdleMachines(Arc<Mutex<Vec<Box<dyn Machine>>>>);
+
+impl IdleMachines {
+    pub(crate) fn take(&self) -> Option<Box<dyn Machine>> {
+        self.0.lock().expect("nobody panics while it is held").pop()
+    }
+
+    pub(crate) fn put(&self, machines: impl IntoIterator<Item = Box<dyn Machine>>) {
+        self.0.lock().expect("nobody panics while it is held").extend(machines);
+    }
+}
+
 /// Machines of one stepper.
 pub(crate) struct MachinePool<'l> {
     lts: &'l Lts<'l>,
@@ -27,7 +42,7 @@ pub(crate) struct MachinePool<'l> {
 impl<'l> MachinePool<'l> {
     /// A pool of one machine.
     pub(crate) fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
-        Ok(Self { lts, machines: vec![lts.factory.machine()?] })
+        Ok(Self { lts, machines: vec![lts.machine()?] })
     }
 
     /// One of the machines, in any state.
@@ -51,7 +66,7 @@ impl<'l> MachinePool<'l> {
             return executed.inspect(|executed| executed.iter().for_each(&count)).collect();
         }
         while self.machines.len() < workers {
-            self.machines.push(self.lts.factory.machine()?);
+            self.machines.push(self.lts.machine()?);
         }
         let lts = self.lts;
         let next = AtomicUsize::new(0);
@@ -88,6 +103,15 @@ impl<'l> MachinePool<'l> {
             }
         }
         Ok(ordered.into_iter().map_while(|executed| executed).collect())
+    }
+}
+
+impl Drop for MachinePool<'_> {
+    fn drop(&mut self) {
+        // What a panic has left of them nobody knows.
+        if !std::thread::panicking() {
+            self.lts.idle.put(self.machines.drain(..));
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{
-    ClassId, Ignores, LocalEvent, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope,
+    ClassId, Ignores, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope,
 };
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
+use crate::lts::pool::IdleMachines;
 use crate::lts::state::{Evaluated, LocalState, Message};
 use crate::lts::tables::Tables;
 use crate::scenario::Scenario;
@@ -49,6 +50,7 @@ pub struct Lts<'f> {
     pub(crate) rules: Rules,
     pub(crate) properties: Vec<Property>,
     pub(crate) factory: &'f dyn MachineFactory,
+    pub(crate) idle: IdleMachines,
     pub(crate) tables: RwLock<Tables>,
     pub(crate) handler_calls: Arc<AtomicU64>,
     pub(crate) evaluations: Arc<AtomicU64>,
@@ -79,6 +81,8 @@ impl<'f> Lts<'f> {
         let properties =
             machine.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
+        let idle = IdleMachines::default();
+        idle.put([machine]);
         Ok(Self {
             rules: Rules::new(&scenario, factory.hears_errors()),
             tables: RwLock::new(Tables::new(properties.len(), vec![false; scenario.nodes as usize])),
@@ -86,6 +90,7 @@ impl<'f> Lts<'f> {
             config,
             properties,
             factory,
+            idle,
             handler_calls: Arc::default(),
             evaluations: Arc::default(),
             node_verdicts: Mutex::default(),
@@ -110,11 +115,21 @@ impl<'f> Lts<'f> {
             rules: self.rules.clone(),
             properties: self.properties.clone(),
             factory: self.factory,
+            idle: self.idle.clone(),
             tables: RwLock::new(Tables::new(self.properties.len(), self.read().takes_quorums.clone())),
             handler_calls: Arc::clone(&self.handler_calls),
             evaluations: Arc::clone(&self.evaluations),
             node_verdicts: Mutex::default(),
         }
+    }
+
+    /// A machine, in any state.
+    ///
+    /// # Errors
+    ///
+    /// None can be made.
+    pub(crate) fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        self.idle.take().map_or_else(|| self.factory.machine(), Ok)
     }
 
     /// The cluster.

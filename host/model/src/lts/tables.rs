@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::{ClassId, LocalEvent, Quorum, Role, ViewId};
+use crate::contract::{ClassId, LocalEvent, NodeId, Quorum, Role, ViewId};
 use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
 use crate::lts::protocol_step::{ProtocolOutcome, ProtocolStep};
 use crate::lts::state::{LocalState, Message, Outcome, ProtocolState};
@@ -18,6 +18,8 @@ pub(crate) struct Tables {
     pub(crate) state_ids: FxHashMap<Fingerprint, LocalStateId>,
     pub(crate) protocol_states: Vec<Arc<ProtocolState>>,
     pub(crate) protocol_state_ids: FxHashMap<Fingerprint, ProtocolStateId>,
+    /// The states from elsewhere that were adopted, by node and hash of what was exported.
+    pub(crate) adopted: FxHashMap<(NodeId, [u8; 32]), ProtocolStateId>,
     /// Handler executions that another local state with the same protocol state can ask for.
     pub(crate) protocol_steps: FxHashMap<ProtocolStep, Arc<[ProtocolOutcome]>>,
     protocol_steps_bytes: u64,
@@ -70,6 +72,11 @@ impl Tables {
     /// Counts an entry that keeps so many bytes.
     pub(crate) fn grow(&mut self, bytes: usize) {
         self.bytes += (ENTRY_BYTES + bytes) as u64;
+    }
+
+    pub(crate) fn add_adopted(&mut self, key: (NodeId, [u8; 32]), state: ProtocolStateId) {
+        self.grow(size_of_val(&key));
+        self.adopted.insert(key, state);
     }
 
     pub(crate) fn add_step(&mut self, pair: (LocalStateId, Trigger), outcomes: Arc<[Outcome]>) {

@@ -172,11 +172,10 @@ pub fn adopt(stepper: &mut Stepper<'_>, beginning: &Arc<Beginning>) -> Result<St
             None => stepper.absent(node),
             Some(state) => {
                 let refuse = |why| StartError::Beginning(format!("the state of node {node}: {why}"));
-                let snapshot = stepper.import(node, &state.exported.0).map_err(|error| match error {
+                stepper.adopt(node, &state.exported.0, fault_state).map_err(|error| match error {
                     TransferError::Refused(why) => refuse(why),
                     TransferError::Machine(error) => error.into(),
-                })?;
-                stepper.adopt(node, &snapshot, fault_state)?
+                })?
             }
         });
         refuse_quorums_in_order(stepper, node)?;
