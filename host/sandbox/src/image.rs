@@ -29,6 +29,11 @@ pub(crate) struct Images {
 }
 
 impl Images {
+    /// Whether a state was captured.
+    pub(crate) fn has_reference(&self) -> bool {
+        self.reference.get().is_some()
+    }
+
     /// Bytes that the pristine image keeps.
     pub(crate) fn pristine_bytes(&self) -> usize {
         self.pristine.bytes()

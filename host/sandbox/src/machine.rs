@@ -150,6 +150,26 @@ impl Machine for GuestMachine {
         restored
     }
 
+    /// After the protocol has listed its properties. Its heap has grown by then, as it has in most local states, so that between these and
+    /// evaluations nothing grows and shrinks, for which the operating system would be asked each time.
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        let plugin = Arc::clone(&self.plugin);
+        // The first state that is captured is what others are compared with: it should be one of a node.
+        if !plugin.images().has_reference() {
+            return self.restore(None);
+        }
+        let judging = match plugin.judging.get() {
+            Some(judging) => judging,
+            None => {
+                self.restore(None)?;
+                let judging = self.properties().is_ok().then(|| self.capture());
+                self.confirm_fault()?;
+                plugin.judging.get_or_init(|| judging)
+            }
+        };
+        self.restore(judging.as_ref())
+    }
+
     fn confirm_fault(&self) -> Result<(), MachineError> {
         self.plugin.check()
     }

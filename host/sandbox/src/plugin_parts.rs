@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use host_model::contract::MachineError;
+use host_model::contract::{MachineError, Snapshot};
 use wasmtime::component::InstancePre;
 
 use crate::check::Interfaces;
@@ -38,6 +38,8 @@ pub(crate) struct PluginParts {
     pub heap_start: Option<u32>,
     /// How many instances were made.
     pub started: AtomicU64,
+    /// The state in which properties are evaluated; none in it if that is the pristine one.
+    pub judging: OnceLock<Option<Snapshot>>,
     /// The resource that this machine could not provide in a call. From then on no machine of the plugin goes on.
     trouble: OnceLock<String>,
 }
@@ -66,6 +68,7 @@ impl PluginParts {
             stack: dead_stack(&rewritten.modules).unwrap_or(0),
             heap_start: heap_start(&rewritten.modules),
             started: AtomicU64::new(0),
+            judging: OnceLock::new(),
             trouble: OnceLock::new(),
         }
     }
@@ -87,6 +90,7 @@ impl PluginParts {
             stack: self.stack,
             heap_start: self.heap_start,
             started: AtomicU64::new(0),
+            judging: OnceLock::new(),
             trouble: OnceLock::new(),
         }
     }

@@ -84,7 +84,7 @@ impl Judge {
 
 /// Whether a property does not hold on these views, or cannot be evaluated.
 fn is_violated(machine: &mut dyn Machine, property: u32, views: &[Option<&[u8]>]) -> Result<bool, MachineError> {
-    machine.restore(None)?;
+    machine.restore_to_judge()?;
     match machine.invariant(property, views) {
         Ok(verdict) => Ok(verdict.is_err()),
         Err(_) => {

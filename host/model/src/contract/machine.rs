@@ -293,6 +293,16 @@ pub trait Machine: Send {
     /// The host cannot provide a fresh instance where it needs one, or work is to [stop](crate::contract::stop::Stop).
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError>;
 
+    /// Goes to a state before `init` in which properties are evaluated: that before any call, or one that an evaluation takes less time
+    /// in and comes to the same. No handler runs from there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`restore`](Self::restore).
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.restore(None)
+    }
+
     /// Asks whether to go on where the next call follows without a [`restore`](Self::restore).
     ///
     /// # Errors

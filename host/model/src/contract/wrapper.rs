@@ -93,6 +93,11 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.restore(snapshot)
     }
 
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.wrap.ask_stop()?;
+        self.machine.restore_to_judge()
+    }
+
     fn ask_stop(&self) -> Result<(), MachineError> {
         self.wrap.ask_stop()?;
         self.machine.ask_stop()

@@ -333,7 +333,7 @@ pub(crate) fn evaluate(
     kind: PropertyKind,
     views: &[Option<&[u8]>],
 ) -> Result<Evaluated, MachineError> {
-    machine.restore(None)?;
+    machine.restore_to_judge()?;
     let said = machine.invariant(property, views);
     let is_owed = kind == PropertyKind::Eventually && matches!(said, Ok(Err(_)));
     let judgement = match (kind, said) {
@@ -358,7 +358,7 @@ pub(crate) fn owed(
     if views.iter().all(Option::is_none) {
         return Ok(Some("no node has a view of it".to_owned()));
     }
-    machine.restore(None)?;
+    machine.restore_to_judge()?;
     match machine.invariant(property, views) {
         Ok(said) => Ok(said.err()),
         Err(_) => machine.confirm_fault().map(|()| None),

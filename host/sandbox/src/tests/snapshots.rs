@@ -50,6 +50,16 @@ pub(super) fn apply(machine: &mut dyn Machine, step: &Step) -> String {
     }
 }
 
+/// Evaluates a property where properties are evaluated, which comes to what it comes to before anything has happened.
+fn judge(machine: &mut dyn Machine) -> Result<(), String> {
+    let view = machine.view(0).expect("a view is fine");
+    machine.restore_to_judge().expect("an instance");
+    let judged = machine.invariant(0, &[view.as_deref(), None]);
+    machine.restore(None).expect("an instance");
+    let expected = machine.invariant(0, &[view.as_deref(), None]);
+    if judged == expected { Ok(()) } else { Err(format!("{judged:?}, and before anything has happened {expected:?}")) }
+}
+
 /// Walks at random over captured states and compares each with a fresh instance that replays the path to it.
 /// Returns the first difference.
 fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
@@ -63,6 +73,10 @@ fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
         if random.below(2) == 0 {
             // A step that is not captured leaves nothing behind.
             apply(&mut *machine, &Step::any(&mut random));
+            machine.restore(Some(&snapshot)).expect("an instance");
+        }
+        if random.below(3) == 0 {
+            judge(&mut *machine)?;
             machine.restore(Some(&snapshot)).expect("an instance");
         }
         let step = Step::any(&mut random);
@@ -252,7 +266,7 @@ fn evaluating_a_property_starts_no_instance() {
         state = machine.capture();
         let view = machine.view(0).expect("fine");
         assert_eq!(machine.serialize().expect("fine"), [n, 2].map(u32::to_le_bytes).concat(), "two pages");
-        machine.restore(None).expect("an instance");
+        machine.restore_to_judge().expect("an instance");
         assert_eq!(machine.invariant(0, &[view.as_deref()]).expect("fine"), Ok(()));
     }
     assert_eq!(plugin.instances_started(), 1 + 1);

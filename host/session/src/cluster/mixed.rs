@@ -169,6 +169,11 @@ impl Machine for MixedMachine {
         self.machine().restore(Some(&Snapshot::new(words)))
     }
 
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.judge_failed = false;
+        self.judge.restore_to_judge()
+    }
+
     fn confirm_fault(&self) -> Result<(), MachineError> {
         self.machines.iter().chain([&self.judge]).try_for_each(|machine| machine.confirm_fault())
     }
