@@ -9,6 +9,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `idle` | machines that no stepper has at the moment |
 //! | `ids` | ids of what is interned; triggers of handlers as integers |
 //! | `state` | protocol states, local states, messages, outcomes of handlers |
 //! | `protocol_step` | handler executions by what the protocol knows, whatever has gone wrong at the node |
@@ -33,6 +34,7 @@ mod cache;
 pub mod deadlock;
 mod derive;
 pub(crate) mod handler;
+mod idle;
 mod ids;
 mod intern;
 mod jobs;

@@ -1,7 +1,6 @@
 //! Machines that execute handlers, as many as there are workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
@@ -17,20 +16,6 @@ const GRAB_BYTES: usize = 1 << 20;
 
 /// Bytes of what came out of handlers that wait to be interned, about. One handler alone can have more.
 const UNINTERNED_BYTES: usize = 16 << 20;
-
-/// Machines that no stepper has at the moment, each in any state. To make one takes longer than most handlers.
-#[derive(Clone, Default)]
-pub(crate) struct IdleMachines(Arc<Mutex<Vec<Box<dyn Machine>>>>);
-
-impl IdleMachines {
-    pub(crate) fn take(&self) -> Option<Box<dyn Machine>> {
-        self.0.lock().expect("nobody panics while it is held").pop()
-    }
-
-    pub(crate) fn put(&self, machines: impl IntoIterator<Item = Box<dyn Machine>>) {
-        self.0.lock().expect("nobody panics while it is held").extend(machines);
-    }
-}
 
 /// Machines of one stepper.
 pub(crate) struct MachinePool<'l> {
@@ -108,10 +93,7 @@ impl<'l> MachinePool<'l> {
 
 impl Drop for MachinePool<'_> {
     fn drop(&mut self) {
-        // What a panic has left of them nobody knows.
-        if !std::thread::panicking() {
-            self.lts.idle.put(self.machines.drain(..));
-        }
+        self.lts.idle.put(self.machines.drain(..));
     }
 }
 

@@ -10,8 +10,8 @@ use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{
     ClassId, Ignores, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope,
 };
+use crate::lts::idle::IdleMachines;
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
-use crate::lts::pool::IdleMachines;
 use crate::lts::state::{Evaluated, LocalState, Message};
 use crate::lts::tables::Tables;
 use crate::scenario::Scenario;

@@ -1,0 +1,19 @@
+//! Machines that no stepper has at the moment.
+
+use std::sync::{Arc, Mutex};
+
+use crate::contract::Machine;
+
+/// Machines that no stepper has at the moment, each in any state. To make one takes longer than most handlers.
+#[derive(Clone, Default)]
+pub(crate) struct IdleMachines(Arc<Mutex<Vec<Box<dyn Machine>>>>);
+
+impl IdleMachines {
+    pub(crate) fn take(&self) -> Option<Box<dyn Machine>> {
+        self.0.lock().expect("nobody panics while it is held").pop()
+    }
+
+    pub(crate) fn put(&self, machines: impl IntoIterator<Item = Box<dyn Machine>>) {
+        self.0.lock().expect("nobody panics while it is held").extend(machines);
+    }
+}
