@@ -33,8 +33,9 @@ impl Limits {
 }
 
 impl Checker<'_> {
-    /// Looks ahead from an event, which this exact pattern matches, and from its substitute: a message is lost, and a local event waits, for as long as that helps. What goes
-    /// wrong in both is none of the event's doing, and what is wrong already after it is the business of the immediate check.
+    /// Looks ahead from an event, which this exact pattern matches, and from its substitute: a message is lost, and a local event waits, for
+    /// as long as that helps. What goes wrong in both is none of the event's doing, and what is wrong already after it is the business of
+    /// the immediate check.
     ///
     /// `turns` is called between the two, so that whoever stops what takes too long can give the second as long as the first.
     ///

@@ -170,8 +170,9 @@ impl Machine for MixedMachine {
     }
 
     fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.judge.restore_to_judge()?;
         self.judge_failed = false;
-        self.judge.restore_to_judge()
+        Ok(())
     }
 
     fn confirm_fault(&self) -> Result<(), MachineError> {
