@@ -195,6 +195,32 @@ fn the_first_prediction_is_a_trace_like_any_other() {
     }
 }
 
+/// The client's second request can arrive before its release and be dropped: in each run a checker says so, with a trace that replays. Where
+/// promises do not count nobody does, and where the client tries again nothing dies.
+#[test]
+fn promises_that_die_are_predicted_with_a_trace_that_replays() {
+    let place = Place::new();
+    let words = ["simulate", bundled("lock"), "--seed", "1", "--runs", "3", "--watch", "observe", "--json"];
+    let of = |more: &[&str]| place.host(&[&words[..], more].concat()).exits(0).json();
+    let said = of(&["--out", "dying", "--", "--nodes", "2"]);
+    let first = &said["dead_prediction"];
+    assert_eq!((said["checkers"]["dying"].as_u64(), &said["prediction"]), (Some(3), &Value::Null), "{said}");
+    assert!(first["trace"] == "dying/predicted-dead.json" && first["length"] == 6, "{said}");
+    let replay: Vec<&str> = first["replay"].as_str().expect("a command").split(' ').collect();
+    let ran = place.host(&replay[1..]).exits(13);
+    let begins = first["title"].as_str().expect("a title").strip_prefix("served is dead").is_some();
+    assert!(begins && ran.out.contains("served is dead"), "{ran:?} {first}");
+    let nobody: [&[&str]; 2] = [
+        &["--safety-only", "--", "--nodes", "2"],
+        &["--", "--nodes", "2", "--set", "locked=deny", "--set", "retry=timer"],
+    ];
+    for more in nobody {
+        let said = of(more);
+        let told = (said["checkers"]["dying"].as_u64(), &said["dead_prediction"]);
+        assert!(told == (Some(0), &Value::Null) && said["checkers"]["rounds"].as_u64() > Some(0), "{said}");
+    }
+}
+
 /// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation, and filters keep all
 /// but a few from it, the immediate check these. The counterexample of a scripted run is a trace like any other.
 #[test]

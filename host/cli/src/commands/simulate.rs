@@ -1,5 +1,7 @@
 //! `host simulate`.
 
+use std::collections::BTreeSet;
+
 use host_inspect::words;
 use host_live::simulator::{Finished, Predicted};
 use host_model::scenario::NodeNames;
@@ -10,7 +12,7 @@ use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::Saved;
 use host_session::search::finding::Violation;
-use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally, WatchSpec};
+use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally, WatchSpec, Witnessed};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -39,27 +41,40 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
         Some(violation) => files.save(std::slice::from_ref(violation), 0, program, environment).pop().flatten(),
         None => None,
     };
-    let prediction = simulated.prediction.as_ref().map(|(seed, predicted)| {
-        let trace = foretold(predicted, &cluster);
-        let saved = files.save_prediction(&trace, program, environment);
-        Prediction { seed: *seed, predicted, trace, saved }
-    });
+    let mut foretell = |what: &'static str, first: &'_ Option<(u64, Predicted)>| {
+        let (seed, predicted) = first.clone()?;
+        let trace = foretold(&predicted, &cluster);
+        let saved = files.save_prediction((what, &trace), program, environment);
+        Some(Prediction { seed, predicted, trace, saved })
+    };
+    let predictions = Predictions {
+        violation: foretell("predicted", &simulated.prediction),
+        dead: foretell("predicted-dead", &simulated.dead),
+    };
     let exit = match (violation, simulated.stopped) {
         (Some(violation), _) => violation.exit(),
         (None, Some(_)) if simulated.runs == 0 => Exit::Stopped,
         (None, _) => Exit::Ok,
     };
     environment.print(&match arguments.json {
-        true => json_text(&result(&simulated, (&asked, &cluster), saved.as_ref(), prediction.as_ref(), exit)),
-        false => text(&simulated, &asked, saved.as_ref(), prediction.as_ref()),
+        true => json_text(&result(&simulated, (&asked, &cluster), saved.as_ref(), &predictions, exit)),
+        false => text(&simulated, &asked, saved.as_ref(), &predictions),
     })?;
     Ok(exit)
 }
 
+/// The first predictions of checkers, as far as there are some.
+struct Predictions {
+    /// Of a violation.
+    violation: Option<Prediction>,
+    /// Of a promise of progress that cannot be kept any more.
+    dead: Option<Prediction>,
+}
+
 /// The first prediction of a checker.
-struct Prediction<'s> {
+struct Prediction {
     seed: u64,
-    predicted: &'s Predicted,
+    predicted: Predicted,
     trace: Trace,
     /// The file with its trace, and the command that replays it.
     saved: Option<(String, String)>,
@@ -68,12 +83,13 @@ struct Prediction<'s> {
 /// The trace of the first prediction of a round.
 fn foretold(predicted: &Predicted, cluster: &Cluster) -> Trace {
     let Predicted { round, scenario, .. } = predicted;
-    round.predictions[0].trace(scenario.clone(), &round.beginning, cluster.empty_trace())
+    let first = round.predictions.iter().chain(&round.dead).next().expect("it predicts something");
+    first.trace(scenario.clone(), &round.beginning, cluster.empty_trace())
 }
 
-impl Prediction<'_> {
+impl Prediction {
     fn title(&self) -> String {
-        let finding = self.trace.finding.as_ref().expect("it is of a violation");
+        let finding = self.trace.finding.as_ref().expect("it is of what goes wrong");
         words::finding(finding, None, &NodeNames::default())
     }
 
@@ -121,12 +137,7 @@ fn title(violation: &Violation) -> String {
     }
 }
 
-fn text(
-    simulated: &Simulated,
-    asked: &SimulationSpec,
-    saved: Option<&Saved>,
-    prediction: Option<&Prediction<'_>>,
-) -> String {
+fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, predictions: &Predictions) -> String {
     let mut text = match &simulated.violation {
         None => "no violation in these runs; only `host run` tells whether there is none\n".to_owned(),
         Some((run, violation)) => {
@@ -148,16 +159,20 @@ fn text(
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
         text.push_str(&checkers(tally, (simulated.runs, watch), asked.conditions.goes_on));
     }
-    if let Some(prediction) = prediction {
+    let Predictions { violation, dead } = predictions;
+    for prediction in violation.iter().chain(dead) {
         text.push_str(&prediction.text());
     }
-    for property in &simulated.witnessed {
-        text.push_str(&format!("reached: {}\n", on_one_line(property)));
+    let twins = simulated.tally.as_ref().filter(|_| asked.watch.is_some_and(|watch| watch.steers));
+    for property in properties_reached(&simulated.witnessed, twins) {
+        let of = |witnessed: &Witnessed| in_runs(witnessed.get(property).map_or(&[], Vec::as_slice), simulated.runs);
+        let without = twins.map_or_else(String::new, |tally| format!("; without steering {}", of(&tally.witnessed_ms)));
+        text.push_str(&format!("reached: {}, {}{without}\n", on_one_line(property), of(&simulated.witnessed)));
     }
     if let Some(Saved { trace, replay, .. }) = saved {
         text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
     }
-    if let Some((trace, replay)) = prediction.and_then(|prediction| prediction.saved.as_ref()) {
+    for (trace, replay) in violation.iter().chain(dead).filter_map(|prediction| prediction.saved.as_ref()) {
         text.push_str(&format!("\nprediction in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
     }
     text
@@ -172,6 +187,13 @@ fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> S
         count(false_alarms, "false alarm")
     );
     text.push_str(&first_predictions(&tally.first_predictions_ms, runs));
+    if tally.dying > 0 {
+        text.push_str(&format!(
+            "promises that cannot be kept any more are predicted in {} of {}\n",
+            tally.dying,
+            count(runs, "run")
+        ));
+    }
     if watch.steers {
         if goes_on {
             let without = count(tally.violating_states, "state");
@@ -195,14 +217,28 @@ fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> S
 
 /// When the first prediction of each run was there; nothing if no run has one.
 fn first_predictions(milliseconds: &[u64], runs: u64) -> String {
+    match milliseconds.is_empty() {
+        true => String::new(),
+        false => format!("first predictions {}\n", in_runs(milliseconds, runs)),
+    }
+}
+
+/// The names of all that was reached, in the runs or in their twins.
+fn properties_reached<'s>(runs: &'s Witnessed, twins: Option<&'s Tally>) -> BTreeSet<&'s String> {
+    runs.keys().chain(twins.into_iter().flat_map(|tally| tally.witnessed_ms.keys())).collect()
+}
+
+/// In how many of the runs something was, and when: one number for each run in which it was.
+fn in_runs(milliseconds: &[u64], runs: u64) -> String {
     let mut sorted = milliseconds.to_vec();
     sorted.sort_unstable();
-    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return String::new() };
+    let all = count(runs, "run");
+    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return format!("in 0 of {all}") };
     let seconds = |milliseconds: u64| milliseconds as f64 / 1e3;
     let half = usize::try_from(runs.div_ceil(2)).ok().and_then(|half| sorted.get(half.saturating_sub(1)));
     let half = half.map_or_else(String::new, |time| format!(", in half of all by {:.3} s", seconds(*time)));
-    let (predicted, first, last) = (sorted.len(), seconds(*first), seconds(*last));
-    format!("first predictions in {predicted} of {}: after {first:.3} s to {last:.3} s{half}\n", count(runs, "run"))
+    let (those, first, last) = (sorted.len(), seconds(*first), seconds(*last));
+    format!("in {those} of {all}: after {first:.3} s to {last:.3} s{half}")
 }
 
 /// What has happened in the runs, as far as it has.
@@ -225,7 +261,7 @@ fn result(
     simulated: &Simulated,
     (asked, cluster): (&SimulationSpec, &Cluster),
     saved: Option<&Saved>,
-    prediction: Option<&Prediction<'_>>,
+    predictions: &Predictions,
     exit: Exit,
 ) -> Value {
     let counts = &simulated.counts;
@@ -259,10 +295,12 @@ fn result(
         "resets": counts.resets,
         "partitions": counts.partitions,
         "violating_states": counts.violating,
-        "witnessed": simulated.witnessed,
+        "witnessed": simulated.witnessed.keys().collect::<Vec<_>>(),
+        "witnessed_ms": simulated.witnessed,
         "digest": format!("{:032x}", simulated.digest),
         "checkers": simulated.tally,
-        "prediction": prediction.map(Prediction::json),
+        "prediction": predictions.violation.as_ref().map(Prediction::json),
+        "dead_prediction": predictions.dead.as_ref().map(Prediction::json),
         "violation": violation,
     })
 }

@@ -82,7 +82,7 @@ pub struct SimulateArguments {
     /// Random walks of up to 200 events in a round that has found nothing otherwise [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
     pub walks: Option<u64>,
-    /// Filter also what makes a promise of progress one that cannot be kept; else such filters are never in force
+    /// Leave promises of progress out: none is predicted to be one that cannot be kept any more, and filters may make it one
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
     /// Steer also by breaking connections: in place of a message on a link with an order, which is filtered or refused, the connection

@@ -102,14 +102,14 @@ impl<'r> RunFiles<'r> {
         saved
     }
 
-    /// Writes the trace of what a checker has predicted first; the file, and the command that replays it.
+    /// Writes the trace of what a checker has predicted first, under this name; the file, and the command that replays it.
     pub fn save_prediction(
         &mut self,
-        trace: &Trace,
+        (name, trace): (&str, &Trace),
         program: &str,
         environment: &mut Environment<'_>,
     ) -> Option<(String, String)> {
-        let path = self.write(("predicted", "json"), 0, &trace_file::text(trace), environment)?;
+        let path = self.write((name, "json"), 0, &trace_file::text(trace), environment)?;
         let replay = self.cluster.replay_command(program, Path::new(&path));
         Some((path, replay))
     }

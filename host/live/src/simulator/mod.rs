@@ -37,4 +37,4 @@ pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Sha
 pub use profile::Profile;
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
-pub use watch::{Mode, Predicted, Watched, Watching};
+pub use watch::{Firsts, Mode, Predicted, Watched, Watching};

@@ -82,8 +82,8 @@ pub struct Finished {
     pub violated: Option<Time>,
     /// The first violation, if there is one. Its path replays.
     pub violation: Option<FoundViolation>,
-    /// The `sometimes` properties that were reached, by index, sorted.
-    pub witnessed: Vec<u32>,
+    /// The `sometimes` properties that were reached, by index, sorted, and when each was for the first time.
+    pub witnessed: Vec<(u32, Time)>,
 }
 
 /// Runs in the same local transition system: what a handler does is executed once for all of them.
@@ -191,7 +191,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             path: Vec::new(),
             counts: Counts::default(),
             log: blake3::Hasher::new(),
-            witnessed: Vec::new(),
+            witnessed: BTreeMap::new(),
             is_violated: false,
             violation: None,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
@@ -226,7 +226,7 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) path: Vec<Step>,
     pub(super) counts: Counts,
     pub(super) log: blake3::Hasher,
-    pub(super) witnessed: Vec<u32>,
+    pub(super) witnessed: BTreeMap<u32, Time>,
     /// Whether it ends here, since something is violated.
     pub(super) is_violated: bool,
     /// The first violation, and when it was there.
@@ -273,7 +273,7 @@ impl Run<'_, '_, '_> {
 
     /// What has come out of it.
     fn over(self, seed: u64, end: End) -> (Finished, Watched) {
-        let (at, counts, witnessed) = (self.latest, self.counts, self.witnessed);
+        let (at, counts, witnessed) = (self.latest, self.counts, self.witnessed.into_iter().collect());
         let (violated, violation) = self.violation.unzip();
         let mut digest = [0; 16];
         digest.copy_from_slice(&self.log.finalize().as_bytes()[..16]);
@@ -459,11 +459,7 @@ impl Run<'_, '_, '_> {
                         return Ok(());
                     }
                 }
-                Severity::Witness(property) => {
-                    if let Err(place) = self.witnessed.binary_search(&property) {
-                        self.witnessed.insert(place, property);
-                    }
-                }
+                Severity::Witness(property) => _ = self.witnessed.entry(property).or_insert(self.now),
             }
         }
         Ok(())

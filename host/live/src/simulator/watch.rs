@@ -42,6 +42,8 @@ pub struct Watched {
     pub predicting: u64,
     /// When the first prediction was there.
     pub first: Option<Time>,
+    /// Rounds that predicted no violation, and a state in which a promise of progress cannot be kept any more.
+    pub dying: u64,
     /// Predictions that no filters of the node could keep from coming true.
     pub unhelpful: u64,
     /// Predictions that filters of the node are to keep from coming true.
@@ -71,6 +73,15 @@ pub struct Predicted {
     pub scenario: Scenario,
 }
 
+/// The first predictions of all runs in which checkers only report.
+#[derive(Clone, Debug, Default)]
+pub struct Firsts {
+    /// Of a violation.
+    pub violation: Option<Predicted>,
+    /// Of a promise of progress that cannot be kept any more.
+    pub dead: Option<Predicted>,
+}
+
 /// The checkers of all runs: what a round comes to depends on where it begins alone, so it is kept.
 pub struct Watching<'f> {
     profile: Profile,
@@ -80,7 +91,7 @@ pub struct Watching<'f> {
     used_up: Faults,
     rounds: BTreeMap<[u8; 32], Arc<Round>>,
     steered: BTreeMap<([u8; 32], NodeId), Steering>,
-    first: Option<Predicted>,
+    firsts: Firsts,
     unusable: Option<(NodeId, String)>,
 }
 
@@ -113,7 +124,7 @@ impl<'f> Watching<'f> {
         });
         let (hold, checker) = (hold.transpose()?, Checker::new(factory, ahead, profile.limits)?);
         let (rounds, steered) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { profile, checker, hold, used_up, rounds, steered, first: None, unusable: None })
+        Ok(Self { profile, checker, hold, used_up, rounds, steered, firsts: Firsts::default(), unusable: None })
     }
 
     /// The first node whose neighbours were of no use in some run, and why, if there was one.
@@ -121,16 +132,20 @@ impl<'f> Watching<'f> {
         self.unusable.as_ref()
     }
 
-    /// The first prediction of all runs, if there was one.
-    pub fn first(&self) -> Option<&Predicted> {
-        self.first.as_ref()
+    /// The first predictions of all runs in which checkers only report, as far as there were some.
+    pub fn firsts(&self) -> &Firsts {
+        &self.firsts
     }
 
     /// A round has ended that predicts something.
     fn note(&mut self, node: NodeId, at: Time, round: Arc<Round>) {
-        if self.first.is_none() {
+        let first = match round.predictions.is_empty() {
+            true => &mut self.firsts.dead,
+            false => &mut self.firsts.violation,
+        };
+        if first.is_none() {
             let scenario = self.checker.scenario_of(&round.beginning);
-            self.first = Some(Predicted { node, at, round, scenario });
+            *first = Some(Predicted { node, at, round, scenario });
         }
     }
 
@@ -140,7 +155,11 @@ impl<'f> Watching<'f> {
             self.rounds.clear();
             self.steered.clear();
         }
-        match self.checker.round(beginning) {
+        let round = self.checker.round(beginning).and_then(|mut round| {
+            self.checker.find_dead_ahead(&mut round)?;
+            Ok(round)
+        });
+        match round {
             Ok(round) => {
                 let round = Arc::new(round);
                 self.rounds.insert(key, Arc::clone(&round));
@@ -203,7 +222,7 @@ struct GoingOn {
     gathered: Time,
     /// The snapshot, and the number of the node's checkpoint in it, if effects are held.
     snapshot: Option<(u64, Beginning)>,
-    /// The round, if it predicts something.
+    /// The round, if it predicts something: a violation, or that a promise cannot be kept.
     predicting: Option<Arc<Round>>,
     is_unhelpful: bool,
     patterns: BTreeSet<Pattern>,
@@ -295,7 +314,7 @@ impl<'w, 'f> Watch<'w, 'f> {
                 (going_on.patterns, going_on.is_unhelpful) = (steering.patterns, steering.is_unhelpful);
                 work += steering.work;
             }
-            going_on.predicting = predicts.then_some(round);
+            going_on.predicting = (predicts || !round.dead.is_empty()).then_some(round);
         }
         self.beside[node as usize].going_on = Some(going_on);
         let taken = profile.each.saturating_mul(u32::try_from(work).unwrap_or(u32::MAX));
@@ -345,9 +364,15 @@ impl<'w, 'f> Watch<'w, 'f> {
         let Some(GoingOn { predicting, is_unhelpful, patterns, .. }) = beside.going_on.take() else { return };
         self.watched.rounds += 1;
         if let Some(round) = predicting {
-            self.watched.predicting += 1;
-            self.watched.first.get_or_insert(now);
-            self.watching.note(node, now, round);
+            if round.predictions.is_empty() {
+                self.watched.dying += 1;
+            } else {
+                self.watched.predicting += 1;
+                self.watched.first.get_or_insert(now);
+            }
+            if self.mode == Mode::Observe {
+                self.watching.note(node, now, round);
+            }
         }
         self.watched.unhelpful += u64::from(is_unhelpful);
         self.watched.helped += u64::from(!patterns.is_empty());

@@ -1,12 +1,12 @@
 //! Simulated runs, to a confirmed finding.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Mode, Phase, Predicted, Profile, ScriptError, Simulator,
-    SimulatorError, Watched, Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Firsts, Mode, Phase, Predicted, Profile, ScriptError,
+    Simulator, SimulatorError, Watched, Watching,
 };
 use host_live::time::Time;
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
@@ -48,7 +48,7 @@ pub struct WatchSpec {
     pub steers: bool,
     /// Whether they take as long as those of the thesis did.
     pub thesis: bool,
-    /// Whether filters may make a promise of progress one that cannot be kept.
+    /// Whether promises of progress do not count: none is predicted to die, and filters may make one that cannot be kept.
     pub safety_only: bool,
     /// The time between two rounds of a node, at least; that of the profile if there is none.
     pub interval: Option<Duration>,
@@ -77,6 +77,8 @@ pub struct Tally {
     pub too_late: u64,
     /// Twins without a violation in which one was predicted.
     pub false_alarms: u64,
+    /// Twins in which a promise of progress was predicted to be one that cannot be kept any more.
+    pub dying: u64,
     /// Runs without the violation of their twin, by filters alone.
     pub steered: u64,
     /// Those where the immediate check was needed.
@@ -112,6 +114,8 @@ pub struct Tally {
     pub first_prediction_ms: Option<u64>,
     /// When the first prediction of a twin was there, in milliseconds of its own time: one number for each twin that has one, by seed.
     pub first_predictions_ms: Vec<u64>,
+    /// As [`Simulated::witnessed`], of the twins.
+    pub witnessed_ms: Witnessed,
     /// How long the runs were together until now, in milliseconds.
     #[serde(skip)]
     passed_ms: u64,
@@ -126,6 +130,10 @@ impl Tally {
     }
 }
 
+/// When each `sometimes` property was reached for the first time in a run, by name, in milliseconds: one number for each run in which it
+/// was, by seed.
+pub type Witnessed = BTreeMap<String, Vec<u64>>;
+
 /// What has come out of simulated runs.
 pub struct Simulated {
     /// How many runs there were.
@@ -134,8 +142,8 @@ pub struct Simulated {
     pub ends: BTreeMap<&'static str, u64>,
     /// What has happened, over all of them.
     pub counts: Counts,
-    /// The `sometimes` properties that were reached, by name.
-    pub witnessed: BTreeSet<String>,
+    /// The `sometimes` properties that were reached, and when.
+    pub witnessed: Witnessed,
     /// The digest of each run, combined: equal ones mean equal runs.
     pub digest: u128,
     /// The last run, and its violation.
@@ -146,6 +154,8 @@ pub struct Simulated {
     pub tally: Option<Tally>,
     /// The first prediction of a checker in a run where it only reports, and the seed of that run.
     pub prediction: Option<(u64, Predicted)>,
+    /// The same of a promise of progress that cannot be kept any more.
+    pub dead: Option<(u64, Predicted)>,
 }
 
 /// Refuses options for a search. A scenario may have some: of it, the cluster counts.
@@ -236,12 +246,13 @@ pub fn run(
         runs: 0,
         ends: BTreeMap::new(),
         counts: Counts::default(),
-        witnessed: BTreeSet::new(),
+        witnessed: Witnessed::new(),
         digest: 0,
         violation: None,
         stopped: None,
         tally: asked.watch.map(|_| Tally::default()),
         prediction: None,
+        dead: None,
     };
     let goes_on = |simulated: &Simulated| simulated.violation.is_none() || simulated.tally.is_some();
     while simulated.runs < asked.runs && simulated.stopped.is_none() && goes_on(&simulated) {
@@ -284,7 +295,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         let seed = asked.seed.wrapping_add(simulated.runs);
         let finished = match &mut watching {
             None => simulator.run(seed)?,
-            Some((watching, steers)) => beside_twin(&mut simulator, seed, (watching, *steers), simulated)?,
+            Some((watching, steers)) => beside_twin((&mut simulator, &lts), seed, (watching, *steers), simulated)?,
         };
         simulated.add(&finished, &lts);
         if finished.violation.is_some() && simulated.violation.is_none() {
@@ -314,14 +325,17 @@ fn profile(watch: WatchSpec) -> Profile {
 
 /// A run with checkers, and what they have come to in it and in its twin, where they only report.
 fn beside_twin(
-    simulator: &mut Simulator<'_, '_>,
+    (simulator, lts): (&mut Simulator<'_, '_>, &Lts<'_>),
     seed: u64,
     (watching, steers): (&mut Watching<'_>, bool),
     simulated: &mut Simulated,
 ) -> Result<Finished, MachineError> {
     let (twin, seen) = simulator.run_watched(seed, watching, Mode::Observe)?;
-    if simulated.prediction.is_none() {
-        simulated.prediction = watching.first().map(|first| (seed, first.clone()));
+    let Firsts { violation, dead } = watching.firsts();
+    for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
+        if first.is_none() {
+            *first = found.as_ref().map(|found| (seed, found.clone()));
+        }
     }
     let tally = simulated.tally.as_mut().expect("there are checkers");
     let is_violated = twin.violation.is_some();
@@ -332,12 +346,13 @@ fn beside_twin(
     tally.predicted += u64::from(is_violated && is_predicted);
     tally.too_late += u64::from(is_violated && !is_predicted);
     tally.false_alarms += u64::from(!is_violated && is_predicted);
-    let milliseconds = |time: Time| time.0 / 1_000_000;
+    tally.dying += u64::from(seen.dying > 0);
     if let Some(first) = seen.first.map(milliseconds) {
         tally.first_prediction_ms.get_or_insert(tally.passed_ms + first);
         tally.first_predictions_ms.push(first);
     }
     tally.passed_ms += milliseconds(twin.at);
+    note(&mut tally.witnessed_ms, &twin, lts);
     if !steers {
         tally.note(&seen, watching);
         return Ok(twin);
@@ -396,9 +411,20 @@ impl Simulated {
         all.partitions += partitions;
         all.violating += violating;
         self.digest = self.digest.rotate_left(1) ^ run.digest;
-        let name = |property: &u32| lts.properties()[*property as usize].name.clone();
-        self.witnessed.extend(run.witnessed.iter().map(name));
+        note(&mut self.witnessed, run, lts);
     }
+}
+
+/// Notes what was reached in a run.
+fn note(witnessed: &mut Witnessed, run: &Finished, lts: &Lts<'_>) {
+    for (property, at) in &run.witnessed {
+        let name = &lts.properties()[*property as usize].name;
+        witnessed.entry(name.clone()).or_default().push(milliseconds(*at));
+    }
+}
+
+fn milliseconds(time: Time) -> u64 {
+    time.0 / 1_000_000
 }
 
 fn refused(error: SimulatorError) -> Failure {

@@ -192,6 +192,7 @@ struct Tally {
     resets: u64,
     lost: u64,
     predicted: u64,
+    dying: u64,
     violating: [u64; 2],
     unusable: u64,
     full: u64,
@@ -232,6 +233,8 @@ fn run(row: &Row, seed: u64, tally: &mut Tally) {
     tally.resets += watched.counts.resets;
     tally.lost += watched.counts.lost;
     tally.predicted += watched.watched.predicting;
+    tally.dying += watched.watched.dying;
+    assert!(watched.watched.dying == 0 || row.has("promises"));
     tally.unusable += watched.watched.unusable;
     tally.violating[0] += u64::from(plain.counts.violating > 0);
     tally.violating[1] += u64::from(watched.counts.violating > 0);
@@ -292,7 +295,7 @@ fn every_pair_of_options_gives_an_execution_or_is_refused() {
     let all: usize =
         (0..AXES.len()).flat_map(|one| (0..one).map(move |other| AXES[one].1.len() * AXES[other].1.len())).sum();
     assert_eq!(met.len() + REFUSED.len(), all, "every other pair was there");
-    let Tally { kept, resets, lost, predicted, violating: [without, with], unusable, full } = tally;
-    let counts = [kept, resets, lost, predicted, without - with, unusable, full];
+    let Tally { kept, resets, lost, predicted, dying, violating: [without, with], unusable, full } = tally;
+    let counts = [kept, resets, lost, predicted, dying, without - with, unusable, full];
     assert!(counts.iter().all(|count| *count > 4) && with > 10, "{tally:?}");
 }

@@ -7,6 +7,7 @@
 //! | `faults` | runs that are steered while nodes are reset and connections break |
 //! | `hold` | hold and look ahead in whole runs |
 //! | `neighbours` | checkers that ask some nodes alone |
+//! | `promises` | what checkers say of promises of progress |
 //! | `replayed` | a run compared with what a replay makes of it |
 //! | `scripts` | phases of runs |
 
@@ -15,6 +16,7 @@ mod cuts;
 mod faults;
 mod hold;
 mod neighbours;
+mod promises;
 mod replayed;
 mod scripts;
 

@@ -1,11 +1,13 @@
 //! A run compared with what fresh machines, without memo, snapshots and checkers, make of its steps.
 
+use std::collections::BTreeMap;
+
 use host_model::contract::{NodeId, PropertyKind};
 use host_model::lts::Step;
 use host_model::trace::Finding;
 
 use super::*;
-use crate::simulator::Counts;
+use crate::simulator::{Counts, Firsts};
 use crate::time::Time;
 
 /// Sender, destination and content, sorted by the first two, so that those of a channel keep their order.
@@ -40,16 +42,27 @@ impl Compared {
     }
 }
 
-/// In how many states of a path something is violated, after how many steps first, and what is in flight at its end. Each step has to be
-/// possible where it happens.
+/// What a replay says of a path.
+#[derive(Default)]
+struct Replayed {
+    /// In how many states something is violated, and after how many steps first.
+    violating: u64,
+    violated: Option<usize>,
+    /// What was reached, and after how many steps first.
+    reached: BTreeMap<String, usize>,
+    /// At its end.
+    in_flight: InFlight,
+}
+
+/// Replays a path, each step of which has to be possible where it happens.
 fn replayed(
     stepper: &mut Stepper<'_>,
     Asked { toy, scenario, .. }: Asked<'_>,
     (start, path): (&start::Start, &[Step]),
-) -> (u64, Option<usize>, InFlight) {
+) -> Replayed {
     let steps = trace::record(stepper, &start.initial, path).expect("it is native");
     let (mut replay, _) = Replay::new(toy, scenario, &start.origin).expect("it is native");
-    let (mut violating, mut first) = (0, None);
+    let mut replayed = Replayed::default();
     for number in 0..=steps.len() {
         if number > 0 {
             replay.step(&steps[number - 1]).expect("what happens in a run can happen");
@@ -60,13 +73,18 @@ fn replayed(
             _ => true,
         };
         if findings.iter().any(is_violation) {
-            violating += 1;
-            first.get_or_insert(number);
+            replayed.violating += 1;
+            replayed.violated.get_or_insert(number);
+        }
+        for finding in findings {
+            if let Finding::Property { kind: PropertyKind::Sometimes, name, .. } = finding {
+                replayed.reached.entry(name).or_insert(number);
+            }
         }
     }
     let mut in_flight: InFlight = replay.in_flight().map(|(from, to, payload)| (from, to, payload.to_vec())).collect();
     in_flight.sort_by_key(|(from, to, _)| (*from, *to));
-    (violating, first, in_flight)
+    Replayed { in_flight, ..replayed }
 }
 
 /// A run with this seed, with checkers or without, compared with its replay.
@@ -81,14 +99,23 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let end = run.finish().expect("it is native");
     let (violated, violation) = run.violation.take().unzip();
     let (path, counts, start) = (std::mem::take(&mut run.path), run.counts, run.start.clone());
+    let witnessed = run.witnessed.clone();
     let is_break = |step: &&Step| step.trigger.fault().is_some_and(|fault| fault.peer().is_some());
     let broken = path.iter().filter(is_break).count();
     let followed = run.watch.as_ref().map(|watch| watch.history.in_flight.clone());
     let watched = run.watch.take().map(|watch| watch.finish()).unwrap_or_default();
     drop(run);
-    let (violating, first, in_flight) = replayed(&mut stepper, asked, (&start, &path));
+    let Replayed { violating, violated: first, reached, in_flight } = replayed(&mut stepper, asked, (&start, &path));
     assert_eq!(counts.violating, violating, "seed {seed}");
     assert_eq!(violation.map(|found| found.path.len()), first, "seed {seed}");
+    // What is reached where a run ends with a violation need not be seen any more.
+    let is_seen = |after: &usize| end != End::Violation || *after < path.len();
+    let after = |property: &u32| reached.get(&lts.properties()[*property as usize].name).copied();
+    let mut witnessed: Vec<(Time, usize)> =
+        witnessed.iter().map(|(property, at)| (*at, after(property).expect("a replay has it as well"))).collect();
+    witnessed.sort_unstable();
+    assert!(witnessed.is_sorted_by_key(|(_, after)| *after), "seed {seed}");
+    assert!(witnessed.len() >= reached.values().filter(|after| is_seen(after)).count(), "seed {seed}");
     let compared = Compared { end, path, counts, violated, broken, watched };
     let is_ordered = asked.scenario.has_network(Network::Ordered) && asked.scenario.links.is_empty();
     if let Some(followed) = followed {
@@ -104,9 +131,13 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     }
     // What was sent arrives, or is lost with its connection.
     assert!(end != End::Quiet || !is_ordered || in_flight.is_empty(), "seed {seed}: {in_flight:?}");
-    if let Some(predicted) = watching.first() {
+    let Firsts { violation, dead } = watching.firsts();
+    let predicts = |rounds| mode == Some(Mode::Observe) && rounds > 0;
+    let Watched { predicting, dying, .. } = compared.watched;
+    assert_eq!((violation.is_some(), dead.is_some()), (predicts(predicting), predicts(dying)));
+    for predicted in violation.iter().chain(dead) {
         let origin = trace::Origin::States(Arc::clone(&predicted.round.beginning));
-        for prediction in &predicted.round.predictions {
+        for prediction in predicted.round.predictions.iter().chain(&predicted.round.dead) {
             let (steps, finding) = (&prediction.steps, &prediction.finding);
             trace::confirm(asked.toy, &predicted.scenario, &origin, steps, finding).expect("it replays");
         }
