@@ -280,7 +280,8 @@ fn show(
     }
     let snapshot = machine.capture();
     let local_events = machine.local_events()?;
-    let views = (0u32..).zip(&lts.properties).map(|(index, _)| machine.view(index)).collect::<Result<_, _>>()?;
+    let mut view = |(index, property)| if lts.asks_about(property) { machine.view(index) } else { Ok(None) };
+    let views = (0u32..).zip(&lts.properties).map(&mut view).collect::<Result<_, _>>()?;
     Ok(Ended::New(Box::new(Observed {
         fingerprint,
         encoding_bytes,

@@ -49,6 +49,8 @@ pub struct Lts<'f> {
     pub(crate) config: String,
     pub(crate) rules: Rules,
     pub(crate) properties: Vec<Property>,
+    /// Nothing is asked about properties of these kinds.
+    left_out: Vec<PropertyKind>,
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) idle: IdleMachines,
     pub(crate) tables: RwLock<Tables>,
@@ -89,6 +91,7 @@ impl<'f> Lts<'f> {
             scenario,
             config,
             properties,
+            left_out: Vec::new(),
             factory,
             idle,
             handler_calls: Arc::default(),
@@ -105,6 +108,18 @@ impl<'f> Lts<'f> {
         self
     }
 
+    /// The same where no state has a view for properties of these kinds: none is violated, reached or owed, and states that only they tell
+    /// apart are one to those who combine views. Nothing may have been asked yet.
+    #[must_use]
+    pub fn leaving_out(self, kinds: &[PropertyKind]) -> Self {
+        Self { left_out: kinds.to_vec(), ..self }
+    }
+
+    /// Whether anything is asked about a property.
+    pub(crate) fn asks_about(&self, property: &Property) -> bool {
+        !self.left_out.contains(&property.kind)
+    }
+
     /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in
     /// one after the other. All of them count handler calls, and evaluations of properties, together.
     #[must_use]
@@ -114,6 +129,7 @@ impl<'f> Lts<'f> {
             config: self.config.clone(),
             rules: self.rules.clone(),
             properties: self.properties.clone(),
+            left_out: self.left_out.clone(),
             factory: self.factory,
             idle: self.idle.clone(),
             tables: RwLock::new(Tables::new(self.properties.len(), self.read().takes_quorums.clone())),
@@ -147,7 +163,8 @@ impl<'f> Lts<'f> {
         let nodes = 0..self.scenario.nodes;
         let present: Vec<NodeId> = nodes.filter(|node| !self.scenario.absent.contains(node)).collect();
         let mut promises = Vec::new();
-        for (property, it) in (0..).zip(&self.properties).filter(|(_, it)| it.kind == PropertyKind::Eventually) {
+        let is_promise = |it: &Property| it.kind == PropertyKind::Eventually && self.asks_about(it);
+        for (property, it) in (0..).zip(&self.properties).filter(|(_, it)| is_promise(it)) {
             match it.scope {
                 PropertyScope::System => promises.push(Promise { property, node: None }),
                 PropertyScope::Node => {
