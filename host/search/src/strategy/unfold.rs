@@ -23,6 +23,9 @@ pub use crate::unfolding::EventOrder;
 const FIRST_SEARCH: usize = 64;
 const SEARCH_GROWTH: usize = 8;
 
+/// After so many system states that are judged the monitor is asked.
+const JUDGED: u32 = 128;
+
 /// Causal unfolding with cut-offs.
 ///
 /// Guarantee: every reported violation is reachable, and the shortest one; of several, the shortest of each.
@@ -257,8 +260,9 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
     ) -> Result<EndCondition, SearchError> {
         let mut next_search = FIRST_SEARCH;
         loop {
-            let hits = tuples.note(unfolding)?;
-            best.take(self.report, hits);
+            if let Some(end) = self.note(unfolding, tuples, best)? {
+                return Ok(end);
+            }
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
                 if let Some(end) = self.search_tuples(unfolding, tuples, best) {
@@ -288,6 +292,26 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
                 });
             }
         }
+    }
+
+    /// Takes new events in, and the violations that show right after them; returns why that was given up, if it was.
+    fn note(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        tuples: &mut ReachableTuples,
+        best: &mut Best,
+    ) -> Result<Option<EndCondition>, SearchError> {
+        let (mut taken, mut stopped) = (0, None);
+        let hits = tuples.note(unfolding, &mut |unfolding, steps| {
+            taken += u64::from(steps);
+            let progress = self.progress(unfolding);
+            stopped = self.search.monitor.check(&Progress { steps: progress.steps + taken, ..progress });
+            stopped.is_none()
+        })?;
+        self.steps += taken;
+        best.take(self.report, hits);
+        best.is_sure_unless(stopped.is_some());
+        Ok(stopped)
     }
 
     /// Looks for the smallest violations among tuples of classes; returns why that was given up, if it was.
@@ -378,8 +402,13 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
             stopped = self.search.monitor.check(after(&mut progress, steps));
             stopped.is_none()
         });
-        self.steps = progress.steps - unfolding.steps();
-        for (locals, config) in found {
+        for (number, (locals, config)) in (1..).zip(found) {
+            if stopped.is_none() && number % JUDGED == 0 {
+                stopped = self.search.monitor.check(after(&mut progress, JUDGED));
+            }
+            if stopped.is_some() {
+                break;
+            }
             let size = unfolding.chains().config_size(&config);
             // A trap was noted with the events before it alone.
             let is_over = unfolding.stepper().known().is_over(&locals);
@@ -390,6 +419,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
             best.take(self.report, hits);
             states.insert(locals);
         }
+        self.steps = progress.steps - unfolding.steps();
         best.is_sure_unless(stopped.is_some());
         Ok(stopped.or(is_cut.then_some(EndCondition::DepthBound)))
     }

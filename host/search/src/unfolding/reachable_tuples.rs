@@ -21,6 +21,9 @@ use crate::unfolding::{EventId, Unfolding, class_bit};
 /// More tuples of classes than this are not evaluated one by one.
 const TUPLES_MAX: u64 = 200_000;
 
+/// After so many tuples that are evaluated there is the question whether to go on.
+const EVALUATIONS: u32 = 128;
+
 /// A reachable configuration with a judgement of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgedConfig {
@@ -56,12 +59,14 @@ pub struct ReachableTuples {
     /// The tuples with a judgement, the bad ones and the witnesses.
     tuples: Vec<Judged>,
     evaluated: u64,
+    /// Evaluations since the last question whether to go on.
+    unasked: u32,
     /// Events before this one were noted, and those before `searched` were combined.
     noted: u32,
     searched: u32,
     /// Pairs of nodes and classes that are known to go together.
     feasible: BTreeSet<Pair>,
-    /// Whether there are too many classes for this way.
+    /// Whether there are too many classes for this way, or it was given up.
     pub overflown: bool,
 }
 
@@ -73,6 +78,7 @@ impl ReachableTuples {
             classes: vec![Vec::new(); nodes],
             tuples: Vec::new(),
             evaluated: 0,
+            unasked: 0,
             noted: 0,
             searched: 0,
             feasible: BTreeSet::new(),
@@ -81,8 +87,13 @@ impl ReachableTuples {
     }
 
     /// Takes the new events in; returns the judgements of their local states and of the global states
-    /// right after them. Every event is in some execution, so what it returns is reachable.
-    pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<JudgedConfig>, MachineError> {
+    /// right after them. Every event is in some execution, so what it returns is reachable. `go_on` is asked now and then, with the tuples
+    /// since then; once it says no, some are missing.
+    pub fn note<'u, 'l>(
+        &mut self,
+        unfolding: &mut Unfolding<'u, 'l>,
+        go_on: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
+    ) -> Result<Vec<JudgedConfig>, MachineError> {
         let mut hits = Vec::new();
         while (self.noted as usize) < unfolding.events().len() {
             let id = EventId(self.noted);
@@ -96,7 +107,7 @@ impl ReachableTuples {
             let hit = |node, judgement| JudgedConfig { judgement, node, config: config.clone(), size };
             hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
             if begins && class != ClassId::STUCK {
-                self.note_class(unfolding, node as usize, class, id)?;
+                self.note_class(unfolding, (node as usize, class), id, go_on)?;
             }
             // A root's past is the start state, which is judged with the last root.
             if !is_root || node as usize + 1 == config.len() {
@@ -109,12 +120,12 @@ impl ReachableTuples {
     }
 
     /// Notes where a class begins; a class new at its node is combined with all classes of the other nodes.
-    fn note_class(
+    fn note_class<'u, 'l>(
         &mut self,
-        unfolding: &mut Unfolding<'_, '_>,
-        node: usize,
-        class: ClassId,
+        unfolding: &mut Unfolding<'u, 'l>,
+        (node, class): (usize, ClassId),
         id: EventId,
+        go_on: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
     ) -> Result<(), MachineError> {
         let begins = self.begins[node].entry(class).or_default();
         begins.push(id);
@@ -131,6 +142,14 @@ impl ReachableTuples {
             let judgements = unfolding.stepper().judge(&tuple)?;
             if !judgements.is_empty() {
                 self.tuples.push((tuple.into(), judgements));
+            }
+            self.unasked += 1;
+            if self.unasked == EVALUATIONS {
+                self.unasked = 0;
+                if !go_on(unfolding, EVALUATIONS) {
+                    self.overflown = true;
+                    return Ok(());
+                }
             }
         }
         Ok(())
