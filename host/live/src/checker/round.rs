@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, Severity, Stop};
+use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, PropertyKind, Severity, Stop};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start::{self, Start, StartError};
@@ -27,6 +27,9 @@ pub struct Limits {
     pub states_max: u64,
     /// Random walks, which have their turn where neither has found anything, and the unfolding has not come to its end.
     pub walks_max: u64,
+    /// Small steps of a search beside what it counts: states of nodes that may go together grow in number with each node that a property
+    /// of system scope reads. The evaluation of such a property counts as 500.
+    pub steps_max: u64,
     /// Different violations that a search collects.
     pub violations_max: u64,
     /// Paths to violations that are remembered, the latest ones.
@@ -47,6 +50,7 @@ impl Default for Limits {
             events_max: 4_000,
             states_max: 2_000,
             walks_max: 0,
+            steps_max: 50_000_000,
             violations_max: 16,
             past_max: 64,
             bytes_max: 64 << 20,
@@ -151,7 +155,7 @@ impl<'f> Checker<'f> {
     ///
     /// The host cannot provide an instance.
     pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario, limits: Limits) -> Result<Self, MachineError> {
-        let lts = Lts::new(factory, scenario)?;
+        let lts = new_lts(factory, scenario, &limits)?;
         Ok(Self { factory, limits, lts, stop: &Never, past: Past::new(limits.past_max), generation: 0 })
     }
 
@@ -253,7 +257,7 @@ impl<'f> Checker<'f> {
     fn renew(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
         let scenario = self.scenario_of(beginning);
         if scenario.absent != self.lts.scenario().absent {
-            self.lts = Lts::new(self.factory, scenario)?;
+            self.lts = new_lts(self.factory, scenario, &self.limits)?;
             self.generation += 1;
         } else if self.lts.counts().local_states > 0 && self.lts.counts().bytes > self.limits.bytes_max {
             self.lts = self.lts.sibling();
@@ -261,6 +265,19 @@ impl<'f> Checker<'f> {
         }
         Ok(())
     }
+}
+
+/// An empty local transition system for these limits: of no use are witnesses, and promises that do not count.
+pub(super) fn new_lts<'f>(
+    factory: &'f dyn MachineFactory,
+    scenario: Scenario,
+    limits: &Limits,
+) -> Result<Lts<'f>, MachineError> {
+    let of_no_use = match limits.promises {
+        Some(_) => &[PropertyKind::Sometimes][..],
+        None => &[PropertyKind::Sometimes, PropertyKind::Eventually],
+    };
+    Ok(Lts::new(factory, scenario)?.leaving_out(of_no_use))
 }
 
 fn check_size(beginning: &Beginning, most: usize) -> Result<(), CheckError> {
@@ -306,7 +323,8 @@ pub(super) fn look_ahead(
             continue;
         }
         let starts = std::slice::from_ref(start);
-        let search = Search { lts, starts, bounds, monitor: &Asking(stop), collect_system_states: false };
+        let monitor = Asking::new(stop).within(lts, limits.steps_max);
+        let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
         let strategy = strategy::find(name).expect("it is in the table");
         let report = (strategy.run)(&search)?;
         ahead.work += report.counts.events.or(report.counts.transitions).unwrap_or(0);

@@ -14,7 +14,7 @@ use host_search::outlook::certificate::certify;
 use host_search::outlook::nearby::look_around;
 
 use crate::checker::candidates::candidates;
-use crate::checker::round::{CheckError, Checker, look_ahead};
+use crate::checker::round::{CheckError, Checker, look_ahead, new_lts};
 use crate::checker::stopping::Asking;
 use crate::filter::{Pattern, Patterns};
 
@@ -55,7 +55,7 @@ impl Checker<'_> {
     ) -> Result<Checked, CheckError> {
         let ignores = Arc::new(Patterns { node, patterns: patterns.clone() });
         let muffled = Muffled::new(self.factory, Arc::clone(&ignores) as _);
-        let lts = Lts::new(&muffled, self.lts.scenario().clone())?.breaking(ignores);
+        let lts = new_lts(&muffled, self.lts.scenario().clone(), &self.limits)?.breaking(ignores);
         let mut stepper = Stepper::new(&lts)?;
         let start = start::adopt(&mut stepper, beginning)?;
         let ahead = look_ahead((&lts, self.stop), &start, &self.limits)?;
@@ -122,7 +122,7 @@ fn is_dead(
     (promise, rules): (usize, Rules),
 ) -> Result<(bool, u64), SearchError> {
     let starts = std::slice::from_ref(start);
-    let (bounds, monitor) = (SearchBounds::default(), Asking(stop));
+    let (bounds, monitor) = (SearchBounds::default(), Asking::new(stop));
     let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
     let progress = Progress::default();
     let (outlook, work) = look_around(&search, start, (promise, rules), &progress)?;

@@ -1,6 +1,7 @@
 //! Searches of a checker that somebody else may stop.
 
 use host_model::contract::{Stop, Stopped};
+use host_model::lts::Lts;
 use host_search::kernel::{EndCondition, Monitor, Progress};
 
 /// Stops nothing.
@@ -12,11 +13,43 @@ impl Stop for Never {
     }
 }
 
-/// Ends a search where this says so.
-pub(super) struct Asking<'s>(pub(super) &'s dyn Stop);
+/// Ends a search where somebody says so, or where it takes too much beside what its counts show.
+pub(super) struct Asking<'s> {
+    stop: &'s dyn Stop,
+    effort: Option<Effort<'s>>,
+}
+
+/// What a search takes beside what its counts show.
+struct Effort<'s> {
+    lts: &'s Lts<'s>,
+    /// Properties that had been evaluated when it began.
+    evaluations: u64,
+    steps_max: u64,
+}
+
+/// As many small steps of the unfolding take about as long as the evaluation of a property.
+const STEPS_OF_EVALUATION: u64 = 500;
+
+impl<'s> Asking<'s> {
+    pub(super) fn new(stop: &'s dyn Stop) -> Self {
+        Self { stop, effort: None }
+    }
+
+    /// The same in so many steps at most, for a search in this local transition system.
+    pub(super) fn within(self, lts: &'s Lts<'s>, steps_max: u64) -> Self {
+        Self { effort: Some(Effort { lts, evaluations: lts.evaluations(), steps_max }), ..self }
+    }
+}
 
 impl Monitor for Asking<'_> {
-    fn check(&self, _progress: &Progress) -> Option<EndCondition> {
-        self.0.reason().map(EndCondition::from)
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
+        let is_too_much = |effort: &Effort<'_>| {
+            let evaluations = effort.lts.evaluations() - effort.evaluations;
+            progress.steps + evaluations * STEPS_OF_EVALUATION > effort.steps_max
+        };
+        match self.stop.reason() {
+            Some(stopped) => Some(stopped.into()),
+            None => self.effort.as_ref().is_some_and(is_too_much).then_some(EndCondition::StateBound),
+        }
     }
 }

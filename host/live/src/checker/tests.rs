@@ -2,10 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `effort` | what a round takes beside what it counts |
 //! | `foresee` | looking ahead from an event whose effects are held, against the reference |
 //! | `promises` | promises of progress that die ahead, against the reference |
 //! | `stopped` | rounds that are stopped wherever they ask whether to stop |
 
+mod effort;
 mod foresee;
 mod promises;
 mod stopped;
@@ -21,7 +23,7 @@ use host_model::toys::{Dice, Toy, ToyOutcome, ToyState, ToyTrigger};
 use host_model::trace::{self, Beginning, Flight, Hex, NodeState, Origin, start};
 use host_search::kernel::rules::Rules;
 
-use super::{CheckError, Checker, Limits, Prediction, Steering, Unsafe};
+use super::{CheckError, Checker, Limits, Prediction, Round, Steering, Unsafe};
 use crate::filter::{FILTERS_MAX, FilterTable, Pattern, Quota};
 use crate::gate::{Cause, Event};
 use crate::time::Time;

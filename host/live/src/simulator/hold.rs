@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::contract::{Envelope, MachineError, NodeId, TransferError};
+use host_model::contract::{Envelope, MachineError, NodeId, Stop, TransferError};
 use host_model::lts::{LocalStateId, MessageId, Stepper};
 use host_model::trace::{Beginning, Hex, NodeState};
 
@@ -16,12 +16,18 @@ const KNOWN_MAX: usize = 100_000;
 /// Looks ahead for all nodes of all runs: what it comes to depends on the fork and the event alone, so it is kept.
 pub(super) struct Hold<'f> {
     checker: Checker<'f>,
+    stop: Option<&'f dyn Stop>,
     known: BTreeMap<[u8; 32], bool>,
 }
 
 impl<'f> Hold<'f> {
     pub(super) fn new(checker: Checker<'f>) -> Self {
-        Self { checker, known: BTreeMap::new() }
+        Self { checker, stop: None, known: BTreeMap::new() }
+    }
+
+    /// The same, told to stop by somebody.
+    pub(super) fn stopped_by(self, stop: &'f dyn Stop) -> Self {
+        Self { checker: self.checker.stopped_by(stop), stop: Some(stop), ..self }
     }
 
     /// Whether an event leads to what is about to go wrong, and its substitute does not.
@@ -31,7 +37,9 @@ impl<'f> Hold<'f> {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let is_to_blame = match self.checker.foresee(event, fork, &|| ()) {
+        let foreseen = self.checker.foresee(event, fork, &|| ());
+        check_stopped(self.stop)?;
+        let is_to_blame = match foreseen {
             Ok(foreseen) => foreseen.prediction.is_some(),
             Err(CheckError::Refused(_)) => false,
             Err(CheckError::Machine(error)) => return Err(error),
@@ -42,6 +50,11 @@ impl<'f> Hold<'f> {
         self.known.insert(key, is_to_blame);
         Ok(is_to_blame)
     }
+}
+
+/// An error where checkers were told to stop: what they have come to depends on the moment.
+pub(super) fn check_stopped(stop: Option<&dyn Stop>) -> Result<(), MachineError> {
+    stop.and_then(Stop::reason).map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 
 /// What a node of a run knows of the others.

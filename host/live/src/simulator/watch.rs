@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_model::contract::{ClassId, Judgement, MachineError, MachineFactory, NodeId, Severity, TransferError};
+use host_model::contract::{ClassId, Judgement, MachineError, MachineFactory, NodeId, Severity, Stop, TransferError};
 use host_model::lts::{LocalStateId, MessageId, Outcome, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
@@ -19,7 +19,7 @@ use crate::filter::{FilterTable, Pattern};
 use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
 use crate::neighbourhood::Neighbourhood;
 use crate::simulator::cut::{Cut, History};
-use crate::simulator::hold::{Hold, Horizon};
+use crate::simulator::hold::{Hold, Horizon, check_stopped};
 use crate::simulator::profile::Profile;
 use crate::steered::Steered;
 use crate::time::Time;
@@ -87,6 +87,7 @@ pub struct Watching<'f> {
     profile: Profile,
     checker: Checker<'f>,
     hold: Option<Hold<'f>>,
+    stop: Option<&'f dyn Stop>,
     /// What each node has used up of what may go wrong at it: all, where a round begins.
     used_up: Faults,
     rounds: BTreeMap<[u8; 32], Arc<Round>>,
@@ -124,7 +125,15 @@ impl<'f> Watching<'f> {
         });
         let (hold, checker) = (hold.transpose()?, Checker::new(factory, ahead, profile.limits)?);
         let (rounds, steered) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { profile, checker, hold, used_up, rounds, steered, firsts: Firsts::default(), unusable: None })
+        let firsts = Firsts::default();
+        Ok(Self { profile, checker, hold, stop: None, used_up, rounds, steered, firsts, unusable: None })
+    }
+
+    /// The same, told to stop by somebody: a run in which that happens has no result, as what is left of its rounds depends on the moment.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
+        let hold = self.hold.map(|hold| hold.stopped_by(stop));
+        Self { checker: self.checker.stopped_by(stop), hold, stop: Some(stop), ..self }
     }
 
     /// The first node whose neighbours were of no use in some run, and why, if there was one.
@@ -159,6 +168,7 @@ impl<'f> Watching<'f> {
             self.checker.find_dead_ahead(&mut round)?;
             Ok(round)
         });
+        check_stopped(self.stop)?;
         match round {
             Ok(round) => {
                 let round = Arc::new(round);
@@ -175,7 +185,9 @@ impl<'f> Watching<'f> {
         if let Some(known) = self.steered.get(&(key, node)) {
             return Ok(known.clone());
         }
-        let steering = match self.checker.steer(node, round) {
+        let steering = self.checker.steer(node, round);
+        check_stopped(self.stop)?;
+        let steering = match steering {
             Ok(steering) => steering,
             Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
             Err(CheckError::Machine(error)) => return Err(error),

@@ -282,7 +282,8 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
             // Properties from outside are judged where all nodes are known, as everywhere.
             let neighbours = cluster.expressed.is_empty() && cluster.specs.is_empty();
             let profile = Profile { neighbours, ..profile(watch) };
-            Some((Watching::new(cluster.factory(), lts.scenario(), profile)?, watch.steers))
+            let watching = Watching::new(cluster.factory(), lts.scenario(), profile)?;
+            Some((watching.stopped_by(&*cluster.plugin.bounds), watch.steers))
         }
         None => None,
     };

@@ -10,6 +10,7 @@
 //! | `promises` | what checkers say of promises of progress |
 //! | `replayed` | a run compared with what a replay makes of it |
 //! | `scripts` | phases of runs |
+//! | `stopped` | runs whose checkers are told to stop |
 
 mod combinations;
 mod cuts;
@@ -19,6 +20,7 @@ mod neighbours;
 mod promises;
 mod replayed;
 mod scripts;
+mod stopped;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
