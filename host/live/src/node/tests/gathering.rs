@@ -15,7 +15,7 @@ use crate::time::Time;
 /// were of no use.
 fn gathered(toy: &Toy, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
     let mut pair: Pair<Open> = Pair::open(toy.clone(), Network::Unordered);
-    pair.settle();
+    pair.wait(2_000);
     pair.nodes[0].gather(pair.now, &left_out.iter().copied().collect());
     pair.carry_out(0);
     pair.settle();
@@ -42,7 +42,10 @@ fn a_node_asks_its_neighbours_and_all_where_it_names_none_that_are_of_use() {
         let toy = toy.clone().near(0, 0, named).near(1, 0, Some(&[]));
         assert_eq!(gathered(&toy, &[]), (asked, unusable), "{named:?}");
     }
-    assert_eq!(gathered(&toy.near(0, 0, Some(&[1])), &[1]), (vec![0], 0));
+    assert_eq!(gathered(&toy.clone().near(0, 0, Some(&[1])), &[1]), (vec![0], 0));
+    // Those count that it names in its present state.
+    let moves = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
+    assert_eq!(gathered(&moves.near(0, 0, Some(&[])).near(0, 1, Some(&[1])), &[]), (vec![0, 1], 0));
 }
 
 /// Knows of node 1 that it is in state 5, and refuses what is wrong beside that.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_model::contract::{NodeId, PropertyKind};
-use host_model::lts::Step;
+use host_model::lts::{MessageId, Step};
 use host_model::trace::Finding;
 
 use super::*;
@@ -87,6 +87,14 @@ fn replayed(
     Replayed { in_flight, ..replayed }
 }
 
+/// Messages in flight; nobody has sent notices.
+fn in_flight_of(stepper: &Stepper<'_>, messages: impl Iterator<Item = MessageId>) -> InFlight {
+    let messages = messages.map(|id| stepper.message(id)).filter(|message| !message.is_notice);
+    let mut in_flight: InFlight = messages.map(|it| (it.from, it.to, it.payload.clone())).collect();
+    in_flight.sort_by_key(|(from, to, _)| (*from, *to));
+    in_flight
+}
+
 /// A run with this seed, with checkers or without, compared with its replay.
 pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compared {
     let lts = Lts::new(asked.toy, asked.scenario.clone()).expect("it is native");
@@ -99,6 +107,7 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let end = run.finish().expect("it is native");
     let (violated, violation) = run.violation.take().unzip();
     let (path, counts, start) = (std::mem::take(&mut run.path), run.counts, run.start.clone());
+    let locals = std::mem::take(&mut run.locals);
     let witnessed = run.witnessed.clone();
     let is_break = |step: &&Step| step.trigger.fault().is_some_and(|fault| fault.peer().is_some());
     let broken = path.iter().filter(is_break).count();
@@ -106,6 +115,20 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let watched = run.watch.take().map(|watch| watch.finish()).unwrap_or_default();
     drop(run);
     let Replayed { violating, violated: first, reached, in_flight } = replayed(&mut stepper, asked, (&start, &path));
+    // A start state that is carried along the path comes to the same.
+    let mut carried = start.clone();
+    path.iter().for_each(|step| carried.advance(&mut stepper, *step).expect("it is native"));
+    assert!(carried.locals == locals && carried.path == path, "seed {seed}");
+    let is_ordered = asked.scenario.has_network(Network::Ordered) && asked.scenario.links.is_empty();
+    let of_channels = |in_flight: &InFlight| {
+        let mut in_flight = in_flight.clone();
+        if !is_ordered {
+            in_flight.sort();
+        }
+        in_flight
+    };
+    let carried = in_flight_of(&stepper, carried.in_flight.iter().copied());
+    assert_eq!(of_channels(&carried), of_channels(&in_flight), "seed {seed}");
     assert_eq!(counts.violating, violating, "seed {seed}");
     assert_eq!(violation.map(|found| found.path.len()), first, "seed {seed}");
     // What is reached where a run ends with a violation need not be seen any more.
@@ -117,11 +140,8 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     assert!(witnessed.is_sorted_by_key(|(_, after)| *after), "seed {seed}");
     assert!(witnessed.len() >= reached.values().filter(|after| is_seen(after)).count(), "seed {seed}");
     let compared = Compared { end, path, counts, violated, broken, watched };
-    let is_ordered = asked.scenario.has_network(Network::Ordered) && asked.scenario.links.is_empty();
     if let Some(followed) = followed {
-        let messages = followed.iter().map(|id| stepper.message(*id)).filter(|message| !message.is_notice);
-        let mut followed: InFlight = messages.map(|it| (it.from, it.to, it.payload.clone())).collect();
-        followed.sort_by_key(|(from, to, _)| (*from, *to));
+        let followed = in_flight_of(&stepper, followed.iter().copied());
         // What was dropped where there is no order is in flight for the replay alone, which knows of no losses.
         let dropped = in_flight.len() - followed.len();
         assert!(dropped as u64 <= if is_ordered { 0 } else { compared.kept() }, "seed {seed}");
