@@ -77,3 +77,23 @@ fn nothing_is_foreseen_that_is_too_far() {
     };
     assert_eq!((foreseen(3), foreseen(100)), (false, true));
 }
+
+/// Where something is wrong already without the event, keeping it from happening is no better: as the node knows the other one, node 0 may
+/// not stay where it is, and what follows the message is wrong as well.
+#[test]
+fn what_is_wrong_without_the_event_is_none_of_its_doing() {
+    let toy = Toy::new(2).rule(0, 0, ToyTrigger::Message(1, 1), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]);
+    let toy = toy.forbid(&[Some(2), None]).forbid(&[Some(0), Some(5)]);
+    let factory = Arc::new(toy);
+    let content = [1];
+    let cause = Cause::Message { from: 1, network: Network::Unordered, payload: &content };
+    let event = Event { state: of_local_state(0, &[0]), cause, may_break: false };
+    let event = Pattern::of(&event).expect("it can be filtered");
+    let foreseen = |other| {
+        let [after, instead] = [1, 0].map(|own| beginning_of(&(vec![own, other], BTreeMap::new())));
+        let mut checker = Checker::new(&factory, Scenario::new(2), Limits::of_an_event(100)).expect("it is native");
+        let fork = Fork { node: 0, after, instead };
+        checker.foresee(&event, &fork, &|| ()).expect("they are states of the toy").prediction.is_some()
+    };
+    assert_eq!([0, 5].map(foreseen), [true, false]);
+}
