@@ -9,7 +9,8 @@
 //! | `run` | one run: from the start to its end |
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
 //! | `instead` | what takes the place of an event that is kept from happening |
-//! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
+//! | `watch` | checkers beside the nodes of a run: what they predict, and what they keep from happening |
+//! | `watching` | the checkers of all runs, what their rounds came to, and what they have predicted first |
 //! | `profile` | how the checkers work: how far they look, and how long that takes |
 //! | `hold` | hold and look ahead: from each event, as far as its node knows the others |
 //! | `cut` | what a node knows of a run: a consistent cut of it |
@@ -32,9 +33,11 @@ mod script;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod watching;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
 pub use profile::Profile;
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
-pub use watch::{Firsts, Mode, Predicted, Watched, Watching};
+pub use watch::{Mode, Watched};
+pub use watching::{Firsts, Predicted, Watching};

@@ -13,7 +13,8 @@ use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
 use crate::simulator::script::{self, Phase, ScriptError};
-use crate::simulator::watch::{Mode, Watch, Watched, Watching};
+use crate::simulator::watch::{Mode, Watch, Watched};
+use crate::simulator::watching::Watching;
 use crate::time::Time;
 
 /// Why there is no simulation.

@@ -4,23 +4,22 @@
 //! time, and then its filters are in force. A round begins once something has happened since the last one and the time between two is
 //! over; where nothing happens, another round would come to the same, so the filters stay.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_model::contract::{ClassId, Judgement, MachineError, MachineFactory, NodeId, Severity, Stop, TransferError};
+use host_model::contract::{ClassId, Judgement, MachineError, NodeId, Severity, TransferError};
 use host_model::lts::{LocalStateId, MessageId, Outcome, Stepper};
-use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
 use host_model::trace::start::Start;
 
-use crate::checker::{CheckError, Checker, Limits, Round, Steering};
+use crate::checker::Round;
 use crate::filter::{FilterTable, Pattern};
 use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
 use crate::neighbourhood::Neighbourhood;
 use crate::simulator::cut::{Cut, History};
-use crate::simulator::hold::{Hold, Horizon, check_stopped};
-use crate::simulator::profile::Profile;
+use crate::simulator::hold::Horizon;
+use crate::simulator::watching::Watching;
 use crate::steered::Steered;
 use crate::time::Time;
 
@@ -58,143 +57,6 @@ pub struct Watched {
     pub suspensions: u64,
     /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
     pub unusable: u64,
-}
-
-/// What a checker has predicted.
-#[derive(Clone, Debug)]
-pub struct Predicted {
-    /// The node beside which it is.
-    pub node: NodeId,
-    /// When its round ended.
-    pub at: Time,
-    /// The round, with at least one prediction.
-    pub round: Arc<Round>,
-    /// The scenario in which its predictions replay.
-    pub scenario: Scenario,
-}
-
-/// The first predictions of all runs in which checkers only report.
-#[derive(Clone, Debug, Default)]
-pub struct Firsts {
-    /// Of a violation.
-    pub violation: Option<Predicted>,
-    /// Of a promise of progress that cannot be kept any more.
-    pub dead: Option<Predicted>,
-}
-
-/// The checkers of all runs: what a round comes to depends on where it begins alone, so it is kept.
-pub struct Watching<'f> {
-    profile: Profile,
-    checker: Checker<'f>,
-    hold: Option<Hold<'f>>,
-    stop: Option<&'f dyn Stop>,
-    /// What each node has used up of what may go wrong at it: all, where a round begins.
-    used_up: Faults,
-    rounds: BTreeMap<[u8; 32], Arc<Round>>,
-    steered: BTreeMap<([u8; 32], NodeId), Steering>,
-    firsts: Firsts,
-    unusable: Option<(NodeId, String)>,
-}
-
-/// Rounds that are kept.
-const ROUNDS_MAX: usize = 20_000;
-
-impl<'f> Watching<'f> {
-    /// Checkers of a cluster.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn new(
-        factory: &'f dyn MachineFactory,
-        scenario: &Scenario,
-        mut profile: Profile,
-    ) -> Result<Self, MachineError> {
-        let mut ahead = scenario.clone();
-        // Looking ahead, nothing goes wrong but what goes wrong by itself. Nodes know of their connections where a budget can break them, so
-        // there each begins with a reset that it may have, and has had.
-        let breaks = scenario.has_network(Network::Ordered) && scenario.faults.breaks_of_connections() > 0;
-        ahead.faults =
-            Faults { resets: u32::from(breaks), duplicates: scenario.faults.duplicates, ..Faults::default() };
-        let used_up = Faults { duplicates: 0, ..ahead.faults };
-        profile.limits.breaks &= scenario.has_network(Network::Ordered) && scenario.faults.breaks > 0;
-        let hold = profile.hold.filter(|_| !scenario.has_network(Network::Ordered)).map(|events_max| {
-            // As a round: no run depends on those before it.
-            let limits = Limits { bytes_max: 0, ..Limits::of_an_event(events_max) };
-            Checker::new(factory, ahead.clone(), limits).map(Hold::new)
-        });
-        let (hold, checker) = (hold.transpose()?, Checker::new(factory, ahead, profile.limits)?);
-        let (rounds, steered) = (BTreeMap::new(), BTreeMap::new());
-        let firsts = Firsts::default();
-        Ok(Self { profile, checker, hold, stop: None, used_up, rounds, steered, firsts, unusable: None })
-    }
-
-    /// The same, told to stop by somebody: a run in which that happens has no result, as what is left of its rounds depends on the moment.
-    #[must_use]
-    pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
-        let hold = self.hold.map(|hold| hold.stopped_by(stop));
-        Self { checker: self.checker.stopped_by(stop), hold, stop: Some(stop), ..self }
-    }
-
-    /// The first node whose neighbours were of no use in some run, and why, if there was one.
-    pub fn unusable(&self) -> Option<&(NodeId, String)> {
-        self.unusable.as_ref()
-    }
-
-    /// The first predictions of all runs in which checkers only report, as far as there were some.
-    pub fn firsts(&self) -> &Firsts {
-        &self.firsts
-    }
-
-    /// A round has ended that predicts something.
-    fn note(&mut self, node: NodeId, at: Time, round: Arc<Round>) {
-        let first = match round.predictions.is_empty() {
-            true => &mut self.firsts.dead,
-            false => &mut self.firsts.violation,
-        };
-        if first.is_none() {
-            let scenario = self.checker.scenario_of(&round.beginning);
-            *first = Some(Predicted { node, at, round, scenario });
-        }
-    }
-
-    /// A round from a global state, which is kept.
-    fn round(&mut self, key: [u8; 32], beginning: &Arc<Beginning>) -> Result<Option<Arc<Round>>, MachineError> {
-        if self.rounds.len() >= ROUNDS_MAX {
-            self.rounds.clear();
-            self.steered.clear();
-        }
-        let round = self.checker.round(beginning).and_then(|mut round| {
-            self.checker.find_dead_ahead(&mut round)?;
-            Ok(round)
-        });
-        check_stopped(self.stop)?;
-        match round {
-            Ok(round) => {
-                let round = Arc::new(round);
-                self.rounds.insert(key, Arc::clone(&round));
-                Ok(Some(round))
-            }
-            Err(CheckError::Refused(_)) => Ok(None),
-            Err(CheckError::Machine(error)) => Err(error),
-        }
-    }
-
-    /// What comes out for a node after a round.
-    fn steer(&mut self, key: [u8; 32], node: NodeId, round: &Round) -> Result<Steering, MachineError> {
-        if let Some(known) = self.steered.get(&(key, node)) {
-            return Ok(known.clone());
-        }
-        let steering = self.checker.steer(node, round);
-        check_stopped(self.stop)?;
-        let steering = match steering {
-            Ok(steering) => steering,
-            Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
-            Err(CheckError::Machine(error)) => return Err(error),
-        };
-        self.steered.insert((key, node), steering.clone());
-        Ok(steering)
-    }
 }
 
 /// The checker of one node.
