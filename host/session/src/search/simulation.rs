@@ -353,7 +353,7 @@ fn beside_twin(
         tally.first_predictions_ms.push(first);
     }
     tally.passed_ms += milliseconds(twin.at);
-    note(&mut tally.witnessed_ms, &twin, lts);
+    add_reached(&mut tally.witnessed_ms, &twin, lts);
     if !steers {
         tally.note(&seen, watching);
         return Ok(twin);
@@ -412,12 +412,12 @@ impl Simulated {
         all.partitions += partitions;
         all.violating += violating;
         self.digest = self.digest.rotate_left(1) ^ run.digest;
-        note(&mut self.witnessed, run, lts);
+        add_reached(&mut self.witnessed, run, lts);
     }
 }
 
-/// Notes what was reached in a run.
-fn note(witnessed: &mut Witnessed, run: &Finished, lts: &Lts<'_>) {
+/// Adds what was reached in a run.
+fn add_reached(witnessed: &mut Witnessed, run: &Finished, lts: &Lts<'_>) {
     for (property, at) in &run.witnessed {
         let name = &lts.properties()[*property as usize].name;
         witnessed.entry(name.clone()).or_default().push(milliseconds(*at));
