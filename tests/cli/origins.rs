@@ -380,3 +380,36 @@ fn the_debugger_begins_in_exported_states() {
     let shown = place.host(&["run", bundled("paxos"), "--prefix", "o/lost.json", "--algo", "unfold"]);
     assert!(shown.out.contains("3, node 2 absent"), "{}", shown.out);
 }
+
+/// Where a node is absent, expressions pass over it, so they say what the property of the plugin does.
+#[test]
+fn expressions_pass_over_an_absent_node() {
+    let agreement = "outside=size(unique(flatten(nodes.map(n, n.Running.learner.chosen)))) <= 1";
+    let (place, whole) = counterexample();
+    let mut results = BTreeSet::new();
+    for absent in 0..3 {
+        let mut live = exported(&whole, 8);
+        let beginning = live.beginning.as_mut().expect("it begins there");
+        beginning.states.retain(|state| state.node != absent);
+        beginning.in_flight.retain(|flight| flight.to != absent);
+        live.scenario.absent.insert(absent);
+        put(&place, "o/live.json", &live);
+        let found = |options: &[&str], property: &[&str]| {
+            let run = place.run_json("paxos", &[&["--prefix", "o/live.json"], options, property].concat());
+            let lengths = run["violations"].as_array().map(|all| all.iter().map(|it| it["length"].clone()).collect());
+            [run["result"].clone(), run["counts"].clone(), lengths.unwrap_or_default()]
+        };
+        for options in
+            [&["--algo", "bdfs"][..], &["--algo", "bdfs", "--reduce"], &["--algo", "unfold"], &["--algo", "lmc"]]
+        {
+            let own = found(options, &["--property", "agreement"]);
+            assert_eq!(own, found(options, &["--property", "outside", "--always", agreement]), "{absent}: {options:?}");
+            results.insert(own[0].to_string());
+        }
+        // Who is left out is not counted either.
+        let two = "outside=size(nodes) == 2 && nodes.all(i, n, i != ABSENT) && nodes[ABSENT] == null";
+        let two = two.replace("ABSENT", &absent.to_string());
+        assert_eq!(found(&["--algo", "bdfs"], &["--property", "outside", "--always", &two])[0], "ok");
+    }
+    assert_eq!(results.len(), 2, "{results:?}");
+}

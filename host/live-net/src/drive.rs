@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use host_live::node::{Counts, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
 use host_live::time::Time;
-use host_model::contract::{MachineFactory, NodeId, Response};
+use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
 use crate::disk::{Disk, DiskError};
@@ -167,7 +167,11 @@ pub fn run(
     };
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
-    result?;
+    match result {
+        // What judges the node may hear of it first.
+        Err(RunError::Node(Failure::Machine(MachineError::Stopped(_)))) if stop.load(Ordering::Relaxed) => {}
+        result => result?,
+    }
     let (watched, steered) = (running.beside.as_ref().map(Beside::watched), running.steered());
     let Running { node, disk, unsent, distrusted, .. } = running;
     Ok(Ended {

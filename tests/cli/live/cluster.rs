@@ -64,11 +64,11 @@ impl Cluster {
     /// The same, with further parameters, a line each.
     pub fn start_as(network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
         let parameters = format!("terms = 0\nkept = 20\nheartbeats = true\n{parameters}");
-        Self::start_of(bundled("raft-kv"), network, &parameters, words)
+        Self::start_of(&format!("plugin = {:?}\n", bundled("raft-kv")), network, &parameters, words)
     }
 
-    /// The same of any plugin, with these parameters.
-    pub fn start_of(plugin: &str, network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
+    /// The same of any plugin: the lines of a file that name it, and those with its parameters and of the tables behind these.
+    pub fn start_of(head: &str, network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let all = addresses(12);
         let (addresses, seen, clients, metrics) = (&all[..3], &all[3..6], &all[6..9], &all[9..]);
@@ -83,7 +83,7 @@ impl Cluster {
             write_papers(folder.path());
         }
         for node in 0..3 {
-            let mut text = format!("plugin = {plugin:?}\nnetwork = {network:?}\n[parameters]\n{parameters}");
+            let mut text = format!("{head}network = {network:?}\n[parameters]\n{parameters}");
             for other in 0..3 {
                 let address = if other == node { addresses[other] } else { seen[other] };
                 let (clients, metrics) = (clients[other], metrics[other]);

@@ -27,9 +27,9 @@ fn clients_ask_stores_in_other_languages() {
     for (name, component) in probes() {
         let place = Place::new();
         place.put("probe.wasm", component);
-        let plugin = place.path("probe.wasm");
+        let plugin = format!("plugin = {:?}\n", place.path("probe.wasm"));
         let parameters = format!("patience = {}\n", PATIENCE.as_millis());
-        let (mut nodes, cluster) = Cluster::start_of(plugin.to_str().expect("it is text"), "ordered", &parameters, "");
+        let (mut nodes, cluster) = Cluster::start_of(&plugin, "ordered", &parameters, "");
         let clients = cluster.clients();
         for value in ["red", "blue", "\u{1f980}"] {
             assert_eq!(ask_until_told(clients, &put(value)), Outcome::Done, "{name}");

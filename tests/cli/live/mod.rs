@@ -6,6 +6,7 @@
 //! | `client` | asks a node |
 //! | `watched` | the same with a checker beside each node |
 //! | `steered` | the same with nodes that their checkers steer |
+//! | `outside` | the same with properties from outside, which the file of a cluster states |
 //! | `http` | as much of HTTP as a client needs |
 //! | `judge` | what clients were told, and whether it has an order that explains it |
 //! | `languages` | clusters of a store in other languages |
@@ -19,6 +20,7 @@ mod cluster;
 mod http;
 mod judge;
 mod languages;
+mod outside;
 mod papers;
 /// The one of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]

@@ -13,7 +13,7 @@ use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{Ended, Paper, Papers, Place, RunError, Status, Steer, Tls, Watch};
-use host_model::contract::FaultKind;
+use host_model::contract::{FaultKind, MachineError};
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
 use host_session::base::{Exit, Failure, files};
@@ -294,6 +294,7 @@ fn summary(id: u32, ended: &Ended) -> String {
 /// Why a node does not run, as the shell sees it.
 fn failure(id: u32, error: &RunError) -> Failure {
     let exit = match error {
+        RunError::Node(NodeFailure::Machine(error @ MachineError::Stopped(_))) => return error.clone().into(),
         RunError::NotLoopback(_) | RunError::Datagrams | RunError::Addresses { .. } => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(_)) => Exit::GuestFault,

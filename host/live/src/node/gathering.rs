@@ -20,20 +20,26 @@ impl<G: Gate> Node<G> {
     }
 
     fn gather_neighbours(&mut self, left_out: &BTreeSet<NodeId>) -> Result<(), Failure> {
-        self.machine.restore(Some(&self.moment.snapshot))?;
-        let said = self.machine.neighbours();
-        if said.is_err() {
-            self.machine.confirm_fault()?;
-            self.machine.restore(Some(&self.moment.snapshot))?;
+        if self.settings.neighbours {
+            self.find_neighbours()?;
         }
-        self.neighbourhood = Neighbourhood::of(said, (self.identity.node, self.identity.nodes));
-        self.counts.neighbours_unusable += u64::from(matches!(self.neighbourhood, Neighbourhood::Unusable(_)));
         let is_asked = |node: &NodeId| self.neighbourhood.has(*node) && !left_out.contains(node);
         let peers = (0..self.identity.nodes).filter(is_asked).collect();
         let content = exported(&mut *self.machine, &self.moment.snapshot, &self.identity)?;
         let mut outputs = Vec::new();
         self.manager.gather(peers, self.now, content, &mut outputs);
         self.pass_on(outputs);
+        Ok(())
+    }
+
+    fn find_neighbours(&mut self) -> Result<(), Failure> {
+        self.machine.restore(Some(&self.moment.snapshot))?;
+        let said = self.machine.neighbours();
+        if said.is_err() {
+            self.machine.confirm_fault()?;
+        }
+        self.neighbourhood = Neighbourhood::of(said, (self.identity.node, self.identity.nodes));
+        self.counts.neighbours_unusable += u64::from(matches!(self.neighbourhood, Neighbourhood::Unusable(_)));
         Ok(())
     }
 

@@ -34,6 +34,8 @@ pub struct Settings {
     pub held_max: usize,
     /// The limits of its checkpoints.
     pub checkpoints: Limits,
+    /// Whether its snapshots are of the neighbours alone that the protocol names, if it names some.
+    pub neighbours: bool,
     /// Bytes per second that it sends in checkpoints on average; none for as many as others want. What it sends else does not count.
     pub bandwidth: Option<u64>,
 }
@@ -61,6 +63,7 @@ impl Default for Settings {
             seed: 0,
             held_max: 10_000,
             checkpoints: Limits::default(),
+            neighbours: true,
             bandwidth: None,
         }
     }

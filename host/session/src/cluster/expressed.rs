@@ -80,10 +80,6 @@ fn check_described(option: &str, cluster: &Cluster) -> Result<(), Failure> {
         let failure = Failure::configuration(what);
         return Err(failure.help("state the property in the plugin, by `specification` of the contract"));
     }
-    if !cluster.scenario.absent.is_empty() {
-        let failure = Failure::configuration(format_args!("{option}: not with absent nodes"));
-        return Err(failure.help("begin in states of all nodes"));
-    }
     if cluster.plugin.plugin.describes() {
         return Ok(());
     }

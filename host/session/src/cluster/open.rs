@@ -36,6 +36,8 @@ pub struct Cluster {
     pub specs: Vec<Arc<LoadedSpec>>,
     /// The indices of the properties that are judged, in their order; none if all are.
     pub judged: Option<Vec<u32>>,
+    /// The same as they are judged, each behind so many other properties.
+    outside: Vec<(u32, Arc<dyn Outside>)>,
     /// Makes machines with these properties.
     factory: Arc<dyn MachineFactory>,
     /// The trace that the search begins after, if it does not begin after `init`.
@@ -106,6 +108,7 @@ impl Cluster {
             expressed: Vec::new(),
             specs: Vec::new(),
             judged: None,
+            outside: Vec::new(),
             factory,
             prefix: None,
         })
@@ -121,9 +124,7 @@ impl Cluster {
             return Ok(());
         }
         expressed::check(&expressed, self)?;
-        let own = self.properties.len() as u32;
-        self.properties.extend(judge.properties());
-        self.factory = Arc::new(Observed::new(Arc::clone(&self.factory), own, Arc::new(judge)));
+        self.add_outside(Arc::new(judge));
         self.expressed = expressed;
         Ok(())
     }
@@ -137,12 +138,22 @@ impl Cluster {
         for spec in specs {
             let stated = spec.properties();
             expressed::check_spec(&spec, &stated, self)?;
-            let own = self.properties.len() as u32;
-            self.properties.extend(stated);
-            self.factory = Arc::new(Observed::new(Arc::clone(&self.factory), own, Arc::clone(&spec) as _));
+            self.add_outside(Arc::clone(&spec) as _);
             self.specs.push(spec);
         }
         Ok(())
+    }
+
+    fn add_outside(&mut self, outside: Arc<dyn Outside>) {
+        let own = self.properties.len() as u32;
+        self.properties.extend(outside.properties());
+        self.factory = observed(Arc::clone(&self.factory), own, &outside);
+        self.outside.push((own, outside));
+    }
+
+    /// Whether it has properties from outside.
+    pub fn has_outside(&self) -> bool {
+        !self.outside.is_empty()
     }
 
     /// The specification from outside that states the property of this name; none if it is stated elsewhere.
@@ -159,6 +170,18 @@ impl Cluster {
     /// Makes the machines of the cluster, which show the properties that are judged and no others.
     pub fn factory(&self) -> &dyn MachineFactory {
         &*self.factory
+    }
+
+    /// The same for whoever keeps it.
+    pub fn shared_factory(&self) -> Arc<dyn MachineFactory> {
+        Arc::clone(&self.factory)
+    }
+
+    /// Makes machines of the plugin that do not stop between two calls as those of a search do, with all of its properties and those from
+    /// outside.
+    pub fn unstopped_factory(&self) -> Arc<dyn MachineFactory> {
+        let plugin: Arc<dyn MachineFactory> = Arc::new(self.plugin.plugin.clone());
+        self.outside.iter().fold(plugin, |factory, (own, outside)| observed(factory, *own, outside))
     }
 
     /// Makes its machines with one property alone, the negation of the judged one at this place.
@@ -234,6 +257,11 @@ impl Cluster {
             steps: Vec::new(),
         }
     }
+}
+
+/// The machines of `factory`, which have `own` properties, with those from outside behind them.
+fn observed(factory: Arc<dyn MachineFactory>, own: u32, outside: &Arc<dyn Outside>) -> Arc<dyn MachineFactory> {
+    Arc::new(Observed::new(factory, own, Arc::clone(outside)))
 }
 
 /// The command that replays a trace, for a shell, with these words behind it.

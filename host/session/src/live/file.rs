@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use host_model::contract::PropertyKind;
 use host_model::scenario::Network;
+use host_model::trace::Expressed;
 use serde::Deserialize;
 
 use crate::base::text::on_one_line;
@@ -58,7 +60,27 @@ struct File {
     tls: Option<Tls>,
     #[serde(default)]
     parameters: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    always: BTreeMap<String, String>,
+    #[serde(default)]
+    eventually: BTreeMap<String, String>,
+    #[serde(default)]
+    spec: Specs,
     node: Vec<NodeSpec>,
+}
+
+/// Specifications from outside: one, or some.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`spec` is the path of a component, or a list of such paths")]
+enum Specs {
+    One(PathBuf),
+    Some(Vec<PathBuf>),
+}
+
+impl Default for Specs {
+    fn default() -> Self {
+        Self::Some(Vec::new())
+    }
 }
 
 #[derive(Deserialize)]
@@ -86,10 +108,7 @@ impl RunningSpec {
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
             Failure::configuration(format_args!("{}{line}: {}", path.display(), on_one_line(error.message())))
         })?;
-        Self::new(path, file).map_err(|mut failure| {
-            failure.message = format!("{}: {}", path.display(), failure.message);
-            failure
-        })
+        Self::new(path, file).map_err(|failure| located(path, failure))
     }
 
     fn new(path: &Path, file: File) -> Result<Self, Failure> {
@@ -102,11 +121,21 @@ impl RunningSpec {
         let plugin = folder.join(&file.plugin);
         // To build runs what a folder says, and who runs a cluster has not said that they trust a folder somewhere else.
         let finished = !matches!(file.plugin.to_str(), Some("." | ".." | "../"));
+        let stated = [(PropertyKind::Always, file.always), (PropertyKind::Eventually, file.eventually)];
+        let expressed = stated.into_iter().flat_map(|(kind, all)| {
+            all.into_iter().map(move |(name, expression)| Expressed { name, kind, expression })
+        });
+        let specs = match file.spec {
+            Specs::One(path) => vec![path],
+            Specs::Some(paths) => paths,
+        };
         let cluster = ClusterSpec {
             plugin,
             nodes: Some(u32::try_from(file.node.len()).unwrap_or(u32::MAX)),
             parameters: file.parameters.into_iter().map(parameter).collect::<Result<_, _>>()?,
             network,
+            expressed: expressed.collect(),
+            specs: specs.into_iter().map(|path| folder.join(path)).collect(),
             ..ClusterSpec::default()
         };
         let process = ProcessSpec { source: Source { finished, ..Source::default() }, ..ProcessSpec::default() };
@@ -118,6 +147,11 @@ impl RunningSpec {
             authority: file.tls.map(|tls| folder.join(tls.authority)),
             nodes: file.node.into_iter().map(|node| node.below(folder)).collect(),
         })
+    }
+
+    /// Names the file in a failure.
+    pub(super) fn locate(&self, failure: Failure) -> Failure {
+        located(&self.path, failure)
     }
 
     /// The file of a node.
@@ -141,6 +175,11 @@ impl RunningSpec {
             Failure::configuration(format_args!("`--id {node}`: {path} has {nodes} nodes, numbered from 0"))
         })
     }
+}
+
+fn located(path: &Path, mut failure: Failure) -> Failure {
+    failure.message = format!("{}: {}", path.display(), failure.message);
+    failure
 }
 
 fn network(name: &str) -> Result<Network, Failure> {

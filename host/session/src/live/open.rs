@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use host_live::checker::Limits;
 use host_live::node::{Identity, Settings, VERSION};
-use host_model::contract::{MachineFactory, PropertyKind};
+use host_model::contract::{Judgement, MachineFactory, PropertyKind};
+use host_model::lts::Stepper;
 use host_model::scenario::{Faults, Network, Scenario};
+use host_model::trace::start;
+use host_search::kernel::judge_system_state;
 use host_search::kernel::rules::Rules;
 
 use crate::base::{Context, Failure};
-use crate::cluster::{Cluster, Watching};
+use crate::cluster::{Cluster, Watching, plugin_source};
 use crate::live::file::{RunningSpec, check_encrypted};
 use crate::live::predictions::Predictions;
 
@@ -20,6 +23,7 @@ use crate::live::predictions::Predictions;
 pub struct Running<'s> {
     spec: &'s RunningSpec,
     cluster: Cluster,
+    factory: Arc<dyn MachineFactory>,
 }
 
 /// Who a node is, how it behaves, and where.
@@ -46,7 +50,9 @@ impl<'s> Running<'s> {
     ///
     /// It cannot be loaded, is another one than the file says, or does not fit it.
     pub fn open(spec: &'s RunningSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
-        let cluster = Cluster::open(&spec.run, context)?;
+        check_specs(spec, context)?;
+        let about_the_file = |failure: Failure| if failure.about.is_some() { spec.locate(failure) } else { failure };
+        let cluster = Cluster::open(&spec.run, context).map_err(about_the_file)?;
         let digest = cluster.plugin.plugin.digest();
         if let Some(wanted) = spec.digest.as_ref().filter(|wanted| *wanted != digest) {
             let (path, plugin) = (spec.path.display(), cluster.plugin.given.display());
@@ -57,12 +63,11 @@ impl<'s> Running<'s> {
         }
         if spec.authority.is_some() {
             // The plugin may have said which.
-            check_encrypted(cluster.scenario.network).map_err(|mut failure| {
-                failure.message = format!("{}: {}", spec.path.display(), failure.message);
-                failure
-            })?;
+            check_encrypted(cluster.scenario.network).map_err(|failure| spec.locate(failure))?;
         }
-        Ok(Self { spec, cluster })
+        check_outside(&cluster).map_err(|failure| spec.locate(failure))?;
+        let factory = cluster.unstopped_factory();
+        Ok(Self { spec, cluster, factory })
     }
 
     /// Refuses checkers beside the nodes that are to do this where that is not sound or has no use.
@@ -86,14 +91,14 @@ impl<'s> Running<'s> {
         .help("give it one, or use `--watch observe`, which tells of handlers that will fail"))
     }
 
-    /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls.
+    /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls; what judges them from outside may.
     pub fn factory(&self) -> &dyn MachineFactory {
-        &self.cluster.plugin.plugin
+        &*self.factory
     }
 
     /// Makes the machines of a checker beside a node, which stop when the program is to end.
     pub fn checking_factory(&self) -> Arc<dyn MachineFactory> {
-        self.cluster.plugin.shared_factory()
+        self.cluster.shared_factory()
     }
 
     /// The cluster as a checker beside a node looks ahead: one node may be killed and start again, and besides nothing goes wrong but
@@ -141,11 +146,48 @@ impl<'s> Running<'s> {
         cluster.copy_from_slice(&blake3::hash(common.as_bytes()).as_bytes()[..16]);
         Ok(Seat {
             identity: Identity { node, nodes: scenario.nodes, config, cluster, session },
-            settings: Settings { network: scenario.network, seed: session, ..Settings::default() },
+            settings: Settings {
+                network: scenario.network,
+                // Properties from outside are judged where all nodes are known, as everywhere.
+                neighbours: !self.cluster.has_outside(),
+                seed: session,
+                ..Settings::default()
+            },
             addresses,
             clients: nodes.iter().filter_map(|node| node.clients).collect(),
             metrics: here.metrics,
             disk: context.path(&self.spec.disk(node)),
         })
     }
+}
+
+/// Refuses specifications that would have to be built: that runs what their folder says, and who runs a cluster has not said that they
+/// trust it.
+fn check_specs(spec: &RunningSpec, context: &Context<'_>) -> Result<(), Failure> {
+    let built = |named: &&PathBuf| !plugin_source::needs_build(&context.path(named));
+    let Some(named) = spec.run.cluster.specs.iter().find(|named| !built(named)) else { return Ok(()) };
+    let (path, named) = (spec.path.display(), named.display());
+    Err(Failure::configuration(format_args!("{path}: the spec {named} would have to be built"))
+        .help(format_args!("build it with `host build {named}`, and name the component")))
+}
+
+/// Refuses properties from outside that cannot be evaluated where all nodes have just started: mostly for a field that is not there.
+fn check_outside(cluster: &Cluster) -> Result<(), Failure> {
+    if !cluster.has_outside() {
+        return Ok(());
+    }
+    let lts = cluster.lts(cluster.factory())?;
+    let mut stepper = Stepper::new(&lts)?;
+    // Nodes that do not start say why themselves.
+    for start in start::initial(&mut stepper).unwrap_or_default() {
+        for (_, judgement) in judge_system_state(&mut stepper, &start.locals)? {
+            if let Judgement::Broken { property, fault } = judgement
+                && property as usize >= cluster.plugin.properties.len()
+            {
+                let name = &cluster.properties[property as usize].name;
+                return Err(Failure::configuration(format_args!("{name} cannot be evaluated: {fault}")));
+            }
+        }
+    }
+    Ok(())
 }

@@ -14,7 +14,10 @@ use crate::time::Time;
 /// Two nodes whose states are those of a toy, after one has asked for a snapshot but for some nodes: who is in it, and how many answers
 /// were of no use.
 fn gathered(toy: &Toy, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
-    let mut pair: Pair<Open> = Pair::open(toy.clone(), Network::Unordered);
+    gathered_by(Pair::open(toy.clone(), Network::Unordered), left_out)
+}
+
+fn gathered_by(mut pair: Pair<Open>, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
     pair.wait(2_000);
     pair.nodes[0].gather(pair.now, &left_out.iter().copied().collect());
     pair.carry_out(0);
@@ -43,6 +46,12 @@ fn a_node_asks_its_neighbours_and_all_where_it_names_none_that_are_of_use() {
         assert_eq!(gathered(&toy, &[]), (asked, unusable), "{named:?}");
     }
     assert_eq!(gathered(&toy.clone().near(0, 0, Some(&[1])), &[1]), (vec![0], 0));
+    // Where they do not count, they are not asked for.
+    for named in [Some(&[][..]), None] {
+        let mut pair = Pair::open(toy.clone().near(0, 0, named), Network::Unordered);
+        pair.nodes[0].settings.neighbours = false;
+        assert_eq!(gathered_by(pair, &[]), (vec![0, 1], 0), "{named:?}");
+    }
     // Those count that it names in its present state.
     let moves = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
     assert_eq!(gathered(&moves.near(0, 0, Some(&[])).near(0, 1, Some(&[1])), &[]), (vec![0, 1], 0));
