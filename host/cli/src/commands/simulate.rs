@@ -169,6 +169,12 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, pr
         let without = twins.map_or_else(String::new, |tally| format!("; without steering {}", of(&tally.witnessed_ms)));
         text.push_str(&format!("reached: {}, {}{without}\n", on_one_line(property), of(&simulated.witnessed)));
     }
+    let without = twins.map(|tally| tally.kept.shares());
+    for (property, share) in simulated.kept.shares() {
+        let without = without.as_ref().and_then(|shares| shares.get(property));
+        let without = without.map_or_else(String::new, |share| format!("; without steering {}", percent(*share)));
+        text.push_str(&format!("kept: {}, {} of the time{without}\n", on_one_line(property), percent(share)));
+    }
     if let Some(Saved { trace, replay, .. }) = saved {
         text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
     }
@@ -176,6 +182,10 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, pr
         text.push_str(&format!("\nprediction in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
     }
     text
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
 }
 
 /// What the checkers have come to.
@@ -297,6 +307,7 @@ fn result(
         "violating_states": counts.violating,
         "witnessed": simulated.witnessed.keys().collect::<Vec<_>>(),
         "witnessed_ms": simulated.witnessed,
+        "kept": simulated.kept,
         "digest": format!("{:032x}", simulated.digest),
         "checkers": simulated.tally,
         "prediction": predictions.violation.as_ref().map(Prediction::json),

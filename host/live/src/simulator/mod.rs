@@ -15,6 +15,7 @@
 //! | `hold` | hold and look ahead: from each event, as far as its node knows the others |
 //! | `cut` | what a node knows of a run: a consistent cut of it |
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
+//! | `kept` | how long promises of progress are kept in a run |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `chance` | random numbers, a stream for each purpose |
 //! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
@@ -26,6 +27,7 @@ mod conditions;
 mod cut;
 mod hold;
 mod instead;
+mod kept;
 mod network;
 mod profile;
 mod run;
@@ -36,6 +38,7 @@ mod watch;
 mod watching;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
+pub use kept::Kept;
 pub use profile::Profile;
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};

@@ -12,6 +12,7 @@ use crate::seen::Seen;
 use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
+use crate::simulator::kept::{Keeping, Kept};
 use crate::simulator::script::{self, Phase, ScriptError};
 use crate::simulator::watch::{Mode, Watch, Watched};
 use crate::simulator::watching::Watching;
@@ -85,6 +86,8 @@ pub struct Finished {
     pub violation: Option<FoundViolation>,
     /// The `sometimes` properties that were reached, by index, sorted, and when each was for the first time.
     pub witnessed: Vec<(u32, Time)>,
+    /// How long each `eventually` property was kept, by index.
+    pub kept: Vec<Kept>,
 }
 
 /// Runs in the same local transition system: what a handler does is executed once for all of them.
@@ -173,6 +176,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ) -> Run<'r, 'l, 'f> {
         let mut chance = Chance::new(seed);
         let start = &self.starts[chance.below(Purpose::Start, self.starts.len() as u64) as usize];
+        let keeping = Keeping::new(self.stepper.lts());
         Run {
             stepper: &mut *self.stepper,
             start,
@@ -193,6 +197,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             counts: Counts::default(),
             log: blake3::Hasher::new(),
             witnessed: BTreeMap::new(),
+            keeping,
             is_violated: false,
             violation: None,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
@@ -228,6 +233,7 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) counts: Counts,
     pub(super) log: blake3::Hasher,
     pub(super) witnessed: BTreeMap<u32, Time>,
+    keeping: Keeping,
     /// Whether it ends here, since something is violated.
     pub(super) is_violated: bool,
     /// The first violation, and when it was there.
@@ -275,12 +281,13 @@ impl Run<'_, '_, '_> {
     /// What has come out of it.
     fn over(self, seed: u64, end: End) -> (Finished, Watched) {
         let (at, counts, witnessed) = (self.latest, self.counts, self.witnessed.into_iter().collect());
+        let kept = self.keeping.finish(at);
         let (violated, violation) = self.violation.unzip();
         let mut digest = [0; 16];
         digest.copy_from_slice(&self.log.finalize().as_bytes()[..16]);
         let watched = self.watch.map_or_else(Watched::default, Watch::finish);
         let digest = u128::from_le_bytes(digest);
-        (Finished { seed, end, at, counts, digest, violated, violation, witnessed }, watched)
+        (Finished { seed, end, at, counts, digest, violated, violation, witnessed, kept }, watched)
     }
 
     /// Something happens; whether it was an event of a node.
@@ -445,6 +452,7 @@ impl Run<'_, '_, '_> {
 
     /// Judges the present state, in which the run may end. A node that has failed ends each run.
     fn judge(&mut self) -> Result<(), MachineError> {
+        self.keeping.judge(self.stepper, &self.locals, self.now)?;
         let mut is_violated = false;
         for (node, judgement) in judge_system_state(self.stepper, &self.locals)? {
             match judgement.severity() {

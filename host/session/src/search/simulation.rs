@@ -13,7 +13,7 @@ use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Faults;
 use host_search::kernel::rules::Rules;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::{Context, Failure};
 use crate::cluster::{self, Cluster};
@@ -116,6 +116,8 @@ pub struct Tally {
     pub first_predictions_ms: Vec<u64>,
     /// As [`Simulated::witnessed`], of the twins.
     pub witnessed_ms: Witnessed,
+    /// As [`Simulated::kept`], of the twins.
+    pub kept: KeptShares,
     /// How long the runs were together until now, in milliseconds.
     #[serde(skip)]
     passed_ms: u64,
@@ -134,6 +136,32 @@ impl Tally {
 /// was, by seed.
 pub type Witnessed = BTreeMap<String, Vec<u64>>;
 
+/// The share of the time of all runs in which each `eventually` property was kept, by name; of node scope, of the time of all nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptShares(BTreeMap<String, (Duration, Duration)>);
+
+impl KeptShares {
+    fn add(&mut self, run: &Finished, lts: &Lts<'_>) {
+        for one in &run.kept {
+            let name = lts.properties()[one.property as usize].name.clone();
+            let (kept, whole) = self.0.entry(name).or_default();
+            (*kept, *whole) = (*kept + one.kept, *whole + one.whole);
+        }
+    }
+
+    /// Each with its share; runs in which no time passes have none.
+    pub fn shares(&self) -> BTreeMap<&str, f64> {
+        let passed = self.0.iter().filter(|(_, (_, whole))| !whole.is_zero());
+        passed.map(|(name, (kept, whole))| (&**name, kept.as_secs_f64() / whole.as_secs_f64())).collect()
+    }
+}
+
+impl Serialize for KeptShares {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.shares().serialize(serializer)
+    }
+}
+
 /// What has come out of simulated runs.
 pub struct Simulated {
     /// How many runs there were.
@@ -144,6 +172,8 @@ pub struct Simulated {
     pub counts: Counts,
     /// The `sometimes` properties that were reached, and when.
     pub witnessed: Witnessed,
+    /// For which share of the time promises of progress were kept.
+    pub kept: KeptShares,
     /// The digest of each run, combined: equal ones mean equal runs.
     pub digest: u128,
     /// The last run, and its violation.
@@ -247,6 +277,7 @@ pub fn run(
         ends: BTreeMap::new(),
         counts: Counts::default(),
         witnessed: Witnessed::new(),
+        kept: KeptShares::default(),
         digest: 0,
         violation: None,
         stopped: None,
@@ -280,8 +311,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let mut watching = match asked.watch {
         Some(watch) => {
             // Properties from outside are judged where all nodes are known, as everywhere.
-            let neighbours = cluster.expressed.is_empty() && cluster.specs.is_empty();
-            let profile = Profile { neighbours, ..profile(watch) };
+            let profile = Profile { neighbours: !cluster.has_outside(), ..profile(watch) };
             let watching = Watching::new(cluster.factory(), lts.scenario(), profile)?;
             Some((watching.stopped_by(&*cluster.plugin.bounds), watch.steers))
         }
@@ -354,6 +384,7 @@ fn beside_twin(
     }
     tally.passed_ms += milliseconds(twin.at);
     add_reached(&mut tally.witnessed_ms, &twin, lts);
+    tally.kept.add(&twin, lts);
     if !steers {
         tally.note(&seen, watching);
         return Ok(twin);
@@ -413,6 +444,7 @@ impl Simulated {
         all.violating += violating;
         self.digest = self.digest.rotate_left(1) ^ run.digest;
         add_reached(&mut self.witnessed, run, lts);
+        self.kept.add(run, lts);
     }
 }
 
