@@ -45,7 +45,6 @@ fn succeeds(command: &mut Command) -> Option<bool> {
     status.ok().map(|status| status.success())
 }
 
-#[expect(clippy::print_stdout, reason = "cargo reads it there")]
 fn tell(line: &str) {
     println!("cargo::{line}");
 }

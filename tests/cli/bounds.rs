@@ -66,7 +66,7 @@ const STRATEGIES: [&str; 6] = ["bdfs", "consequence", "walk", "unfold", "lmc-opt
 #[test]
 fn an_interrupt_ends_a_compilation() {
     let place = Place { interrupted: Some(1), cache: None, ..Place::new() };
-    place.put("slow.wasm", fixtures::slow_to_compile(20_000));
+    place.put("slow.wasm", fixtures::slow_to_compile(100_000));
     for command in ["run", "inspect", "doctor"] {
         place.host(&[command, "slow.wasm"]).exits(130).says(&["interrupted"]);
         assert!(asked(&place) <= 3, "{command}: {} questions", asked(&place));

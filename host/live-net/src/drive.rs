@@ -172,17 +172,7 @@ pub fn run(
         Err(RunError::Node(Failure::Machine(MachineError::Stopped(_)))) if stop.load(Ordering::Relaxed) => {}
         result => result?,
     }
-    let (watched, steered) = (running.beside.as_ref().map(Beside::watched), running.steered());
-    let Running { node, disk, unsent, distrusted, .. } = running;
-    Ok(Ended {
-        counts: node.counts().clone(),
-        incarnation: node.incarnation(),
-        torn: disk.torn(),
-        unsent,
-        distrusted,
-        watched,
-        steered,
-    })
+    Ok(running.ended())
 }
 
 /// The gate of a node, if it is steered.
@@ -298,6 +288,20 @@ impl Running {
                 self.node.gather(now, &left_out);
             }
             self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
+        }
+    }
+
+    fn ended(self) -> Ended {
+        let (watched, steered) = (self.beside.as_ref().map(Beside::watched), self.steered());
+        let Self { node, disk, unsent, distrusted, .. } = self;
+        Ended {
+            counts: node.counts().clone(),
+            incarnation: node.incarnation(),
+            torn: disk.torn(),
+            unsent,
+            distrusted,
+            watched,
+            steered,
         }
     }
 

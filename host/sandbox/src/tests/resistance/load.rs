@@ -10,7 +10,7 @@ use host_model::contract::{Stop, Stopped};
 use super::*;
 
 /// Nested blocks that take seconds to compile.
-const SECONDS_DEEP: usize = 20_000;
+const SECONDS_DEEP: usize = 100_000;
 
 #[test]
 fn a_component_of_200_mb_is_refused_at_once() {
