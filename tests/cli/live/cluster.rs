@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use super::certificates::Authority;
@@ -13,8 +13,8 @@ use super::http::request;
 use super::relay::Relay;
 use crate::cli::{Place, bundled};
 
-/// The last byte of the next address.
-static NEXT: AtomicU8 = AtomicU8::new(0);
+/// The number of the next address.
+static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// A process with this variable is a node: the words of its command line.
 const NODE: &str = "HOST_TESTS_LIVE_NODE";
@@ -27,11 +27,16 @@ fn node_of_another_test() {
     panic!("it runs until it is killed: {ran:?}");
 }
 
-/// Addresses that nobody else has: all of 127.0.0.0/8 is loopback, and the port is none that the system gives away.
-pub fn addresses(count: u8) -> Vec<SocketAddr> {
+/// Addresses that nobody else has: all of 127.0.0.0/8 is loopback, and the ports are none that the system gives away.
+pub fn addresses(count: u16) -> Vec<SocketAddr> {
+    const OF_A_PORT: u16 = 200;
     let [.., high, low] = std::process::id().to_be_bytes();
-    let first = NEXT.fetch_add(count, Ordering::Relaxed) + 1;
-    (first..first + count).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_432))).collect()
+    let first = NEXT.fetch_add(count, Ordering::Relaxed);
+    let address = |number: u16| {
+        let last = 1 + number % OF_A_PORT;
+        SocketAddr::from(([127, high | 1, low, last as u8], 7_432 + number / OF_A_PORT))
+    };
+    (first..first + count).map(address).collect()
 }
 
 /// Where clients ask, and what stands between the nodes.
