@@ -4,6 +4,10 @@
 //! the intermediate code, of the target and of all settings, and indices of functions are no part of either. So an edit costs the
 //! generator the functions that changed, and plugins in one language share the functions of its library.
 //!
+//! A few functions have more than one key. Wasmtime translates one function after the other in the same place, which it clears in between,
+//! and cranelift 0.135 forgets the exception table of a trampoline there (`DataFlowGraph::clear`): the hash of those that follow has it,
+//! though their code is the same. Which ones follow depends on the threads, so some of them are generated once more. That costs time alone.
+//!
 //! The functions that one component needed anew are a *collection*, a file that never changes:
 //!
 //! ```text

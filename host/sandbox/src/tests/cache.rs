@@ -149,8 +149,8 @@ fn linked(length: usize) -> Vec<u8> {
     wat::parse_str(format!("(component (core module {data} {functions} {last}))")).expect("valid text")
 }
 
-/// An edit of one function, by which all addresses move, costs the code generator that function. On one thread: on several, one run of ten
-/// generates some of the other functions anew, as their intermediate code is another one then, for a reason that is not known yet.
+/// An edit of one function, by which all addresses move, costs the code generator that function. On one thread: on several, it is chance
+/// which functions are translated where a trampoline was before, and these have another key, see `cache::functions`.
 #[test]
 fn functions_are_found_after_addresses_have_moved() {
     let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -205,7 +205,7 @@ fn a_function_is_taken_from_intact_collections_of_this_user() {
     let guest = fixtures::ping_pong();
     let intact = generated(&guest, &[]);
     let all = count(&intact);
-    // Wasmtime's intermediate code is not the same each time: of 45 functions up to seven were seen to differ.
+    // Keys are not the same each time, see `cache::functions`: of 45 functions up to seven were seen to differ.
     let few = all / 3;
     assert!(few >= 14, "{all}");
     assert!(count(&generated(&guest, &[(&intact, 0o600)])) < few, "all functions were there");
