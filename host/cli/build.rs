@@ -18,7 +18,7 @@ fn main() {
     if !(is_released && runs_here && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")) {
         return;
     }
-    for option in OPTIONS.iter().filter(|option| links(option).is_some_and(|it_does| it_does)) {
+    for option in OPTIONS.iter().filter(|option| links(option) == Some(true)) {
         tell(&format!("rustc-link-arg-bins={option}"));
     }
 }

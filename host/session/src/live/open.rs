@@ -50,7 +50,7 @@ impl<'s> Running<'s> {
     ///
     /// It cannot be loaded, is another one than the file says, or does not fit it.
     pub fn open(spec: &'s RunningSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
-        check_specs(spec, context)?;
+        check_specs(spec, context).map_err(|failure| spec.locate(failure))?;
         let about_the_file = |failure: Failure| if failure.about.is_some() { spec.locate(failure) } else { failure };
         let cluster = Cluster::open(&spec.run, context).map_err(about_the_file)?;
         let digest = cluster.plugin.plugin.digest();
@@ -164,10 +164,10 @@ impl<'s> Running<'s> {
 /// Refuses specifications that would have to be built: that runs what their folder says, and who runs a cluster has not said that they
 /// trust it.
 fn check_specs(spec: &RunningSpec, context: &Context<'_>) -> Result<(), Failure> {
-    let built = |named: &&PathBuf| !plugin_source::needs_build(&context.path(named));
-    let Some(named) = spec.run.cluster.specs.iter().find(|named| !built(named)) else { return Ok(()) };
-    let (path, named) = (spec.path.display(), named.display());
-    Err(Failure::configuration(format_args!("{path}: the spec {named} would have to be built"))
+    let needs_build = |named: &&PathBuf| plugin_source::needs_build(&context.path(named));
+    let Some(named) = spec.run.cluster.specs.iter().find(needs_build) else { return Ok(()) };
+    let named = named.display();
+    Err(Failure::configuration(format_args!("the spec {named} would have to be built"))
         .help(format_args!("build it with `host build {named}`, and name the component")))
 }
 
