@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use super::flags::{encode_flags, is_offline, remap_registry};
+use super::flags::{encode_flags, is_offline, remap, remap_registry};
 use super::package::{Package, Target};
 use super::platform;
 use super::remedies::with_remedies;
@@ -33,7 +33,9 @@ pub(crate) fn build(
         .arg(package.target_directory.join("guests"))
         .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags(package, toolchain, say)?))
         .envs(PROFILE)
-        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", has_overflow_checks.to_string());
+        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", has_overflow_checks.to_string())
+        .arg("--")
+        .arg(remap(&package.workspace_root, "."));
     let (success, messages, diagnostics) = run(cargo, (&package.name, toolchain.target), say)?;
     if !success {
         return Err(match is_offline(&diagnostics) {
@@ -64,8 +66,9 @@ fn flags(package: &Package, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) ->
     if let Some(sysroot) = &toolchain.sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
     }
-    // Panic messages hold paths. Without the machine's own, equal sources give an equal digest everywhere.
-    flags.push(format!("--remap-path-prefix={}=.", package.workspace_root.display()));
+    // Panic messages hold paths. Without the machine's own, equal sources give an equal digest everywhere. The place of the workspace
+    // is for the plugin alone: cargo names what it depends on by paths within the workspace, and would compile it again for each one.
+    flags.push(remap(&package.build_directory, "target"));
     flags.extend(remap_registry());
     let own = platform::own_flags(&package.folder, &package.workspace_root, toolchain.target, say)?;
     flags.extend(platform::randomness(toolchain.target, &own));

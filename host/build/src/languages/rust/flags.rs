@@ -1,6 +1,6 @@
 //! Flags of cargo and the compiler, and what their output means, for guests and for the standard library alike.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The target of guests: no operating system, no imports.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
@@ -13,12 +13,17 @@ pub(crate) fn linker_variable(target: &str) -> String {
     format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"))
 }
 
+/// The flag that has a path begin otherwise in what is compiled.
+pub(crate) fn remap(prefix: &Path, instead: &str) -> String {
+    format!("--remap-path-prefix={}={instead}", prefix.display())
+}
+
 /// Flags that keep the place of cargo's registry out of what is compiled.
 pub(crate) fn remap_registry() -> Vec<String> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display())).into_iter().collect()
+    home.map(|home| remap(&home, "/cargo")).into_iter().collect()
 }
 
 /// Flags in the form of `CARGO_ENCODED_RUSTFLAGS`, in which a path may have spaces.

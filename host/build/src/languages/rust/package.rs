@@ -15,6 +15,8 @@ pub(crate) struct Package {
     pub manifest: PathBuf,
     pub workspace_root: PathBuf,
     pub target_directory: PathBuf,
+    /// Where cargo puts what it makes on the way, which may be elsewhere.
+    pub build_directory: PathBuf,
 }
 
 /// Asks cargo about the package in a folder, without resolving dependencies.
@@ -39,6 +41,7 @@ pub(crate) fn read(folder: &Path, toolchain: &Toolchain) -> Result<Package, Buil
         folder: folder.to_owned(),
         manifest,
         workspace_root: metadata.workspace_root,
+        build_directory: metadata.build_directory.unwrap_or_else(|| metadata.target_directory.clone()),
         target_directory: metadata.target_directory,
     })
 }
@@ -48,6 +51,8 @@ struct Metadata {
     packages: Vec<MetadataPackage>,
     workspace_root: PathBuf,
     target_directory: PathBuf,
+    /// Older versions of cargo do not tell it.
+    build_directory: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
