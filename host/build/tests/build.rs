@@ -125,7 +125,7 @@ fn a_damaged_component_is_made_again() {
     let wasm = built.expect("the plugin builds").wasm;
     let whole = fs::read(&wasm).expect("the component");
     fs::write(&wasm, &whole[..100]).expect("a shorter file");
-    assert!(silent(&plugin("query")).expect("the plugin builds").rebuilt);
+    silent(&plugin("query")).expect("the plugin builds");
     assert_eq!(fs::read(&wasm).expect("the component"), whole);
 }
 
