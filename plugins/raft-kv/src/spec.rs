@@ -4,7 +4,7 @@ use guest_sdk::linearizability::{ClientId, History as Histories};
 use guest_sdk::{NodeId, Properties};
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Log, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Store, Term};
+use crate::{Entry, Index, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Store, Term};
 
 /// What a node has done: all that it does not mention is left out, to have few views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,13 +15,43 @@ struct Done {
     entries: Vec<Entry>,
 }
 
+impl Done {
+    /// The first place of which it has the entry, if it has any.
+    fn first(&self) -> Index {
+        self.commit.index + 1 - self.entries.len() as Index
+    }
+
+    /// The entry at a place from the first one to what is committed.
+    fn entry(&self, place: Index) -> &Entry {
+        &self.entries[(place - self.first()) as usize]
+    }
+}
+
 /// What leader completeness reads of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Knowledge {
     term: Term,
-    /// The log of a leader.
-    leads: Option<Log>,
+    /// The log of a leader, but for what is to be done.
+    leads: Option<Terms>,
     commit: Mark,
+}
+
+/// The terms of the entries of a log, and the last place before them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Terms {
+    base: Mark,
+    entries: Vec<Term>,
+}
+
+impl Terms {
+    /// Whether the log has this entry, or has forgotten it, as something that was committed.
+    fn has(&self, mark: Mark) -> bool {
+        match mark.index.checked_sub(self.base.index) {
+            None => true,
+            Some(0) => mark == self.base,
+            Some(place) => self.entries.get(place as usize - 1) == Some(&mark.term),
+        }
+    }
 }
 
 type Operations = Vec<guest_sdk::linearizability::Operation<Operation, Outcome>>;
@@ -54,7 +84,9 @@ fn done(state: &State) -> Option<Done> {
 }
 
 fn knowledge(state: &State) -> Knowledge {
-    let leads = leads(state).map(|_| state.disk.log.clone());
+    let log = &state.disk.log;
+    let terms = || log.after(log.base().index).iter().map(|entry| entry.term).collect();
+    let leads = leads(state).map(|_| Terms { base: log.base(), entries: terms() });
     Knowledge { term: state.disk.term, leads, commit: committed(state) }
 }
 
@@ -75,12 +107,7 @@ fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
     for (leader, leads, log) in named(views).filter_map(|(node, view)| Some((node, view, view.leads.as_ref()?))) {
         let is_before = |known: &Knowledge| known.term <= leads.term && known.commit.term < leads.term;
         for (node, known) in named(views).filter(|(_, known)| is_before(known)) {
-            let is_there = match known.commit.index.checked_sub(log.base().index) {
-                // The leader has forgotten it, as something that was committed.
-                None => true,
-                Some(_) => log.mark(known.commit.index) == Some(known.commit),
-            };
-            if !is_there {
+            if !log.has(known.commit) {
                 let (term, place) = (leads.term, known.commit.index);
                 return Err(format!(
                     "node {leader} leads in term {term} without what node {node} has committed up to {place}"
@@ -95,17 +122,9 @@ fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
 fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
     of_pairs(views, |(one, left), (other, right)| {
         let common = left.commit.index.min(right.commit.index);
-        // The last entries are at the places up to what is committed.
-        let at = |done: &Done, place: u32| -> Option<Entry> {
-            let back = (done.commit.index - place) as usize;
-            done.entries.len().checked_sub(back + 1).map(|index| done.entries[index].clone())
-        };
-        for place in 1..=common {
-            if let (Some(left), Some(right)) = (at(left, place), at(right, place))
-                && left != right
-            {
-                return Err(format!("nodes {one} and {other} have committed different entries at {place}"));
-            }
+        let mut both = left.first().max(right.first())..=common;
+        if let Some(place) = both.find(|place| left.entry(*place) != right.entry(*place)) {
+            return Err(format!("nodes {one} and {other} have committed different entries at {place}"));
         }
         if left.commit == right.commit && left.store != right.store {
             return Err(format!(
