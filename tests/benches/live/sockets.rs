@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use host_live::filter::Quota;
 use host_live::simulator::Share;
 use host_live_net::{Ended, Place, Steer, Watch, run};
+use host_model::scenario::Network;
 use host_session::base::Context;
 use host_session::base::context::system_clock;
 use host_session::live::{Running, RunningSpec, Seat};
@@ -20,9 +21,17 @@ use nix::sys::resource::UsageWho;
 use crate::tables::{at, median, processor, processor_of_threads};
 use crate::{Mode, component, http};
 
-/// The modes, in turns.
-const MODES: [Mode; 4] = [Mode::Off, Mode::Observe, Mode::Steer, Mode::Hold];
-/// How often each mode has its turn.
+/// Connections and datagrams with the modes of each, in turns. On links with an order nothing looks ahead from an event.
+const ROWS: [(Network, Mode); 7] = [
+    (Network::Ordered, Mode::Off),
+    (Network::Ordered, Mode::Observe),
+    (Network::Ordered, Mode::Steer),
+    (Network::Unordered, Mode::Off),
+    (Network::Unordered, Mode::Observe),
+    (Network::Unordered, Mode::Steer),
+    (Network::Unordered, Mode::Hold),
+];
+/// How often each row has its turn.
 const TURNS: usize = 5;
 /// How long a turn takes, once there is a leader.
 const TURN: Duration = Duration::from_secs(5);
@@ -55,23 +64,25 @@ struct Turn {
 }
 
 pub(crate) fn table() {
-    let mut turns = MODES.map(|_| Vec::new());
+    let mut turns = ROWS.map(|_| Vec::new());
     for number in 0..TURNS {
-        for (place, mode) in MODES.into_iter().enumerate() {
-            turns[place].push(measure(mode, (number * MODES.len() + place) as u8));
+        for (place, row) in ROWS.into_iter().enumerate() {
+            turns[place].push(measure(row, (number * ROWS.len() + place) as u8));
         }
     }
     println!(
-        "| checkers | events/s of a node | answers/s | median ms | 99 % ms | processor ms an answer, checkers left out | to `off` | checkers, of one core | ms a round | kept from happening |"
+        "| over | checkers | events/s of a node | answers/s | median ms | 99 % ms | processor ms an answer, checkers left out | to `off` | checkers, of one core | ms a round | kept from happening |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let each = |turn: &Turn| turn.others / turn.waited.len() as f64 * 1e3;
     let of = |turns: &[Turn], value: &dyn Fn(&Turn) -> f64| median(&mut turns.iter().map(value).collect::<Vec<_>>());
-    let off = of(&turns[0], &each);
-    for (mode, turns) in MODES.into_iter().zip(&turns) {
+    for ((network, mode), turns_of_row) in ROWS.into_iter().zip(&turns) {
+        let off = ROWS.iter().position(|row| *row == (network, Mode::Off)).expect("each network has this row");
+        let (off, turns) = (of(&turns[off], &each), turns_of_row);
         let mut waited: Vec<f64> = turns.iter().flat_map(|turn| turn.waited.iter().copied()).collect();
         println!(
-            "| {} | {:.0} | {:.0} | {:.2} | {:.2} | {:.3} | {:.3} | {:.1} % | {:.1} | {} |",
+            "| {} | {} | {:.0} | {:.0} | {:.2} | {:.2} | {:.3} | {:.3} | {:.1} % | {:.1} | {} |",
+            if network == Network::Ordered { "TCP" } else { "UDP" },
             mode.name(),
             of(turns, &|turn| turn.events as f64 / turn.seconds / 3.0),
             of(turns, &|turn| turn.waited.len() as f64 / turn.seconds),
@@ -92,9 +103,9 @@ fn address(number: u8, last: u8) -> SocketAddr {
 }
 
 /// The file of a cluster.
-fn cluster(number: u8) -> String {
+fn cluster(network: Network, number: u8) -> String {
     let mut text = format!(
-        "plugin = {:?}\n[parameters]\nterms = 0\nrequests = 0\nkept = 20\nheartbeats = true\n",
+        "plugin = {:?}\nnetwork = \"{network}\"\n[parameters]\nterms = 0\nrequests = 0\nkept = 20\nheartbeats = true\n",
         component("raft-kv")
     );
     for node in 0..3 {
@@ -105,9 +116,9 @@ fn cluster(number: u8) -> String {
 }
 
 /// Runs a cluster for a while.
-fn measure(mode: Mode, number: u8) -> Turn {
+fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("cluster.toml"), cluster(number)).expect("writable");
+    std::fs::write(folder.path().join("cluster.toml"), cluster(network, number)).expect("writable");
     std::fs::create_dir_all(folder.path().join("data")).expect("writable");
     let (interrupted, clock, log) = (Default::default(), system_clock(), &mut std::io::sink());
     let context = &mut Context {
