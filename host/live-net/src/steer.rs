@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use host_live::carried::Fork;
 use host_live::filter::{FilterTable, Pattern, Quota};
-use host_live::gate::{Event, Gate, Handled, Judge, Verdict, Views};
+use host_live::gate::{Event, Gate, Judge, Verdict, Views};
 use host_live::steered::Steered;
 use host_live::time::Time;
 use host_model::contract::NodeId;
@@ -105,7 +105,7 @@ impl Steerer {
     pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>, hold: Option<Hold>) -> Self {
         // Each round says how long its filters last.
         let table = FilterTable::new(node, quota, Duration::ZERO);
-        Self { node, gate: Steered::new(node, table, vec![None; nodes as usize]), inbox, hold }
+        Self { node, gate: Steered::new(table, vec![None; nodes as usize]), inbox, hold }
     }
 
     /// Ends all steering, for good.
@@ -142,9 +142,9 @@ impl Gate for Steerer {
         self.gate.before(now, event)
     }
 
-    fn after(&mut self, now: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
+    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
         self.hear(now);
-        self.gate.after(now, handled, judge)
+        self.gate.after(now, event, judge)
     }
 
     fn looks_ahead(&self) -> bool {
@@ -164,7 +164,7 @@ impl Gate for Steerer {
 #[cfg(test)]
 mod tests {
     use host_live::filter::What;
-    use host_live::gate::{Cause, Substitute};
+    use host_live::gate::{Cause, Side, Substitute};
     use host_model::scenario::Network;
 
     use super::*;
@@ -191,10 +191,8 @@ mod tests {
 
     /// Whether the immediate check refuses that the node gets into a state, where node 1 must not be in the same one.
     fn is_refused(steerer: &mut Steerer, state: u8) -> bool {
-        let view = |state| vec![Some(vec![state])];
-        let (before, after) = (view(0), view(state));
-        let handled = Handled { event: event(&[9]), before: &before, after: &after };
-        let verdict = steerer.after(Time(0), &handled, &mut |views| views[0] == views[1]);
+        let own = |side| vec![Some(vec![if side == Side::Before { 0 } else { state }])];
+        let verdict = steerer.after(Time(0), &event(&[9]), &mut |side, views| Some(own(side)) == views[1]);
         verdict == Verdict::Instead(Substitute::Drop)
     }
 

@@ -86,20 +86,20 @@ impl Event<'_> {
 /// What the properties read of a node, by property.
 pub type Views = Vec<Option<Vec<u8>>>;
 
-/// A handler that has run, with all its effects still held. `V` is what tells the states of a node apart that a property can tell apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Handled<'e, V = Views> {
-    /// The event.
-    pub event: Event<'e>,
-    /// The node before it.
-    pub before: &'e V,
-    /// The node after it.
-    pub after: &'e V,
+/// A side of a handler that has run, with all its effects still held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The node as it was before the event.
+    Before,
+    /// The node as it is after it.
+    After,
 }
 
-/// Whether something is wrong where the nodes are like this: a property that is to hold always does not, or cannot be evaluated. Nodes of
-/// which nothing is known have nothing. Asked of the node after an event, it may leave out what reads the same of it before.
-pub type Judge<'j, V = Views> = dyn FnMut(&[Option<&V>]) -> bool + 'j;
+/// Whether something is wrong where the node is as on a side of its handler and the others are like this: a property that is to hold
+/// always does not, or cannot be evaluated. `V` is what tells the states of a node apart that a property can tell apart. Nodes of which
+/// nothing is known have nothing, and what is said of the node itself does not count. Asked of the node after an event, it may leave out
+/// what reads the same of it before. Nothing is read of the node, which takes time, before it is asked.
+pub type Judge<'j, V = Views> = dyn FnMut(Side, &[Option<V>]) -> bool + 'j;
 
 /// The answer of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub enum Verdict {
 
 /// What a node asks.
 pub trait Gate<V = Views> {
-    /// Whether it ever judges. One that does not is not asked after events, and nothing is read of the node for it.
+    /// Whether it ever judges. One that does not is not asked after events.
     fn judges(&self) -> bool {
         true
     }
@@ -120,8 +120,8 @@ pub trait Gate<V = Views> {
     /// Whether an event is handled.
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict;
 
-    /// Whether the effects of a handler leave.
-    fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict;
+    /// Whether the effects of a handler leave that has led to another state.
+    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_, V>) -> Verdict;
 
     /// Whether it ever looks ahead from an event whose effects are held. One that does not is not asked, and nothing is noted for it.
     fn looks_ahead(&self) -> bool {
@@ -148,7 +148,7 @@ impl<V> Gate<V> for Open {
         Verdict::Pass
     }
 
-    fn after(&mut self, _now: Time, _handled: &Handled<'_, V>, _judge: &mut Judge<'_, V>) -> Verdict {
+    fn after(&mut self, _now: Time, _event: &Event<'_>, _judge: &mut Judge<'_, V>) -> Verdict {
         Verdict::Pass
     }
 }
@@ -163,8 +163,8 @@ impl<V, G: Gate<V>> Gate<V> for Option<G> {
         self.as_mut().map_or(Verdict::Pass, |gate| gate.before(now, event))
     }
 
-    fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict {
-        self.as_mut().map_or(Verdict::Pass, |gate| gate.after(now, handled, judge))
+    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_, V>) -> Verdict {
+        self.as_mut().map_or(Verdict::Pass, |gate| gate.after(now, event, judge))
     }
 
     fn looks_ahead(&self) -> bool {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use host_live::checker::{self, Checker};
 use host_live::checkpoint::Snapshot;
 use host_live::filter::{FilterTable, Quota};
-use host_live::gate::{Event, Gate, Handled, Judge, Verdict, Views};
+use host_live::gate::{Event, Gate, Judge, Verdict, Views};
 use host_live::steered::Steered;
 use host_live::time::Time;
 use host_model::contract::NodeId;
@@ -43,10 +43,10 @@ impl Gate for Held {
         self.gate.before(now, event)
     }
 
-    fn after(&mut self, now: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
-        let Some(times) = &mut self.times else { return self.gate.after(now, handled, judge) };
+    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
+        let Some(times) = &mut self.times else { return self.gate.after(now, event, judge) };
         let begun = Instant::now();
-        let verdict = self.gate.after(now, handled, judge);
+        let verdict = self.gate.after(now, event, judge);
         times.push(begun.elapsed().as_nanos() as f64);
         verdict
     }
@@ -56,7 +56,7 @@ impl Held {
     /// Of a node that is steered if views of all nodes are known.
     fn new(node: NodeId, latest: &[Option<Views>], is_timed: bool) -> Self {
         let table = FilterTable::new(node, Quota::default(), EVERY);
-        let gate = (!latest.is_empty()).then(|| Steered::new(node, table, latest.to_vec()));
+        let gate = (!latest.is_empty()).then(|| Steered::new(table, latest.to_vec()));
         Self { gate, times: is_timed.then(Vec::new) }
     }
 }

@@ -50,6 +50,6 @@ impl<G: Gate> Node<G> {
 }
 
 /// What is known of the nodes in a neighbourhood: what an earlier snapshot has said of others gets old.
-pub(super) fn within<'v>(neighbourhood: &Neighbourhood, nodes: &[Option<&'v Views>]) -> Vec<Option<&'v Views>> {
-    (0..).zip(nodes).map(|(node, views)| views.filter(|_| neighbourhood.has(node))).collect()
+pub(super) fn within<'v>(neighbourhood: &Neighbourhood, nodes: &'v [Option<Views>]) -> Vec<Option<&'v Views>> {
+    (0..).zip(nodes).map(|(node, views)| views.as_ref().filter(|_| neighbourhood.has(node))).collect()
 }

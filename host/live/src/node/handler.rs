@@ -2,9 +2,10 @@
 
 use host_model::contract::{Effects, Fault, Input, MachineError};
 
-use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict, Views};
+use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict, Views};
 use crate::node::answers;
 use crate::node::gathering::within;
+use crate::node::judge::Sides;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Output, Record};
 use crate::node::refusal::Failure;
@@ -25,11 +26,10 @@ impl<G: Gate> Node<G> {
         let state = Some(&self.moment.snapshot);
         let drawn = (&mut self.dice, &self.full);
         answers::run(&mut *self.machine, (state, input), drawn, &mut effects)?.map_err(|fault| self.confirm(fault))?;
-        let properties = self.judge.as_ref().map_or(&[][..], |judge| &judge.properties);
-        let next = self.moment.next(&mut *self.machine, self.identity.node, properties);
-        let next = next.map_err(|fault| self.confirm(fault))?;
-        if let Some(event) = event
-            && let Verdict::Instead(substitute) = self.ask_after(event, next.as_ref())?
+        let next = self.moment.next(&mut *self.machine, self.identity.node);
+        let mut next = next.map_err(|fault| self.confirm(fault))?;
+        if let (Some(event), Some(next)) = (event, &mut next)
+            && let Verdict::Instead(substitute) = self.ask_after(event, next)?
         {
             self.counts.discarded += 1;
             return self.carry_out_substitute(substitute, event.cause);
@@ -59,20 +59,22 @@ impl<G: Gate> Node<G> {
         self.arm()
     }
 
-    /// Whether the effects of a handler leave that has led to another state, or to none.
-    fn ask_after(&mut self, event: Event<'_>, next: Option<&Moment>) -> Result<Verdict, Failure> {
+    /// Whether the effects of a handler leave that has led to another state, which the machine is in.
+    fn ask_after(&mut self, event: Event<'_>, next: &mut Moment) -> Result<Verdict, Failure> {
         let Some(judge) = &mut self.judge else { return Ok(Verdict::Pass) };
-        let (before, own, neighbourhood) = (&self.moment.views, self.identity.node, &self.neighbourhood);
-        let after = next.map_or(before, |next| &next.views);
+        let (own, neighbourhood) = (self.identity.node, &self.neighbourhood);
+        let snapshots = [&self.moment.snapshot, &next.snapshot];
+        let mut sides = Sides::new(&mut *self.machine, snapshots, self.moment.reading.as_ref());
         let mut trouble = Ok(());
-        let mut judge = |views: &[Option<&Views>]| {
-            judge.is_to_blame((before, after), (own, &within(neighbourhood, views))).unwrap_or_else(|error| {
+        let mut judge = |side: Side, nodes: &[Option<Views>]| {
+            judge.is_to_blame((&mut sides, side), (own, within(neighbourhood, nodes))).unwrap_or_else(|error| {
                 trouble = Err(error);
                 false
             })
         };
-        let verdict = self.gate.after(self.now, &Handled { event, before, after }, &mut judge);
+        let verdict = self.gate.after(self.now, &event, &mut judge);
         trouble?;
+        next.reading = sides.into_after();
         Ok(verdict)
     }
 

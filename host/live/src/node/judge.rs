@@ -1,10 +1,13 @@
 //! What judges for the gate of a node.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use host_model::contract::{Machine, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope};
+use host_model::contract::{
+    Machine, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Snapshot,
+};
 
-use crate::gate::Views;
+use crate::gate::{Side, Views};
 use crate::node::refusal::Failure;
 
 /// Bytes of what properties have read, the verdicts on which are known, until the older half is forgotten.
@@ -30,18 +33,23 @@ impl Judge {
         }
     }
 
-    /// Whether something is wrong where the nodes are like this, as a gate asks it of this node before and after an event.
+    /// Whether something is wrong where the node is as on a side of its handler and the others are like this, as a gate asks it.
     ///
-    /// What reads the same of it before and after says the same of both, so after the event it is left out: if it is wrong, then the
-    /// event is not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
+    /// What reads the same before and after says the same of both, so after the event it is left out where that is known: if it is wrong,
+    /// then the event is not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
     pub(super) fn is_to_blame(
         &mut self,
-        (before, after): (&Views, &Views),
-        (own, nodes): (NodeId, &[Option<&Views>]),
+        (sides, side): (&mut Sides<'_>, Side),
+        (own, mut nodes): (NodeId, Vec<Option<&Views>>),
     ) -> Result<bool, MachineError> {
-        let is_after = nodes[own as usize].is_some_and(|views| std::ptr::eq(views, after));
-        let is_asked = |index: usize| !is_after || before[index] != after[index];
-        self.is_wrong(&is_asked, (own, nodes))
+        sides.read(side, &self.properties)?;
+        let (before, after) = (known(sides.before.as_deref()), known(sides.after.as_ref()));
+        let (views, other) = if side == Side::Before { (before, None) } else { (after, before) };
+        // What cannot be read cannot be evaluated.
+        let Some(views) = views else { return Ok(true) };
+        let is_asked = |index: usize| other.is_none_or(|other| other[index] != views[index]);
+        nodes[own as usize] = Some(views);
+        self.is_wrong(&is_asked, (own, &nodes))
     }
 
     /// Whether one of the properties that are asked, by index, is to hold always and does not where the nodes are like this, or cannot
@@ -80,6 +88,70 @@ impl Judge {
         }
         Ok(false)
     }
+}
+
+/// What the properties that are to hold always read of a state; nothing where one of them cannot be read.
+pub(super) type Reading = Option<Views>;
+
+/// A node on both sides of a handler that has led to another state. What properties read of it is read once a gate asks for it.
+pub(super) struct Sides<'n> {
+    /// In one of the two states, with the snapshots of both.
+    machine: &'n mut dyn Machine,
+    at: Side,
+    snapshots: [&'n Snapshot; 2],
+    before: Option<Cow<'n, Reading>>,
+    after: Option<Reading>,
+}
+
+impl<'n> Sides<'n> {
+    /// Of a machine that is in the state after; `read` is what was read of the state before, if it was.
+    pub(super) fn new(machine: &'n mut dyn Machine, snapshots: [&'n Snapshot; 2], read: Option<&'n Reading>) -> Self {
+        Self { machine, at: Side::After, snapshots, before: read.map(Cow::Borrowed), after: None }
+    }
+
+    /// What was read of the state after.
+    pub(super) fn into_after(self) -> Option<Reading> {
+        self.after
+    }
+
+    fn read(&mut self, side: Side, properties: &[Property]) -> Result<(), MachineError> {
+        let [before, after] = self.snapshots;
+        let (is_read, snapshot) = match side {
+            Side::Before => (self.before.is_some(), before),
+            Side::After => (self.after.is_some(), after),
+        };
+        if is_read {
+            return Ok(());
+        }
+        if self.at != side {
+            self.machine.restore(Some(snapshot))?;
+            self.at = side;
+        }
+        let reading = read(self.machine, properties)?;
+        match side {
+            Side::Before => self.before = Some(Cow::Owned(reading)),
+            Side::After => self.after = Some(reading),
+        }
+        Ok(())
+    }
+}
+
+/// What there is to judge of what was read, if it was and could be.
+fn known(reading: Option<&Reading>) -> Option<&Views> {
+    reading.and_then(Option::as_ref)
+}
+
+/// Of the state that a machine is in.
+pub(super) fn read(machine: &mut dyn Machine, properties: &[Property]) -> Result<Reading, MachineError> {
+    let views = (0..).zip(properties).map(|(index, property)| match property.kind {
+        PropertyKind::Always => machine.view(index),
+        _ => Ok(None),
+    });
+    let views: Reading = views.collect::<Result<_, _>>().ok();
+    if views.is_none() {
+        machine.confirm_fault()?;
+    }
+    Ok(views)
 }
 
 /// Whether a property does not hold on these views, or cannot be evaluated.

@@ -1,9 +1,9 @@
 //! What is known of a node between two events.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
-use host_model::contract::{Fault, LocalEvent, Machine, NodeId, Property, PropertyKind, Snapshot};
+use host_model::contract::{Fault, LocalEvent, Machine, NodeId, Snapshot};
 
-use crate::gate::Views;
+use crate::node::judge::Reading;
 
 /// What is known of a node between two events.
 pub(super) struct Moment {
@@ -11,38 +11,29 @@ pub(super) struct Moment {
     pub(super) state: Fingerprint,
     pub(super) durable: Option<Vec<u8>>,
     pub(super) local_events: Vec<LocalEvent>,
-    pub(super) views: Views,
+    /// If its gate has asked about it.
+    pub(super) reading: Option<Reading>,
 }
 
 impl Moment {
-    /// Of the state that a machine is in, with what properties that are to hold always read of it.
-    pub(super) fn read(machine: &mut dyn Machine, node: NodeId, properties: &[Property]) -> Result<Self, Fault> {
+    /// Of the state that a machine is in.
+    pub(super) fn of(machine: &mut dyn Machine, node: NodeId) -> Result<Self, Fault> {
         let state = state(machine, node)?;
-        Self::of(machine, state, properties)
+        Self::new(machine, state)
     }
 
     /// The same after this one; none if it is the same state, of which all is known.
-    pub(super) fn next(
-        &self,
-        machine: &mut dyn Machine,
-        node: NodeId,
-        properties: &[Property],
-    ) -> Result<Option<Self>, Fault> {
+    pub(super) fn next(&self, machine: &mut dyn Machine, node: NodeId) -> Result<Option<Self>, Fault> {
         let state = state(machine, node)?;
         if state == self.state {
             return Ok(None);
         }
-        Self::of(machine, state, properties).map(Some)
+        Self::new(machine, state).map(Some)
     }
 
-    fn of(machine: &mut dyn Machine, state: Fingerprint, properties: &[Property]) -> Result<Self, Fault> {
+    fn new(machine: &mut dyn Machine, state: Fingerprint) -> Result<Self, Fault> {
         let (snapshot, durable, local_events) = (machine.capture(), machine.persist()?, machine.local_events()?);
-        let views = (0..).zip(properties).map(|(index, property)| match property.kind {
-            PropertyKind::Always => machine.view(index),
-            _ => Ok(None),
-        });
-        let views = views.collect::<Result<_, _>>()?;
-        Ok(Self { snapshot, state, durable, local_events, views })
+        Ok(Self { snapshot, state, durable, local_events, reading: None })
     }
 }
 

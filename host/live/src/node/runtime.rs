@@ -95,8 +95,7 @@ impl<G: Gate> Node<G> {
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {
-            let properties = judge.as_ref().map_or(&[][..], |judge| &judge.properties);
-            let moment = Moment::read(&mut *machine, node, properties)?;
+            let moment = Moment::of(&mut *machine, node)?;
             Ok((moment, machine.takes_quorums()?))
         });
         let (moment, takes_quorums) = match moment {

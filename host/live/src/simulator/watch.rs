@@ -15,7 +15,7 @@ use host_model::trace::start::Start;
 
 use crate::checker::Round;
 use crate::filter::{FilterTable, Pattern};
-use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
+use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict};
 use crate::neighbourhood::Neighbourhood;
 use crate::simulator::cut::{Cut, History};
 use crate::simulator::hold::Horizon;
@@ -118,7 +118,6 @@ impl<'w, 'f> Watch<'w, 'f> {
         let quota = watching.profile.quota;
         let beside = |node| Beside {
             gate: Steered::new(
-                node,
                 FilterTable::new(node, quota, lasting),
                 start.locals.iter().copied().map(Some).collect(),
             ),
@@ -282,22 +281,23 @@ impl<'w, 'f> Watch<'w, 'f> {
         (before, after): (LocalStateId, LocalStateId),
         event: Event<'_>,
     ) -> Result<Option<Substitute>, MachineError> {
-        if self.mode == Mode::Observe {
+        if self.mode == Mode::Observe || before == after {
             return Ok(None);
         }
         let mut trouble = None;
-        let handled = Handled { event, before: &before, after: &after };
         let beside = &mut self.beside[node as usize];
         beside.take_views(now);
         let asked = &beside.asked;
-        let mut judge = |views: &[Option<&LocalStateId>]| {
-            let known = views.iter().zip(asked).map(|(local, is_asked)| local.filter(|_| *is_asked).copied());
-            is_wrong(stepper, &known.collect::<Vec<_>>()).unwrap_or_else(|error| {
+        let mut judge = |side, latest: &[Option<LocalStateId>]| {
+            let known = latest.iter().zip(asked).map(|(local, is_asked)| local.filter(|_| *is_asked));
+            let mut known: Vec<_> = known.collect();
+            known[node as usize] = Some(if side == Side::Before { before } else { after });
+            is_wrong(stepper, &known).unwrap_or_else(|error| {
                 trouble = Some(error);
                 false
             })
         };
-        let verdict = beside.gate.after(now, &handled, &mut judge);
+        let verdict = beside.gate.after(now, &event, &mut judge);
         if let Some(error) = trouble {
             return Err(error);
         }

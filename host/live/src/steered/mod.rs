@@ -7,28 +7,26 @@
 #[cfg(test)]
 mod tests;
 
-use host_model::contract::NodeId;
 use serde::{Deserialize, Serialize};
 
 use crate::filter::{FilterTable, Filtered};
-use crate::gate::{Event, Gate, Handled, Judge, Verdict};
+use crate::gate::{Event, Gate, Judge, Side, Verdict};
 use crate::time::Time;
 
 /// The gate of a node that is steered. Before an event, its filters decide; after it, the immediate check: whether the node is wrong by
 /// itself, or beside the others as they were in its latest snapshot. What was wrong before is none of the event's doing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Steered<V> {
-    node: NodeId,
     /// The filters.
     pub table: FilterTable,
-    /// The nodes in the latest snapshot, this one included; those of which it says nothing have nothing.
+    /// The nodes in the latest snapshot; those of which it says nothing have nothing.
     pub latest: Vec<Option<V>>,
 }
 
 impl<V> Steered<V> {
     /// The gate of a node with these filters, and what it knows of the nodes.
-    pub fn new(node: NodeId, table: FilterTable, latest: Vec<Option<V>>) -> Self {
-        Self { node, table, latest }
+    pub fn new(table: FilterTable, latest: Vec<Option<V>>) -> Self {
+        Self { table, latest }
     }
 
     /// Takes over what a snapshot says of the nodes. Of one that is not in it, the gate knows what it knew before.
@@ -46,22 +44,14 @@ impl<V> Steered<V> {
     }
 }
 
-impl<V: PartialEq> Gate<V> for Steered<V> {
+impl<V> Gate<V> for Steered<V> {
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         verdict(self.table.judge(now, event))
     }
 
-    fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict {
-        let Handled { event, before, after } = handled;
-        if before == after || event.substitute().is_none() || !self.table.is_active(now) {
-            return Verdict::Pass;
-        }
-        let mut views: Vec<Option<&V>> = self.latest.iter().map(Option::as_ref).collect();
-        let mut is_wrong = |own| {
-            views[self.node as usize] = Some(own);
-            judge(&views)
-        };
-        if !is_wrong(after) || is_wrong(before) {
+    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_, V>) -> Verdict {
+        let can_refuse = event.substitute().is_some() && self.table.is_active(now);
+        if !can_refuse || !judge(Side::After, &self.latest) || judge(Side::Before, &self.latest) {
             return Verdict::Pass;
         }
         self.refuse(now, event)

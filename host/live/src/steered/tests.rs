@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Steered;
 use crate::filter::{FilterTable, Pattern, Quota, What};
-use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
+use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict};
 use crate::native::{captured, decode, encode, released};
 use crate::time::Time;
 
@@ -248,10 +248,10 @@ impl Node {
                 return self.carry_out(substitute, happens, Answer::Filtered);
             }
             let after = next(self.state, happens);
-            let handled = Handled { event, before: &self.state, after: &after };
-            let mut judge =
-                |views: &[Option<&u8>]| is_wrong(*views[0].expect("it is the node's own"), views[1].copied());
-            if let Verdict::Instead(substitute) = self.gate.after(now, &handled, &mut judge) {
+            let before = self.state;
+            let own = |side| if side == Side::Before { before } else { after };
+            let mut judge = |side, views: &[Option<u8>]| is_wrong(own(side), views[1]);
+            if let Verdict::Instead(substitute) = self.gate.after(now, &event, &mut judge) {
                 return self.carry_out(substitute, happens, Answer::Refused);
             }
             self.state = after;
@@ -320,7 +320,7 @@ impl Machine for GateMachine {
         match input {
             Input::Init { .. } => {
                 let table = FilterTable::new(0, self.plan.quota, Duration::from_secs(INTERVAL));
-                let gate = Steered::new(0, table, vec![None, None]);
+                let gate = Steered::new(table, vec![None, None]);
                 self.node = Some(Node { gate, now: 0, state: 0, past: Vec::new(), trouble: None });
             }
             Input::Local(event) => {

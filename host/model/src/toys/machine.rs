@@ -123,6 +123,9 @@ impl Machine for ToyMachine {
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        if self.toy.concealed.contains(&(self.node, self.state)) {
+            return Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) });
+        }
         Ok(match self.toy.more(property) {
             None => self.toy.matters(self.node, self.state).then(|| vec![self.state]),
             Some(more) => more.view(self.node, self.state),

@@ -40,6 +40,8 @@ pub struct Toy {
     pub done: BTreeSet<(NodeId, ToyState)>,
     /// The neighbours that a node names in a state, true or not: without an entry it names none, and with an empty one it traps.
     pub neighbours: BTreeMap<(NodeId, ToyState), Option<Vec<NodeId>>>,
+    /// The states that properties cannot read.
+    pub concealed: BTreeSet<(NodeId, ToyState)>,
     /// Its declaration of interchangeable nodes, true or not. Contents name nodes as in `named`.
     pub interchangeable: Vec<Vec<NodeId>>,
     /// The properties besides `forbidden`.
@@ -151,6 +153,13 @@ impl Toy {
     #[must_use]
     pub fn near(mut self, node: NodeId, state: ToyState, neighbours: Option<&[NodeId]>) -> Self {
         self.neighbours.insert((node, state), neighbours.map(<[NodeId]>::to_vec));
+        self
+    }
+
+    /// Has properties trap that read a node in a state.
+    #[must_use]
+    pub fn conceal(mut self, node: NodeId, state: ToyState) -> Self {
+        self.concealed.insert((node, state));
         self
     }
 

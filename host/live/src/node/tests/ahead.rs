@@ -9,7 +9,7 @@ use host_model::trace::{Beginning, NodeState};
 
 use super::pair::{Pair, message};
 use crate::carried::Fork;
-use crate::gate::{Event, Gate, Handled, Judge, Substitute, Verdict};
+use crate::gate::{Event, Gate, Judge, Substitute, Verdict};
 use crate::time::Time;
 
 /// Notes the forks of node 0, and refuses what it is told to.
@@ -34,7 +34,7 @@ impl Gate for Forks {
         Verdict::Pass
     }
 
-    fn after(&mut self, _: Time, _: &Handled<'_>, _: &mut Judge<'_>) -> Verdict {
+    fn after(&mut self, _: Time, _: &Event<'_>, _: &mut Judge<'_>) -> Verdict {
         Verdict::Pass
     }
 

@@ -9,7 +9,7 @@ use host_model::contract::{
 use host_model::scenario::Network;
 
 use super::pair::{identity, settings};
-use crate::gate::{Event, Gate, Handled, Judge, Open, Substitute, Verdict};
+use crate::gate::{Event, Gate, Judge, Open, Substitute, Verdict};
 use crate::node::{Node, NotNow, Output, Record};
 use crate::time::Time;
 
@@ -222,7 +222,7 @@ impl Gate for Waits {
         }
     }
 
-    fn after(&mut self, _: Time, _: &Handled<'_>, _: &mut Judge<'_>) -> Verdict {
+    fn after(&mut self, _: Time, _: &Event<'_>, _: &mut Judge<'_>) -> Verdict {
         Verdict::Pass
     }
 }

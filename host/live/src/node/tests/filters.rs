@@ -12,10 +12,9 @@ use host_search::kernel::judge_system_state;
 
 use super::pair::{Pair, message};
 use crate::filter::{FilterTable, Pattern, Quota, What};
-use crate::gate::{Cause, Event, Gate, Handled, Judge, Substitute, Verdict, Views};
+use crate::gate::{Event, Gate, Judge, Side, Substitute, Verdict, Views};
 use crate::node::NotNow;
-use crate::node::judge;
-use crate::node::moment::Moment;
+use crate::node::judge::{self, Sides};
 use crate::steered::Steered;
 use crate::time::Time;
 
@@ -28,7 +27,7 @@ impl Gate for Before {
         substitute.map_or(Verdict::Pass, Verdict::Instead)
     }
 
-    fn after(&mut self, _: Time, _: &Handled<'_>, _: &mut Judge<'_>) -> Verdict {
+    fn after(&mut self, _: Time, _: &Event<'_>, _: &mut Judge<'_>) -> Verdict {
         Verdict::Pass
     }
 }
@@ -41,10 +40,9 @@ impl Gate for After {
         Verdict::Pass
     }
 
-    fn after(&mut self, _: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
-        if self.0 == 1 && judge(&[None, Some(handled.after)]) {
-            let cause: Cause<'_> = handled.event.cause;
-            return Verdict::Instead(Substitute::of(cause).expect("nothing internal happens"));
+    fn after(&mut self, _: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
+        if self.0 == 1 && judge(Side::After, &[None, None]) {
+            return Verdict::Instead(Substitute::of(event.cause).expect("nothing internal happens"));
         }
         Verdict::Pass
     }
@@ -83,7 +81,7 @@ fn effects_of_a_handler_that_is_discarded_reach_neither_disk_nor_network() {
 
 /// Node 1 in the gate of a node that is steered; for the others nothing is filtered, and nothing is wrong.
 fn steered(node: NodeId) -> Steered<Views> {
-    Steered::new(node, FilterTable::new(node, Quota::default(), Duration::from_secs(3_600)), vec![None, None])
+    Steered::new(FilterTable::new(node, Quota::default(), Duration::from_secs(3_600)), vec![None, None])
 }
 
 /// The same gate with a filter for the second message.
@@ -134,12 +132,13 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
             let beginning = Arc::new(Beginning { states, in_flight: Vec::new() });
             let start = start::adopt(&mut stepper, &beginning).expect("they are states of the toy");
             let judged = judge_system_state(&mut stepper, &start.locals).expect("it is native");
-            let views: Vec<Option<Views>> = (0..)
-                .zip(&start.locals)
-                .map(|(node, local)| {
+            let views: Vec<Option<Views>> = start
+                .locals
+                .iter()
+                .map(|local| {
                     let snapshot = stepper.state(*local).protocol.snapshot.clone().expect("no node is stuck");
                     machine.restore(Some(&snapshot)).expect("it is native");
-                    Some(Moment::read(&mut *machine, node, &judge.properties).expect("toys show themselves").views)
+                    judge::read(&mut *machine, &judge.properties).expect("toys show themselves")
                 })
                 .collect();
             let views: Vec<Option<&Views>> = views.iter().map(Option::as_ref).collect();
@@ -222,7 +221,7 @@ fn a_call_happens_once_where_it_is_offered() {
 }
 
 /// An event is refused where something is wrong after it and nothing was before: what a node leaves out of the first question makes no
-/// difference, whatever the others are like.
+/// difference, nor whether it has read the state before already, whatever the others are like.
 #[test]
 fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
     let (mut refused, mut wrong_before, mut left_out) = (0, 0, 0);
@@ -232,29 +231,79 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
             .fold(Toy::random(seed, 2), |toy, feature| toy.with_random(feature, seed, false));
         let factory = Arc::new(toy);
         let mut machine = factory.machine().expect("it is native");
-        let properties = machine.properties().expect("a toy has some");
         let mut judge = judge::Judge::new(&factory).expect("a toy has properties");
-        let mut views = |node: NodeId, state: u64| {
-            machine.restore(Some(&Snapshot::new(&[node.into(), state]))).expect("it is native");
-            let views =
-                (0..properties.len() as u32).map(|property| machine.view(property).expect("toys show themselves"));
-            views.collect::<Views>()
+        let snapshot = |node: NodeId, state: u64| Snapshot::new(&[node.into(), state]);
+        let mut read = |node: NodeId, state: u64| {
+            machine.restore(Some(&snapshot(node, state))).expect("it is native");
+            judge::read(&mut *machine, &judge.properties).expect("it is native").expect("toys show themselves")
         };
-        let all: Vec<[Views; 2]> = (0..4).map(|state| [views(0, state), views(1, state)]).collect();
+        let all: Vec<[Views; 2]> = (0..4).map(|state| [read(0, state), read(1, state)]).collect();
         for [before, after, other] in (0..64).map(|number| [number % 4, number / 4 % 4, number / 16]) {
-            let (before, after, other) = (&all[before][0], &all[after][0], &all[other][1]);
-            let mut wrong = |own| judge.is_wrong(&|_| true, (0, &[Some(own), Some(other)])).expect("it is native");
-            let (was, is) = (wrong(before), wrong(after));
-            let mut blames = |own: &Views| {
-                let nodes = [Some(own), Some(other)];
-                judge.is_to_blame((before, after), (0, &nodes)).expect("it is native")
+            let others = || vec![None, Some(&all[other][1])];
+            let mut wrong = |own: usize| {
+                judge.is_wrong(&|_| true, (0, &[Some(&all[own][0]), Some(&all[other][1])])).expect("it is native")
             };
-            let blamed = blames(after);
-            assert_eq!(blamed && !blames(before), is && !was, "toy {seed}: {before:?} to {after:?} beside {other:?}");
+            let (was, is) = (wrong(before), wrong(after));
+            let snapshots = [before, after].map(|state| snapshot(0, state as u64));
+            let is_read = Some(all[before][0].clone());
+            let blamed = [Some(&is_read), None].map(|read| {
+                machine.restore(Some(&snapshots[1])).expect("it is native");
+                let mut sides = Sides::new(&mut *machine, snapshots.each_ref(), read);
+                let mut blames = |side| judge.is_to_blame((&mut sides, side), (0, others())).expect("it is native");
+                let (blamed, refused) = (blames(Side::After), blames(Side::After) && !blames(Side::Before));
+                let place = format!("toy {seed}: {before} to {after} beside {other}, read before: {}", read.is_some());
+                assert_eq!(refused, is && !was, "{place}");
+                // What is asked again says the same, and both have been read by then.
+                assert_eq!(
+                    (blames(Side::Before), sides.into_after()),
+                    (was, Some(Some(all[after][0].clone()))),
+                    "{place}"
+                );
+                blamed
+            });
             refused += u32::from(is && !was);
-            wrong_before += u32::from(blamed && was);
-            left_out += u32::from(is && !blamed);
+            wrong_before += u32::from(blamed[0] && was);
+            left_out += u32::from(is && !blamed[0]);
+            assert_eq!(blamed[1], is, "nothing is left out where nothing has been read");
         }
     }
     assert!(refused > 100 && wrong_before > 100 && left_out > 100, "{refused} {wrong_before} {left_out}");
+}
+
+/// Reading takes time, so where nothing can be refused nothing is read: of a message over a connection that may not be broken, or where
+/// no gate judges.
+#[test]
+fn nothing_is_read_of_a_node_whose_gate_can_refuse_nothing() {
+    fn is_read<G: Gate>(mut pair: Pair<G>) -> bool {
+        pair.settle();
+        assert!(pair.nodes[1].counts().messages > 0);
+        pair.nodes[1].moment.reading.is_some()
+    }
+    let toy = || Toy::new(2).start(0, 0, &[(1, 1)]).rule(1, 0, ToyTrigger::Message(0, 1), 1, &[]);
+    assert!(is_read(Pair::new(toy(), Network::Unordered, steered)));
+    assert!(!is_read(Pair::new(toy(), Network::Ordered, steered)));
+    assert!(!is_read(Pair::open(toy(), Network::Unordered)));
+    let killed = |node| {
+        let mut gate = steered(node);
+        gate.table.kill();
+        gate
+    };
+    assert!(!is_read(Pair::new(toy(), Network::Unordered, killed)));
+}
+
+/// What cannot be read of a node is wrong like what cannot be evaluated: an event is refused that leads there, from elsewhere.
+#[test]
+fn a_node_does_not_get_to_where_a_property_cannot_be_read() {
+    let toy = |concealed: &[u8]| concealed.iter().fold(second_is_fatal(), |toy, state| toy.conceal(1, *state));
+    let state_of = |toy: Toy, network: Network| {
+        let mut pair = Pair::new(Toy { forbidden: Vec::new(), ..toy }, network, steered);
+        pair.settle();
+        assert!(pair.failures.is_empty());
+        (pair.nodes[1].moment.snapshot.words()[1], pair.nodes[1].counts().discarded)
+    };
+    assert_eq!(state_of(toy(&[]), Network::Unordered), (2, 0));
+    assert_eq!(state_of(toy(&[2]), Network::Unordered), (1, 1));
+    assert_eq!(state_of(toy(&[1, 2]), Network::Unordered), (0, 1));
+    assert_eq!(state_of(toy(&[0, 1, 2]), Network::Unordered), (2, 0), "it was wrong before");
+    assert_eq!(state_of(toy(&[2]), Network::Ordered), (2, 0), "nothing is read");
 }

@@ -8,7 +8,7 @@ use host_model::toys::{Toy, ToyTrigger};
 
 use super::pair::Pair;
 use crate::checkpoint::Outcome;
-use crate::gate::{Event, Gate, Handled, Judge, Open, Substitute, Verdict};
+use crate::gate::{Event, Gate, Judge, Open, Side, Substitute, Verdict};
 use crate::time::Time;
 
 /// Two nodes whose states are those of a toy, after one has asked for a snapshot but for some nodes: who is in it, and how many answers
@@ -65,8 +65,8 @@ impl Gate for Knows {
         Verdict::Pass
     }
 
-    fn after(&mut self, _: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
-        let is_wrong = judge(&[Some(handled.after), Some(&vec![Some(vec![5])])]);
+    fn after(&mut self, _: Time, _: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
+        let is_wrong = judge(Side::After, &[None, Some(vec![Some(vec![5])])]);
         if is_wrong { Verdict::Instead(Substitute::Postpone) } else { Verdict::Pass }
     }
 }
