@@ -194,6 +194,8 @@ impl<'s, 'l> Simulator<'s, 'l> {
             phase: None,
             changes: 0,
             path: Vec::new(),
+            #[cfg(test)]
+            times: Vec::new(),
             counts: Counts::default(),
             log: blake3::Hasher::new(),
             witnessed: BTreeMap::new(),
@@ -230,10 +232,13 @@ pub(super) struct Run<'r, 'l, 'f> {
     /// How often it has changed who reaches whom.
     pub(super) changes: u64,
     pub(super) path: Vec<Step>,
+    /// When each of them has happened.
+    #[cfg(test)]
+    pub(super) times: Vec<Time>,
     pub(super) counts: Counts,
     pub(super) log: blake3::Hasher,
     pub(super) witnessed: BTreeMap<u32, Time>,
-    keeping: Keeping,
+    pub(super) keeping: Keeping,
     /// Whether it ends here, since something is violated.
     pub(super) is_violated: bool,
     /// The first violation, and when it was there.
@@ -423,6 +428,8 @@ impl Run<'_, '_, '_> {
             watch.step(self.stepper, (&self.locals, node), (taken, &outcome.sent));
         }
         self.path.push(Step { node, trigger, outcome: u32::try_from(index).expect("outcomes are bounded") });
+        #[cfg(test)]
+        self.times.push(self.now);
         let fingerprint = self.stepper.state(outcome.next).fingerprint;
         self.log.update(&self.now.0.to_le_bytes());
         self.log.update(&node.to_le_bytes());

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use host_model::contract::{NodeId, PropertyKind};
-use host_model::lts::{MessageId, Step};
-use host_model::trace::Finding;
+use host_model::lts::{MessageId, Promise, Step};
+use host_model::trace::{Finding, Standing};
 
 use super::*;
-use crate::simulator::{Counts, Firsts};
+use crate::simulator::kept::Keeping;
+use crate::simulator::{Counts, Firsts, Kept};
 use crate::time::Time;
 
 /// Sender, destination and content, sorted by the first two, so that those of a channel keep their order.
@@ -50,22 +51,36 @@ struct Replayed {
     violated: Option<usize>,
     /// What was reached, and after how many steps first.
     reached: BTreeMap<String, usize>,
+    /// How long promises were kept, if each state lasted as long as in the run.
+    kept: Vec<Kept>,
     /// At its end.
     in_flight: InFlight,
 }
 
-/// Replays a path, each step of which has to be possible where it happens.
+/// Replays a path, each step of which has to be possible where it happens; `times` are those of its steps, and that of the end.
 fn replayed(
     stepper: &mut Stepper<'_>,
     Asked { toy, scenario, .. }: Asked<'_>,
     (start, path): (&start::Start, &[Step]),
+    times: &[Time],
 ) -> Replayed {
+    let promises = stepper.lts().promises();
     let steps = trace::record(stepper, &start.initial, path).expect("it is native");
     let (mut replay, _) = Replay::new(toy, scenario, &start.origin).expect("it is native");
     let mut replayed = Replayed::default();
     for number in 0..=steps.len() {
         if number > 0 {
             replay.step(&steps[number - 1]).expect("what happens in a run can happen");
+        }
+        let begun = number.checked_sub(1).map_or(Time(0), |last| times[last]);
+        let lasts = times[number].since_start() - begun.since_start();
+        for Promise { property, node } in promises.iter().copied() {
+            let is_kept = replay.standing(property, node).expect("it is native") == Standing::Holds;
+            let kept = if is_kept { lasts } else { Duration::ZERO };
+            match replayed.kept.iter_mut().find(|known| known.property == property) {
+                Some(known) => (known.kept, known.whole) = (known.kept + kept, known.whole + lasts),
+                None => replayed.kept.push(Kept { property, kept, whole: lasts }),
+            }
         }
         let findings = replay.findings().expect("it is native");
         let is_violation = |finding: &Finding| match finding {
@@ -108,13 +123,18 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let (violated, violation) = run.violation.take().unzip();
     let (path, counts, start) = (std::mem::take(&mut run.path), run.counts, run.start.clone());
     let locals = std::mem::take(&mut run.locals);
+    let mut times = std::mem::take(&mut run.times);
+    times.push(run.latest);
+    let kept = std::mem::replace(&mut run.keeping, Keeping::new(&lts)).finish(run.latest);
     let witnessed = run.witnessed.clone();
     let is_break = |step: &&Step| step.trigger.fault().is_some_and(|fault| fault.peer().is_some());
     let broken = path.iter().filter(is_break).count();
     let followed = run.watch.as_ref().map(|watch| watch.history.in_flight.clone());
     let watched = run.watch.take().map(|watch| watch.finish()).unwrap_or_default();
     drop(run);
-    let Replayed { violating, violated: first, reached, in_flight } = replayed(&mut stepper, asked, (&start, &path));
+    let replayed = replayed(&mut stepper, asked, (&start, &path), &times);
+    assert_eq!(kept, replayed.kept, "seed {seed}");
+    let Replayed { violating, violated: first, reached, in_flight, .. } = replayed;
     // A start state that is carried along the path comes to the same.
     let mut carried = start.clone();
     path.iter().for_each(|step| carried.advance(&mut stepper, *step).expect("it is native"));
