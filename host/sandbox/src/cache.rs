@@ -13,12 +13,14 @@
 //! | `functions` | machine code of single functions |
 //! | `modules` | what is known of modules that many components have |
 //! | `room` | the room that everything takes, and what goes when it is too much |
+//! | `turn` | hosts that want the same entry at once: one makes it |
 #![allow(unsafe_code, reason = "wasmtime cannot check compiled code, so loading it is the caller's responsibility")]
 
 mod functions;
 mod modules;
 mod private;
 pub(crate) mod room;
+mod turn;
 
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,7 @@ use crate::rewrite::Rewritten;
 
 pub(crate) use functions::Functions;
 pub(crate) use modules::Modules;
+use turn::Turn;
 
 const MAGIC: &[u8; 8] = b"hostcw02";
 
@@ -190,6 +193,10 @@ fn find<C: Compiled>(
     missed: &mut dyn FnMut(),
 ) -> wasmtime::Result<C> {
     let path = entry::<C>(&cache.dir, engine, bytes);
+    if let Some(found) = read(engine, &path, user) {
+        return Ok(found);
+    }
+    let _turn = Turn::wait_for(&path);
     if let Some(found) = read(engine, &path, user) {
         return Ok(found);
     }

@@ -97,9 +97,17 @@ fn temporary(path: &Path) -> PathBuf {
 
 /// A file that was not there before, for this user alone.
 fn new_file(path: &Path) -> io::Result<File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    own::only_file(&mut options);
+    for_this_user(path, fs::OpenOptions::new().create_new(true))
+}
+
+/// A file that may have been there before.
+pub(super) fn file(path: &Path) -> io::Result<File> {
+    for_this_user(path, fs::OpenOptions::new().create(true))
+}
+
+fn for_this_user(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
+    options.write(true);
+    own::only_file(options);
     options.open(path)
 }
 

@@ -4,6 +4,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use host_model::contract::MachineFactory;
 
@@ -80,6 +82,36 @@ fn modules_compiled_apart_and_without_addresses_behave_as_within_their_component
     }
     // The fixtures have one module at least, and a component that hands results on has several.
     assert!(apart > guests().len(), "{apart}");
+}
+
+/// Hosts that want the same component at once: whoever comes second has what the first one has made, and compiles nothing.
+#[test]
+fn a_component_that_another_host_compiles_is_waited_for() {
+    let (made, dir) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let bytes = fixtures::random(1);
+    let load =
+        |dir: &Path| Plugin::load(&with(Libraries::None, Some(dir)), &bytes).expect("a plugin").load_times().cached;
+    assert!(!load(made.path()));
+    let [entry] = &files(made.path(), "cwasm")[..] else { panic!("one component is one entry") };
+    let name = entry.file_name().expect("it is a file");
+    let lock = dir.path().join(name).with_extension("tmp");
+    let other = fs::File::create(&lock).expect("writable");
+    other.lock().expect("nobody else has it");
+    thread::scope(|scope| {
+        let second = scope.spawn(|| load(dir.path()));
+        // However long this takes, it has not been made by the second one.
+        thread::sleep(Duration::from_millis(300));
+        assert!(!second.is_finished() && files(dir.path(), "functions").is_empty());
+        fs::copy(entry, dir.path().join(name)).expect("writable");
+        drop(other);
+        assert!(second.join().expect("it loads"), "it was compiled again");
+    });
+    assert!(!lock.exists() && files(dir.path(), "functions").is_empty());
+    // One that has gone without having made it is not waited for.
+    fs::remove_file(dir.path().join(name)).expect("it is there");
+    fs::File::create(&lock).expect("writable");
+    assert!(!load(dir.path()) && load(dir.path()));
+    assert!(!lock.exists());
 }
 
 #[test]
