@@ -43,11 +43,10 @@ impl Judge {
         (own, mut nodes): (NodeId, Vec<Option<&Views>>),
     ) -> Result<bool, MachineError> {
         sides.read(side, &self.properties)?;
-        let (before, after) = (known(sides.before.as_deref()), known(sides.after.as_ref()));
-        let (views, other) = if side == Side::Before { (before, None) } else { (after, before) };
         // What cannot be read cannot be evaluated.
-        let Some(views) = views else { return Ok(true) };
-        let is_asked = |index: usize| other.is_none_or(|other| other[index] != views[index]);
+        let Some(views) = sides.views(side) else { return Ok(true) };
+        let before = sides.views(Side::Before).filter(|_| side == Side::After);
+        let is_asked = |index: usize| before.is_none_or(|before| before[index] != views[index]);
         nodes[own as usize] = Some(views);
         self.is_wrong(&is_asked, (own, &nodes))
     }
@@ -95,50 +94,42 @@ pub(super) type Reading = Option<Views>;
 
 /// A node on both sides of a handler that has led to another state. What properties read of it is read once a gate asks for it.
 pub(super) struct Sides<'n> {
-    /// In one of the two states, with the snapshots of both.
+    /// In one of the two states, before and after.
     machine: &'n mut dyn Machine,
     at: Side,
     snapshots: [&'n Snapshot; 2],
-    before: Option<Cow<'n, Reading>>,
-    after: Option<Reading>,
+    readings: [Option<Cow<'n, Reading>>; 2],
 }
 
 impl<'n> Sides<'n> {
     /// Of a machine that is in the state after; `read` is what was read of the state before, if it was.
     pub(super) fn new(machine: &'n mut dyn Machine, snapshots: [&'n Snapshot; 2], read: Option<&'n Reading>) -> Self {
-        Self { machine, at: Side::After, snapshots, before: read.map(Cow::Borrowed), after: None }
+        Self { machine, at: Side::After, snapshots, readings: [read.map(Cow::Borrowed), None] }
     }
 
     /// What was read of the state after.
     pub(super) fn into_after(self) -> Option<Reading> {
-        self.after
+        let [_, after] = self.readings;
+        after.map(Cow::into_owned)
+    }
+
+    /// What there is to judge on a side, if it was read and could be.
+    fn views(&self, side: Side) -> Option<&Views> {
+        self.readings[side as usize].as_deref().and_then(Option::as_ref)
     }
 
     fn read(&mut self, side: Side, properties: &[Property]) -> Result<(), MachineError> {
-        let [before, after] = self.snapshots;
-        let (is_read, snapshot) = match side {
-            Side::Before => (self.before.is_some(), before),
-            Side::After => (self.after.is_some(), after),
-        };
-        if is_read {
+        let index = side as usize;
+        if self.readings[index].is_some() {
             return Ok(());
         }
         if self.at != side {
-            self.machine.restore(Some(snapshot))?;
+            self.machine.restore(Some(self.snapshots[index]))?;
             self.at = side;
         }
-        let reading = read(self.machine, properties)?;
-        match side {
-            Side::Before => self.before = Some(Cow::Owned(reading)),
-            Side::After => self.after = Some(reading),
-        }
+        self.readings[index] = Some(Cow::Owned(read(self.machine, properties)?));
         Ok(())
     }
-}
-
-/// What there is to judge of what was read, if it was and could be.
-fn known(reading: Option<&Reading>) -> Option<&Views> {
-    reading.and_then(Option::as_ref)
 }
 
 /// Of the state that a machine is in.

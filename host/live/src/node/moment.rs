@@ -11,7 +11,7 @@ pub(super) struct Moment {
     pub(super) state: Fingerprint,
     pub(super) durable: Option<Vec<u8>>,
     pub(super) local_events: Vec<LocalEvent>,
-    /// If its gate has asked about it.
+    /// What properties read of it, if its gate has asked.
     pub(super) reading: Option<Reading>,
 }
 
