@@ -25,6 +25,7 @@ mod turn;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wasmtime::component::Component;
 use wasmtime::{Engine, Module};
@@ -86,40 +87,50 @@ pub(crate) struct Code {
     pub cache: Use,
 }
 
-/// Compiles a component and its libraries, or takes them from the cache. Calls `missed` before the first is compiled.
+/// Who is told what it takes until there is machine code.
+pub(crate) trait Progress {
+    /// The first component or library is going to be compiled.
+    fn misses(&mut self) {}
+
+    /// So much time has passed while another host compiles something that is wanted here as well.
+    fn waits(&mut self, _passed: Duration) {}
+}
+
+impl Progress for () {}
+
+/// Compiles a component and its libraries, or takes them from the cache.
 pub(crate) fn compile(
     engine: &Engine,
     cache: Option<&Cache>,
     rewritten: &Rewritten,
-    missed: &mut dyn FnMut(),
+    progress: &mut dyn Progress,
 ) -> wasmtime::Result<Code> {
-    let Some(cache) = cache else { return compile_all(engine, rewritten, Use::Missed, missed) };
+    let Some(cache) = cache else { return compile_all(engine, rewritten, Use::Missed, progress) };
     // A cache that cannot be used only costs time.
     let user = match private::folder(&cache.dir) {
         Ok(Some(user)) => user,
-        Ok(None) => return compile_all(engine, rewritten, Use::Refused, missed),
-        Err(_) => return compile_all(engine, rewritten, Use::Missed, missed),
+        Ok(None) => return compile_all(engine, rewritten, Use::Refused, progress),
+        Err(_) => return compile_all(engine, rewritten, Use::Missed, progress),
     };
     let mut used = Use::Found;
-    let mut one_missed = || {
-        if used == Use::Found {
-            missed();
-        }
-        used = Use::Missed;
-    };
     let mut libraries = Vec::new();
     for library in &rewritten.libraries {
-        libraries.push(find::<Module>(engine, cache, user, library, &mut one_missed)?);
+        libraries.push(find::<Module>(engine, (cache, user), library, (&mut used, progress))?);
     }
-    let component = find::<Component>(engine, cache, user, &rewritten.bytes, &mut one_missed)?;
+    let component = find::<Component>(engine, (cache, user), &rewritten.bytes, (&mut used, progress))?;
     if used == Use::Missed {
         room::make(&cache.dir);
     }
     Ok(Code { component, libraries, cache: used })
 }
 
-fn compile_all(engine: &Engine, rewritten: &Rewritten, cache: Use, missed: &mut dyn FnMut()) -> wasmtime::Result<Code> {
-    missed();
+fn compile_all(
+    engine: &Engine,
+    rewritten: &Rewritten,
+    cache: Use,
+    progress: &mut dyn Progress,
+) -> wasmtime::Result<Code> {
+    progress.misses();
     let libraries = rewritten.libraries.iter().map(|library| Module::from_binary(engine, library));
     let libraries = libraries.collect::<wasmtime::Result<_>>()?;
     Ok(Code { component: Component::from_binary(engine, &rewritten.bytes)?, libraries, cache })
@@ -187,20 +198,22 @@ fn entry<C: Compiled>(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
 
 fn find<C: Compiled>(
     engine: &Engine,
-    cache: &Cache,
-    user: u32,
+    (cache, user): (&Cache, u32),
     bytes: &[u8],
-    missed: &mut dyn FnMut(),
+    (used, progress): (&mut Use, &mut dyn Progress),
 ) -> wasmtime::Result<C> {
     let path = entry::<C>(&cache.dir, engine, bytes);
     if let Some(found) = read(engine, &path, user) {
         return Ok(found);
     }
-    let _turn = Turn::wait_for(&path);
+    let _turn = Turn::wait_for(&path, &mut |passed| progress.waits(passed));
     if let Some(found) = read(engine, &path, user) {
         return Ok(found);
     }
-    missed();
+    if *used == Use::Found {
+        progress.misses();
+    }
+    *used = Use::Missed;
     let _opened = C::HAS_FUNCTIONS.then(|| cache.functions.open(user));
     let made = C::compile(engine, bytes)?;
     if let Ok(code) = made.code() {

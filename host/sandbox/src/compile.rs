@@ -4,13 +4,14 @@
 //! and some 80 KB take gigabytes. So this runs in a thread of its own that is given up when it takes too much. Unlike all
 //! other limits these two depend on the machine; they can only decide that a plugin is not loaded.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use wasmparser::Validator;
 
-use crate::cache::{self, Code, Modules};
+use crate::cache::{self, Code, Modules, Progress};
 use crate::check::{self, Interfaces, Names, World};
 use crate::compiler_panic;
 use crate::error::LoadError;
@@ -35,6 +36,32 @@ pub(crate) struct Compiled {
     pub compile_time: Duration,
 }
 
+/// What the thread that compiles has come to.
+#[derive(Default)]
+struct Stage {
+    /// Since when machine code is made, here or by another host.
+    compiles_since: OnceLock<Instant>,
+    /// Nanoseconds that were for waiting for another host, and do not count as those of a compiler.
+    waited: AtomicU64,
+}
+
+impl Stage {
+    fn compiles(&self) {
+        let _ = self.compiles_since.set(Instant::now());
+    }
+}
+
+impl Progress for &Stage {
+    fn misses(&mut self) {
+        self.compiles();
+    }
+
+    fn waits(&mut self, passed: Duration) {
+        self.compiles();
+        self.waited.fetch_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
 /// Checks, rewrites and compiles. While machine code is made, calls `watch` some twenty times per second with the time that it takes.
 pub(crate) fn compile(
     sandbox: &Sandbox,
@@ -45,15 +72,15 @@ pub(crate) fn compile(
     let limits = &sandbox.config().limits;
     check::size(bytes, limits)?;
     let (shared, bytes) = (Arc::clone(&sandbox.shared), bytes.to_vec());
-    let compiles_since = Arc::new(OnceLock::new());
-    let since = Arc::clone(&compiles_since);
+    let stage = Arc::new(Stage::default());
+    let of_thread = Arc::clone(&stage);
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&shared, (&bytes, world), &since, tell));
+        let _ = sender.send(run(&shared, (&bytes, world), &of_thread, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
@@ -67,13 +94,14 @@ pub(crate) fn compile(
                 return result;
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Some(since) = compiles_since.get() {
+                if let Some(since) = stage.compiles_since.get() {
                     watch(Instant::elapsed(since));
                 }
                 if let Some(stopped) = sandbox.stop.as_ref().and_then(|stop| stop.reason()) {
                     return Err(stopped.into());
                 }
-                exceeded(limits, began.elapsed(), before)?;
+                let waited = Duration::from_nanos(stage.waited.load(Ordering::Relaxed));
+                exceeded(limits, began.elapsed().saturating_sub(waited), before)?;
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let panic = thread.join().expect_err("a thread that sends nothing has panicked");
@@ -86,7 +114,7 @@ pub(crate) fn compile(
 fn run(
     shared: &SandboxParts,
     (bytes, world): (&[u8], World),
-    compiles_since: &OnceLock<Instant>,
+    mut stage: &Stage,
     tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
@@ -102,10 +130,7 @@ fn run(
     }
     let rewrite_time = began.elapsed();
     let began = Instant::now();
-    let mut missed = || {
-        let _ = compiles_since.set(Instant::now());
-    };
-    let compiled = || cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut missed);
+    let compiled = || cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut stage);
     let compiled = compiler_panic::told(tell, compiled).map_err(|detail| LoadError::CompilerPanic { detail })?;
     let code = compiled.map_err(|error| refusal(&rewritten, &error))?;
     check::functions(&shared.engine, &code.component, world)?;

@@ -22,16 +22,22 @@ pub(super) struct Turn {
 impl Turn {
     /// Waits until nobody else makes the entry, but not for ever. Without a turn, because files cannot be locked here or another host is
     /// not done in time, an entry is made all the same: that costs time alone.
-    pub(super) fn wait_for(entry: &Path) -> Option<Self> {
+    ///
+    /// Says again and again how much time has passed since it said so last.
+    pub(super) fn wait_for(entry: &Path, waits: &mut dyn FnMut(Duration)) -> Option<Self> {
         let path = entry.with_extension(private::TEMPORARY);
         let file = private::file(&path).ok()?;
         let begun = Instant::now();
+        let mut said = Duration::ZERO;
         loop {
             match file.try_lock() {
                 Ok(()) => return Some(Self { _locked: file, path }),
                 Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
                 Err(_) => return None,
             }
+            let passed = begun.elapsed();
+            waits(passed - said);
+            said = passed;
         }
     }
 }
