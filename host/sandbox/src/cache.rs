@@ -89,7 +89,7 @@ pub(crate) struct Code {
 
 /// Who is told what it takes until there is machine code.
 pub(crate) trait Progress {
-    /// The first component or library is going to be compiled.
+    /// A component or library is going to be compiled.
     fn misses(&mut self) {}
 
     /// So much time has passed while another host compiles something that is wanted here as well.
@@ -210,9 +210,7 @@ fn find<C: Compiled>(
     if let Some(found) = read(engine, &path, user) {
         return Ok(found);
     }
-    if *used == Use::Found {
-        progress.misses();
-    }
+    progress.misses();
     *used = Use::Missed;
     let _opened = C::HAS_FUNCTIONS.then(|| cache.functions.open(user));
     let made = C::compile(engine, bytes)?;
