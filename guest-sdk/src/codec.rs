@@ -67,8 +67,17 @@ impl Format for Json {
 pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     // The size is computed first because the bytes leave through the component boundary, which gives back what
     // was allocated too much by allocating again.
-    postcard::experimental::serialized_size(value)
-        .and_then(|bytes| postcard::to_extend(value, Vec::with_capacity(bytes)))
+    let bytes = postcard::experimental::serialized_size(value);
+    encode_behind(value, bytes.map_or_else(|_| Vec::new(), Vec::with_capacity))
+}
+
+/// The canonical bytes of a value behind others.
+///
+/// # Panics
+///
+/// As for [`encode`].
+pub(crate) fn encode_behind<T: Serialize>(value: &T, bytes: Vec<u8>) -> Vec<u8> {
+    postcard::to_extend(value, bytes)
         .unwrap_or_else(|error| panic!("{} cannot be encoded: {error}", std::any::type_name::<T>()))
 }
 

@@ -79,6 +79,7 @@
 //! | `format` | what a protocol reads and writes in its own encoding, without the code of any other |
 //! | `opaque` | the state of a library, and the ways to tell such states apart |
 //! | `arena` | an allocator whose free memory is zero |
+//! | `encoded_list` | lists in views that are compared more often than read |
 //! | `canonical` | the types with a canonical encoding, and the reason why `HashMap` has none |
 //! | `configured_node` | a configured protocol that knows its node, as the exports need it |
 //! | `wasm` | from the generated bindings to the trait |
@@ -93,6 +94,7 @@ mod codec;
 mod configured_node;
 mod content;
 mod context;
+mod encoded_list;
 mod format;
 mod layers;
 pub mod linearizability;
@@ -123,6 +125,7 @@ pub use clock::Clock;
 pub use codec::Encoding;
 pub use content::{BySerde, NodeState, Payload};
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
+pub use encoded_list::EncodedList;
 pub use layers::{Layered, Layers, Transport, Upcall};
 pub use mistakes::{Mistake, Mistakes};
 pub use opaque::{By, Digest, Distinguish, Opaque};

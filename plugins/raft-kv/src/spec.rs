@@ -1,18 +1,19 @@
 //! What must hold, over views of the nodes.
 
 use guest_sdk::linearizability::{ClientId, History as Histories};
-use guest_sdk::{NodeId, Properties};
+use guest_sdk::{EncodedList, NodeId, Properties};
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Index, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Store, Term};
+use crate::{Entry, Index, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Term};
 
 /// What a node has done: all that it does not mention is left out, to have few views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Done {
     commit: Mark,
-    store: Store,
+    /// Its keys with their values.
+    store: EncodedList<(String, Vec<u8>)>,
     /// The last ones of the entries that led there, as far as the log has them.
-    entries: Vec<Entry>,
+    entries: EncodedList<Entry>,
 }
 
 impl Done {
@@ -21,9 +22,9 @@ impl Done {
         self.commit.index + 1 - self.entries.len() as Index
     }
 
-    /// The entry at a place from the first one to what is committed.
-    fn entry(&self, place: Index) -> &Entry {
-        &self.entries[(place - self.first()) as usize]
+    /// The entry at a place from the first one to what is committed, encoded.
+    fn entry(&self, place: Index) -> &[u8] {
+        self.entries.bytes((place - self.first()) as usize)
     }
 }
 
@@ -79,8 +80,8 @@ fn committed(state: &State) -> Mark {
 fn done(state: &State) -> Option<Done> {
     let disk = &state.disk;
     let (commit, base) = (committed(state), disk.log.base().index);
-    let entries = disk.log.after(base)[..(commit.index - base) as usize].to_vec();
-    (commit.index > 0).then(|| Done { commit, store: disk.store.clone(), entries })
+    let entries = &disk.log.after(base)[..(commit.index - base) as usize];
+    (commit.index > 0).then(|| Done { commit, store: disk.store.iter().collect(), entries: entries.iter().collect() })
 }
 
 fn knowledge(state: &State) -> Knowledge {
