@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,7 @@ use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
+use crate::connections::{Broken, Connections, Meeting};
 use crate::disk::{Disk, DiskError};
 use crate::hold::Hold;
 use crate::http::Server;
@@ -30,6 +31,8 @@ use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Arrivals that are handled before time and outputs have their turn.
 const ARRIVALS_AT_ONCE: usize = 256;
+/// Frames of the node to itself that are handled before others have their turn.
+const OWN_AT_ONCE: usize = 64;
 
 /// Where a node runs.
 #[derive(Clone, Debug)]
@@ -158,8 +161,7 @@ pub fn run(
         me,
         begun,
         own: VecDeque::new(),
-        streams: BTreeMap::new(),
-        incoming: BTreeMap::new(),
+        connections: Connections::default(),
         unsent: 0,
         distrusted: BTreeMap::new(),
         waiting: Waiting::default(),
@@ -239,23 +241,13 @@ struct Running {
     begun: Instant,
     /// Frames of the node to itself.
     own: VecDeque<Vec<u8>>,
-    streams: BTreeMap<u64, Connection>,
-    /// The one over which a peer sends.
-    incoming: BTreeMap<NodeId, u64>,
+    connections: Connections<TcpStream>,
     unsent: u64,
     distrusted: BTreeMap<&'static str, u64>,
     /// The requests of clients that wait.
     waiting: Waiting,
     /// Records, and the time that the disk took for them.
     written: (u64, Duration),
-}
-
-struct Connection {
-    /// Whom it is to, or from whom a frame was taken that came over it.
-    peer: Option<NodeId>,
-    /// Who has made it, if that was proven.
-    proven: Option<NodeId>,
-    stream: TcpStream,
 }
 
 impl Running {
@@ -265,10 +257,8 @@ impl Running {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let now = self.now();
-            let due = self.node.deadline().into_iter().chain(self.beside.as_ref().and_then(Beside::deadline)).min();
-            let until = due.map(|at| Duration::from_nanos(at.0.saturating_sub(now.0)));
-            match arrivals.recv_timeout(until.map_or(PATIENCE, |until| until.min(PATIENCE))) {
+            self.look_for_room();
+            match arrivals.recv_timeout(self.patience()) {
                 Ok(arrival) => {
                     self.take(arrival)?;
                     for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE) {
@@ -284,10 +274,29 @@ impl Running {
                 switch.look(now, gate);
             }
             self.node.elapse(now);
+            // A collection that has taken too long says who was silent, and the next one does without.
+            self.carry_out()?;
             if let Some(left_out) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
                 self.node.gather(now, &left_out);
             }
             self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
+        }
+    }
+
+    /// How long nothing may happen.
+    fn patience(&self) -> Duration {
+        if !self.own.is_empty() {
+            return Duration::ZERO;
+        }
+        let due = self.node.deadline().into_iter().chain(self.beside.as_ref().and_then(Beside::deadline)).min();
+        let until = due.map(|at| Duration::from_nanos(at.0.saturating_sub(self.now().0)));
+        until.map_or(PATIENCE, |until| until.min(PATIENCE))
+    }
+
+    /// Tells the node which peers have so much to take that it should send nothing more.
+    fn look_for_room(&mut self) {
+        if let Net::Tcp(tcp) = &self.net {
+            (0..tcp.nodes()).for_each(|peer| self.node.set_full(peer, tcp.is_full(peer)));
         }
     }
 
@@ -309,9 +318,9 @@ impl Running {
         Time(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Carries out what the node wants done, and what follows from it at the node itself.
+    /// Carries out what the node wants done, and some of what follows from it at the node itself: all of it may have no end.
     fn carry_out(&mut self) -> Result<(), RunError> {
-        loop {
+        for _ in 0..OWN_AT_ONCE {
             while let Some(output) = self.node.next_output() {
                 match output {
                     Output::Persist { ticket, record } => {
@@ -323,7 +332,10 @@ impl Running {
                     Output::Send { to, frame } if to == self.me => self.own.push_back(frame),
                     Output::Send { to, frame } => self.send(to, frame),
                     Output::Answer { number, response } => self.waiting.answer(number, response),
-                    Output::Disconnect { peer } => self.disconnect(peer),
+                    Output::Disconnect { peer } => {
+                        let broken = self.connections.break_off(peer);
+                        self.broken(broken);
+                    }
                     Output::Gathered(outcome) => {
                         if let Some(beside) = &mut self.beside {
                             beside.gathered(outcome);
@@ -336,17 +348,19 @@ impl Running {
             // What is refused is counted by the node.
             let _ = self.node.receive(self.now(), &frame);
         }
+        Ok(())
     }
 
     fn send(&mut self, to: NodeId, frame: Vec<u8>) {
         let is_sent = match &self.net {
             Net::Udp(udp) => udp.send(to, &frame),
-            Net::Tcp(tcp) => tcp.send(to, frame),
+            Net::Tcp(tcp) => tcp.send(to, self.connections.send(to), frame),
         };
         if !is_sent {
             self.unsent += 1;
             if matches!(self.net, Net::Tcp(_)) {
-                self.disconnect(to);
+                let broken = self.connections.break_off(to);
+                self.broken(broken);
             }
         }
     }
@@ -354,21 +368,21 @@ impl Running {
     /// Something has come. What follows leaves before the next arrival, so that the node never has too much that waits for the disk.
     fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
         match arrival {
-            Arrival::Opened { connection, peer, proven, stream } => {
-                self.streams.insert(connection, Connection { peer, proven, stream });
+            Arrival::Connected { stream, peer, place, handle } => {
+                self.connections.connected(stream, (peer, place), handle);
+            }
+            Arrival::Accepted { stream, proven, number, handle } => {
+                self.connections.accepted(stream, (proven, number), handle);
             }
             Arrival::Distrusted(distrust) => *self.distrusted.entry(distrust.name()).or_default() += 1,
-            Arrival::Frame { connection: None, bytes } => {
+            Arrival::Frame { stream: None, bytes } => {
                 let _ = self.node.receive(self.now(), &bytes);
             }
-            Arrival::Frame { connection: Some(connection), bytes } => self.take_frame(connection, &bytes),
+            Arrival::Frame { stream: Some(stream), bytes } => self.take_frame(stream, &bytes),
             Arrival::Asked(asked) => self.take_request(asked),
-            Arrival::Closed { connection, refusal } => {
+            Arrival::Gone { stream, refusal } => {
                 refusal.into_iter().for_each(|refusal| self.node.refuse(refusal));
-                // Those that this node has closed are not among them.
-                if let Some(Connection { peer: Some(peer), .. }) = self.streams.remove(&connection) {
-                    self.disconnect(peer);
-                }
+                self.connections.gone(stream).into_iter().for_each(|broken| self.broken(broken));
             }
         }
         self.carry_out()
@@ -408,46 +422,31 @@ impl Running {
         Some(SteeringCounts { unhelpful: self.beside.as_ref().map_or(0, Beside::unhelpful), ..gate.counts(self.now()) })
     }
 
-    /// A frame has come over a connection. The first one that is taken says whom the connection is from.
-    fn take_frame(&mut self, connection: u64, bytes: &[u8]) {
-        let Some(Connection { peer, proven, .. }) = self.streams.get(&connection) else { return };
-        let Some(from) = sender_of(bytes) else { return };
-        if proven.or(*peer).is_some_and(|peer| peer != from) {
-            self.node.refuse(Refusal::Impostor(from));
-        } else if self.node.receive(self.now(), bytes).is_ok() {
-            if peer.is_some() {
-                return;
+    /// A frame has come over a stream. The first one says whom it is from.
+    fn take_frame(&mut self, stream: u64, bytes: &[u8]) {
+        let Some(speaker) = self.connections.speaker(stream) else { return };
+        match sender_of(bytes) {
+            Some(from) if speaker.node.is_some_and(|node| node != from) => {
+                return self.node.refuse(Refusal::Impostor(from));
             }
-            // A peer that makes another connection has given the last one up.
-            if let Some(former) = self.incoming.insert(from, connection)
-                && let Some(former) = self.streams.remove(&former)
-            {
-                close(&former.stream);
-            }
-            if let Some(connection) = self.streams.get_mut(&connection) {
-                connection.peer = Some(from);
-            }
+            _ if speaker.is_met => {}
+            // What is no frame to this node says nothing about connections.
+            _ => match self.node.start_of(bytes).map(|start| self.connections.meet(stream, start)) {
+                Some(Meeting::Late) => return,
+                Some(Meeting::Next(broken)) => self.broken(broken),
+                Some(Meeting::Taken) | None => {}
+            },
         }
+        let _ = self.node.receive(self.now(), bytes);
     }
 
-    /// The connections with a peer are closed, and the node hears of it. Nothing that came over them is taken any more.
-    fn disconnect(&mut self, peer: NodeId) {
+    /// A connection is broken, and the node hears of it. Nothing that came over it is taken any more.
+    fn broken(&mut self, Broken { peer, epoch, was_used }: Broken) {
         if let Net::Tcp(tcp) = &self.net {
-            tcp.begin_epoch(peer);
+            tcp.discard(peer, epoch);
         }
-        self.incoming.remove(&peer);
-        self.streams.retain(|_, connection| {
-            let is_closed = connection.peer == Some(peer);
-            if is_closed {
-                close(&connection.stream);
-            }
-            !is_closed
-        });
-        self.node.disconnected(self.now(), peer);
+        if was_used {
+            self.node.disconnected(self.now(), peer);
+        }
     }
-}
-
-/// Closes a connection; one that is closed already is so.
-fn close(stream: &TcpStream) {
-    let _ = stream.shutdown(Shutdown::Both);
 }

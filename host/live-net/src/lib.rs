@@ -8,7 +8,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `drive` | a node from its start to its end: inputs in, outputs carried out |
-//! | `tcp` | connections between nodes, where links have an order |
+//! | `connections` | which streams between nodes are one connection, and when it is broken |
+//! | `tcp` | streams between nodes, where links have an order |
 //! | `tls` | who a peer is, by certificates |
 //! | `udp` | datagrams between nodes, where they have none |
 //! | `http` | HTTP for clients and metrics |
@@ -25,6 +26,7 @@
 //! | `tests` | processes on loopback that are killed, and what else goes wrong |
 #![forbid(unsafe_code)]
 
+mod connections;
 mod disk;
 mod drive;
 mod hold;

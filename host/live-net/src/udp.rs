@@ -32,7 +32,7 @@ impl Udp {
             while !stopped.load(Ordering::Relaxed) {
                 // An error is a time-out, or tells of a peer that was not there when something was sent to it.
                 let Ok(length) = receiver.recv(&mut bytes) else { continue };
-                if arrivals.send(Arrival::Frame { connection: None, bytes: bytes[..length].to_vec() }).is_err() {
+                if arrivals.send(Arrival::Frame { stream: None, bytes: bytes[..length].to_vec() }).is_err() {
                     return;
                 }
             }

@@ -6,17 +6,20 @@ use std::sync::mpsc::SyncSender;
 use host_live::node::Refusal;
 use host_model::contract::{NodeId, Request, Response};
 
+use crate::connections::Place;
 use crate::tls::Distrust;
 
 /// What a thread that serves the network has to say.
 pub(crate) enum Arrival {
-    /// A connection: made by this node to a peer, or by somebody who may have proven to be a node.
-    Opened { connection: u64, peer: Option<NodeId>, proven: Option<NodeId>, stream: TcpStream },
-    /// A frame, over a connection or by itself.
-    Frame { connection: Option<u64>, bytes: Vec<u8> },
-    /// The connection is gone, because of what came over it or not.
-    Closed { connection: u64, refusal: Option<Refusal> },
-    /// There is no connection with somebody who does not prove to be who they should be.
+    /// This node has made a stream to a peer, for what belongs at a place.
+    Connected { stream: u64, peer: NodeId, place: Place, handle: TcpStream },
+    /// Somebody has made a stream that begins with this number, and may have proven to be a node.
+    Accepted { stream: u64, proven: Option<NodeId>, number: u64, handle: TcpStream },
+    /// A frame, over a stream or by itself.
+    Frame { stream: Option<u64>, bytes: Vec<u8> },
+    /// A stream is gone, because of what came over it or not.
+    Gone { stream: u64, refusal: Option<Refusal> },
+    /// There is no stream with somebody who does not prove to be who they should be.
     Distrusted(Distrust),
     /// A request.
     Asked(Asked),

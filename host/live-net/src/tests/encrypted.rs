@@ -21,6 +21,7 @@ use super::certificates::{Authority, Shown};
 use super::papers::until;
 use super::processes::free_addresses;
 use super::trial::{GoingOn, LAST, Trial, counter};
+use crate::tcp::begins_with;
 use crate::tls::Distrust;
 use crate::{Tls, run};
 
@@ -212,7 +213,10 @@ fn a_node_cannot_speak_for_another_one() {
         for (node, count) in [(2, 0), (0, 1)] {
             let tls = trial.tls[node].as_ref().expect("each has some");
             let mut stream = connect(tls, address).unwrap_or_else(|why| panic!("it is node {node}: {why:?}"));
-            stream.write_all(&frame).and_then(|()| stream.flush()).expect("it is taken");
+            stream
+                .write_all(&[begins_with(0), frame.clone()].concat())
+                .and_then(|()| stream.flush())
+                .expect("it is taken");
             going_on.wait(1, count);
             thread::sleep(Duration::from_millis(500));
             assert_eq!(going_on.count(1), count);

@@ -5,6 +5,9 @@
 //! | `disk` | files of nodes: torn, damaged, full, in use |
 //! | `processes` | a cluster of processes that are killed |
 //! | `relay` | what gets in the way of messages |
+//! | `breaks` | connections that break where one end does not see it |
+//! | `busy` | a node that has no end of things to do |
+//! | `connections` | both ends of a connection, with threads and network in any order |
 //! | `certificates` | who signs the certificates of nodes |
 //! | `encrypted` | nodes that prove who they are, and those that do not |
 //! | `papers` | certificates and keys with which no node runs |
@@ -13,7 +16,10 @@
 //! | `trial` | three nodes in threads of this process, with a checker beside each |
 //! | `refused` | places where no node runs |
 
+mod breaks;
+mod busy;
 mod certificates;
+mod connections;
 mod disk;
 mod encrypted;
 mod papers;

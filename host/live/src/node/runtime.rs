@@ -147,6 +147,11 @@ impl<G: Gate> Node<G> {
         Ok(started)
     }
 
+    /// The node that a frame is from, and which start of it, if it is a frame to this node; nothing else about it is known.
+    pub fn start_of(&self, bytes: &[u8]) -> Option<(NodeId, u64)> {
+        frame::decode(&self.identity, bytes).ok().map(|frame| (frame.from, frame.session))
+    }
+
     /// A frame has come. On links with an order, in the order of its connection.
     ///
     /// # Errors
