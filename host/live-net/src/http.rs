@@ -16,12 +16,9 @@ use crate::wire::{Arrival, Asked, Port};
 
 /// How often a thread looks whether the node has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Connections at a time; others are closed at once.
-const CONNECTIONS_MAX: usize = 256;
-/// How long a connection may be idle, and a request take to come.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a client is heard that was refused.
-const HEARING_OUT: Duration = Duration::from_secs(2);
+/// What a node bears with.
+const LIMITS: Limits =
+    Limits { connections: 256, patience: Duration::from_secs(30), hearing_out: Duration::from_secs(2) };
 /// Bytes of the head of a request.
 const HEAD_MAX: usize = 16 << 10;
 /// Bytes of the body of a request: a local event takes no more.
@@ -36,6 +33,17 @@ pub(crate) struct Server {
     pub(crate) stopped: Arc<AtomicBool>,
     /// Where the clients of each node ask; empty if they do nowhere.
     pub(crate) clients: Arc<Vec<SocketAddr>>,
+}
+
+/// What the clients of a port may take of it. Tests have less.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// Connections at a time; others are closed at once.
+    pub(crate) connections: usize,
+    /// How long a connection may be idle, a request take to come, and an answer to leave.
+    pub(crate) patience: Duration,
+    /// How long a client is heard that was refused.
+    pub(crate) hearing_out: Duration,
 }
 
 /// What cannot be gone on with: an answer if there is one, and the connection is closed.
@@ -60,47 +68,57 @@ struct Head {
 impl Server {
     /// Listens at an address until the node ends.
     pub(crate) fn bind(self, address: SocketAddr) -> io::Result<()> {
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        std::thread::spawn(move || self.listen(&listener));
-        Ok(())
+        self.bind_within(address, LIMITS).map(drop)
     }
 
-    fn listen(&self, listener: &TcpListener) {
+    /// The same with other limits; the address, whose port may have been left to the system.
+    pub(crate) fn bind_within(self, address: SocketAddr, limits: Limits) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        std::thread::spawn(move || self.listen(&listener, limits));
+        Ok(address)
+    }
+
+    fn listen(&self, listener: &TcpListener, limits: Limits) {
         let open = Arc::<AtomicUsize>::default();
         while !self.stopped.load(Ordering::Relaxed) {
             let Ok((stream, _)) = listener.accept() else {
                 std::thread::sleep(PAUSE);
                 continue;
             };
-            if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            if open.load(Ordering::Relaxed) >= limits.connections {
                 continue;
             }
             let (server, open) = (self.clone(), Arc::clone(&open));
             open.fetch_add(1, Ordering::Relaxed);
             std::thread::spawn(move || {
-                server.serve(stream);
+                server.serve(stream, limits);
                 open.fetch_sub(1, Ordering::Relaxed);
             });
         }
     }
 
     /// Answers the requests of a connection, one after the other.
-    fn serve(&self, mut stream: TcpStream) {
+    fn serve(&self, stream: TcpStream, limits: Limits) {
         let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
+        let set_up = set_up.and_then(|()| stream.set_write_timeout(Some(PAUSE)));
         if set_up.and_then(|()| stream.set_nodelay(true)).is_err() {
             return;
         }
+        let mut client = Limited { stream, stopped: &self.stopped, until: Instant::now() };
         let mut bytes = Vec::new();
         while !self.stopped.load(Ordering::Relaxed) {
-            match self.serve_one(&mut stream, &mut bytes) {
+            match self.serve_one(&mut client, limits.patience, &mut bytes) {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(Close(answer)) => {
+                    client.until = Instant::now() + limits.patience;
                     if let Some(answer) = answer
-                        && self.write(&mut stream, &answer, "", false).is_ok()
+                        && self.write(&mut client, &answer, "", false).is_ok()
                     {
-                        self.hear_out(&mut stream);
+                        client.until = Instant::now() + limits.hearing_out;
+                        client.hear_out();
                     }
                     return;
                 }
@@ -109,19 +127,19 @@ impl Server {
     }
 
     /// Answers the next request; whether the connection stays open. `bytes` have come before they were asked for.
-    fn serve_one(&self, stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<bool, Close> {
-        let until = Instant::now() + PATIENCE;
+    fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, bytes: &mut Vec<u8>) -> Result<bool, Close> {
+        client.until = Instant::now() + patience;
         let head = loop {
             if let Some(head) = head(bytes)? {
                 break head;
             }
-            self.read(stream, bytes, until)?;
+            client.hear(bytes)?;
         };
         if head.expects {
-            stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+            client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         while bytes.len() < head.length + head.body {
-            self.read(stream, bytes, until)?;
+            client.hear(bytes)?;
         }
         let body = bytes[head.length..head.length + head.body].to_vec();
         bytes.drain(..head.length + head.body);
@@ -132,41 +150,9 @@ impl Server {
         if is_head {
             answer.body.clear();
         }
-        self.write(stream, &answer, &path, head.keeps_open)?;
+        client.until = Instant::now() + patience;
+        self.write(client, &answer, &path, head.keeps_open)?;
         Ok(head.keeps_open)
-    }
-
-    /// Takes what a client is still sending, and forgets it: a connection that is closed before takes the answer with it.
-    fn hear_out(&self, stream: &mut TcpStream) {
-        let until = Instant::now() + HEARING_OUT;
-        let mut bytes = Vec::new();
-        let mut left = 4 * BODY_MAX;
-        let _ = stream.shutdown(Shutdown::Write);
-        while left > 0 && self.read(stream, &mut bytes, until).is_ok() {
-            left = left.saturating_sub(bytes.len());
-            bytes.clear();
-        }
-    }
-
-    fn read(&self, stream: &mut TcpStream, bytes: &mut Vec<u8>, until: Instant) -> Result<(), Close> {
-        let mut more = [0; 1 << 13];
-        loop {
-            match stream.read(&mut more) {
-                Ok(0) => return Err(Close(None)),
-                Ok(length) => {
-                    bytes.extend_from_slice(&more[..length]);
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    if self.stopped.load(Ordering::Relaxed) || Instant::now() >= until {
-                        let late = Response::words(408, "the request takes too long\n");
-                        return Err(Close((!bytes.is_empty()).then_some(late)));
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 
     /// The answer of the node; it gives up a request after a while.
@@ -180,7 +166,7 @@ impl Server {
         }
     }
 
-    fn write(&self, stream: &mut TcpStream, answer: &Response, path: &str, keeps_open: bool) -> io::Result<()> {
+    fn write(&self, client: &mut Limited<'_>, answer: &Response, path: &str, keeps_open: bool) -> io::Result<()> {
         let Response { status, body, ask } = answer;
         let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(*status));
         // These have no body, by definition.
@@ -198,7 +184,73 @@ impl Server {
         if !matches!(status, 204 | 304) {
             bytes.extend_from_slice(body);
         }
-        stream.write_all(&bytes)
+        client.write_all(&bytes)
+    }
+}
+
+/// The connection of a client: however slowly it sends or reads, it has its time and no more.
+struct Limited<'a> {
+    /// Gives up each read and write after a pause.
+    stream: TcpStream,
+    stopped: &'a AtomicBool,
+    until: Instant,
+}
+
+impl Limited<'_> {
+    /// Takes what comes next.
+    fn hear(&mut self, bytes: &mut Vec<u8>) -> Result<(), Close> {
+        let mut more = [0; 1 << 13];
+        match self.read(&mut more) {
+            Ok(0) => Err(Close(None)),
+            Ok(length) => {
+                bytes.extend_from_slice(&more[..length]);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                let late = Response::words(408, "the request takes too long\n");
+                Err(Close((!bytes.is_empty()).then_some(late)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes what a client is still sending, and forgets it: a connection that is closed before takes the answer with it.
+    fn hear_out(&mut self) {
+        let mut bytes = Vec::new();
+        let mut left = 4 * BODY_MAX;
+        let _ = self.stream.shutdown(Shutdown::Write);
+        while left > 0 && self.hear(&mut bytes).is_ok() {
+            left = left.saturating_sub(bytes.len());
+            bytes.clear();
+        }
+    }
+
+    /// Tries until it works, there is no time left, or the node has ended.
+    fn retry(&self, mut once: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
+        while Instant::now() < self.until && !self.stopped.load(Ordering::Relaxed) {
+            match once(&self.stream) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.retry(|mut stream| stream.read(bytes))
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.retry(|mut stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

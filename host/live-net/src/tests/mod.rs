@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `disk` | files of nodes: torn, damaged, full, in use |
+//! | `http` | clients that take long, and what is not taken from them |
 //! | `processes` | a cluster of processes that are killed |
 //! | `relay` | what gets in the way of messages |
 //! | `breaks` | connections that break where one end does not see it |
@@ -22,6 +23,7 @@ mod certificates;
 mod connections;
 mod disk;
 mod encrypted;
+mod http;
 mod papers;
 mod processes;
 mod refused;

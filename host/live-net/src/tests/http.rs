@@ -1,0 +1,111 @@
+//! Clients that take long, and what is not taken from them.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+
+use host_model::contract::Response;
+
+use crate::http::{Limits, Server};
+use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
+
+/// How long a test waits for what should come at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(100);
+
+/// A port for one connection at a time, behind which each request has an answer at once.
+struct Service {
+    at: SocketAddr,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Service {
+    fn new(patience: Duration) -> Self {
+        let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let clients = Arc::default();
+        let server = Server { port: Port::Clients, arrivals: sender, stopped: Arc::clone(&stopped), clients };
+        let limits = Limits { connections: 1, patience, hearing_out: SHORT };
+        let at = server.bind_within(SocketAddr::from(([127, 0, 0, 1], 0)), limits).expect("loopback has room");
+        std::thread::spawn(move || {
+            for arrival in arrivals {
+                let Arrival::Asked(Asked { request, reply, .. }) = arrival else { continue };
+                // The long one is more than is under way between two sockets.
+                let body = if request.path == "/long" { vec![0; 32 << 20] } else { b"blue".to_vec() };
+                let _ = reply.try_send(Response { status: 200, body, ask: None });
+            }
+        });
+        Self { at, stopped }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.at).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket can");
+        stream
+    }
+
+    /// All that comes back. It may be cut off meanwhile.
+    fn exchange(&self, request: &str) -> io::Result<String> {
+        let (mut stream, mut answer) = (self.connect(), String::new());
+        stream.write_all(request.as_bytes())?;
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// Waits until there is a place for somebody else.
+    fn wait(&self) {
+        until("there is no place", || {
+            let answer = self.exchange("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+            answer.ok().filter(|answer| answer.ends_with("blue"))
+        });
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Tries until there is something.
+fn until<T>(what: &str, mut once: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = once() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Its time is over although there is always something to read, and so it is while it is heard out.
+#[test]
+fn a_client_that_sends_a_byte_now_and_then_is_late() {
+    let service = Service::new(SHORT);
+    // One that begins late itself gets no answer.
+    let status = until("there is no answer", || {
+        let mut stream = service.connect();
+        let mut sending = stream.try_clone().expect("a socket can");
+        std::thread::spawn(move || {
+            while sending.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).is_ok().then_some(status)
+    });
+    assert_eq!(&status, b"HTTP/1.1 408");
+    service.wait();
+}
+
+#[test]
+fn a_client_that_does_not_read_gives_up_its_place() {
+    let service = Service::new(SHORT);
+    let mut idle = service.connect();
+    idle.write_all(b"GET /long HTTP/1.1\r\n\r\n").expect("there is room");
+    service.wait();
+}
