@@ -8,12 +8,15 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use host_live::checkpoint::Durable;
 use host_live::node::Record;
 
 /// Bytes of a file from which on a new one takes its place.
 const FILE_MAX: u64 = 1 << 20;
 /// Bytes of the longest record.
 const RECORD_MAX: usize = 64 << 20;
+/// Bytes that are hashed at most to find records behind one that is not complete.
+const SEARCHED_MAX: usize = 4 * RECORD_MAX;
 /// Length and hash.
 const HEAD: usize = 4 + 8;
 const MAGIC: [u8; 8] = *b"HLDISK\0\x01";
@@ -202,7 +205,7 @@ fn last_record(path: &Path, content: &[u8]) -> Result<(Option<Record>, usize), D
                 at += length;
             }
             // Nothing was written behind a record that was not acknowledged.
-            None if (at + 1..content.len()).any(|later| record_at(&content[later..]).is_some()) => {
+            None if is_followed(&content[at..]) => {
                 return Err(DiskError::Damaged { path: path.to_owned(), at });
             }
             None => break,
@@ -211,16 +214,48 @@ fn last_record(path: &Path, content: &[u8]) -> Result<(Option<Record>, usize), D
     Ok((last, at))
 }
 
+/// Whether there may be a record somewhere behind the one that these bytes begin with, whose length may be wrong.
+///
+/// It may begin at any byte, and to hash at each what it gives as the length of a record would take a time that grows with the square of
+/// the bytes. So only what has the shape of a record is hashed, which every record has and hardly anything else. Where that is too much
+/// nevertheless, somebody has had the node keep such bytes. The file is refused then, since one of them may be a record; whoever has a
+/// node keep all bytes of a record gets as much.
+fn is_followed(bytes: &[u8]) -> bool {
+    let mut hashed = 0;
+    (1..bytes.len()).filter_map(|at| Framed::at(&bytes[at..])).any(|framed| {
+        hashed += framed.body.len();
+        hashed > SEARCHED_MAX || framed.is_whole()
+    })
+}
+
 /// The record that these bytes begin with, and its length.
 fn record_at(bytes: &[u8]) -> Option<(Record, usize)> {
-    let (head, rest) = bytes.split_at_checked(HEAD)?;
-    let length = u32::from_le_bytes(head[..4].try_into().expect("there are four")) as usize;
-    if length > RECORD_MAX {
-        return None;
+    let framed = Framed::at(bytes).filter(Framed::is_whole)?;
+    postcard::from_bytes(framed.body).ok().map(|record| (record, HEAD + framed.body.len()))
+}
+
+/// What has the shape of a record: a length, a hash, and so many bytes that say of themselves that they are as many.
+struct Framed<'a> {
+    hash: &'a [u8],
+    body: &'a [u8],
+}
+
+impl<'a> Framed<'a> {
+    /// What these bytes begin with. This takes the same time however many there are.
+    fn at(bytes: &'a [u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let (length, hash) = head.split_at(4);
+        let length = u32::from_le_bytes(length.try_into().expect("there are four")) as usize;
+        if length > RECORD_MAX {
+            return None;
+        }
+        let body = rest.get(..length)?;
+        // The fields of a record, without a copy of what the protocol keeps.
+        let (_, end) = postcard::take_from_bytes::<(Durable, Option<&[u8]>)>(body).ok()?;
+        end.is_empty().then_some(Self { hash, body })
     }
-    let body = rest.get(..length)?;
-    if hash(body) != head[4..] {
-        return None;
+
+    fn is_whole(&self) -> bool {
+        hash(self.body) == self.hash
     }
-    postcard::from_bytes(body).ok().map(|record| (record, HEAD + length))
 }

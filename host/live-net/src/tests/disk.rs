@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use host_live::checkpoint::Durable;
 use host_live::node::Record;
@@ -81,6 +82,42 @@ fn damage_before_the_end_is_an_error_and_never_an_older_state() {
     let error = refused(&path).to_string();
     assert!(error.ends_with("is no file of a node"), "{error}");
     assert_eq!(std::fs::read(&path).expect("it is there"), b"a text of somebody else");
+}
+
+/// What is left of a torn record may read as lengths anywhere: here every fourth byte begins one of half a mebibyte. Hashing that much at
+/// each of them would be more than 100 GB.
+#[test]
+fn a_torn_record_is_cut_off_soon_whatever_is_in_it() {
+    let (_folder, path) = folder();
+    let whole = written(&path, 0..2);
+    let torn = [0, 0, 8, 0].repeat(320 << 10);
+    std::fs::write(&path, [&whole[..], &torn].concat()).expect("writable");
+    let begun = Instant::now();
+    let (disk, last) = opened(&path);
+    assert_eq!((last, disk.torn()), (Some(record(1)), torn.len()));
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+/// Where so much looks like records that they cannot all be looked at, one of them may be one: nothing is cut off.
+#[test]
+fn a_file_full_of_what_looks_like_records_is_refused_and_soon() {
+    let (_folder, path) = folder();
+    let whole = written(&path, 0..2);
+    let mut torn = Vec::new();
+    // Heads without the right hash, numbers, and all that is behind as the state of the protocol.
+    while torn.len() < 1 << 20 {
+        let body = (1 << 20) + (1 << 15) - torn.len();
+        torn.extend(u32::try_from(body).expect("it is short").to_le_bytes());
+        torn.extend([0; 8]);
+        // The number of the bytes takes three itself.
+        torn.extend(postcard::to_allocvec(&(1_u64, 1_u64, Some(body - 6))).expect("it has an encoding"));
+    }
+    torn.resize((1 << 20) + (1 << 15) + 12, 0);
+    std::fs::write(&path, [&whole[..], &torn].concat()).expect("writable");
+    let begun = Instant::now();
+    let error = refused(&path);
+    assert!(matches!(error, DiskError::Damaged { at, .. } if at == whole.len()), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[test]
