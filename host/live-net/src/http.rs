@@ -115,7 +115,7 @@ impl Server {
                 Err(Close(answer)) => {
                     client.until = Instant::now() + limits.patience;
                     if let Some(answer) = answer
-                        && self.write(&mut client, &answer, "", false).is_ok()
+                        && self.write(&mut client, &answer, None).is_ok()
                     {
                         client.until = Instant::now() + limits.hearing_out;
                         client.hear_out();
@@ -143,15 +143,9 @@ impl Server {
         }
         let body = bytes[head.length..head.length + head.body].to_vec();
         bytes.drain(..head.length + head.body);
-        let request = Request { body, ..head.request };
-        let path = request.path.clone();
-        let is_head = request.method == "HEAD";
-        let mut answer = self.ask(request);
-        if is_head {
-            answer.body.clear();
-        }
+        let answer = self.ask(Request { body, ..head.request.clone() });
         client.until = Instant::now() + patience;
-        self.write(client, &answer, &path, head.keeps_open)?;
+        self.write(client, &answer, Some(&head))?;
         Ok(head.keeps_open)
     }
 
@@ -166,22 +160,26 @@ impl Server {
         }
     }
 
-    fn write(&self, client: &mut Limited<'_>, answer: &Response, path: &str, keeps_open: bool) -> io::Result<()> {
+    /// Answers the request with this head. Without one the connection is closed.
+    fn write(&self, client: &mut Limited<'_>, answer: &Response, asked: Option<&Head>) -> io::Result<()> {
         let Response { status, body, ask } = answer;
         let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(*status));
         // These have no body, by definition.
-        if !matches!(status, 204 | 304) {
+        let has_body = !matches!(status, 204 | 304);
+        if has_body {
             head += &format!("Content-Type: {}\r\nContent-Length: {}\r\n", self.port.content_type(), body.len());
         }
         if let Some(address) = ask.and_then(|node| self.clients.get(node as usize)) {
+            let path = asked.map_or("", |asked| &asked.request.path);
             head += &format!("Location: http://{address}{path}\r\n");
         }
-        if !keeps_open {
+        if asked.is_none_or(|asked| !asked.keeps_open) {
             head += "Connection: close\r\n";
         }
         head += "\r\n";
         let mut bytes = head.into_bytes();
-        if !matches!(status, 204 | 304) {
+        // To `HEAD`, the length is that of the body that `GET` has.
+        if has_body && asked.is_none_or(|asked| asked.request.method != "HEAD") {
             bytes.extend_from_slice(body);
         }
         client.write_all(&bytes)
@@ -269,7 +267,8 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
         return refuse(431, "the head of the request is too long");
     }
     let all = |name: &'static str| parsed.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
-    let first = |name| all(name).next().map(|header| String::from_utf8_lossy(header.value).trim().to_ascii_lowercase());
+    let first =
+        |name| all(name).next().map(|header| String::from_utf8_lossy(header.value.trim_ascii()).to_ascii_lowercase());
     if first("origin").is_some() {
         // Whoever visits a page has not agreed to what it does here.
         return refuse(403, "requests of web pages are not taken");
@@ -280,11 +279,12 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     if all("content-length").count() > 1 {
         return refuse(400, "the request has several lengths");
     }
-    let body = match first("content-length").map(|length| length.parse::<usize>()) {
+    // A number may have a sign, and a length has none.
+    let body = match first("content-length").map(|text| text.parse::<usize>().ok().filter(|_| !text.starts_with('+'))) {
         None => 0,
-        Some(Ok(body)) if body <= BODY_MAX => body,
-        Some(Ok(_)) => return refuse(413, &format!("the body is longer than {BODY_MAX} bytes")),
-        Some(Err(_)) => return refuse(400, "the length of the body is no number"),
+        Some(Some(body)) if body <= BODY_MAX => body,
+        Some(Some(_)) => return refuse(413, &format!("the body is longer than {BODY_MAX} bytes")),
+        Some(None) => return refuse(400, "the length of the body is no number"),
     };
     let path = parsed.path.unwrap_or_default();
     if !path.starts_with('/') {

@@ -55,6 +55,11 @@ impl Service {
         Ok(answer)
     }
 
+    /// All that comes back, once there is a place.
+    fn told(&self, request: &str) -> String {
+        until("there is no place", || self.exchange(request).ok().filter(|answer| !answer.is_empty()))
+    }
+
     /// Waits until there is a place for somebody else.
     fn wait(&self) {
         until("there is no place", || {
@@ -108,4 +113,27 @@ fn a_client_that_does_not_read_gives_up_its_place() {
     let mut idle = service.connect();
     idle.write_all(b"GET /long HTTP/1.1\r\n\r\n").expect("there is room");
     service.wait();
+}
+
+/// The length is that of the body which would be there, so that clients learn it without the body.
+#[test]
+fn the_answer_to_head_is_that_to_get_without_the_body() {
+    let service = Service::new(PATIENCE);
+    let [head, get] =
+        ["HEAD", "GET"].map(|method| service.told(&format!("{method} / HTTP/1.1\r\nConnection: close\r\n\r\n")));
+    assert!(head.contains("\r\nContent-Length: 4\r\n"), "{head}");
+    assert_eq!(format!("{head}blue"), get);
+}
+
+/// Whoever stands between a client and a node may read another length, and take another end for that of the request.
+#[test]
+fn a_length_has_digits_alone() {
+    let service = Service::new(PATIENCE);
+    for (length, status) in
+        [("4", 200), ("04", 200), ("+4", 400), ("-4", 400), ("4 4", 400), ("\u{a0}4", 400), ("", 400)]
+    {
+        let put = format!("PUT / HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n\r\nblue");
+        let answer = service.told(&put);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{length}: {answer}");
+    }
 }
