@@ -4,7 +4,7 @@
 //! refused with the reason, and the connection is closed.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -269,9 +269,15 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     let all = |name: &'static str| parsed.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
     let first =
         |name| all(name).next().map(|header| String::from_utf8_lossy(header.value.trim_ascii()).to_ascii_lowercase());
-    if first("origin").is_some() {
-        // Whoever visits a page has not agreed to what it does here.
+    // Whoever visits a page has not agreed to what it does here. Not all that it can make a browser send has an `Origin`.
+    if first("origin").is_some() || first("sec-fetch-site").is_some_and(|site| site != "none") {
         return refuse(403, "requests of web pages are not taken");
+    }
+    if !all("host").all(|header| is_near(&String::from_utf8_lossy(header.value))) {
+        return refuse(
+            403,
+            "the name in `Host` may be that of a web page: ask by an address, or by a name without a dot",
+        );
     }
     if first("transfer-encoding").is_some() {
         return refuse(411, "give the length of the body: pieces are not taken");
@@ -295,6 +301,15 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     let keeps_open = if parsed.version == Some(1) { connection != "close" } else { connection == "keep-alive" };
     let expects = first("expect").is_some_and(|expect| expect == "100-continue");
     Ok(Some(Head { request, length, body, keeps_open, expects }))
+}
+
+/// Whether what a client calls this machine is an address, or a name without a dot, such as `localhost`.
+///
+/// The owner of any other name can have it lead here, and a page that comes from under that name then asks, for a browser, where it
+/// comes from: it may read the answers. Such requests have no `Origin`, and without TLS no `Sec-Fetch-Site` either, so nothing else tells
+/// them from those of a curl.
+fn is_near(host: &str) -> bool {
+    !host.contains('.') || host.parse::<SocketAddr>().is_ok() || host.parse::<Ipv4Addr>().is_ok()
 }
 
 /// The words of a status that a node or this file uses; nobody depends on them.

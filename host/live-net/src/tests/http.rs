@@ -137,3 +137,32 @@ fn a_length_has_digits_alone() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{length}: {answer}");
     }
 }
+
+/// Whoever visits a page has not agreed to what it does here: neither from where it is, nor under a name of its own that leads here.
+#[test]
+fn requests_of_web_pages_are_refused() {
+    let service = Service::new(PATIENCE);
+    let cases = [
+        ("Origin: http://localhost:8101", 403),
+        ("Sec-Fetch-Site: cross-site", 403),
+        ("Sec-Fetch-Site: same-site", 403),
+        ("Sec-Fetch-Site: same-origin", 403),
+        ("Host: pages.example:8101", 403),
+        ("Host: pages.example", 403),
+        ("Host: 127.0.0.1.pages.example", 403),
+        ("Host: localhost\r\nHost: pages.example", 403),
+        // An address that somebody has typed, and all that a curl sends.
+        ("Sec-Fetch-Site: none", 200),
+        ("Host: 127.0.0.1:8101", 200),
+        ("Host: 127.0.0.1", 200),
+        ("Host: [::1]:8101", 200),
+        ("Host: [::1]", 200),
+        ("Host: localhost:8101", 200),
+        ("Host: my-machine:8101", 200),
+        ("X: pages.example", 200),
+    ];
+    for (header, status) in cases {
+        let answer = service.told(&format!("GET / HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n"));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{header}: {answer}");
+    }
+}
