@@ -165,10 +165,48 @@ impl Disk {
     }
 }
 
+/// Makes a folder for disks, and those around it, so that they are there whatever happens.
+///
+/// # Errors
+///
+/// A folder cannot be made or synchronised.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    make_folder_with(path, &mut sync_folder)
+}
+
+/// The same with something else in place of what has a name be on the disk, for tests.
+///
+/// From the outermost folder inwards, each is on the disk before the next one is made. So of a folder that is there, made by another node
+/// at this moment or by one that was killed, the name of that folder alone may not be on the disk yet.
+pub(crate) fn make_folder_with(path: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    if path.is_dir() {
+        return match sync(path) {
+            Err(error) if is_foreign(&error) => Ok(()),
+            result => result,
+        };
+    }
+    make_folder_with(around(path), sync)?;
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        result => result?,
+    }
+    sync(path)
+}
+
+/// Whether a folder cannot be synchronised since no node makes anything there: it may not be read, or is of a system of files that are
+/// never written.
+fn is_foreign(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}
+
 /// A name is on the disk once its folder is.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    File::open(around(path))?.sync_all()
+}
+
+/// The folder that a name is in.
+fn around(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn encoded(record: &Record) -> Vec<u8> {

@@ -45,7 +45,7 @@ mod udp;
 mod watch;
 mod wire;
 
-pub use disk::{Disk, DiskError};
+pub use disk::{Disk, DiskError, make_folder};
 pub use drive::{Ended, Place, RunError, run};
 pub use hold::HoldCounts;
 pub use status::{Status, status};

@@ -127,7 +127,7 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     let session = RandomState::new().build_hasher().finish();
     let seat = running.seat(arguments.id, session, &environment.context())?;
     let folder = seat.disk.parent().expect("it is in the folder of the data");
-    std::fs::create_dir_all(folder)
+    host_live_net::make_folder(folder)
         .map_err(|error| Failure::system(format_args!("cannot make {}: {error}", folder.display())))?;
     if arguments.until_stdin_ends {
         stop_with_stdin(Arc::clone(&environment.interrupted));

@@ -1,13 +1,14 @@
 //! Files of nodes: torn, damaged, full, in use.
 
 use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use host_live::checkpoint::Durable;
 use host_live::node::Record;
 
-use crate::disk::{Disk, DiskError};
+use crate::disk::{Disk, DiskError, make_folder, make_folder_with};
 
 fn record(number: u8) -> Record {
     Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number; 20]) }
@@ -17,6 +18,34 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("node-0.disk");
     (folder, path)
+}
+
+/// The name of each folder is on the disk before there is one in it, whichever node has made it.
+#[test]
+fn a_folder_is_on_the_disk_before_there_is_something_in_it() {
+    let (folder, _) = folder();
+    let synced = |path: &str| {
+        let (path, mut synced) = (folder.path().join(path), Vec::new());
+        let made = make_folder_with(&path, &mut |name| {
+            // What is in it comes later.
+            let inside = std::fs::read_dir(name).expect("it is there").count();
+            synced.push((name.strip_prefix(folder.path()).expect("it is below").to_owned(), inside));
+            Ok(())
+        });
+        made.map(|()| synced)
+    };
+    let of =
+        |names: &[(&str, usize)]| names.iter().map(|(name, inside)| (PathBuf::from(name), *inside)).collect::<Vec<_>>();
+    assert_eq!(synced("a/b/c").expect("there is room"), of(&[("", 0), ("a", 0), ("a/b", 0), ("a/b/c", 0)]));
+    assert_eq!(synced("a/b/c").expect("there is room"), of(&[("a/b/c", 0)]), "others may have made it just now");
+    assert_eq!(synced("a/b/d").expect("there is room"), of(&[("a/b", 1), ("a/b/d", 0)]));
+    let made = |path: &str, kind: io::ErrorKind| make_folder_with(&folder.path().join(path), &mut |_| Err(kind.into()));
+    assert!(made("a", io::ErrorKind::PermissionDenied).is_ok(), "somebody else has made it");
+    assert!(made("a", io::ErrorKind::StorageFull).is_err());
+    std::fs::write(folder.path().join("file"), "").expect("writable");
+    assert!(synced("file").is_err() && synced("file/a").is_err(), "there is no folder");
+    make_folder(&folder.path().join("e/f")).expect("there is room");
+    assert!(folder.path().join("e/f").is_dir());
 }
 
 /// Opens a file that nobody has. A process that another test starts has all that this one has, for a moment.
