@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use host_live::checker::{self, CheckError, Checker, Round, Steering};
+use host_live::checkpoint::Snapshot;
 use host_live::filter::Pattern;
 use host_live::simulator::Share;
 use host_model::contract::{MachineError, NodeId};
 use host_model::trace::Beginning;
 
-use super::{Tally, Watch};
+use super::{Report, Tally, Watch};
 use crate::pace::{Deadline, Pace};
 use crate::slot::Slot;
 use crate::steer::Inbox;
@@ -24,95 +25,180 @@ struct Question {
     reach: (u64, u64),
 }
 
-/// The checker: one round after the other, until the node ends.
-pub(super) fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
-    let Watch { factory, scenario, limits, round_time, mut report, steer, every, share } = watch;
-    let (deadline, mut pace) = (Deadline::new(), Pace::new(&limits, round_time));
-    let Ok(checker) = Checker::new(&*factory, scenario, limits) else { return };
-    let mut checker = checker.stopped_by(&deadline);
-    let mut last: Option<(Question, Option<BTreeSet<Pattern>>, Duration)> = None;
-    while let Some(snapshot) = slot.take(share == Share::ALL) {
-        let begun = Instant::now();
-        // What may be in flight, or not, counts as lost. It could be what a promise needs.
-        let (beginning, is_partial) = checker::beginning(&snapshot);
-        let question = Question { beginning: Arc::new(beginning), is_partial, reach: pace.reach() };
-        if let Some((_, patterns, interval)) = last.as_ref().filter(|(last, ..)| *last == question) {
-            tally.unchanged.fetch_add(1, Ordering::Relaxed);
-            patterns.iter().for_each(|patterns| inbox.put_filters(patterns.clone(), *interval));
-            slot.rest(Duration::ZERO, every);
-            continue;
-        }
-        last = None;
-        checker.set_reach(question.reach);
-        let beginning = &question.beginning;
-        let result = if steer.is_some() {
-            round_and_steer(&mut checker, me, beginning, (inbox, &deadline, round_time / 2))
-        } else {
-            deadline.set(round_time);
-            checker.round(beginning).map(|round| (round, None))
-        };
-        let result = result.and_then(|(mut round, steering)| {
-            if !is_partial {
-                checker.find_dead_ahead(&mut round)?;
-            }
-            Ok((round, steering))
-        });
-        let taken = begun.elapsed();
-        let rest = rest_after(taken, share);
-        tally.took(taken);
-        match result {
-            Ok((round, steering)) => {
-                let is_cut = round.is_cut || steering.as_ref().is_some_and(|steering| steering.is_cut);
-                pace.took(taken, is_cut);
-                tally.rounds.fetch_add(1, Ordering::Relaxed);
-                tally.cut.fetch_add(is_cut.into(), Ordering::Relaxed);
-                tally.predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
-                tally.dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
-                tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
-                let interval = every.max(taken + rest);
-                if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
-                    tally.unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
-                    inbox.put_filters(patterns.clone(), interval);
-                }
-                report(&round, checker.lts().scenario(), steering.as_ref());
-                if !is_cut {
-                    last = Some((question, steering.map(|steering| steering.patterns), interval));
-                }
-            }
-            Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
-            Err(CheckError::Machine(_)) => return,
-        }
-        if steer.is_none() || rest.is_zero() {
-            slot.rest(rest, every);
-        } else if rest_and_tell(&mut checker, (slot, inbox), (rest, share, every), tally).is_err() {
-            return;
-        }
-    }
+/// A question, and what its round has found.
+struct Answered {
+    question: Question,
+    /// The filters of the node, if it is steered.
+    patterns: Option<BTreeSet<Pattern>>,
+    interval: Duration,
+}
+
+/// The checker: one round after the other, until the node ends or the host cannot go on.
+pub(super) fn check(mut watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
+    let deadline = Deadline::new();
+    let rounds = Rounds::new(&mut watch, me, (inbox, tally), &deadline);
+    // The tally says that it has ended; why is of no use to the node.
+    let _ = rounds.and_then(|mut rounds| rounds.go_on(slot));
 }
 
 /// How long a checker that rests waits for what it tells of the others: each snapshot is work for all nodes.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// Rests, and has the node hear of the others meanwhile: what it knows of them must not become as old as a rest is long. That is work, too.
-fn rest_and_tell(
-    checker: &mut Checker<'_>,
-    (slot, inbox): (&Slot, &Inbox),
-    (rest, share, every): (Duration, Share, Duration),
-    tally: &Tally,
-) -> Result<(), MachineError> {
-    let mut end = Instant::now() + rest;
-    loop {
-        slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), every);
-        let Some(snapshot) = slot.take_until(end) else { return Ok(()) };
-        let begun = Instant::now();
-        match checker.views(&Arc::new(checker::beginning(&snapshot).0)) {
-            Ok(views) => inbox.put_views(views),
-            Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
-            Err(CheckError::Machine(error)) => return Err(error),
+struct Rounds<'c> {
+    checker: Checker<'c>,
+    me: NodeId,
+    inbox: &'c Inbox,
+    tally: &'c Tally,
+    deadline: &'c Deadline,
+    pace: Pace,
+    round_time: Duration,
+    every: Duration,
+    share: Share,
+    is_steering: bool,
+    report: &'c mut Report,
+    /// The last round, unless it was cut short.
+    last: Option<Answered>,
+}
+
+impl<'c> Rounds<'c> {
+    fn new(
+        watch: &'c mut Watch,
+        me: NodeId,
+        (inbox, tally): (&'c Inbox, &'c Tally),
+        deadline: &'c Deadline,
+    ) -> Result<Self, MachineError> {
+        let Watch { factory, scenario, limits, round_time, every, share, report, steer } = watch;
+        Ok(Self {
+            checker: Checker::new(&**factory, scenario.clone(), *limits)?.stopped_by(deadline),
+            me,
+            inbox,
+            tally,
+            deadline,
+            pace: Pace::new(limits, *round_time),
+            round_time: *round_time,
+            every: *every,
+            share: *share,
+            is_steering: steer.is_some(),
+            report: &mut **report,
+            last: None,
+        })
+    }
+
+    fn go_on(&mut self, slot: &Slot) -> Result<(), MachineError> {
+        while let Some(snapshot) = slot.take(self.share == Share::ALL) {
+            let rest = self.look(&snapshot)?;
+            self.rest(slot, rest)?;
         }
+        Ok(())
+    }
+
+    /// A round for a snapshot, unless that says what the last one did; how long to rest then.
+    fn look(&mut self, snapshot: &Snapshot) -> Result<Duration, MachineError> {
+        let begun = Instant::now();
+        // What may be in flight, or not, counts as lost. It could be what a promise needs.
+        let (beginning, is_partial) = checker::beginning(snapshot);
+        let question = Question { beginning: Arc::new(beginning), is_partial, reach: self.pace.reach() };
+        if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
+            self.tally.unchanged.fetch_add(1, Ordering::Relaxed);
+            last.patterns.iter().for_each(|patterns| self.inbox.put_filters(patterns.clone(), last.interval));
+            return Ok(Duration::ZERO);
+        }
+        self.last = None;
+        let result = self.round(&question);
+        let (found, taken) = self.worked(begun, result)?;
+        let rest = rest_after(taken, self.share);
+        if let Some(found) = found {
+            self.hand_over(question, found, (taken, rest));
+        }
+        Ok(rest)
+    }
+
+    /// A round, and the filters of the node against what it predicts if that is steered, in half of the time for each. What the snapshot
+    /// says of the others the node hears at once.
+    fn round(&mut self, question: &Question) -> Result<(Round, Option<Steering>), CheckError> {
+        let Question { beginning, is_partial, reach } = question;
+        let mut time = self.round_time;
+        if self.is_steering {
+            self.inbox.put_views(self.checker.views(beginning)?);
+            time /= 2;
+        }
+        self.checker.set_reach(*reach);
+        self.deadline.set(time);
+        let mut round = self.checker.round(beginning)?;
+        let mut steering = None;
+        if self.is_steering {
+            self.deadline.set(time);
+            steering = Some(match self.checker.steer(self.me, &round) {
+                Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
+                result => result?,
+            });
+        }
+        if !is_partial {
+            self.checker.find_dead_ahead(&mut round)?;
+        }
+        Ok((round, steering))
+    }
+
+    /// Counts what a round has found, puts its filters into force, and reports it.
+    fn hand_over(
+        &mut self,
+        question: Question,
+        (round, steering): (Round, Option<Steering>),
+        (taken, rest): (Duration, Duration),
+    ) {
+        let is_cut = round.is_cut || steering.as_ref().is_some_and(|steering| steering.is_cut);
+        self.pace.took(taken, is_cut);
+        let Tally { rounds, cut, predictions, dead, violated, unhelpful, .. } = self.tally;
+        rounds.fetch_add(1, Ordering::Relaxed);
+        cut.fetch_add(is_cut.into(), Ordering::Relaxed);
+        predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
+        dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
+        violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
+        let interval = self.every.max(taken + rest);
+        if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
+            unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
+            self.inbox.put_filters(patterns.clone(), interval);
+        }
+        (self.report)(&round, self.checker.lts().scenario(), steering.as_ref());
+        if !is_cut {
+            let patterns = steering.map(|steering| steering.patterns);
+            self.last = Some(Answered { question, patterns, interval });
+        }
+    }
+
+    /// Rests. Where it steers, it has the node hear of the others meanwhile: what that knows of them must not become as old as a rest is
+    /// long. That is work, too.
+    fn rest(&mut self, slot: &Slot, rest: Duration) -> Result<(), MachineError> {
+        if !self.is_steering || rest.is_zero() {
+            slot.rest(rest, self.every);
+            return Ok(());
+        }
+        let mut end = Instant::now() + rest;
+        loop {
+            slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), self.every);
+            let Some(snapshot) = slot.take_until(end) else { return Ok(()) };
+            let begun = Instant::now();
+            let views = self.checker.views(&Arc::new(checker::beginning(&snapshot).0));
+            let (views, taken) = self.worked(begun, views)?;
+            if let Some(views) = views {
+                self.inbox.put_views(views);
+            }
+            end += taken + rest_after(taken, self.share);
+        }
+    }
+
+    /// Counts work, and what was refused; what has come of it, if it was not, and how long it took.
+    fn worked<T>(&self, begun: Instant, result: Result<T, CheckError>) -> Result<(Option<T>, Duration), MachineError> {
         let taken = begun.elapsed();
-        tally.took(taken);
-        end += taken + rest_after(taken, share);
+        self.tally.took(taken);
+        match result {
+            Ok(done) => Ok((Some(done), taken)),
+            Err(CheckError::Refused(_)) => {
+                self.tally.refused.fetch_add(1, Ordering::Relaxed);
+                Ok((None, taken))
+            }
+            Err(CheckError::Machine(error)) => Err(error),
+        }
     }
 }
 
@@ -121,33 +207,13 @@ fn rest_after(taken: Duration, share: Share) -> Duration {
     taken.mul_f64(f64::from(Share::ALL.0.saturating_sub(share.0)) / f64::from(share.0.max(1)))
 }
 
-/// A round, and the filters of the node against what it predicts, in so much time for each. What the snapshot says of the others the node
-/// hears at once.
-fn round_and_steer(
-    checker: &mut Checker<'_>,
-    me: NodeId,
-    beginning: &Arc<Beginning>,
-    (inbox, deadline, time): (&Inbox, &Deadline, Duration),
-) -> Result<(Round, Option<Steering>), CheckError> {
-    inbox.put_views(checker.views(beginning)?);
-    deadline.set(time);
-    let round = checker.round(beginning)?;
-    deadline.set(time);
-    let steering = match checker.steer(me, &round) {
-        Ok(steering) => steering,
-        Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
-        Err(error) => return Err(error),
-    };
-    Ok((round, Some(steering)))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::thread;
 
     use host_live::checker::Limits;
-    use host_live::checkpoint::{Checkpoint, Snapshot};
+    use host_live::checkpoint::Checkpoint;
     use host_live::filter::Quota;
     use host_model::contract::LocalKind;
     use host_model::scenario::Scenario;
