@@ -58,6 +58,8 @@ struct Rounds<'c> {
     report: &'c mut Report,
     /// The last round, unless it was cut short.
     last: Option<Answered>,
+    /// What the node has heard of the others last.
+    told: Option<Arc<Beginning>>,
 }
 
 impl<'c> Rounds<'c> {
@@ -81,6 +83,7 @@ impl<'c> Rounds<'c> {
             is_steering: steer.is_some(),
             report: &mut **report,
             last: None,
+            told: None,
         })
     }
 
@@ -101,6 +104,9 @@ impl<'c> Rounds<'c> {
         if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
             self.tally.unchanged.fetch_add(1, Ordering::Relaxed);
             last.patterns.iter().for_each(|patterns| self.inbox.put_filters(patterns.clone(), last.interval));
+            // While it rested, the node may have heard of something else, which is over.
+            let told = self.tell(&question.beginning);
+            self.worked(begun, told)?;
             return Ok(Duration::ZERO);
         }
         self.last = None;
@@ -117,11 +123,8 @@ impl<'c> Rounds<'c> {
     /// says of the others the node hears at once.
     fn round(&mut self, question: &Question) -> Result<(Round, Option<Steering>), CheckError> {
         let Question { beginning, is_partial, reach } = question;
-        let mut time = self.round_time;
-        if self.is_steering {
-            self.inbox.put_views(self.checker.views(beginning)?);
-            time /= 2;
-        }
+        self.tell(beginning)?;
+        let time = if self.is_steering { self.round_time / 2 } else { self.round_time };
         self.checker.set_reach(*reach);
         self.deadline.set(time);
         let mut round = self.checker.round(beginning)?;
@@ -178,13 +181,19 @@ impl<'c> Rounds<'c> {
             slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), self.every);
             let Some(snapshot) = slot.take_until(end) else { return Ok(()) };
             let begun = Instant::now();
-            let views = self.checker.views(&Arc::new(checker::beginning(&snapshot).0));
-            let (views, taken) = self.worked(begun, views)?;
-            if let Some(views) = views {
-                self.inbox.put_views(views);
-            }
+            let told = self.tell(&Arc::new(checker::beginning(&snapshot).0));
+            let (_, taken) = self.worked(begun, told)?;
             end += taken + rest_after(taken, self.share);
         }
+    }
+
+    /// A node that is steered hears what a snapshot says of the others, unless that is what it has heard last.
+    fn tell(&mut self, beginning: &Arc<Beginning>) -> Result<(), CheckError> {
+        if self.is_steering && self.told.as_ref() != Some(beginning) {
+            self.inbox.put_views(self.checker.views(beginning)?);
+            self.told = Some(Arc::clone(beginning));
+        }
+        Ok(())
     }
 
     /// Counts work, and what was refused; what has come of it, if it was not, and how long it took.
@@ -248,11 +257,11 @@ mod tests {
         }
     }
 
-    /// Does something with a checker that steers node 0: how long its rounds may take, and its share.
-    fn beside<R>((round_time, share): (Duration, Share), then: impl FnOnce(&Slot, &Inbox, &Tally) -> R) -> R {
+    /// A checker that steers node 0: how long its rounds may take, and its share.
+    fn watch(round_time: Duration, share: Share) -> Watch {
         let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
         let toy = Arc::new(toy.forbid(&[Some(1), None]));
-        let watch = Watch {
+        Watch {
             factory: Arc::new(toy),
             scenario: Scenario::new(2),
             limits: Limits::default(),
@@ -261,13 +270,25 @@ mod tests {
             share,
             report: Box::new(|_, _, _| {}),
             steer: Some(Steer { quota: Quota::default(), switch: Default::default(), hold: None }),
-        };
+        }
+    }
+
+    /// Does something with such a checker in a thread of its own.
+    fn beside<R>((round_time, share): (Duration, Share), then: impl FnOnce(&Slot, &Inbox, &Tally) -> R) -> R {
+        let watch = watch(round_time, share);
         let (slot, inbox, tally) = (&Slot::default(), &Inbox::default(), &Tally::default());
         thread::scope(|scope| {
             scope.spawn(move || check(watch, 0, (slot, inbox), tally));
             let _closing = Closing(slot);
             then(slot, inbox, tally)
         })
+    }
+
+    /// Does something with the rounds of such a checker for a node, which have all the time.
+    fn rounds(me: NodeId, then: impl FnOnce(&mut Rounds<'_>)) {
+        let (mut watch, deadline) = (watch(Duration::from_secs(3_600), Share::ALL), Deadline::new());
+        let (inbox, tally) = (Inbox::default(), Tally::default());
+        then(&mut Rounds::new(&mut watch, me, (&inbox, &tally), &deadline).expect("it is native"));
     }
 
     /// Rounds and unchanged snapshots.
@@ -304,6 +325,26 @@ mod tests {
         let expected = [((1, 0), 1), ((1, 1), 1), ((2, 1), 1), ((3, 1), 1), ((3, 2), 1)];
         assert_eq!(looked_at(Duration::from_secs(3_600)), expected);
         assert_eq!(looked_at(Duration::ZERO), (1..=5).map(|round| ((round, 0), 0)).collect::<Vec<_>>());
+    }
+
+    /// While the checker of node 1 rests, node 0 goes on and comes back: what node 1 was told meanwhile is not so any more.
+    #[test]
+    fn what_was_told_in_a_rest_is_taken_back_where_nothing_has_changed() {
+        rounds(1, |rounds| {
+            let mut told = Vec::new();
+            let mut hear = |rounds: &Rounds<'_>| told.push(rounds.inbox.news().0);
+            rounds.look(&states([0, 0])).expect("it is native");
+            hear(rounds);
+            rounds.tell(&Arc::new(checker::beginning(&states([1, 0])).0)).expect("it is a state of the toy");
+            hear(rounds);
+            for _ in 0..2 {
+                rounds.look(&states([0, 0])).expect("it is native");
+                hear(rounds);
+            }
+            assert_eq!(counts(rounds.tally), (1, 2));
+            assert!(told[0] != told[1] && told[0] == told[2], "{told:?}");
+            assert!(told[3].is_empty(), "the gate has it already: {told:?}");
+        });
     }
 
     /// A round of a tenth of a millisecond has a rest of a hundred seconds.
