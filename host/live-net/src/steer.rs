@@ -55,10 +55,11 @@ pub(crate) struct Inbox(Mutex<News>);
 
 /// What the gate has not taken yet.
 #[derive(Debug, Default)]
-struct News {
+pub(crate) struct News {
     /// What the latest snapshots say of each node.
-    views: Vec<Option<Views>>,
-    filters: Option<(BTreeSet<Pattern>, Duration)>,
+    pub(crate) views: Vec<Option<Views>>,
+    /// The filters, and how far apart rounds are.
+    pub(crate) filters: Option<(BTreeSet<Pattern>, Duration)>,
 }
 
 impl Inbox {
@@ -79,11 +80,10 @@ impl Inbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).filters = Some((patterns, interval));
     }
 
-    /// What the gate has not taken, views and filters, which it does not get then.
+    /// What the gate has not taken, which it does not get then.
     #[cfg(test)]
-    pub(crate) fn news(&self) -> (Vec<Option<Views>>, Option<BTreeSet<Pattern>>) {
-        let News { views, filters } = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        (views, filters.map(|(patterns, _)| patterns))
+    pub(crate) fn news(&self) -> News {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What is new; nothing where the checker has it in hand.

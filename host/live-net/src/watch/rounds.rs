@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use host_live::checker::{self, CheckError, Checker, Round, Steering};
 use host_live::checkpoint::Snapshot;
 use host_live::filter::Pattern;
+use host_live::node::Backoff;
 use host_live::simulator::Share;
 use host_model::contract::{MachineError, NodeId};
 use host_model::trace::Beginning;
@@ -30,7 +31,8 @@ struct Answered {
     question: Question,
     /// The filters of the node, if it is steered.
     patterns: Option<BTreeSet<Pattern>>,
-    interval: Duration,
+    /// How long it took, with the rest after it.
+    took: Duration,
 }
 
 /// The checker: one round after the other, until the node ends or the host cannot go on.
@@ -60,6 +62,10 @@ struct Rounds<'c> {
     last: Option<Answered>,
     /// What the node has heard of the others last.
     told: Option<Arc<Beginning>>,
+    /// When the last snapshot was looked at.
+    looked: Option<Instant>,
+    /// How far apart snapshots have lately come.
+    apart: Duration,
 }
 
 impl<'c> Rounds<'c> {
@@ -84,26 +90,30 @@ impl<'c> Rounds<'c> {
             report: &mut **report,
             last: None,
             told: None,
+            looked: None,
+            apart: Duration::ZERO,
         })
     }
 
     fn go_on(&mut self, slot: &Slot) -> Result<(), MachineError> {
         while let Some(snapshot) = slot.take(self.share == Share::ALL) {
-            let rest = self.look(&snapshot)?;
+            let rest = self.look(&snapshot, Instant::now())?;
             self.rest(slot, rest)?;
         }
         Ok(())
     }
 
-    /// A round for a snapshot, unless that says what the last one did; how long to rest then.
-    fn look(&mut self, snapshot: &Snapshot) -> Result<Duration, MachineError> {
-        let begun = Instant::now();
+    /// A round for a snapshot that is there now, unless that says what the last one did; how long to rest then.
+    fn look(&mut self, snapshot: &Snapshot, begun: Instant) -> Result<Duration, MachineError> {
+        self.looks(begun);
         // What may be in flight, or not, counts as lost. It could be what a promise needs.
         let (beginning, is_partial) = checker::beginning(snapshot);
         let question = Question { beginning: Arc::new(beginning), is_partial, reach: self.pace.reach() };
         if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
             self.tally.unchanged.fetch_add(1, Ordering::Relaxed);
-            last.patterns.iter().for_each(|patterns| self.inbox.put_filters(patterns.clone(), last.interval));
+            last.patterns
+                .iter()
+                .for_each(|patterns| self.inbox.put_filters(patterns.clone(), self.interval(last.took)));
             // While it rested, the node may have heard of something else, which is over.
             let told = self.tell(&question.beginning);
             self.worked(begun, told)?;
@@ -157,16 +167,28 @@ impl<'c> Rounds<'c> {
         predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
         dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
         violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
-        let interval = self.every.max(taken + rest);
+        let took = taken + rest;
         if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
             unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
-            self.inbox.put_filters(patterns.clone(), interval);
+            self.inbox.put_filters(patterns.clone(), self.interval(took));
         }
         (self.report)(&round, self.checker.lts().scenario(), steering.as_ref());
         if !is_cut {
             let patterns = steering.map(|steering| steering.patterns);
-            self.last = Some(Answered { question, patterns, interval });
+            self.last = Some(Answered { question, patterns, took });
         }
+    }
+
+    /// A snapshot is looked at. Where a node is down, or no bandwidth is left, they come late, some of them later than others: what was long
+    /// is forgotten slowly. What a process has waited for that was stopped says nothing about the next one.
+    fn looks(&mut self, now: Instant) {
+        let since = self.looked.replace(now).map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        self.apart = since.min(Backoff::longest(self.every)).max(self.apart * 3 / 4);
+    }
+
+    /// The time until the next round ends, after one that took so long.
+    fn interval(&self, took: Duration) -> Duration {
+        self.every.max(took).max(self.apart)
     }
 
     /// Rests. Where it steers, it has the node hear of the others meanwhile: what that knows of them must not become as old as a rest is
@@ -316,7 +338,7 @@ mod tests {
                 let all = (0..).zip([before, before, after, before, before]);
                 let looked_at = all.map(|(others, snapshot)| {
                     look_at(snapshot, others, (slot, tally));
-                    let filters = inbox.news().1.expect("there are some, or it is said that there are none");
+                    let (filters, _) = inbox.news().filters.expect("there are some, or it is said that there are none");
                     (counts(tally), filters.len())
                 });
                 looked_at.collect::<Vec<_>>()
@@ -332,13 +354,13 @@ mod tests {
     fn what_was_told_in_a_rest_is_taken_back_where_nothing_has_changed() {
         rounds(1, |rounds| {
             let mut told = Vec::new();
-            let mut hear = |rounds: &Rounds<'_>| told.push(rounds.inbox.news().0);
-            rounds.look(&states([0, 0])).expect("it is native");
+            let mut hear = |rounds: &Rounds<'_>| told.push(rounds.inbox.news().views);
+            rounds.look(&states([0, 0]), Instant::now()).expect("it is native");
             hear(rounds);
             rounds.tell(&Arc::new(checker::beginning(&states([1, 0])).0)).expect("it is a state of the toy");
             hear(rounds);
             for _ in 0..2 {
-                rounds.look(&states([0, 0])).expect("it is native");
+                rounds.look(&states([0, 0]), Instant::now()).expect("it is native");
                 hear(rounds);
             }
             assert_eq!(counts(rounds.tally), (1, 2));
@@ -347,16 +369,36 @@ mod tests {
         });
     }
 
+    /// Where a node is down, or others have no bandwidth left, snapshots that are wanted each second come after three or sixty-four, some of
+    /// them sooner, new or not: filters are in force until the next one. What an hour without a snapshot leaves is not hours of that.
+    #[test]
+    fn filters_are_in_force_until_the_next_snapshot_where_snapshots_come_late() {
+        rounds(0, |rounds| {
+            rounds.every = Duration::from_secs(1);
+            // No time passes until then, and so none in a round.
+            let begun = Instant::now() + Duration::from_secs(3_600);
+            let looks = [(0, 0), (3, 0), (4, 0), (7, 1), (71, 1), (3_671, 0)];
+            let intervals = looks.map(|(second, state)| {
+                rounds.look(&states([0, state]), begun + Duration::from_secs(second)).expect("it is native");
+                let (filters, interval) = rounds.inbox.news().filters.expect("there is one");
+                (filters.len(), interval.as_millis())
+            });
+            // They last twice as long as that: 4.5 s, where it is 3 s to the next one.
+            assert_eq!(intervals, [1_000, 3_000, 2_250, 3_000, 64_000, 64_000].map(|interval| (1, interval)));
+            assert_eq!(counts(rounds.tally), (3, 3));
+        });
+    }
+
     /// A round of a tenth of a millisecond has a rest of a hundred seconds.
     #[test]
     fn what_is_known_of_the_others_is_renewed_while_a_checker_rests() {
         beside((Duration::from_secs(3_600), Share(1)), |slot, inbox, tally| {
             look_at([0, 0], 0, (slot, tally));
-            let (before, _) = inbox.news();
+            let before = inbox.news().views;
             slot.put(states([1, 0]));
             let later = || {
                 thread::sleep(Duration::from_millis(1));
-                inbox.news().0
+                inbox.news().views
             };
             let after = std::iter::repeat_with(later).take(60_000).find(|views| !views.is_empty()).unwrap_or_default();
             assert!(!after.is_empty(), "nothing is told in a minute");

@@ -64,6 +64,11 @@ impl Backoff {
     pub fn wait(self, every: Duration) -> Duration {
         every.saturating_mul(self.0)
     }
+
+    /// How long it waits at most.
+    pub fn longest(every: Duration) -> Duration {
+        Self(LONGER_MAX).wait(every)
+    }
 }
 
 #[cfg(test)]
