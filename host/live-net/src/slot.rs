@@ -36,30 +36,20 @@ impl Slot {
         self.changed.notify_one();
     }
 
-    /// Waits for a snapshot, and may want the next one at once; none once the node has ended.
-    pub(crate) fn take(&self, wants_more: bool) -> Option<Snapshot> {
+    /// Waits for a snapshot, which it wants at once, and may want the next one after it; none once the time is over, if it ever is, or the
+    /// node has ended.
+    pub(crate) fn take(&self, wants_more: bool, end: Option<Instant>) -> Option<Snapshot> {
         let mut content = self.lock();
         content.is_wanted = true;
-        let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
-        let content = self.changed.wait_while(content, is_idle);
-        let mut content = content.unwrap_or_else(PoisonError::into_inner);
-        content.is_wanted = wants_more;
-        if content.is_closed { None } else { content.latest.take() }
-    }
-
-    /// The next snapshot, which it wants at once, and no other one after it; none once the time is over or the node has ended.
-    pub(crate) fn take_until(&self, end: Instant) -> Option<Snapshot> {
-        let mut content = self.lock();
-        content.is_wanted = true;
-        let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
-        let time = end.saturating_duration_since(Instant::now());
+        let time = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
         if time.is_zero() {
             return None;
         }
+        let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
         let waited = self.changed.wait_timeout_while(content, time, is_idle);
         let mut content = waited.unwrap_or_else(PoisonError::into_inner).0;
         let taken = if content.is_closed { None } else { content.latest.take() };
-        content.is_wanted = taken.is_none();
+        content.is_wanted = wants_more || taken.is_none();
         taken
     }
 
@@ -102,7 +92,7 @@ mod tests {
         };
         thread::scope(|scope| {
             for wants_more in [true, false] {
-                let taken = scope.spawn(move || slot.take(wants_more));
+                let taken = scope.spawn(move || slot.take(wants_more, None));
                 until(true);
                 slot.put(snapshot());
                 assert!(taken.join().expect("it does not panic").is_some());
@@ -111,13 +101,13 @@ mod tests {
             slot.rest(Duration::from_millis(2), Duration::from_millis(1));
             assert!(slot.is_wanted());
             slot.put(snapshot());
-            assert!(slot.take(false).is_some() && !slot.is_wanted());
+            assert!(slot.take(false, None).is_some() && !slot.is_wanted());
             slot.put(snapshot());
             let hour = Duration::from_secs(3_600);
-            assert!(slot.take_until(Instant::now() + hour).is_some() && !slot.is_wanted());
+            assert!(slot.take(false, Some(Instant::now() + hour)).is_some() && !slot.is_wanted());
             let rested = scope.spawn(|| {
                 slot.rest(Duration::from_secs(3_600), Duration::from_secs(1));
-                slot.take(false)
+                slot.take(false, None)
             });
             assert!(!slot.is_wanted());
             slot.close();

@@ -96,7 +96,7 @@ impl<'c> Rounds<'c> {
     }
 
     fn go_on(&mut self, slot: &Slot) -> Result<(), MachineError> {
-        while let Some(snapshot) = slot.take(self.share == Share::ALL) {
+        while let Some(snapshot) = slot.take(self.share == Share::ALL, None) {
             let rest = self.look(&snapshot, Instant::now())?;
             self.rest(slot, rest)?;
         }
@@ -201,7 +201,7 @@ impl<'c> Rounds<'c> {
         let mut end = Instant::now() + rest;
         loop {
             slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), self.every);
-            let Some(snapshot) = slot.take_until(end) else { return Ok(()) };
+            let Some(snapshot) = slot.take(false, Some(end)) else { return Ok(()) };
             let begun = Instant::now();
             let told = self.tell(&Arc::new(checker::beginning(&snapshot).0));
             let (_, taken) = self.worked(begun, told)?;
