@@ -22,7 +22,9 @@ pub enum Refusal {
     #[error("the frame has version {0} of the format; all nodes have to run the same version of the program")]
     Version(u16),
     /// The sender is of another cluster.
-    #[error("it is from another cluster: another component, other parameters or other addresses")]
+    #[error(
+        "it is from another cluster: another component, other parameters, another network or another number of nodes"
+    )]
     Cluster,
     /// It is for another node.
     #[error("it is for node {0}")]

@@ -15,7 +15,8 @@ pub struct Identity {
     pub nodes: u32,
     /// Its parameters, one `key=value` a line, sorted by key.
     pub config: String,
-    /// What all nodes of a cluster have in common, such as a hash of the component and the addresses: frames of others are refused.
+    /// What all nodes of a cluster have in common, such as a hash of the component and the parameters: frames of others are refused. No
+    /// addresses: how a node is found may differ from node to node.
     pub cluster: [u8; 16],
     /// A random number of this process: two processes with the identity of one node are told apart by it.
     pub session: u64,
