@@ -46,6 +46,14 @@ pub enum DiskError {
         /// Where the record begins.
         at: usize,
     },
+    /// A record that nobody could read back, so nothing that depends on it may leave.
+    #[error("`{}`: what the node has to keep has {bytes} bytes, and a record has at most {RECORD_MAX}", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// With what the host itself keeps.
+        bytes: usize,
+    },
     /// A write has failed before: nothing is known about the end of the file.
     #[error("`{}`: a write has failed before; start the node again", .0.display())]
     Broken(PathBuf),
@@ -125,6 +133,9 @@ impl Disk {
             return Err(DiskError::Broken(self.path.clone()));
         }
         let bytes = encoded(record);
+        if bytes.len() > HEAD + RECORD_MAX {
+            return Err(DiskError::TooLong { path: self.path.clone(), bytes: bytes.len() - HEAD });
+        }
         let result = match self.bytes + bytes.len() as u64 > self.file_max {
             true => self.replace(&bytes),
             false => self.append(&bytes),

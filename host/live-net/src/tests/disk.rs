@@ -174,3 +174,17 @@ fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
     drop(disk);
     assert_eq!(opened(&path).1, Some(record(49)));
 }
+
+/// The longest record is read back; one byte more is refused, and the file stays as it is.
+#[test]
+fn a_record_that_cannot_be_read_back_is_not_written() {
+    let (_folder, path) = folder();
+    let (mut disk, _) = opened(&path);
+    // Beside what the protocol keeps there are two numbers, a flag and a length of four bytes.
+    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 7]), ..record(1) };
+    let longest = of(64 << 20);
+    disk.write(&longest).expect("there is room");
+    assert!(matches!(disk.write(&of((64 << 20) + 1)), Err(DiskError::TooLong { bytes, .. }) if bytes == (64 << 20) + 1));
+    drop(disk);
+    assert!(opened(&path).1 == Some(longest));
+}
