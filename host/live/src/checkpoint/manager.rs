@@ -61,6 +61,9 @@ pub enum Dropped {
     /// The message was received before, or is so late that this cannot be told.
     #[error("it was received before")]
     Repeated,
+    /// Its number is above all that one packet takes a node to, so somebody has lied, to this node or to its sender.
+    #[error("its number is too far ahead of this node")]
+    FarAhead,
     /// No manager sends such a packet.
     #[error("no node sends such a packet")]
     Malformed,
@@ -125,7 +128,8 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// It is not processed, and has changed nothing.
+    /// It is not processed, and has changed nothing. One that is [too far ahead](Dropped::FarAhead) has brought the node nearer, so that
+    /// there are outputs.
     pub fn receive(
         &mut self,
         from: NodeId,
@@ -135,8 +139,12 @@ impl Manager {
     ) -> Result<Option<Vec<u8>>, Dropped> {
         self.accept(from, &packet)?;
         let header = packet.header;
+        let reach = self.numbers.reach();
         if header.number > self.numbers.current {
-            self.take(header.number, content(), outputs);
+            self.take(header.number.min(reach), content(), outputs);
+        }
+        if header.number > reach {
+            return Err(Dropped::FarAhead);
         }
         let incarnation = self.numbers.incarnation;
         let channel = self.channel(from);

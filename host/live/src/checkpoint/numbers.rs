@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number above this is nobody's: no node takes so many checkpoints, and there is room to count on.
-pub(super) const NUMBER_MAX: u64 = 1 << 48;
+/// A number above this is nobody's, and from it there is room to count on: nobody comes so far, see [`Numbers::reach`].
+pub(super) const NUMBER_MAX: u64 = 1 << 63;
+/// Any packet takes its receiver up to this number: no cluster takes so many checkpoints.
+const AT_ONCE_MAX: u64 = 1 << 62;
+/// How far a packet takes its receiver beyond. From there to the highest number it is 2^38 packets.
+const STEP_MAX: u64 = 1 << 24;
 
 /// What a node has to keep on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -78,6 +82,14 @@ impl Numbers {
     /// What the disk has to say before this number leaves the node.
     pub(super) fn durable(&self) -> Durable {
         Durable { incarnation: self.incarnation, reserved: self.reserved }
+    }
+
+    /// The highest number to which one packet takes the node.
+    ///
+    /// Wherever that ends, a packet can take a node there, and what this node says from then on is above the end for all others, even
+    /// after a start. So what is above is not processed, but brings its receiver as far as that, and the next packet is within reach.
+    pub(super) fn reach(&self) -> u64 {
+        AT_ONCE_MAX.max(self.current + STEP_MAX)
     }
 
     /// Rises to a number; whether the disk has to be told.

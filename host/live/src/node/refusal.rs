@@ -6,7 +6,7 @@ use host_model::contract::{Fault, MachineError, NodeId};
 
 use crate::checkpoint::{Dropped, Unreadable};
 
-/// Why a frame is not processed. Nothing has changed.
+/// Why a frame is not processed. Nothing has changed, but for the number of the checkpoint where the frame is too far ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It ends too early, or goes on behind its end.
@@ -77,6 +77,7 @@ impl Refusal {
             Self::Dropped(Dropped::FormerSender) => "former-sender",
             Self::Dropped(Dropped::FormerAddressee) => "former-addressee",
             Self::Dropped(Dropped::Repeated) => "repeated",
+            Self::Dropped(Dropped::FarAhead) => "far-ahead",
             Self::Dropped(Dropped::Malformed) => "malformed",
             Self::Full => "full",
             Self::Failed => "failed",

@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::carried::Carried;
 use crate::checker::beginning;
-use crate::checkpoint::{self, Body, Differences, Durable, Header, Manager, Outcome, Rule};
+use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manager, Outcome, Rule};
 use crate::gate::{Cause, Gate};
 use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
@@ -298,11 +298,22 @@ impl<G: Gate> Node<G> {
                 Vec::new()
             })
         };
-        let payload = self.manager.receive(from, packet, content, &mut outputs)?;
+        let received = self.manager.receive(from, packet, content, &mut outputs);
         if trouble.is_err() {
             self.end(trouble);
             return Err(Refusal::Failed);
         }
+        let payload = match received {
+            Ok(payload) => payload,
+            Err(dropped) => {
+                self.pass_on(outputs);
+                // On a link with an order, nothing is lost by itself.
+                if dropped == Dropped::FarAhead && self.settings.network == Network::Ordered {
+                    self.outbox.add(Output::Disconnect { peer: from });
+                }
+                return Err(dropped.into());
+            }
+        };
         let peer = self.peers.entry(from).or_default();
         if peer.incarnation != incarnation {
             *peer = Peer { incarnation, session, last: 0 };

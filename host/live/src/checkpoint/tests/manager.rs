@@ -51,6 +51,7 @@ fn packets_that_make_no_sense_change_nothing() {
         (1, message(header(1, 2, 3), 4), Dropped::Malformed),
         (1, message(header(1, 0, 2), 4), Dropped::Malformed),
         (1, message(header(1, 2, 2), 0), Dropped::Malformed),
+        (1, message(header((1 << 63) + 1, 2, 2), 4), Dropped::Malformed),
         (1, message(header(u64::MAX, 2, 2), 4), Dropped::Malformed),
         (0, message(header(1, 1, 2), 4), Dropped::FormerSender),
         (0, message(header(1, 3, 2), 4), Dropped::Malformed),
@@ -62,6 +63,50 @@ fn packets_that_make_no_sense_change_nothing() {
         assert_eq!(said, Err(why), "{packet:?}");
         assert!(manager == before && outputs.is_empty(), "{packet:?}");
     }
+}
+
+/// The messages of a manager to node 1, of which a second manager takes the last one, and all where it is within reach at once.
+fn understands(mut sender: Manager, is_within_reach: bool) {
+    let (mut other, mut outputs) = manager(Limits::default(), None);
+    for sequence in 1..=3 {
+        let mut sent = Vec::new();
+        sender.send(1, vec![7], &mut sent);
+        let Some(Output::Send { packet, .. }) = sent.pop() else { panic!("it is sent at once") };
+        let said = other.receive(1, packet, Vec::new, &mut outputs);
+        let is_taken = is_within_reach || sequence > 1;
+        assert_eq!(said, if is_taken { Ok(Some(vec![7])) } else { Err(Dropped::FarAhead) }, "{sequence}");
+    }
+}
+
+/// Whatever number a packet has, the node that has taken it is understood by those that have not, now and when it starts again. From
+/// 2^62 on that costs one packet.
+#[test]
+fn a_number_far_ahead_parts_no_nodes() {
+    for (number, reached) in [(1 << 48, 1 << 48), (1 << 62, 1 << 62), (1 << 63, 1 << 62)] {
+        let (mut ahead, mut outputs) = manager(Limits::default(), None);
+        let said = ahead.receive(1, message(header(number, 1, 0), 1), Vec::new, &mut outputs);
+        assert_eq!(said, if number == reached { Ok(Some(vec![7])) } else { Err(Dropped::FarAhead) });
+        assert_eq!(ahead.number(), reached);
+        let Some(Output::Persist(durable)) = outputs.pop() else { panic!("{outputs:?}") };
+        ahead.checkpoint(vec![], &mut outputs);
+        assert_eq!(ahead.number(), reached + 1);
+        understands(ahead, reached < 1 << 62);
+        understands(manager(Limits::default(), Some(durable)).0, reached < 1 << 62);
+    }
+}
+
+/// From 2^62 on, a packet takes a node 2^24 further.
+#[test]
+fn no_packet_takes_a_node_to_the_end_of_the_numbers() {
+    let (mut manager, mut outputs) = manager(Limits::default(), None);
+    for count in 0..100 {
+        let said = manager.receive(1, message(header(1 << 63, 1, 0), 1), Vec::new, &mut outputs);
+        assert_eq!(said, Err(Dropped::FarAhead));
+        assert_eq!(manager.number(), (1 << 62) + (count << 24));
+    }
+    let number = manager.number() + (1 << 24);
+    assert_eq!(manager.receive(1, message(header(number, 1, 0), 1), Vec::new, &mut outputs), Ok(Some(vec![7])));
+    assert_eq!(manager.number(), number);
 }
 
 /// Node 0 asks nodes 1 and 2. One cannot be reached, and the snapshot is one without it; or nobody answers in time.

@@ -105,6 +105,31 @@ fn the_sound_rule_alone_gives_consistent_snapshots() {
     }
 }
 
+/// Numbers that come from nowhere, within reach of all nodes and of some, have no effect on whether snapshots are consistent; and after
+/// them there are others.
+#[test]
+fn numbers_that_come_from_nowhere_do_no_harm() {
+    let mut tally = Tally::default();
+    for seed in 0..500 {
+        let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, true, Some(4)));
+        let begun = world.outcomes.len();
+        for _ in 0..EVENTS {
+            let (node, other) = (dice.below(NODES), dice.below(NODES));
+            match dice.below(40) {
+                0 if node != other => world.forge(node, other, (1 << 62) + (u64::from(dice.below(8)) << 23)),
+                1 => world.reset(node),
+                2..12 => world.send(node, other),
+                12..37 => world.deliver(&mut dice, false),
+                _ => world.gather(node),
+            }
+        }
+        world.outcomes.drain(..begun);
+        tally.add(&world);
+    }
+    assert!(tally.snapshots > 500, "{tally:?}");
+    assert_eq!((tally.inconsistent, tally.discarded), (0, 0), "{tally:?}");
+}
+
 /// How many channels of snapshots had contents, were uncertain and partial.
 #[derive(Debug, Default)]
 struct Channels {

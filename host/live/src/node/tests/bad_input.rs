@@ -112,6 +112,26 @@ fn what_a_former_start_has_sent_is_refused() {
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Err(refusal));
 }
 
+/// The disk knows how far the node has come, and where there is an order, what follows does not come after what is lost.
+#[test]
+fn what_is_too_far_ahead_breaks_its_connection_and_brings_the_node_nearer() {
+    for network in [Network::Ordered, Network::Unordered] {
+        let (mut pair, frames) = spoken(network);
+        let mut packet = decode(&identity(1, 0), &frames[0]).expect("it is a frame");
+        packet.header.number = (1 << 62) + 5;
+        let frame = encode(&identity(0, 1), 1, &packet);
+        assert_eq!(pair.nodes[1].receive(Time(0), &frame), Err(Refusal::Dropped(Dropped::FarAhead)));
+        pair.carry_out(1);
+        pair.write(1);
+        let disk = pair.disks[1].as_ref().expect("it was written");
+        assert_eq!(disk.numbers.reserved, (1 << 62) + 999);
+        let is_ordered = network == Network::Ordered;
+        assert_eq!(pair.disconnects, if is_ordered { vec![(1, 0)] } else { vec![] });
+        assert_eq!(pair.nodes[1].counts().refused, BTreeMap::from([("far-ahead", 1)]));
+        assert_eq!(pair.nodes[1].receive(Time(0), &frame), Ok(()));
+    }
+}
+
 #[test]
 fn a_stream_is_split_wherever_it_is_cut() {
     let (_, frames) = spoken(Network::Ordered);
