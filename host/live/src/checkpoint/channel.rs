@@ -8,9 +8,6 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Ranges of sequence numbers that are told apart; then the oldest gap counts as received, and what comes from there is dropped.
-const RANGES_MAX: usize = 64;
-
 /// A set of sequence numbers, as ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sequences(VecDeque<(u64, u64)>);
@@ -27,13 +24,14 @@ impl Sequences {
         self.0.back().map_or(0, |(_, last)| *last)
     }
 
-    /// The lowest numbers in it that follow each other, from and to; none if it is empty.
-    pub fn first_range(&self) -> Option<(u64, u64)> {
-        self.0.front().copied()
+    /// Numbers in it that follow each other, from and to: by turns each such range. None if it is empty.
+    pub(super) fn range(&self, turn: u64) -> Option<(u64, u64)> {
+        let place = turn.checked_rem(self.0.len() as u64)?;
+        self.0.get(place as usize).copied()
     }
 
-    /// Adds a number. Returns false if it was there.
-    pub(super) fn insert(&mut self, sequence: u64) -> bool {
+    /// Adds a number, and all that is more than `late_max` below the highest one. Returns false if it was there.
+    pub(super) fn insert(&mut self, sequence: u64, late_max: u64) -> bool {
         if self.contains(sequence) {
             return false;
         }
@@ -49,11 +47,19 @@ impl Sequences {
             (false, true) => self.0[next].0 = sequence,
             (false, false) => self.0.insert(next, (sequence, sequence)),
         }
-        if self.0.len() > RANGES_MAX {
-            let (first, _) = self.0.pop_front().expect("there are many");
-            self.0[0].0 = first;
-        }
+        self.fill(self.last().saturating_sub(late_max).saturating_sub(1));
         true
+    }
+
+    /// Adds all numbers from 1 to this one.
+    fn fill(&mut self, mut last: u64) {
+        if last == 0 {
+            return;
+        }
+        while let Some((_, further)) = self.0.pop_front_if(|(first, _)| *first - 1 <= last) {
+            last = last.max(further);
+        }
+        self.0.push_front((1, last));
     }
 }
 
@@ -75,7 +81,7 @@ pub struct Channel {
     pub incarnation: u64,
     /// Messages sent to the peer in the present incarnation of the node.
     pub sent: u64,
-    /// Those received from the peer in its latest incarnation.
+    /// Those received from the peer in its latest incarnation, and those that are too late to be.
     pub received: Sequences,
     /// Those sent that may be in flight, oldest first.
     pub kept: VecDeque<Kept>,
@@ -106,7 +112,7 @@ impl Channel {
         self.kept.retain(|kept| kept.addressee == 0 || kept.addressee == incarnation);
     }
 
-    /// The peer, in its latest incarnation, has received these of the present incarnation of the node.
+    /// The peer, in its latest incarnation, has received these of the present incarnation of the node, or does not take them any more.
     pub(super) fn acknowledge(&mut self, (first, last): (u64, u64)) {
         self.kept.retain(|kept| kept.sequence < first || kept.sequence > last);
     }
@@ -116,27 +122,51 @@ impl Channel {
 mod tests {
     use super::*;
 
+    fn sequences(channel: &Channel) -> Vec<u64> {
+        channel.kept.iter().map(|kept| kept.sequence).collect()
+    }
+
     /// Each number once, in an order that makes and closes gaps: 7 is coprime to 50.
     #[test]
     fn sequences_are_a_set() {
         let mut sequences = Sequences::default();
         for (count, sequence) in (0..50_u64).map(|index| index * 7 % 50 + 1).enumerate() {
-            assert!(!sequences.contains(sequence) && sequences.insert(sequence), "{sequence}");
-            assert!(sequences.contains(sequence) && !sequences.insert(sequence), "{sequence}");
+            assert!(!sequences.contains(sequence) && sequences.insert(sequence, 50), "{sequence}");
+            assert!(sequences.contains(sequence) && !sequences.insert(sequence, 50), "{sequence}");
             let size: u64 = sequences.0.iter().map(|(first, last)| last - first + 1).sum();
             assert_eq!(size, count as u64 + 1);
         }
-        assert_eq!(sequences.first_range(), Some((1, 50)));
+        assert_eq!(sequences.range(7), Some((1, 50)));
         assert_eq!(sequences.last(), 50);
     }
 
+    /// The highest number is 12, so 1 to 4 are more than 7 below; 5, 7, 9 and 11 are not.
     #[test]
-    fn old_gaps_close_where_there_are_many() {
+    fn old_gaps_close() {
         let mut sequences = Sequences::default();
-        (1..=RANGES_MAX as u64 + 1).for_each(|index| assert!(sequences.insert(2 * index)));
-        assert_eq!(sequences.0.len(), RANGES_MAX);
-        // The oldest gap is that between the first two.
-        assert!(sequences.contains(3) && !sequences.contains(5) && !sequences.contains(1));
+        assert!((1..=6).all(|index| sequences.insert(2 * index, 7)));
+        assert_eq!(sequences.0, [(1, 4), (6, 6), (8, 8), (10, 10), (12, 12)]);
+        assert!(sequences.insert(5, 7) && !sequences.insert(3, 7));
+        assert_eq!((0..4).filter_map(|turn| sequences.range(turn)).collect::<VecDeque<_>>(), sequences.0);
+        assert!(sequences.insert(100, 7));
+        assert_eq!(sequences.0, [(1, 92), (100, 100)]);
+        assert!(sequences.insert(u64::MAX, 0));
+        assert_eq!(sequences.0, [(1, u64::MAX)]);
+        assert_eq!(Sequences::default().range(3), None);
+    }
+
+    /// Of 200 messages the 101st is lost. Where it cannot come any more, all that came is acknowledged at once; else by turns.
+    #[test]
+    fn a_gap_keeps_nothing_of_what_has_come() {
+        for (late_max, kept) in [(0, vec![]), (1_000, vec![101])] {
+            let (mut sender, mut received) = (Channel::default(), Sequences::default());
+            (1..=200).for_each(|_| _ = sender.send(&[], 1_024));
+            assert!((1..=200).filter(|sequence| *sequence != 101).all(|sequence| received.insert(sequence, late_max)));
+            for turn in 7..9 {
+                sender.acknowledge(received.range(turn).expect("there is one"));
+            }
+            assert_eq!(sequences(&sender), kept);
+        }
     }
 
     #[test]
@@ -147,6 +177,6 @@ mod tests {
         }
         assert_eq!((channel.kept.len(), channel.forgotten), (3, 2));
         channel.acknowledge((1, 4));
-        assert_eq!(channel.kept.iter().map(|kept| kept.sequence).collect::<Vec<_>>(), [5]);
+        assert_eq!(sequences(&channel), [5]);
     }
 }

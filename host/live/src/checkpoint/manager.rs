@@ -19,6 +19,10 @@ pub struct Limits {
     pub checkpoints_max: usize,
     /// Messages to each peer that are kept while nothing says that they were received.
     pub kept_max: usize,
+    /// How far a message of a peer may be behind the last one that has come, and is still taken: 0 on links with an order.
+    ///
+    /// What is further behind counts as received. Else no gap would ever end, and neither would what its sender keeps.
+    pub late_max: u64,
     /// Numbers that are reserved at a time, which spares writes to the disk; at least 1.
     pub block: u64,
     /// How often a snapshot is begun before it is given up.
@@ -29,7 +33,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { checkpoints_max: 8, kept_max: 1_024, block: 1_000, attempts_max: 3, timeout: Duration::from_secs(5) }
+        Self {
+            checkpoints_max: 8,
+            kept_max: 1_024,
+            late_max: 1_000,
+            block: 1_000,
+            attempts_max: 3,
+            timeout: Duration::from_secs(5),
+        }
     }
 }
 
@@ -120,7 +131,7 @@ impl Manager {
     pub fn send(&mut self, to: NodeId, payload: Vec<u8>, outputs: &mut Vec<Output>) {
         let kept_max = self.limits.kept_max;
         let sequence = self.channel(to).send(&payload, kept_max);
-        let header = self.header(to);
+        let header = self.header(to, sequence);
         outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
     }
 
@@ -146,7 +157,7 @@ impl Manager {
         if header.number > reach {
             return Err(Dropped::FarAhead);
         }
-        let incarnation = self.numbers.incarnation;
+        let (incarnation, late_max) = (self.numbers.incarnation, self.limits.late_max);
         let channel = self.channel(from);
         if header.incarnation > channel.incarnation {
             channel.meet(header.incarnation);
@@ -158,7 +169,7 @@ impl Manager {
         }
         match packet.body {
             Body::Message { sequence, payload } => {
-                channel.received.insert(sequence);
+                channel.received.insert(sequence, late_max);
                 return Ok(Some(payload));
             }
             Body::Request { number } => self.reply(from, number, outputs),
@@ -238,18 +249,20 @@ impl Manager {
         self.channels.entry(peer).or_insert_with(|| Channel { incarnation, ..Channel::default() })
     }
 
-    fn header(&self, to: NodeId) -> Header {
+    /// The header of the next packet to a peer. What it acknowledges there is room for goes by turns.
+    fn header(&self, to: NodeId, turn: u64) -> Header {
         let channel = self.channels.get(&to);
         Header {
             number: self.numbers.current,
             incarnation: self.numbers.incarnation,
             addressee: channel.map_or(0, |channel| channel.incarnation),
-            acknowledged: channel.and_then(|channel| channel.received.first_range()),
+            acknowledged: channel.and_then(|channel| channel.received.range(turn)),
         }
     }
 
     fn post(&self, to: NodeId, body: Body, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Send { to, packet: Packet { header: self.header(to), body } });
+        let header = self.header(to, self.numbers.current);
+        outputs.push(Output::Send { to, packet: Packet { header, body } });
     }
 
     /// Takes a checkpoint with a number above the present one.

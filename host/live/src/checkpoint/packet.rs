@@ -25,7 +25,8 @@ pub struct Header {
     pub incarnation: u64,
     /// The latest incarnation of the destination that the sender has heard of; 0 for none.
     pub addressee: u64,
-    /// Messages of that incarnation that the sender has received: the first ones, from and to.
+    /// Messages of that incarnation that the sender has received, or does not take any more: some that follow each other, from and to. Of
+    /// several such ranges each packet has another one.
     ///
     /// A node forgets what is acknowledged. No snapshot misses it: this packet forces checkpoints like any other, so where its receipt
     /// is inside of the cut, so is that of the messages that it acknowledges.

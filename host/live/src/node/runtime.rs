@@ -111,7 +111,8 @@ impl<G: Gate> Node<G> {
         }
         let content = exported(&mut *machine, &moment.snapshot, &identity)?;
         let mut outputs = Vec::new();
-        let manager = Manager::new(node, (Rule::SOUND, settings.checkpoints), numbers, content, &mut outputs);
+        let limits = settings.limits();
+        let manager = Manager::new(node, (Rule::SOUND, limits), numbers, content, &mut outputs);
         let looks_ahead = gate.looks_ahead() && settings.network == Network::Unordered;
         let carried = looks_ahead.then(|| Carried::new(node));
         let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };

@@ -70,6 +70,17 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The limits of its checkpoints, on its links.
+    pub(super) fn limits(&self) -> Limits {
+        let late_max = match self.network {
+            Network::Ordered => 0,
+            Network::Unordered | Network::UnorderedDuplicating => self.checkpoints.late_max,
+        };
+        Limits { late_max, ..self.checkpoints }
+    }
+}
+
 impl Delays {
     /// Those of a kind.
     pub(super) fn of(&self, kind: LocalKind) -> Option<Range> {

@@ -19,6 +19,9 @@ pub(super) struct Sent {
     /// When it was sent and received, by the clocks of the nodes.
     sent_at: u64,
     received_at: Option<u64>,
+    /// When so many later ones were received that its destination does not take it any more.
+    late_at: Option<u64>,
+    sequence: u64,
 }
 
 /// What packets become between nodes that send differences.
@@ -123,8 +126,9 @@ impl World {
         let mut outputs = Vec::new();
         self.managers[from as usize].send(to, payload, &mut outputs);
         let Some(Output::Send { packet, .. }) = outputs.last() else { panic!("it is sent at once") };
+        let Body::Message { sequence, .. } = packet.body else { panic!("it is a message") };
         let (header, sent_at) = (packet.header, self.clocks[from as usize]);
-        self.sent.push(Sent { from, to, header, sent_at, received_at: None });
+        self.sent.push(Sent { from, to, header, sent_at, received_at: None, late_at: None, sequence });
         self.carry_out(from, outputs);
     }
 
@@ -149,11 +153,25 @@ impl World {
         }
         if let Ok(Some(payload)) = received {
             self.clocks[to as usize] += 1;
-            let place = u64::from_le_bytes(payload.try_into().expect("eight bytes")) as usize;
+            let place = place_of(&payload);
             assert_eq!(self.sent[place].received_at, None, "it was delivered before");
+            assert_eq!(self.sent[place].late_at, None, "it is too late");
             self.sent[place].received_at = Some(self.clocks[to as usize]);
+            self.leave_behind(place);
         }
         self.carry_out(to, outputs);
+    }
+
+    /// With the receipt of this message, others have become too late.
+    fn leave_behind(&mut self, place: usize) {
+        let Sent { from, to, header, sequence, received_at, .. } = self.sent[place];
+        for other in &mut self.sent {
+            let is_of_link = (other.from, other.to, other.header.incarnation) == (from, to, header.incarnation);
+            let is_late = other.received_at.is_none() && other.sequence + self.limits.late_max < sequence;
+            if is_of_link && is_late && other.late_at.is_none() {
+                other.late_at = received_at;
+            }
+        }
     }
 
     /// A packet comes a second time.
@@ -189,12 +207,17 @@ impl World {
         self.carry_out(node, outputs);
     }
 
-    /// A node begins anew, with what is on its disk.
+    /// A node begins anew, with what is on its disk. What was too late for its former incarnation does not outlive that one.
     pub(super) fn reset(&mut self, node: NodeId) {
         self.clocks[node as usize] += 1;
         let (content, mut outputs) = (self.content(node), Vec::new());
         let durable = self.disks[node as usize];
         self.managers[node as usize] = Manager::new(node, (self.rule, self.limits), durable, content, &mut outputs);
+        let is_late = |payload: &[u8]| self.sent[place_of(payload)].late_at.is_some();
+        self.in_flight.retain(|(_, to, packet, _)| match &packet.body {
+            Body::Message { payload, .. } => *to != node || !is_late(payload),
+            _ => true,
+        });
         if let Some(wire) = &mut self.wire {
             wire.reset(node);
         }
@@ -238,10 +261,10 @@ impl World {
         let heard_of = receiver.channels.get(&from).map_or(0, |channel| channel.incarnation);
         let is_in_flight = |message: &Sent| {
             let is_between = message.from == from && message.to == to && message.sent_at <= clock_of(sender);
-            let is_received = message.received_at.is_some_and(|received| received <= clock_of(receiver));
+            let is_past = |at: Option<u64>| at.is_some_and(|at| at <= clock_of(receiver));
             let Header { incarnation, addressee, .. } = message.header;
             let is_taken = incarnation >= heard_of && (addressee == 0 || addressee == receiver.incarnation);
-            is_between && !is_received && is_taken
+            is_between && !is_past(message.received_at) && !is_past(message.late_at) && is_taken
         };
         let messages = (0..).zip(&self.sent).filter(|(_, message)| is_in_flight(message));
         messages.map(|(place, _)| place).collect()
@@ -271,6 +294,11 @@ fn content(node: NodeId, clock: u64, memory: u8) -> Vec<u8> {
         content.extend(blake3::hash(&[at, node as u8, (clock % 50 == at.into()).into()]).as_bytes());
     }
     content
+}
+
+/// The place of a message among all, which is its content.
+fn place_of(payload: &[u8]) -> usize {
+    u64::from_le_bytes(payload.try_into().expect("eight bytes")) as usize
 }
 
 fn clock_of(checkpoint: &Checkpoint) -> u64 {
