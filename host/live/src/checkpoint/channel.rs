@@ -30,6 +30,11 @@ impl Sequences {
         self.0.get(place as usize).copied()
     }
 
+    /// Whether all from 1 to this one are in it.
+    pub(super) fn has_all_up_to(&self, last: u64) -> bool {
+        self.0.front().is_some_and(|(first, end)| *first == 1 && last <= *end)
+    }
+
     /// Adds a number, and all that is more than `late_max` below the highest one. Returns false if it was there.
     pub(super) fn insert(&mut self, sequence: u64, late_max: u64) -> bool {
         if self.contains(sequence) {
@@ -85,28 +90,40 @@ pub struct Channel {
     pub received: Sequences,
     /// Those sent that may be in flight, oldest first.
     pub kept: VecDeque<Kept>,
-    /// How many more may be in flight, whose contents took too much room.
+    /// The last one that took too much room to be kept, while nothing says that all up to it were received; 0 for none.
     pub forgotten: u64,
+    /// The last one that any incarnation of the peer takes, while nothing says that all up to it were received; 0 for none.
+    pub unaddressed: u64,
 }
 
 impl Channel {
     /// Before anything was sent or received.
-    pub(super) const NOTHING: Self =
-        Self { incarnation: 0, sent: 0, received: Sequences(VecDeque::new()), kept: VecDeque::new(), forgotten: 0 };
+    pub(super) const NOTHING: Self = Self {
+        incarnation: 0,
+        sent: 0,
+        received: Sequences(VecDeque::new()),
+        kept: VecDeque::new(),
+        forgotten: 0,
+        unaddressed: 0,
+    };
 
     /// A message is sent; returns its sequence number.
     pub(super) fn send(&mut self, payload: &[u8], kept_max: usize) -> u64 {
         self.sent += 1;
         self.kept.push_back(Kept { sequence: self.sent, addressee: self.incarnation, payload: payload.to_vec() });
         if self.kept.len() > kept_max {
-            self.kept.pop_front();
-            self.forgotten += 1;
+            let oldest = self.kept.pop_front();
+            self.forgotten = oldest.map_or(self.forgotten, |oldest| oldest.sequence);
         }
         self.sent
     }
 
-    /// A packet of a later incarnation of the peer has come.
+    /// A packet of a later incarnation of the peer has come, which takes nothing that was for a former one.
     pub(super) fn meet(&mut self, incarnation: u64) {
+        if self.incarnation == 0 {
+            self.unaddressed = self.sent;
+        }
+        self.forgotten = self.forgotten.min(self.unaddressed);
         self.incarnation = incarnation;
         self.received = Sequences::default();
         self.kept.retain(|kept| kept.addressee == 0 || kept.addressee == incarnation);
@@ -115,6 +132,9 @@ impl Channel {
     /// The peer, in its latest incarnation, has received these of the present incarnation of the node, or does not take them any more.
     pub(super) fn acknowledge(&mut self, (first, last): (u64, u64)) {
         self.kept.retain(|kept| kept.sequence < first || kept.sequence > last);
+        let is_open = |end: &u64| first > 1 || last < *end;
+        self.forgotten = Some(self.forgotten).filter(is_open).unwrap_or(0);
+        self.unaddressed = Some(self.unaddressed).filter(is_open).unwrap_or(0);
     }
 }
 
@@ -176,7 +196,32 @@ mod tests {
             assert_eq!(channel.send(&[], 3), sequence);
         }
         assert_eq!((channel.kept.len(), channel.forgotten), (3, 2));
+        channel.acknowledge((1, 1));
+        channel.acknowledge((3, 4));
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![5], 2));
         channel.acknowledge((1, 4));
-        assert_eq!(sequences(&channel), [5]);
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![5], 0));
+    }
+
+    /// What was for a former incarnation of the peer is not in flight any more, kept or not; what was for any is.
+    #[test]
+    fn what_is_not_kept_is_over_with_the_incarnation_that_it_was_for() {
+        let mut channel = Channel::default();
+        channel.meet(1);
+        (1..=5).for_each(|_| _ = channel.send(&[], 3));
+        channel.meet(2);
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![], 0));
+        let mut channel = Channel::default();
+        (1..=4).for_each(|_| _ = channel.send(&[], 3));
+        channel.meet(1);
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![2, 3, 4], 1));
+        (5..=9).for_each(|_| _ = channel.send(&[], 3));
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![7, 8, 9], 6));
+        channel.meet(2);
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![], 4));
+        channel.acknowledge((1, 4));
+        (10..=14).for_each(|_| _ = channel.send(&[], 3));
+        channel.meet(3);
+        assert_eq!((sequences(&channel), channel.forgotten), (vec![], 0));
     }
 }

@@ -75,11 +75,12 @@ impl Snapshot {
         let (sender, receiver) = (&self.checkpoints[&from], &self.checkpoints[&to]);
         let sent = sender.channels.get(&to).unwrap_or(&NOTHING);
         let heard = receiver.channels.get(&from).unwrap_or(&NOTHING);
+        let is_current = heard.incarnation == sender.incarnation;
         // Of what a former incarnation has sent, nothing is left; it is delivered until the destination hears of the new one.
-        let is_known = heard.incarnation == sender.incarnation || sender.incarnation == 1;
-        let mut contents = Contents { is_partial: !is_known || sent.forgotten > 0, ..Contents::default() };
-        let is_received =
-            |kept: &Kept| heard.incarnation == sender.incarnation && heard.received.contains(kept.sequence);
+        let is_known = is_current || sender.incarnation == 1;
+        let has_forgotten = sent.forgotten > 0 && !(is_current && heard.received.has_all_up_to(sent.forgotten));
+        let mut contents = Contents { is_partial: !is_known || has_forgotten, ..Contents::default() };
+        let is_received = |kept: &Kept| is_current && heard.received.contains(kept.sequence);
         for kept in sent.kept.iter().filter(|kept| !is_received(kept)) {
             match kept.addressee {
                 0 if receiver.incarnation > 1 => contents.uncertain.push(kept),

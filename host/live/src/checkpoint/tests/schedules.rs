@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use host_model::toys::Dice;
 
 use super::world::World;
-use crate::checkpoint::{AfterReset, Limits, Outcome, Rule, Snapshot};
+use crate::checkpoint::{AfterReset, Contents, Limits, Outcome, Rule, Snapshot};
 
 const SCHEDULES: u64 = 4_000;
 const EVENTS: usize = 120;
@@ -49,13 +49,9 @@ impl Tally {
 }
 
 /// A random schedule. `numbers` reserved at a time stay few, so that resets and blocks meet.
-fn schedule(seed: u64, rule: Rule, has_resets: bool, quota: Option<usize>) -> World {
+fn schedule(seed: u64, rule: Rule, has_resets: bool, limits: Limits) -> World {
     let mut dice = Dice(seed);
-    let limits = Limits {
-        checkpoints_max: quota.unwrap_or(usize::MAX),
-        block: u64::from(1 + dice.below(4)),
-        ..Limits::default()
-    };
+    let limits = Limits { block: u64::from(1 + dice.below(4)), ..limits };
     let mut world = World::new(NODES, rule, limits);
     for _ in 0..EVENTS {
         let (node, other) = (dice.below(NODES), dice.below(NODES));
@@ -71,10 +67,21 @@ fn schedule(seed: u64, rule: Rule, has_resets: bool, quota: Option<usize>) -> Wo
     world
 }
 
+/// The limits of nodes that keep so many checkpoints.
+fn keeping(quota: Option<usize>) -> Limits {
+    Limits { checkpoints_max: quota.unwrap_or(usize::MAX), ..Limits::default() }
+}
+
+/// Limits under which messages become too late, or are not kept, in short schedules; the last ones are those of links with an order.
+fn narrow() -> [Limits; 4] {
+    let limits = |kept_max, late_max| Limits { kept_max, late_max, ..keeping(Some(4)) };
+    [limits(1_024, 1), limits(2, 5), limits(2, 1), limits(2, 0)]
+}
+
 fn tally(rule: Rule, has_resets: bool, quota: Option<usize>) -> Tally {
     let mut tally = Tally::default();
     for seed in 0..SCHEDULES {
-        tally.add(&schedule(seed, rule, has_resets, quota));
+        tally.add(&schedule(seed, rule, has_resets, keeping(quota)));
     }
     tally
 }
@@ -111,7 +118,7 @@ fn the_sound_rule_alone_gives_consistent_snapshots() {
 fn numbers_that_come_from_nowhere_do_no_harm() {
     let mut tally = Tally::default();
     for seed in 0..500 {
-        let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, true, Some(4)));
+        let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, true, keeping(Some(4))));
         let begun = world.outcomes.len();
         for _ in 0..EVENTS {
             let (node, other) = (dice.below(NODES), dice.below(NODES));
@@ -153,7 +160,7 @@ fn compare(world: &World, snapshot: &Snapshot, has_resets: bool, channels: &mut 
         let known: BTreeSet<u64> = in_flight.union(&uncertain).copied().collect();
         assert!(contents.is_partial || truth.is_subset(&known), "{from} to {to}: {known:?}, and really {truth:?}");
         if !has_resets {
-            assert!(!contents.is_partial && uncertain.is_empty());
+            assert_eq!((uncertain.len(), contents.is_partial), (0, known != truth), "{from} to {to}");
         }
         channels.in_flight += in_flight.len();
         channels.uncertain += uncertain.len();
@@ -161,22 +168,69 @@ fn compare(world: &World, snapshot: &Snapshot, has_resets: bool, channels: &mut 
     }
 }
 
+/// Compares all snapshots of so many schedules.
+fn compared(schedules: u64, has_resets: bool, limits: Limits) -> Channels {
+    let mut channels = Channels::default();
+    for seed in 0..schedules {
+        let world = schedule(seed, Rule::SOUND, has_resets, limits);
+        for outcome in &world.outcomes {
+            if let Outcome::Complete(snapshot) = outcome {
+                compare(&world, snapshot, has_resets, &mut channels);
+            }
+        }
+    }
+    channels
+}
+
 /// Without resets, what is in flight in a snapshot is exactly what was sent and not received; with them, what cannot be known is
 /// said to be so.
 #[test]
 fn what_is_in_flight_in_a_snapshot_is_what_really_is() {
     for has_resets in [false, true] {
-        let mut channels = Channels::default();
-        for seed in 0..SCHEDULES {
-            let world = schedule(seed, Rule::SOUND, has_resets, Some(4));
-            for outcome in &world.outcomes {
-                if let Outcome::Complete(snapshot) = outcome {
-                    compare(&world, snapshot, has_resets, &mut channels);
-                }
-            }
-        }
+        let channels = compared(SCHEDULES, has_resets, keeping(Some(4)));
         assert!(channels.in_flight > 10_000, "{channels:?}");
         assert_eq!(channels.uncertain > 100 && channels.partial > 100, has_resets, "{channels:?}");
+        assert!(has_resets || channels.partial == 0, "{channels:?}");
+    }
+}
+
+/// Where messages become too late to be taken, or too many to be kept, what is said to be in flight is so, and it is all unless
+/// something was not kept.
+#[test]
+fn what_is_late_or_not_kept_is_told_from_what_is_in_flight() {
+    for limits in narrow() {
+        for has_resets in [false, true] {
+            let channels = compared(500, has_resets, limits);
+            assert!(channels.in_flight > 500, "{channels:?}");
+            assert_eq!(channels.partial > 0, has_resets || limits.kept_max == 2, "{limits:?} {channels:?}");
+        }
+    }
+}
+
+/// After any loss and any reset, a few messages each way are enough, and a snapshot tells all again; nothing old is kept. Nodes that
+/// each know a former incarnation of the other one do not hear of each other, which is rare: there is no snapshot then.
+#[test]
+fn what_is_lost_is_left_behind() {
+    for limits in narrow() {
+        let mut snapshots = 0;
+        for (seed, has_resets) in (0..200).flat_map(|seed| [(seed, false), (seed, true)]) {
+            let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, has_resets, limits));
+            world.lose_all();
+            for _ in 0..limits.late_max + 3 {
+                (0..NODES).for_each(|from| (0..NODES).for_each(|to| world.send(from, to)));
+                world.deliver_all(&mut dice);
+            }
+            world.outcomes.clear();
+            world.gather(0);
+            world.deliver_all(&mut dice);
+            let Some(Outcome::Complete(snapshot)) = world.outcomes.pop() else { continue };
+            snapshots += 1;
+            for (from, to) in (0..NODES).flat_map(|from| (0..NODES).map(move |to| (from, to))) {
+                assert_eq!(snapshot.contents(from, to), Contents::default(), "seed {seed} {limits:?}");
+                assert!(snapshot.checkpoints[&from].channels[&to].kept.len() <= 1, "seed {seed} {limits:?}");
+            }
+        }
+        assert!(snapshots > 380, "{limits:?}: {snapshots}");
     }
 }
 
@@ -186,7 +240,7 @@ fn schedules_have_everything() {
     let mut kinds = BTreeSet::new();
     let mut tally = Tally::default();
     for seed in 0..100 {
-        let world = schedule(seed, Rule::SOUND, true, Some(2));
+        let world = schedule(seed, Rule::SOUND, true, keeping(Some(2)));
         kinds.extend(world.kinds().into_keys());
         tally.add(&world);
     }

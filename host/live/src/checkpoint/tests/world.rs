@@ -174,6 +174,18 @@ impl World {
         }
     }
 
+    /// All that is on its way is lost.
+    pub(super) fn lose_all(&mut self) {
+        self.in_flight.clear();
+    }
+
+    /// Everything arrives.
+    pub(super) fn deliver_all(&mut self, dice: &mut Dice) {
+        while !self.in_flight.is_empty() {
+            self.deliver(dice, false);
+        }
+    }
+
     /// A packet comes a second time.
     pub(super) fn duplicate(&mut self, dice: &mut Dice) {
         if !self.in_flight.is_empty() {
