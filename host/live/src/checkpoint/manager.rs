@@ -19,6 +19,8 @@ pub struct Limits {
     pub checkpoints_max: usize,
     /// Messages to each peer that are kept while nothing says that they were received.
     pub kept_max: usize,
+    /// Bytes that these have together.
+    pub kept_bytes_max: usize,
     /// How far a message of a peer may be behind the last one that has come, and is still taken: 0 on links with an order.
     ///
     /// What is further behind counts as received. Else no gap would ever end, and neither would what its sender keeps.
@@ -36,6 +38,7 @@ impl Default for Limits {
         Self {
             checkpoints_max: 8,
             kept_max: 1_024,
+            kept_bytes_max: 1 << 20,
             late_max: 1_000,
             block: 1_000,
             attempts_max: 3,
@@ -129,8 +132,8 @@ impl Manager {
 
     /// The node sends a message.
     pub fn send(&mut self, to: NodeId, payload: Vec<u8>, outputs: &mut Vec<Output>) {
-        let kept_max = self.limits.kept_max;
-        let sequence = self.channel(to).send(&payload, kept_max);
+        let room = (self.limits.kept_max, self.limits.kept_bytes_max);
+        let sequence = self.channel(to).send(&payload, room);
         let header = self.header(to, sequence);
         outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
     }
