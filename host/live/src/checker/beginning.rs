@@ -23,7 +23,7 @@ pub fn beginning(snapshot: &Snapshot) -> (Beginning, bool) {
             in_flight.extend(contents.in_flight.into_iter().map(|kept| Flight {
                 from: *from,
                 to: *to,
-                payload: Hex(kept.payload.clone()),
+                payload: Hex(kept.payload.to_vec()),
                 incarnation: 0,
                 notice: false,
             }));

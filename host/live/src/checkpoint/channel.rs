@@ -5,6 +5,7 @@
 //! can a node that has forgotten everything say what it has not received.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +76,24 @@ pub struct Kept {
     pub sequence: u64,
     /// The incarnation of the destination that it was for, as far as it was known; 0 for any.
     pub addressee: u64,
-    /// The content.
-    pub payload: Vec<u8>,
+    /// The content, which the checkpoints of a node share.
+    #[serde(with = "shared")]
+    pub payload: Arc<[u8]>,
+}
+
+/// Shared bytes in the encoding of those that are not. What serde has for that would have all of its users compiled again.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes[..].serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+        Vec::deserialize(deserializer).map(Arc::from)
+    }
 }
 
 /// What a node knows of the messages to and from a peer.
@@ -110,7 +127,7 @@ impl Channel {
     /// A message is sent; returns its sequence number.
     pub(super) fn send(&mut self, payload: &[u8], (kept_max, bytes_max): (usize, usize)) -> u64 {
         self.sent += 1;
-        self.kept.push_back(Kept { sequence: self.sent, addressee: self.incarnation, payload: payload.to_vec() });
+        self.kept.push_back(Kept { sequence: self.sent, addressee: self.incarnation, payload: payload.into() });
         let mut bytes: usize = self.kept.iter().map(|kept| kept.payload.len()).sum();
         while self.kept.len() > kept_max || bytes > bytes_max {
             let oldest = self.kept.pop_front().expect("there are too many");

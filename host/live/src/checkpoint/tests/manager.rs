@@ -1,6 +1,7 @@
 //! Single managers: limits, packets that no manager sends.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::checkpoint::{Body, Dropped, Durable, Header, Limits, Manager, Outcome, Output, Packet, Rule};
@@ -107,6 +108,25 @@ fn no_packet_takes_a_node_to_the_end_of_the_numbers() {
     let number = manager.number() + (1 << 24);
     assert_eq!(manager.receive(1, message(header(number, 1, 0), 1), Vec::new, &mut outputs), Ok(Some(vec![7])));
     assert_eq!(manager.number(), number);
+}
+
+/// Two checkpoints with the same message in flight have it in memory once.
+#[test]
+fn checkpoints_share_the_messages_in_them() {
+    let (mut manager, mut outputs) = manager(Limits::default(), None);
+    manager.send(2, vec![7; 100], &mut outputs);
+    outputs.clear();
+    for number in [2, 3] {
+        let request = Packet { header: header(number, 1, 0), body: Body::Request { number } };
+        manager.receive(1, request, Vec::new, &mut outputs).expect("it makes sense");
+    }
+    let answers = outputs.iter().filter_map(|output| match output {
+        Output::Send { packet: Packet { body: Body::Answer { checkpoint, .. }, .. }, .. } => Some(checkpoint),
+        _ => None,
+    });
+    let payloads: Vec<_> = answers.map(|checkpoint| &checkpoint.channels[&2].kept[0].payload).collect();
+    let [first, second] = payloads[..] else { panic!("{outputs:?}") };
+    assert!(first[..] == [7; 100] && Arc::ptr_eq(first, second));
 }
 
 /// Node 0 asks nodes 1 and 2. One cannot be reached, and the snapshot is one without it; or nobody answers in time.
