@@ -184,7 +184,9 @@ fn a_record_that_cannot_be_read_back_is_not_written() {
     let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 7]), ..record(1) };
     let longest = of(64 << 20);
     disk.write(&longest).expect("there is room");
-    assert!(matches!(disk.write(&of((64 << 20) + 1)), Err(DiskError::TooLong { bytes, .. }) if bytes == (64 << 20) + 1));
+    assert!(
+        matches!(disk.write(&of((64 << 20) + 1)), Err(DiskError::TooLong { bytes, .. }) if bytes == (64 << 20) + 1)
+    );
     drop(disk);
     assert!(opened(&path).1 == Some(longest));
 }

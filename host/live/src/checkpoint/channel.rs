@@ -137,8 +137,11 @@ impl Channel {
         self.sent
     }
 
-    /// A packet of a later incarnation of the peer has come, which takes nothing that was for a former one.
+    /// A packet of an incarnation of the peer has come. A later one than before takes nothing that was for a former one.
     pub(super) fn meet(&mut self, incarnation: u64) {
+        if incarnation <= self.incarnation {
+            return;
+        }
         if self.incarnation == 0 {
             self.unaddressed = self.sent;
         }

@@ -142,8 +142,8 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// It is not processed, and has changed nothing. One that is [too far ahead](Dropped::FarAhead) has brought the node nearer, so that
-    /// there are outputs.
+    /// It is not processed, and has changed nothing but for two: one that is [too far ahead](Dropped::FarAhead) has brought the node
+    /// nearer, so that there are outputs, and one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender.
     pub fn receive(
         &mut self,
         from: NodeId,
@@ -151,8 +151,13 @@ impl Manager {
         content: impl FnOnce() -> Vec<u8>,
         outputs: &mut Vec<Output>,
     ) -> Result<Option<Vec<u8>>, Dropped> {
-        self.accept(from, &packet)?;
         let header = packet.header;
+        let accepted = self.accept(from, &packet);
+        // Else two nodes that each know a former incarnation of the other one would never hear of each other.
+        if accepted == Err(Dropped::FormerAddressee) {
+            self.channel(from).meet(header.incarnation);
+        }
+        accepted?;
         let reach = self.numbers.reach();
         if header.number > self.numbers.current {
             self.take(header.number.min(reach), content(), outputs);
@@ -162,9 +167,7 @@ impl Manager {
         }
         let (incarnation, late_max) = (self.numbers.incarnation, self.limits.late_max);
         let channel = self.channel(from);
-        if header.incarnation > channel.incarnation {
-            channel.meet(header.incarnation);
-        }
+        channel.meet(header.incarnation);
         if let Some(range) = header.acknowledged
             && header.addressee == incarnation
         {

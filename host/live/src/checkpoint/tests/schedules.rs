@@ -207,12 +207,11 @@ fn what_is_late_or_not_kept_is_told_from_what_is_in_flight() {
     }
 }
 
-/// After any loss and any reset, a few messages each way are enough, and a snapshot tells all again; nothing old is kept. Nodes that
-/// each know a former incarnation of the other one do not hear of each other, which is rare: there is no snapshot then.
+/// After any loss and any reset, a few messages each way are enough, and a snapshot tells all again; nothing old is kept. So it is where
+/// two nodes each know a former incarnation of the other one.
 #[test]
 fn what_is_lost_is_left_behind() {
     for limits in narrow() {
-        let mut snapshots = 0;
         for (seed, has_resets) in (0..200).flat_map(|seed| [(seed, false), (seed, true)]) {
             let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, has_resets, limits));
             world.lose_all();
@@ -223,14 +222,12 @@ fn what_is_lost_is_left_behind() {
             world.outcomes.clear();
             world.gather(0);
             world.deliver_all(&mut dice);
-            let Some(Outcome::Complete(snapshot)) = world.outcomes.pop() else { continue };
-            snapshots += 1;
+            let Some(Outcome::Complete(snapshot)) = world.outcomes.pop() else { panic!("seed {seed} {limits:?}") };
             for (from, to) in (0..NODES).flat_map(|from| (0..NODES).map(move |to| (from, to))) {
                 assert_eq!(snapshot.contents(from, to), Contents::default(), "seed {seed} {limits:?}");
                 assert!(snapshot.checkpoints[&from].channels[&to].kept.len() <= 1, "seed {seed} {limits:?}");
             }
         }
-        assert!(snapshots > 380, "{limits:?}: {snapshots}");
     }
 }
 
