@@ -7,11 +7,11 @@ use host_agreement::effort;
 use host_agreement::reference::{self, Local, Reached, System};
 use host_agreement::toys::{self, Run};
 use host_model::contract::Judgement;
-use host_model::lts::{Lts, Stepper};
+use host_model::lts::{Coverage, Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::start;
-use host_search::kernel::{EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
+use host_search::kernel::{Counts, EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::unfold::EventOrder;
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, lmc, unfold};
 
@@ -119,6 +119,29 @@ fn counted_system_states_are_those_of_the_reference() {
             }
         });
     }
+}
+
+/// The count comes of a search that takes steps which are in no execution; nothing else that is reported shows them.
+#[test]
+fn counting_system_states_changes_nothing_else() {
+    let bounds = SearchBounds::default();
+    let reported = |toy: &Toy, count_system_states| {
+        let factory = Arc::new(toy.clone());
+        let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
+        let starts = start::initial(&mut Stepper::new(&lts).expect("a toy has machines")).expect("a toy starts");
+        let bounds = SearchBounds { count_system_states, ..bounds };
+        let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+        let counts = unfold::run(&search).expect("a toy has no host faults").counts;
+        assert_eq!(counts.system_states.is_some(), count_system_states);
+        let Coverage { events_not_taken, messages_not_delivered, outcomes } = lts.coverage();
+        (Counts { system_states: None, ..counts }, events_not_taken, messages_not_delivered, outcomes)
+    };
+    for_random_systems(bounds, |seed, toy, _| {
+        if seed.is_multiple_of(4) {
+            let toy = unconstrained(toy);
+            assert_eq!(reported(&toy, true), reported(&toy, false), "seed {seed}");
+        }
+    });
 }
 
 /// The canary: an order that is not adequate makes the unfolding miss system states, and the comparison notices. Such

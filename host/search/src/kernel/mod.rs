@@ -14,7 +14,7 @@
 //! | `weights` | weights of random walks by kind of event |
 
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId, Stopped};
-use host_model::lts::{LocalStateId, Lts, MessageId, Stepper, Trigger};
+use host_model::lts::{LocalStateId, Lts, MessageId, Mover, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
@@ -235,6 +235,19 @@ pub struct Search<'a> {
     pub monitor: &'a dyn Monitor,
     /// Whether [`Report::system_states`] is wanted.
     pub collect_system_states: bool,
+}
+
+impl Search<'_> {
+    /// The start states in a sibling of the local transition system. Their paths begin there.
+    pub(crate) fn starts_in(&self, sibling: &Lts<'_>) -> Vec<Start> {
+        let mut mover = Mover::new(self.lts, sibling);
+        let starts = self.starts.iter().map(|start| {
+            let locals: Vec<_> = start.locals.iter().map(|local| mover.local_state(*local)).collect();
+            let in_flight = mover.in_flight(&start.in_flight);
+            Start { origin: start.origin.clone(), initial: locals.clone(), path: Vec::new(), locals, in_flight }
+        });
+        starts.collect()
+    }
 }
 
 /// The judgements on the system state with these local states: of the nodes one by one, then of all together. Where a node is

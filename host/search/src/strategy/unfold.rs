@@ -9,7 +9,8 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{
-    Counts, EndCondition, Progress, Report, Search, SearchBounds, SearchError, judge_system_state, or_end, stopped_end,
+    Counts, EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, judge_system_state, or_end,
+    stopped_end,
 };
 use crate::reduction::reduced_search;
 use crate::unfolding::reachable_tuples::{JudgedConfig, ReachableTuples};
@@ -68,6 +69,8 @@ pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, Search
     best.finish(&mut report);
     report.counts.events = Some(events);
     report.fingerprints = Some(events);
+    // Of the counting, which is another search, nothing but its result.
+    report.count_local(search.lts);
     if search.bounds.count_system_states {
         report.counts.system_states = count_system_states(search, &mut report.end, states.len() as u64)?;
     }
@@ -75,7 +78,6 @@ pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, Search
         report.counts.system_states = Some(states.len() as u64);
         report.system_states = Some(states.into_iter().collect());
     }
-    report.count_local(search.lts);
     Ok(report)
 }
 
@@ -84,8 +86,8 @@ pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, Search
 ///
 /// The unfolding has each system state as a tuple of events with compatible pasts, in most cases as very many, and to
 /// go through all of them costs as much as a global search. The search of `--reduce` goes through few global states and
-/// yet misses no system state, so it does the counting. Only under a bound on depth and on an ordered network, which it
-/// cannot keep, the
+/// yet misses no system state, so it does the counting. It also takes local steps that are in no execution, so it has a local
+/// transition system of its own. Only under a bound on depth and on an ordered network, which it cannot keep, the
 /// configurations were walked, with `walked` system states at their ends.
 fn count_system_states(search: &Search<'_>, end: &mut EndCondition, walked: u64) -> Result<Option<u64>, SearchError> {
     if is_counted_by_walking(search) {
@@ -94,10 +96,26 @@ fn count_system_states(search: &Search<'_>, end: &mut EndCondition, walked: u64)
     if !matches!(end, EndCondition::SpaceExhausted | EndCondition::LocalEventBound) {
         return Ok(None);
     }
+    let lts = search.lts.sibling();
+    let starts = search.starts_in(&lts);
+    let monitor = &Besides { monitor: search.monitor, bytes: search.lts.counts().bytes };
     let bounds = SearchBounds { states: None, ..search.bounds };
-    let counting = reduced_search::explore(&Search { bounds, collect_system_states: false, ..*search })?;
+    let counting =
+        reduced_search::explore(&Search { lts: &lts, starts: &starts, bounds, monitor, collect_system_states: false })?;
     *end = counting.end.max(*end);
     Ok(counting.counts.system_states)
+}
+
+/// The monitor of a search besides which so many bytes are kept.
+struct Besides<'m> {
+    monitor: &'m dyn Monitor,
+    bytes: u64,
+}
+
+impl Monitor for Besides<'_> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
+        self.monitor.check(&Progress { bytes: progress.bytes.saturating_add(self.bytes), ..*progress })
+    }
 }
 
 /// Whether the system states are counted by walking all configurations.

@@ -15,7 +15,7 @@ pub fn run(
     strategy: fn(&Search<'_>) -> Result<Report, SearchError>,
 ) -> Result<Report, SearchError> {
     let lts = search.lts.sibling();
-    let starts = moved(search, &lts);
+    let starts = search.starts_in(&lts);
     let mut report = strategy(&Search { lts: &lts, starts: &starts, ..*search })?;
     if let Some(states) = &mut report.system_states {
         let mut mover = Mover::new(&lts, search.lts);
@@ -29,17 +29,6 @@ pub fn run(
         Err(error) => report.end = stopped_end(error)?,
     }
     Ok(report)
-}
-
-/// The start states in a sibling. Their paths begin there.
-fn moved(search: &Search<'_>, to: &Lts<'_>) -> Vec<Start> {
-    let mut mover = Mover::new(search.lts, to);
-    let starts = search.starts.iter().map(|start| {
-        let locals: Vec<_> = start.locals.iter().map(|local| mover.local_state(*local)).collect();
-        let in_flight = mover.in_flight(&start.in_flight);
-        Start { origin: start.origin.clone(), initial: locals.clone(), path: Vec::new(), locals, in_flight }
-    });
-    starts.collect()
 }
 
 /// A finding of the sibling, followed in the common local transition system.
