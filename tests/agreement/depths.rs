@@ -3,10 +3,11 @@
 use host_agreement::effort;
 use host_agreement::reference::{self, System};
 use host_agreement::toys;
-use host_model::scenario::Network;
+use host_model::scenario::{Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
+use host_search::kernel::rules::Rules;
 use host_search::kernel::{EndCondition, SearchBounds};
-use host_search::strategy::{Bound, STRATEGIES, Strategy, unfold};
+use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, unfold};
 
 use crate::traps::FAMILIES;
 
@@ -178,4 +179,66 @@ fn a_start_without_a_step_is_not_everything() {
             assert_eq!(end(&Toy::new(2)), EndCondition::SpaceExhausted, "{}, {local_events:?}", row.name);
         }
     }
+}
+
+/// One event is all that can happen; afterwards messages wait for a quorum that is declined, or are held for good, or a reset would
+/// change nothing.
+#[test]
+fn what_is_no_event_lies_beyond_no_bound() {
+    let message = |toy: Toy| (0..3).fold(toy, |toy, node| toy.keep(node, 0, 0)).in_flight(0, 2, 1);
+    let mut declined = message(Toy::new(3).in_flight(0, 0, 0).in_flight(1, 0, 0).collect((0, 0), &[0], 2, 1, &[]));
+    declined.quorums.clear();
+    let held = message(Toy::new(3).in_flight(0, 0, 0).hold(0, 0, 0));
+    let resets = Faults { resets: 1, ..Faults::default() };
+    let heuristic = STRATEGIES.iter().filter(|row| row.name == "consequence");
+    for row in bounded().chain(heuristic) {
+        for (toy, faults) in [(&declined, Faults::default()), (&held, resets), (&message(Toy::new(3)), resets)] {
+            let system = System { faults, ..System::new(toy.clone()) };
+            for (depth, end) in [(0, EndCondition::DepthBound), (1, EndCondition::SpaceExhausted)] {
+                let bounds = SearchBounds { depth: Some(depth), ..SearchBounds::default() };
+                let ran = toys::run(&system, bounds, row.run, false);
+                assert_eq!(ran.report.end, end, "{} to depth {depth}, {toy:?}", row.name);
+            }
+        }
+    }
+}
+
+/// The same on random systems, around the number of events that everything takes, with either search of global states.
+#[test]
+fn a_bound_leaves_something_out_exactly_if_an_event_could_follow() {
+    let (mut whole, mut cut, mut waiting) = (0, 0, 0);
+    for seed in 0.. {
+        let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_durable(seed).with_random_quorums(seed);
+        // It is always kept, and has the search go breadth-first.
+        let kept: Vec<Vec<_>> =
+            (0..16).map(|state| [vec![Some(state)], vec![None; toy.nodes as usize - 1]].concat()).collect();
+        let kept: Vec<_> = kept.iter().map(Vec::as_slice).collect();
+        let toy = toy.promise("kept", &kept);
+        let faults = Faults { resets: seed as u32 % 2, ..Faults::default() };
+        let system = System { faults, ..System::new(toy) };
+        let Some(all) = reference::search(&system, None, None, STATES_MAX) else { continue };
+        if all.global_states < 20 {
+            continue;
+        }
+        for depth in all.farthest - 1..=all.farthest + 1 {
+            let within = reference::search(&system, Some(depth), None, usize::MAX).expect("there is no bound");
+            let expected = if within.is_depth_cut { EndCondition::DepthBound } else { EndCondition::SpaceExhausted };
+            for promises in [None, Some(Rules::default())] {
+                let violations = Some(u64::MAX);
+                let bounds = SearchBounds { depth: Some(depth), violations, promises, ..SearchBounds::default() };
+                let end = toys::run(&system, bounds, bdfs::run, false).report.end;
+                assert_eq!(end, expected, "seed {seed} to depth {depth}, promises {}", promises.is_some());
+            }
+            match expected {
+                EndCondition::DepthBound => cut += 1,
+                _ => whole += 1,
+            }
+            waiting += u64::from(depth == all.farthest && !within.is_depth_cut);
+        }
+        if whole + cut >= systems() {
+            break;
+        }
+    }
+    let is_enough = cut > effort::enough(50) && waiting > effort::enough(20);
+    effort::telling(is_enough, format_args!("{cut} cut, {whole} whole, {waiting} of these at the bound"));
 }

@@ -234,6 +234,8 @@ pub struct Reached {
     pub witnessed: BTreeSet<u32>,
     /// Whether a bound left out a local event.
     pub is_local_cut: bool,
+    /// Whether the bound on depth left out something that can happen.
+    pub is_depth_cut: bool,
     /// By the node and the state in which it traps, the number of events on the shortest path to it, with the trap.
     pub traps: BTreeMap<(NodeId, ToyState), u32>,
     /// By the nodes that have crashed in a deadlock and those that are not done, the number of events on the shortest path to it.
@@ -310,12 +312,11 @@ fn search_from(
         }
         let possible = happenings(system, &global, local_events_max);
         reached.is_local_cut |= local_events_max.is_some() && possible.len() < happenings(system, &global, None).len();
-        reached.is_cut |= reached.is_local_cut;
         if depth_max.is_some_and(|max| depth >= max) {
             let leads_on = |(node, happening): &(NodeId, Happening)| {
                 !moves(system, &global, *node, happening, local_events_max.is_some()).is_empty()
             };
-            reached.is_cut |= possible.iter().any(leads_on);
+            reached.is_depth_cut |= possible.iter().any(leads_on);
             continue;
         }
         for (node, happening) in possible {
@@ -331,6 +332,7 @@ fn search_from(
             return None;
         }
     }
+    reached.is_cut = reached.is_local_cut || reached.is_depth_cut;
     reached.global_states = seen.len() as u64;
     Some(reached)
 }

@@ -274,21 +274,18 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
     ensure(is_right, || format!("{:?} under {bounds:?} with {counts:?}", facts.end()))
 }
 
-/// Of the search that knows all global states: it leaves out a local event exactly if there is one to be left out.
+/// Of the search that knows all global states: a bound leaves something out exactly if there is something to be left out.
 fn a_bound_that_cuts_nothing_ends_nothing(facts: &Facts<'_>) -> Result<(), String> {
-    let (end, bounds) = (facts.end(), &facts.case.bounds);
     if facts.decider() != ("bdfs", false) {
         return Ok(());
     }
-    let is_cut = facts.truth.within.is_local_cut;
-    match end {
-        EndCondition::LocalEventBound => ensure(is_cut, || "no local event is left out".to_owned()),
-        EndCondition::SpaceExhausted => ensure(!is_cut, || "a local event is left out".to_owned()),
+    let within = &facts.truth.within;
+    match facts.end() {
+        EndCondition::LocalEventBound => ensure(within.is_local_cut, || "no local event is left out".to_owned()),
         EndCondition::DepthBound => {
-            let farthest = facts.truth.all.farthest;
-            let is_needed = bounds.local_events.is_some() || bounds.depth.is_none_or(|depth| depth <= farthest);
-            ensure(is_needed, || format!("{end:?}, but everything is {farthest} events away at most"))
+            ensure(within.is_depth_cut, || "no event lies beyond the bound on depth".to_owned())
         }
+        EndCondition::SpaceExhausted => ensure(!within.is_cut, || "something is left out".to_owned()),
         _ => Ok(()),
     }
 }

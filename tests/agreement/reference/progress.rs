@@ -61,8 +61,9 @@ pub fn progress(system: &System, within: Within<'_>, states_max: usize) -> Optio
         let is_at_bound = within.depth.is_some_and(|max| depth >= max);
         state.is_truncated = explored.len() < all.len();
         if is_at_bound {
-            // Nothing is executed there to find out that it changes nothing.
-            state.is_unknown = !all.is_empty();
+            let leads_on =
+                |(node, happening): &(NodeId, Happening)| !moves(system, &global, *node, happening, false).is_empty();
+            state.is_unknown = all.iter().any(leads_on);
             state.is_truncated = state.is_unknown;
         }
         for (handler, (node, happening)) in (0..).zip(&all) {

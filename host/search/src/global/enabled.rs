@@ -32,6 +32,15 @@ pub fn for_each_quorum<T: Copy>(
     });
 }
 
+/// Whether what is possible has an outcome, whatever its handler says: a fault may change nothing, a quorum be declined, and a node
+/// that takes quorums not take a message by itself.
+pub fn is_sure(known: &LtsCache, node: NodeId, trigger: Trigger) -> bool {
+    match trigger.message() {
+        Some(_) => !known.takes_quorums(node),
+        None => trigger.fault().is_none() && trigger.quorum().is_none(),
+    }
+}
+
 impl Unknown {
     /// Whether nothing has to be asked for.
     pub fn is_empty(&self) -> bool {
@@ -61,8 +70,18 @@ impl Unknown {
 
     /// Forgets it.
     pub fn clear(&mut self) {
-        self.missing.clear();
-        self.unnamed.clear();
+        self.truncate((0, 0));
+    }
+
+    /// How many handlers and quorums have to be asked for.
+    pub fn lens(&self) -> (usize, usize) {
+        (self.missing.len(), self.unnamed.len())
+    }
+
+    /// Forgets all but the first so many handlers and quorums.
+    pub fn truncate(&mut self, (missing, unnamed): (usize, usize)) {
+        self.missing.truncate(missing);
+        self.unnamed.truncate(unnamed);
     }
 
     /// Asks for all of it, in its order.

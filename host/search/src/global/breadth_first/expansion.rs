@@ -8,7 +8,7 @@ use host_model::lts::{LocalStateId, LtsCache, OutcomesRef, Step, Trigger};
 
 use crate::global::breadth_first::frontier::{Block, Layout};
 use crate::global::breadth_first::numbers::Numbers;
-use crate::global::enabled::Unknown;
+use crate::global::enabled::{Unknown, is_sure};
 use crate::global::queues::Queues;
 use crate::global::state::{Budgets, Child, GlobalState, says_more};
 use crate::kernel::EndCondition;
@@ -33,6 +33,8 @@ pub struct Batch<'b> {
     pub layout: Layout,
     /// Whether they are at the bound on depth: nothing that can happen there is followed.
     pub is_at_bound: bool,
+    /// Whether it matters which of them the bound on depth keeps from being followed.
+    pub tells_depth_cut: bool,
     /// Whether events other than deliveries are followed, by place since the first one and node; none if all are.
     pub fresh: Option<(usize, &'b [bool])>,
     /// Which faults are followed all the same if progress is to rely on what is followed; none if all are.
@@ -44,6 +46,10 @@ pub struct Batch<'b> {
 impl Batch<'_> {
     fn is_fresh(&self, place: usize, node: NodeId) -> bool {
         self.fresh.is_none_or(|(first, fresh)| fresh[(place - first) * self.layout.nodes + node as usize])
+    }
+
+    fn can_rely_on(&self, trigger: Trigger) -> bool {
+        self.reliable.is_none_or(|recovery| recovery.can_rely_on(trigger))
     }
 }
 
@@ -152,11 +158,16 @@ impl Expansion {
         for place in places.clone() {
             batch.layout.read(batch.block.record(place), &mut self.state);
             let Self { state, enabled, unknown, .. } = self;
+            let asked = unknown.lens();
             let is_cut = state.enabled_in(batch.known, batch.budgets, enabled, unknown);
             let mut left_out = if is_cut { EndCondition::LocalEventBound } else { EndCondition::SpaceExhausted };
             let edges = self.successors.len();
             if batch.is_at_bound {
-                left_out = if self.enabled.is_empty() { left_out } else { left_out.max(EndCondition::DepthBound) };
+                let leads_on = self.leads_on(batch);
+                left_out = if leads_on { left_out.max(EndCondition::DepthBound) } else { left_out };
+                if leads_on || !batch.tells_depth_cut {
+                    self.unknown.truncate(asked);
+                }
             } else {
                 left_out = left_out.max(self.follow(batch, place));
             }
@@ -168,6 +179,22 @@ impl Expansion {
         if self.unknown.is_empty() {
             self.look_up(batch, places);
         }
+    }
+
+    /// Whether an event can happen in the state at hand, as far as that is known. Handlers are asked for only if it depends on them.
+    fn leads_on(&mut self, batch: Batch<'_>) -> bool {
+        let Self { state, enabled, unknown, .. } = self;
+        enabled.retain(|(_, trigger)| batch.can_rely_on(*trigger));
+        let local = |node: NodeId| state.locals[node as usize];
+        let has_outcome = |(node, trigger): &(NodeId, Trigger)| match batch.known.row(local(*node), *trigger) {
+            Some(row) => !batch.known.edges(row).is_empty(),
+            None => is_sure(batch.known, *node, *trigger),
+        };
+        let leads_on = enabled.iter().any(has_outcome);
+        for (node, trigger) in enabled.iter().filter(|_| !leads_on) {
+            unknown.row(batch.known, local(*node), *trigger);
+        }
+        leads_on
     }
 
     /// Follows the events of the state at hand; returns what is left out.
@@ -183,7 +210,7 @@ impl Expansion {
                 left_out = EndCondition::Pruned;
                 continue;
             }
-            if batch.reliable.is_some_and(|recovery| !recovery.can_rely_on(trigger)) {
+            if !batch.can_rely_on(trigger) {
                 continue;
             }
             let local = state.locals[node as usize];

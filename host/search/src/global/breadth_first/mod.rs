@@ -94,6 +94,7 @@ pub fn explore(
         report: Report::new(search.lts).collecting(&search.bounds),
         transitions: 0,
         expanded: 0,
+        left_out: EndCondition::SpaceExhausted,
         state: GlobalState::default(),
         schedule: CheckSchedule::default(),
     };
@@ -122,6 +123,8 @@ struct BreadthFirst<'s, 'k> {
     report: Report,
     transitions: u64,
     expanded: u64,
+    /// The reason that counts most for what was left out so far.
+    left_out: EndCondition,
     /// The state at hand, if it is to be judged.
     state: GlobalState,
     schedule: CheckSchedule,
@@ -156,7 +159,6 @@ impl BreadthFirst<'_, '_> {
 
     /// Expands all states in the order of their numbers; returns why the search ended.
     fn expand_all(&mut self, stepper: &mut Stepper<'_>) -> Result<EndCondition, SearchError> {
-        let mut end = EndCondition::SpaceExhausted;
         let mut next_level = 0;
         while let Some(block) = self.frontier.pop() {
             let places = block.next(self.batch_len());
@@ -170,11 +172,11 @@ impl BreadthFirst<'_, '_> {
             if left_out > EndCondition::LocalEventBound {
                 return Ok(left_out);
             }
-            end = end.max(left_out);
+            self.left_out = self.left_out.max(left_out);
             self.expanded += places.len() as u64;
             self.frontier.put_back(block, places.len());
         }
-        Ok(end)
+        Ok(self.left_out)
     }
 
     /// How many states are expanded together. Close to the bound on states they are few.
@@ -226,6 +228,8 @@ impl BreadthFirst<'_, '_> {
                 block,
                 layout: self.frontier.layout,
                 is_at_bound,
+                // What was cut off once need not be so again, unless each state is told about.
+                tells_depth_cut: self.sink.is_some() || self.left_out < EndCondition::DepthBound,
                 fresh: self.fresh.as_ref().map(|fresh| (places.start, &*fresh.of_batch)),
                 reliable: self.reliable,
                 keeps_edges: self.sink.is_some(),

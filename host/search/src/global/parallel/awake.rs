@@ -3,18 +3,29 @@
 use host_model::contract::{NodeId, Role};
 use host_model::lts::{LtsCache, OutcomesRef, Trigger};
 
-use crate::global::enabled::{Unknown, for_each_quorum};
+use crate::global::enabled::{Unknown, for_each_quorum, is_sure};
 use crate::global::parallel::packed_stack::PackedState;
 use crate::global::parallel::round_context::RoundContext;
 
-/// Puts what is awake in a state into `awake`, and what cannot be looked up into `unknown`. Returns whether the bound on local events left out something that no state before left out.
+/// What can happen in a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waking {
+    /// Whether the bound on local events left out something that no state before left out.
+    pub(crate) is_cut: bool,
+    /// Whether any event can happen, as far as that is known.
+    pub(crate) leads_on: bool,
+}
+
+/// Puts what is awake in a state into `awake`, and what cannot be looked up into `unknown`. At the bound on depth, where all that
+/// matters is whether anything can happen, nothing is unknown if something can.
 pub(crate) fn wake(
     round: RoundContext<'_>,
     record: PackedState<'_>,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
     unknown: &mut Unknown,
-) -> bool {
+) -> Waking {
     let known = round.known;
+    let asked = unknown.lens();
     awake.clear();
     let takes_quorums = |node| round.has_quorums && known.takes_quorums(node);
     if round.has_quorums {
@@ -39,7 +50,16 @@ pub(crate) fn wake(
         own.for_each(|trigger| wake_by(known, record, (node, trigger), awake, unknown));
         is_cut |= is_cut_here;
     }
-    is_cut
+    let asleep = &record.edges()[..record.reached().step.node as usize];
+    let leads_on = asleep.iter().any(|edges| *edges > 0)
+        || awake.iter().any(|(_, _, row)| !known.edges(*row).is_empty())
+        || unknown.missing[asked.0..]
+            .iter()
+            .any(|(local, trigger)| is_sure(known, known.state(*local).protocol.node, *trigger));
+    if leads_on && record.reached().depth >= round.bound {
+        unknown.truncate(asked);
+    }
+    Waking { is_cut, leads_on }
 }
 
 /// Puts one event into `awake`, with its outcomes.

@@ -20,6 +20,9 @@ pub struct Reached {
     pub depth: u32,
     /// Whether the state was never expanded before, so that its edges count.
     pub first: bool,
+    /// Whether its expansion tells if something can happen in it that the bound on depth leaves out: that counts at the bound, and no
+    /// longer once a shorter path leads there.
+    pub is_open: bool,
 }
 
 /// A stack of global states.
@@ -36,7 +39,10 @@ pub struct PackedStack {
 /// Of the word for a message in flight: whether its delivery is asleep.
 const ASLEEP: u32 = 1 << 31;
 
-/// Words at the end of each record: fingerprint, path, last step, depth with a bit for `first`, and number of messages.
+/// Of the word for the depth: whether the state is open.
+const OPEN: u32 = 1 << 31;
+
+/// Words at the end of each record: fingerprint, path, last step, depth with bits for `first` and `is_open`, and number of messages.
 const TAIL: usize = 10;
 
 /// The place of the path in it.
@@ -144,7 +150,8 @@ impl<'r> PackedState<'r> {
     pub fn reached(self) -> Reached {
         let [.., path, node, trigger, outcome, depth, _] = *self.tail();
         let step = Step { node, trigger: Trigger::from_raw(trigger), outcome };
-        Reached { path: PathId(path), step, depth: depth >> 1, first: depth & 1 == 1 }
+        let (first, is_open) = (depth & 1 == 1, depth & OPEN != 0);
+        Reached { path: PathId(path), step, depth: (depth & !OPEN) >> 1, first, is_open }
     }
 }
 
@@ -216,7 +223,7 @@ impl PackedStack {
         self.words.extend(&state.local_events);
         self.words.extend(state.locals.iter().map(|_| 0));
         self.words.extend(state.in_flight.iter().map(|id| id.0));
-        let reached = Reached { path, step: NO_STEP, depth: 0, first: true };
+        let reached = Reached { path, step: NO_STEP, depth: 0, first: true, is_open: false };
         self.push_tail(state.fingerprint, reached, state.in_flight.len());
     }
 
@@ -276,7 +283,8 @@ impl PackedStack {
     fn push_tail(&mut self, fingerprint: Fingerprint, reached: Reached, in_flight: usize) {
         let part = |shift: u32| (fingerprint >> shift) as u32;
         let Step { node, trigger, outcome } = reached.step;
-        let depth = reached.depth << 1 | u32::from(reached.first);
+        let open = if reached.is_open { OPEN } else { 0 };
+        let depth = reached.depth << 1 | u32::from(reached.first) | open;
         let [path, in_flight] = [reached.path.0, in_flight as u32];
         let [a, b, c, d] = [part(0), part(32), part(64), part(96)];
         self.words.extend_from_slice(&[a, b, c, d, path, node, trigger.raw(), outcome, depth, in_flight]);

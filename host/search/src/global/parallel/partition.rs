@@ -13,7 +13,7 @@ use host_model::lts::{Edge, LocalStateId, LtsCache, MessageId, OutcomesRef, Step
 use host_model::trace::start::Start;
 
 use crate::global::enabled::Unknown;
-use crate::global::parallel::awake::wake;
+use crate::global::parallel::awake::{Waking, wake};
 use crate::global::parallel::packed_stack::{PackedBatch, PackedStack, PackedState, Reached, Successor};
 use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
 use crate::global::parallel::round_context::RoundContext;
@@ -242,7 +242,7 @@ impl Partition {
                 continue;
             }
             let unknown_before = self.unknown.len();
-            let is_cut = wake(round, record, &mut self.awake, &mut self.unknown);
+            let Waking { is_cut, leads_on } = wake(round, record, &mut self.awake, &mut self.unknown);
             let asked = self.unknown.len() - unknown_before;
             self.expanded.push(Expanded { reached, path: None, is_stalled: asked > 0 });
             if asked > 0 {
@@ -256,10 +256,11 @@ impl Partition {
             let total: u32 = edges.iter().sum();
             self.tally.local_events_cut |= is_cut;
             if reached.depth >= round.bound {
-                // Only the start state under a bound of zero: other states at the bound are not pushed.
-                self.tally.cut += i64::from(total > 0);
+                // The start state under a bound of zero, and states that are open: others at the bound are not pushed.
+                self.tally.cut += i64::from(leads_on);
                 continue;
             }
+            self.tally.cut -= i64::from(reached.is_open && leads_on);
             self.tally.transitions += if reached.first { u64::from(total) } else { 0 };
             self.tally.depth = self.tally.depth.max(reached.depth + u32::from(total > 0));
             let parent = Parent {
@@ -319,16 +320,17 @@ impl Partition {
             let Some(fresh) = self.fresh[index] else { continue };
             let (parent, child) = self.children[index];
             let depth = self.expanded[parent as usize].reached.depth + 1;
-            let mut first = true;
-            if let Fresh::Again { was_cut } = fresh {
-                first = was_cut;
-                self.cut -= i64::from(first && depth < round.bound && self.has_successors(round, parent, &child));
-            } else {
-                self.cut += i64::from(depth == round.bound && self.has_successors(round, parent, &child));
+            let (is_at_bound, was_cut) = (depth == round.bound, fresh == Fresh::Again { was_cut: true });
+            let leads_on = if is_at_bound || was_cut { self.leads_on(round, parent, &child) } else { Some(false) };
+            if leads_on == Some(true) {
+                self.cut += if is_at_bound { 1 } else { -1 };
+            }
+            if fresh == Fresh::New {
                 self.look_at(round, parent, index);
             }
-            if depth < round.bound {
+            if !is_at_bound || leads_on.is_none() {
                 let nodes = round.budgets.nodes();
+                let first = was_cut || fresh == Fresh::New;
                 let Expanded { reached, path, .. } = &mut self.expanded[parent as usize];
                 let path = *path.get_or_insert_with(|| self.pending.path_to(*reached));
                 self.pending.share(path);
@@ -336,7 +338,7 @@ impl Partition {
                     parent: self.taken.record(parent as usize),
                     edges: &self.edges[parent as usize * nodes..][..nodes],
                     child: &child,
-                    reached: Reached { path, step: child.step, depth, first },
+                    reached: Reached { path, step: child.step, depth, first, is_open: leads_on.is_none() },
                 };
                 self.pending.push(round.known, round.budgets, &successor);
             }
@@ -346,16 +348,26 @@ impl Partition {
         }
     }
 
-    /// Whether something can happen in a child.
-    fn has_successors(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> bool {
-        if round.known.brief(child.next).is_stuck {
-            return false;
+    /// Whether something can happen in a child; none if that depends on what handlers say, or on a bound.
+    fn leads_on(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> Option<bool> {
+        let known = round.known;
+        if known.brief(child.next).is_stuck {
+            return Some(false);
+        }
+        let in_flight = self.in_flight_len(round, parent, child);
+        if in_flight > 0 && !round.has_quorums {
+            return Some(true);
         }
         let record = self.taken.record(parent as usize);
-        let node = child.step.node as usize;
-        let local = |other: usize| if other == node { child.next } else { record.local(other) };
-        self.in_flight_len(round, parent, child) > 0
-            || (0..record.nodes()).any(|other| round.known.brief(local(other)).has_own_events)
+        let Step { node, trigger, outcome } = child.step;
+        let is_alone = |message: &MessageId| !known.takes_quorums(known.destination(*message));
+        let sent = known.sent(&known.edges(child.row)[outcome as usize]).iter().filter(|message| is_alone(message));
+        if record.copies().filter(is_alone).count() + sent.count() > known.taken(trigger).filter(is_alone).count() {
+            return Some(true);
+        }
+        let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
+        let has_own_events = (0..record.nodes()).any(|other| known.brief(local(other)).has_own_events);
+        if in_flight > 0 || has_own_events { None } else { Some(false) }
     }
 
     /// How many messages are in flight in a child.
