@@ -7,8 +7,8 @@ use host_agreement::reference::promises::{Edge, State};
 use host_model::contract::LocalKind;
 use host_model::scenario::{Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
-use host_search::kernel::SearchBounds;
 use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
+use host_search::kernel::{BreachClass, SearchBounds};
 use host_search::liveness::{self, EventClass, FAR};
 
 use super::graphs::{Built, in_order, judge, watch};
@@ -52,6 +52,35 @@ fn a_dropped_request_is_the_one_critical_step() {
     assert!(event.step.trigger.message().is_some(), "a message is delivered");
     // In s7 nothing happens any more. In s0 nothing has to: nobody need ever ask, so "holding" is not what a lock server promises.
     assert_eq!((verdict.stuck.states, verdict.stop), (2, Some(Vec::new())));
+}
+
+/// Node 0 goes four steps by calls of the application, or, if it `ends`, by another one to where nothing happens. Nothing helps anywhere.
+fn steps_to_nothing(ends: bool) -> System {
+    let toy = if ends { Toy::new(1).rule(0, 0, ToyTrigger::Local(1), 9, &[]) } else { Toy::new(1) };
+    let toy = (0..4).fold(toy, |toy, state| toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]));
+    let toy = toy.of_kind(0, LocalKind::Application).of_kind(1, LocalKind::Application);
+    System::new(toy.promise("kept", &[&[Some(8)]]))
+}
+
+/// Before the last step is known, what comes of the start is not: the promise is broken there, since nobody need ever call, and that it
+/// is dead shows only later. Where some state is known to be dead the start is not told as something else.
+#[test]
+fn what_may_be_dead_is_not_stuck_as_well() {
+    let found = |ends, depth| {
+        let recorded = record(&steps_to_nothing(ends), SearchBounds { depth, ..SearchBounds::default() });
+        let verdict = judge(&recorded.graph, 0, Rules::default());
+        assert!(verdict.stuck.states > 0 || depth == Some(0));
+        (verdict.unknown_states, verdict.dead_states, verdict.class(), verdict.stop.is_some())
+    };
+    for ends in [false, true] {
+        assert_eq!(found(ends, Some(0)), (1, 0, None, false), "nothing is known of the start");
+        assert_eq!(found(ends, None), (0, 5 + u64::from(ends), Some(BreachClass::Dead), false));
+    }
+    for depth in 1..4 {
+        let unknown = u64::from(depth) + 1;
+        assert_eq!(found(false, Some(depth)), (unknown, 0, Some(BreachClass::Stuck), true), "depth {depth}");
+        assert_eq!(found(true, Some(depth)), (unknown, 1, Some(BreachClass::Dead), false), "depth {depth}");
+    }
 }
 
 /// What of a lock server is different.

@@ -60,7 +60,7 @@ pub struct Outcome {
     pub death: Option<usize>,
     /// Number of stuck states.
     pub stuck: u64,
-    /// Events on a shortest path to one that is not dead.
+    /// Events on a shortest path to one that is live; to one that is not dead, if there is no such one and no dead state either.
     pub stop: Option<usize>,
     /// The largest sets of states through which an execution can go for ever and be fair.
     pub fair: BTreeSet<BTreeSet<usize>>,
@@ -108,13 +108,15 @@ pub fn decide_but_lassos(states: &[State], promise: usize, rules: Rules) -> Outc
         let State { edges, possible, is_unknown, .. } = &states[state];
         owed(state) && !is_unknown && possible.is_empty() && !edges.iter().any(|edge| edge.class.is_fair())
     };
+    let death = nearest(&is_dead);
+    let undecided = || nearest(&|state| is_stuck(state) && !is_dead(state)).filter(|_| death.is_none());
     let critical = all.clone().filter(|state| is_live(*state)).flat_map(|state| &states[state].edges);
     Outcome {
         states: (count(&is_live), count(&is_dead), count(&|state| !is_live(state) && !is_dead(state))),
         critical_edges: critical.filter(|edge| is_dead(edge.to)).count() as u64,
-        death: nearest(&is_dead),
+        death,
         stuck: count(&is_stuck),
-        stop: nearest(&|state| is_stuck(state) && !is_dead(state)),
+        stop: nearest(&|state| is_stuck(state) && is_live(state)).or_else(undecided),
         dead: all.clone().filter(|state| is_dead(*state)).collect(),
         distances,
         ..Outcome::default()

@@ -12,8 +12,17 @@ use crate::liveness::watch::Watch;
 pub struct Stuck {
     /// How many there are.
     pub states: u64,
-    /// The first one that is not dead as well.
+    /// The first one from which the promise can be kept. Without one, and if no state is known to be dead, the first one of which that
+    /// is unknown because of a bound: it breaks the promise all the same, and beside a dead state it may be one more of these.
     pub first: Option<u32>,
+}
+
+/// What a worker has found.
+#[derive(Default)]
+struct Found {
+    states: u64,
+    live: Option<u32>,
+    unknown: Option<u32>,
 }
 
 /// Finds the stuck states.
@@ -27,20 +36,21 @@ pub fn stuck(
     prospects: &Prospects,
     watch: &mut Watch<'_>,
 ) -> Result<Stuck, EndCondition> {
-    let note = |state: u32, found: &mut Stuck, watch: &mut Watch<'_>| {
+    let note = |state: u32, found: &mut Found, watch: &mut Watch<'_>| {
         if is_stuck(graph, promise, state) {
             found.states += 1;
-            if found.first.is_none() && !prospects.is_dead(state) {
-                found.first = Some(state);
+            if prospects.is_live(state) {
+                found.live.get_or_insert(state);
+            } else if !prospects.is_dead(state) {
+                found.unknown.get_or_insert(state);
             }
         }
         watch.work(1)
     };
     let found = sweep(graph.expanded(), Order::Up, watch, note)?;
-    Ok(Stuck {
-        states: found.iter().map(|found| found.states).sum(),
-        first: found.iter().filter_map(|found| found.first).min(),
-    })
+    let live = found.iter().filter_map(|found| found.live).min();
+    let unknown = found.iter().filter_map(|found| found.unknown).min().filter(|_| prospects.dead() == 0);
+    Ok(Stuck { states: found.iter().map(|found| found.states).sum(), first: live.or(unknown) })
 }
 
 /// Whether the promise is not kept in a state whose events are known, and nothing is possible there that has to happen.

@@ -43,7 +43,7 @@ pub struct Verdict {
     pub fair_components: u64,
     /// A dead state, if there is one.
     pub death: Option<Death>,
-    /// A path to a stuck state that is not dead.
+    /// A path to a stuck state that is not known to be dead, see [`Stuck::first`].
     pub stop: Option<Vec<Edge>>,
     /// A fair lasso whose cycle begins in a state that is not dead.
     pub lasso: Option<Lasso>,
