@@ -1,5 +1,7 @@
 //! From a long counterexample to a short one, in words.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::{Place, bundled};
@@ -139,6 +141,42 @@ fn complete_searches_go_on_to_the_same_violations() {
             assert_eq!(total(algo), expected, "{scenario} {algo:?}");
         }
     }
+}
+
+/// Two requests are sent three times each at most, so a server without memory performs two to six, with one of them twice: five kinds of
+/// violations by the length of the list, of which each one is on the way to the next.
+#[test]
+fn a_kind_that_is_easier_to_reach_hides_no_other_and_is_the_only_one_to_be_called_shortest() {
+    let place = Place::new();
+    let run = ["run", bundled("retransmission"), "--set", "bug=no-memory", "--continue", "--json"];
+    let lists = ["[#, #]", "[#, #, #]", "[#, #, #, #]", "[#, #, #, #, #]", "[#, #, #, #, #, #]"];
+    let expected = lists.map(|list| format!("request # was performed again: {list}"));
+    let mut least: BTreeMap<String, u64> = BTreeMap::new();
+    let mut claims: Vec<(String, u64)> = Vec::new();
+    let algos: [&[&str]; 6] =
+        [&["bdfs"], &["bdfs", "--safety-only"], &["bdfs", "--reduce"], &["unfold"], &["lmc"], &["dpor"]];
+    for algo in algos {
+        let found = place.host(&[&run[..], &["--algo"], algo].concat()).exits(12).json();
+        let mut kinds = BTreeSet::new();
+        for violation in found["violations"].as_array().expect("a list") {
+            let words = violation["message"].as_str().expect("a text");
+            let kind = words.replace(|letter: char| letter.is_ascii_digit(), "#");
+            let length = violation["length"].as_u64().expect("a number");
+            let shortest = least.entry(kind.clone()).or_insert(length);
+            *shortest = length.min(*shortest);
+            if violation["shortest"] == true {
+                assert_eq!(violation["length"], violation["found_length"], "{algo:?}: {violation}");
+                claims.push((kind.clone(), length));
+            }
+            kinds.insert(kind);
+        }
+        assert!(kinds.iter().eq(&BTreeSet::from(expected.clone())), "{algo:?}: {kinds:?}");
+    }
+    for (kind, length) in &claims {
+        assert_eq!(length, &least[kind], "no shorter way exists to {kind:?}");
+    }
+    let said: BTreeSet<&String> = claims.iter().map(|(kind, _)| kind).collect();
+    assert_eq!(said.len(), expected.len(), "of each kind somebody knows a shortest way: {claims:?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Envir
     let given = &arguments.trace.trace;
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
     let lts = cluster.lts(cluster.factory())?;
-    let options = Options { keep: arguments.keep, work_max: arguments.work, is_shortest: false };
+    let options = Options { keep: arguments.keep, work_max: arguments.work, ..Options::default() };
     let (short, minimized) = shorten(&lts, &cluster, &trace, options).map_err(|error| match error {
         MinimizeError::Machine(error) | MinimizeError::Start(StartError::Machine(error)) => error.into(),
         error => Failure::configuration(format_args!("{} cannot be minimised: {error}", given.display())),

@@ -75,7 +75,7 @@ impl Trials<'_, '_> {
     /// Leaves out what lies between any two events of a trace that shows a broken promise: a cycle that goes round more than once, or
     /// the way into it.
     fn without_rounds(&mut self, best: &mut Trial) -> Result<(), MachineError> {
-        if matches!(self.goal, Goal::State(_)) {
+        if matches!(self.goal, Goal::State(..)) {
             return Ok(());
         }
         'again: loop {

@@ -28,7 +28,7 @@ use host_model::contract::{Judgement, MachineError};
 use host_model::lts::{Lts, Step, Stepper};
 use host_model::trace::start::{self, StartError};
 use host_model::trace::{self, BrokenPromise, Finding, Trace, TraceStep};
-use host_search::kernel::Monitor;
+use host_search::kernel::{Monitor, ViolationKind};
 
 use crate::minimize::leave_out::Side;
 use crate::minimize::promise::Promised;
@@ -42,7 +42,7 @@ use crate::traced_state::{Event, MatchRule, Tag, TracedState};
 pub const WORK_MAX: u64 = 20_000_000;
 
 /// How much may be done, and what must stay.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// So many events at the beginning stay as they are: a prefix that the user chose.
     pub keep: usize,
@@ -50,11 +50,14 @@ pub struct Options {
     pub work_max: u64,
     /// Whether it is known that no shorter trace shows the same. Then only its order and its answers to `choose` may change.
     pub is_shortest: bool,
+    /// The kind of what it shows, where others are told beside it: the end must be of that kind, or a kind that is easier to reach would
+    /// take its place. None if any violation of the property will do.
+    pub kind: Option<ViolationKind>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { keep: 0, work_max: WORK_MAX, is_shortest: false }
+        Self { keep: 0, work_max: WORK_MAX, is_shortest: false, kind: None }
     }
 }
 
@@ -119,7 +122,10 @@ pub fn minimize(
         Finding::Promise(promise) => {
             Goal::Promise(Box::new(Promised::new(lts, promise, (&start, &kept_path, &events), monitor)?))
         }
-        finding => Goal::State(Target::of(lts, finding).ok_or(MinimizeError::Unconfirmed)?),
+        finding => {
+            let end = Target::of(lts, finding).ok_or(MinimizeError::Unconfirmed)?;
+            Goal::State(end, options.kind)
+        }
     };
     let mut trials = Trials::new(stepper, base, goal, options.work_max);
     let Some(whole) = trials.run(&events, MatchRule::Content)? else { return Err(MinimizeError::Unconfirmed) };

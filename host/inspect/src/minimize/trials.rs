@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use host_model::contract::{Judgement, MachineError};
 use host_model::lts::{Step, Stepper};
+use host_search::kernel::ViolationKind;
 
 use crate::minimize::promise::Promised;
 use crate::minimize::target::Target;
@@ -12,8 +13,8 @@ use crate::traced_state::{Event, MatchRule, TracedState};
 
 /// What a part of the events must show.
 pub(super) enum Goal<'l> {
-    /// A state that it leads to.
-    State(Target),
+    /// A state that it leads to, and the kind of what is there if that matters.
+    State(Target, Option<ViolationKind>),
     /// A broken promise of progress.
     Promise(Box<Promised<'l>>),
 }
@@ -55,17 +56,14 @@ impl<'s, 'l> Trials<'s, 'l> {
                 self.work += events.len() as u64;
                 promised.run(self.stepper, &self.base, events, rule)
             }
-            Goal::State(target) => {
-                let target = *target;
-                self.run_to(target, events, rule)
-            }
+            Goal::State(..) => self.run_to_state(events, rule),
         }
     }
 
-    fn run_to(&mut self, target: Target, events: &[Event], rule: MatchRule) -> Result<Option<Trial>, MachineError> {
+    fn run_to_state(&mut self, events: &[Event], rule: MatchRule) -> Result<Option<Trial>, MachineError> {
         let mut traced = self.base.clone();
         let trial = |events, path, judgement| Trial { events, path, judgement, broken: None };
-        if let Some(judgement) = self.hit(target, &traced)? {
+        if let Some(judgement) = self.hit(&traced)? {
             return Ok(Some(trial(Vec::new(), Vec::new(), judgement)));
         }
         let mut run: (Vec<Event>, Vec<Step>) = Default::default();
@@ -77,19 +75,22 @@ impl<'s, 'l> Trials<'s, 'l> {
             run.1.push(step);
             let (before, next) = (self.stepper.state(before).protocol.class, self.stepper.state(after));
             let is_news = next.protocol.class != before || !next.protocol.judgements.is_empty();
-            let is_news = is_news || target == Target::Deadlock;
-            if is_news && let Some(judgement) = self.hit(target, &traced)? {
+            let is_news = is_news || matches!(self.goal, Goal::State(Target::Deadlock, _));
+            if is_news && let Some(judgement) = self.hit(&traced)? {
                 return Ok(Some(trial(run.0, run.1, judgement)));
             }
         }
         Ok(None)
     }
 
-    fn hit(&mut self, target: Target, traced: &TracedState) -> Result<Option<Judgement>, MachineError> {
-        if target == Target::Deadlock {
-            return traced.judge_end(self.stepper);
-        }
-        Ok(traced.judge(self.stepper)?.into_iter().find(|judgement| target.is_hit(judgement)))
+    fn hit(&mut self, traced: &TracedState) -> Result<Option<Judgement>, MachineError> {
+        let Goal::State(target, kind) = &self.goal else { return Ok(None) };
+        let judgements = match target {
+            Target::Deadlock => traced.judge_end(self.stepper)?.into_iter().collect(),
+            _ => traced.judge(self.stepper)?,
+        };
+        let is_of_kind = |it: &Judgement| kind.as_ref().is_none_or(|kind| ViolationKind::of(it) == *kind);
+        Ok(judgements.into_iter().find(|judgement| target.is_hit(judgement) && is_of_kind(judgement)))
     }
 
     /// Replaces the best run if these events make a shorter one.

@@ -53,7 +53,8 @@ pub struct ViolationReport {
     pub found_length: usize,
     /// The events of the prefix.
     pub prefix_length: usize,
-    /// Whether no shorter path from the start of the search leads to a violation.
+    /// Whether no shorter path from the start of the search leads to a violation of its kind: of the same property, in the same words up to
+    /// numbers.
     pub shortest: bool,
     /// Whether it was run again from the start, in fresh machines.
     pub confirmed: bool,

@@ -35,7 +35,8 @@ pub struct Violation {
     pub alike: usize,
     /// Whether there may be more of this shape: as many violations of its kind were kept as are kept of any.
     pub is_capped: bool,
-    /// Whether no shorter path from the start of the search leads to a violation.
+    /// Whether no shorter path from the start of the search leads to a violation of its kind: of the same property, in the same words up to
+    /// numbers.
     pub shortest: bool,
     /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
     pub nondeterminism: Option<String>,
@@ -137,7 +138,8 @@ pub fn confirm(
     // What was not confirmed is shown without.
     let sibling = Recording::of_sibling(cluster.factory(), &trace).unwrap_or_default();
     let shape = shape(&recording, trace.finding.as_ref().unwrap_or(&finding));
-    let shortest = found.shortest;
+    // What became shorter on the way is another state than the one that the search has come to first.
+    let shortest = found.shortest && trace.steps.len() == found.path.len();
     let found = original;
     Ok(Violation {
         trace,

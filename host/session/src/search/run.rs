@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_inspect::minimize::{Options, WORK_MAX};
+use host_inspect::minimize::Options;
 use host_model::contract::{MachineError, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::Trace;
@@ -94,20 +94,33 @@ fn searched(
 
 /// The violations that a search found, confirmed.
 fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report) -> Result<Vec<Violation>, Failure> {
-    let options = Options { keep: cluster.prefix_steps(), work_max: WORK_MAX, is_shortest: false };
-    let shorter = (!spec.process.no_minimize).then_some(options);
+    // Of several findings none may turn into another one that is easier to reach, or that would be all that is told.
+    let is_one_of_several = report.violations_max > 1;
+    let shorter = |found: &FoundViolation| {
+        let kind = is_one_of_several.then(|| found.kind.clone());
+        (!spec.process.no_minimize).then(|| Options { keep: cluster.prefix_steps(), kind, ..Options::default() })
+    };
     let bounds = &cluster.plugin.bounds;
     // What was found is written down whatever the time. To look at it again takes a guest, and time.
     bounds.record();
     let found = report.violations.iter();
-    let found: Vec<(&FoundViolation, Trace)> =
-        found.map(|found| Ok((found, finding::record(lts, cluster, found)?))).collect::<Result<_, Failure>>()?;
+    let found: Vec<FoundViolation> =
+        found.map(|found| FoundViolation { shortest: is_shortest(report, found), ..found.clone() }).collect();
+    let traces: Vec<Trace> =
+        found.iter().map(|found| finding::record(lts, cluster, found)).collect::<Result<_, Failure>>()?;
     bounds.close();
     let confirm = |(found, trace): (&FoundViolation, Trace)| {
         let is_capped = report.variants_max.is_some_and(|most| report.variants(&found.kind) >= most);
-        Ok::<_, Failure>(Violation { is_capped, ..finding::confirm(lts, cluster, (found, trace), shorter)? })
+        Ok::<_, Failure>(Violation { is_capped, ..finding::confirm(lts, cluster, (found, trace), shorter(found))? })
     };
-    Ok(finding::grouped(found.into_iter().map(confirm).collect::<Result<_, _>>()?))
+    Ok(finding::grouped(found.iter().zip(traces).map(confirm).collect::<Result<_, _>>()?))
+}
+
+/// Whether no path is shorter that leads to a violation of the same kind. A search says so of each node and each text by itself; what is
+/// told of a violation is about all of its kind.
+fn is_shortest(report: &Report, found: &FoundViolation) -> bool {
+    let mut alike = report.violations.iter().filter(|other| other.kind == found.kind);
+    alike.all(|other| other.shortest && other.path.len() >= found.path.len())
 }
 
 /// The report of a search that was stopped before it found anything.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use host_inspect::minimize::{Options, WORK_MAX};
+use host_inspect::minimize::Options;
 use host_live::simulator::{
     Conditions, ConditionsError, Counts, End, Finished, Firsts, Mode, Phase, Predicted, Profile, ScriptError,
     Simulator, SimulatorError, Watched, Watching,
@@ -418,8 +418,7 @@ fn confirmed(lts: &Lts<'_>, cluster: &Cluster, finished: Finished) -> Result<(Fi
     bounds.record();
     let trace = finding::record(lts, cluster, found)?;
     bounds.close();
-    let options = Options { keep: 0, work_max: WORK_MAX, is_shortest: false };
-    let violation = finding::confirm(lts, cluster, (found, trace), Some(options))?;
+    let violation = finding::confirm(lts, cluster, (found, trace), Some(Options::default()))?;
     Ok((finished, violation))
 }
 

@@ -3,7 +3,7 @@
 //! A search only notes that such a property is reached. The path comes from a second search, of the same strategy, for a violation of
 //! the negation: no strategy knows of it, and it ends with the first one.
 
-use host_inspect::minimize::{Options, WORK_MAX};
+use host_inspect::minimize::Options;
 use host_model::contract::{Judgement, PropertyKind};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::start::{self, Start, StartError};
@@ -115,7 +115,6 @@ fn confirmed(
 ) -> Result<Violation, Failure> {
     let name = lts.properties()[place as usize].name.clone();
     trace.finding = Some(Finding::Property { name, kind: PropertyKind::Sometimes, message: String::new() });
-    let options =
-        Options { keep: cluster.prefix_steps().min(trace.steps.len()), work_max: WORK_MAX, is_shortest: false };
+    let options = Options { keep: cluster.prefix_steps().min(trace.steps.len()), ..Options::default() };
     finding::confirm(lts, cluster, (found, trace), (!spec.process.no_minimize).then_some(options))
 }
