@@ -99,7 +99,7 @@ fn a_path_beside_a_plugin_gets_advice() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 28] = [
+    let cases: [(&[&str], &str); 29] = [
         (&["new"], "<LANGUAGE>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -128,6 +128,7 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--duplicates", "101"], "--duplicates"),
         (&["run", "x", "--resets", "101"], "--resets"),
         (&["run", "x", "--any-plugin"], "--prefix"),
+        (&["run", "x", "--every", "3s"], "<--checkpoint <DIR>|--resume <DIR>>"),
     ];
     for (arguments, words) in cases {
         let ran = place.host(arguments).exits(2);
@@ -183,6 +184,56 @@ fn options_that_do_not_fit_end_with_151() {
     place.host(&["run", "guest.wasm"]).exits(151).says(&["guest does not say how many nodes it wants", "--nodes"]);
     place.host(&["run", "refuses.wasm", "--nodes", "2"]).exits(151).says(&["refuses"]);
     place.host(&["run", bundled("tree"), "--set", "x=1"]).exits(151).says(&["it has no parameters at all"]);
+}
+
+/// What the command does not do is not left out without a word, behind `--` either.
+#[test]
+fn an_option_after_dashes_that_has_no_effect_is_refused_by_its_name() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let of_a_run: [&[&str]; 26] = [
+        &["--algo", "walk"],
+        &["--reduce"],
+        &["--states", "5"],
+        &["--walks", "5"],
+        &["--seed", "1"],
+        &["--weights", "fault=3"],
+        &["--fairness", "none"],
+        &["--timers", "late"],
+        &["--recover-by", "events"],
+        &["--safety-only"],
+        &["--count-system-states"],
+        &["--continue"],
+        &["--max-violations", "2"],
+        &["--require-complete"],
+        &["--no-minimize"],
+        &["--workers", "2"],
+        &["--audit", "full"],
+        &["--checkpoint", "c"],
+        &["--resume", "c"],
+        &["--json"],
+        &["--out", "d"],
+        &["--verbose"],
+        &["--progress"],
+        &["--watch"],
+        &["--quiet"],
+        &["--no-install"],
+    ];
+    let of_a_search: [&[&str]; 3] = [&["--depth", "2"], &["--local-events", "1"], &["--deadlock"]];
+    let of_a_process: [&[&str]; 2] = [&["--time", "1m"], &["--memory", "1GiB"]];
+    let rows = [
+        ("graph", of_a_run.to_vec()),
+        ("simulate", [&of_a_run[..], &of_a_search].concat()),
+        ("debug", [&of_a_run[..], &of_a_search, &of_a_process].concat()),
+    ];
+    for (command, refused) in rows {
+        for option in refused {
+            let ran = place.host(&[&[command, "guest.wasm", "--", "--nodes", "2"], option].concat()).exits(151);
+            ran.says(&[&format!("`host {command}`"), &format!("after `--` no `{}`", option[0])]);
+            assert_eq!(ran.out, "", "{command} {option:?}");
+        }
+    }
+    assert_eq!(place.list(), ["guest.wasm"]);
 }
 
 #[test]

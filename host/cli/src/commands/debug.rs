@@ -13,8 +13,10 @@ use host_session::cluster::{Cluster, trace_file};
 use crate::commands::line_editor::Lines;
 use crate::commands::replay;
 use crate::environment::Environment;
-use crate::options::run::after_dashes;
+use crate::options::after_dashes::Taker;
 use crate::options::traces::DebugArguments;
+
+const TAKER: Taker = Taker { name: "host debug", does: "goes where it is told", besides: &[] };
 
 /// A session over a trace or a plugin.
 pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -58,7 +60,7 @@ fn is_trace(path: &Path) -> bool {
 /// A cluster where nothing has happened yet, as `host run` would start it.
 fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<(Trace, Cluster), Failure> {
     let given = &arguments.trace;
-    let mut spec = after_dashes(&given.trace, &arguments.options)?.spec();
+    let mut spec = TAKER.options(&given.trace, &arguments.options)?.spec();
     spec.cluster.limits.extend(given.limits.given());
     spec.process.source = given.source.into();
     if spec.cluster.prefix.is_some() {

@@ -8,11 +8,16 @@ use host_session::base::text::count;
 use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Cluster;
 use host_session::search::states::{Shown, states};
-use host_session::spec::SearchSpec;
 
 use crate::environment::Environment;
+use crate::options::after_dashes::Taker;
 use crate::options::plugins::GraphArguments;
-use crate::options::run::after_dashes;
+
+const TAKER: Taker = Taker {
+    name: "host graph",
+    does: "goes through all states level by level",
+    besides: &["depth", "local-events", "deadlock", "time", "memory"],
+};
 
 /// Draws the states of a plugin or scenario, and the events between them.
 pub fn run(arguments: &GraphArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -24,20 +29,7 @@ pub fn run(arguments: &GraphArguments, environment: &mut Environment<'_>) -> Res
     };
     let forms: Vec<StatesForm> =
         out.iter().map(|path| format.map_or_else(|| form(path), Ok)).collect::<Result<_, _>>()?;
-    let mut spec = after_dashes(&arguments.plugin, &arguments.options)?.spec();
-    let asked = spec.search;
-    let cluster_alone = SearchSpec {
-        depth: asked.depth,
-        local_events: asked.local_events,
-        deadlock: asked.deadlock,
-        ..Default::default()
-    };
-    if asked != cluster_alone || spec.process.keep.is_some() {
-        let what = "`host graph` goes through all states level by level: it takes no strategy, and no options for one";
-        let help =
-            "give options that say which cluster, or --depth, --local-events, --deadlock; --states stands before `--`";
-        return Err(Failure::configuration(what).help(help));
-    }
+    let mut spec = TAKER.options(&arguments.plugin, &arguments.options)?.spec();
     spec.process.source = arguments.source.into();
     let request = Request::new(spec, &mut environment.context())?;
     let graph = request.located(|| {

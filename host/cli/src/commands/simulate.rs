@@ -16,15 +16,16 @@ use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally, W
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
-use crate::options::run::after_dashes;
+use crate::options::after_dashes::Taker;
 use crate::options::simulate::SimulateArguments;
 use crate::output::run_files::RunFiles;
 
+const TAKER: Taker = Taker { name: "host simulate", does: "runs from start to end", besides: &["time", "memory"] };
+
 /// Runs a cluster again and again in virtual time, and reports the first violation.
 pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let mut given = after_dashes(&arguments.plugin, &arguments.options)?.spec();
     // What can be refused without the plugin is refused before it is built.
-    simulation::check_given(&given)?;
+    let mut given = TAKER.options(&arguments.plugin, &arguments.options)?.spec();
     let asked = arguments.spec(&environment.directory)?;
     given.process.source = arguments.source.into();
     let request = Request::new(given, &mut environment.context())?;

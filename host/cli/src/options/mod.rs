@@ -6,11 +6,13 @@
 //! | `placement` | options for clusters whose nodes differ |
 //! | `faults` | options for what can go wrong |
 //! | `run` | the options of `host run` |
+//! | `after_dashes` | those of them that stand after `--` in other commands |
 //! | `simulate` | the options of `host simulate` |
 //! | `live` | the options of `host live` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
 
+pub mod after_dashes;
 pub mod faults;
 pub mod live;
 pub mod placement;

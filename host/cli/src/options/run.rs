@@ -1,17 +1,17 @@
 //! The options of `host run`.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser};
+use clap::Args;
 use host_model::audit::Mode;
 use host_model::contract::PropertyKind;
 use host_model::scenario::Network;
 use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::kernel::weights::Weights;
-use host_session::base::{Exit, Failure, units};
+use host_session::base::units;
 use host_session::scenario_file::VIOLATIONS_MAX;
 use host_session::spec::links::{self, LinkOption};
 use host_session::spec::values::{NODES_MAX, assignment, expressed};
@@ -138,15 +138,15 @@ pub struct RunArguments {
 
     /// Keep a checkpoint of a long search in this folder, which `host run --resume DIR` resumes. For `bdfs` without
     /// --reduce
-    #[arg(long, value_name = "DIR", conflicts_with = "reduce", help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with = "reduce", group = "kept", help_heading = "Long runs")]
     pub checkpoint: Option<PathBuf>,
     /// Time between checkpoints, with a unit; there is one more when a bound on time or memory, or Ctrl-C, ends the search
-    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", help_heading = "Long runs")]
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", requires = "kept", help_heading = "Long runs")]
     pub every: Duration,
     /// Resume from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. What says which search it is cannot change; --time, --memory, --workers, --every, --audit and options for output
     /// can. Components are taken as they were built; only a PLUGIN that is given again is built
-    #[arg(long, value_name = "DIR", conflicts_with = "checkpoint", help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with = "checkpoint", group = "kept", help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one per core]
@@ -193,28 +193,6 @@ pub struct RunArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
-}
-
-/// The plugin, and options after `--`.
-#[derive(Parser)]
-struct Options {
-    #[command(flatten)]
-    run: RunArguments,
-}
-
-/// The options of `host run` that stand after `--` in another command about a plugin.
-///
-/// # Errors
-///
-/// They are not understood.
-pub fn after_dashes(plugin: &Path, options: &[String]) -> Result<RunArguments, Failure> {
-    let words = ["host run".into(), plugin.as_os_str().to_owned()].into_iter();
-    let parsed = Options::try_parse_from(words.chain(options.iter().map(Into::into))).map_err(|error| {
-        let text = error.render().to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Failure::new(Exit::Usage, first).help("after `--` come options of `host run`; see its `--help`")
-    })?;
-    Ok(parsed.run)
 }
 
 impl RunArguments {

@@ -188,20 +188,6 @@ pub struct Simulated {
     pub dead: Option<(u64, Predicted)>,
 }
 
-/// Refuses options for a search. A scenario may have some: of it, the cluster counts.
-///
-/// # Errors
-///
-/// One is given.
-pub fn check_given(spec: &RunSpec) -> Result<(), Failure> {
-    if spec.search == SearchSpec::default() && spec.process.keep.is_none() {
-        return Ok(());
-    }
-    let what = "`host simulate` runs from start to end: it takes no strategy, and no options for one";
-    let help = "give options that say which cluster behind `--`, and those of the runs before it";
-    Err(Failure::configuration(what).help(help))
-}
-
 /// The cluster for these runs: where nodes are reset, each can be.
 ///
 /// # Errors
@@ -209,6 +195,7 @@ pub fn check_given(spec: &RunSpec) -> Result<(), Failure> {
 /// Something is asked for that a simulation does not do: it would be wrong to ignore it.
 pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failure> {
     let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
+    // A scenario may have a strategy and bounds for it: of it, the cluster counts.
     spec.search = SearchSpec::default();
     let ClusterSpec { prefix, placement, faults, links, .. } = &mut spec.cluster;
     if prefix.is_some() {
