@@ -179,6 +179,24 @@ fn what_is_reached_leaves_a_witness_that_replays_and_begins_a_search() {
     }
 }
 
+/// A server without memory that has performed the one request there is twice is where `twice` is reached, and `at-most-once` violated.
+#[test]
+fn a_witness_in_which_something_is_violated_replays_with_the_code_of_the_violation() {
+    let place = Place::new();
+    let twice = "twice=has(node.Server) && size(node.Server.performed) > 1";
+    let run = ["run", bundled("retransmission"), "--set", "bug=no-memory", "--set", "requests=1", "--algo", "bdfs"];
+    place.host(&[&run[..], &["--sometimes", twice, "--out", "found"]].concat()).exits(12);
+    let replay = ["replay", "found/witness-twice.json", "--plugin", bundled("retransmission")];
+    let text = place.host(&replay).exits(12).out;
+    let violated = "replayed: at-most-once is violated: request 1 was performed again: [1, 1]";
+    assert!(text.contains(&format!("replayed: twice is reached\n{violated}\n")), "{text}");
+    let json = place.host(&[&replay[..], &["--json"]].concat()).exits(12).json();
+    let named = |place: usize| &json["findings"][place]["name"];
+    assert_eq!((&json["exit_code"], named(0), named(1)), (&json!(12), &json!("twice"), &json!("at-most-once")));
+    // What is not violated stays a success.
+    place.host(&["replay", "found/witness-answered.json", "--plugin", bundled("retransmission")]).exits(0);
+}
+
 /// A prefix after which the property holds already is a witness itself, up to where it is reached.
 #[test]
 fn a_witness_can_lie_within_the_prefix() {

@@ -53,9 +53,9 @@ pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayErr
 }
 
 impl Ending {
-    /// The exit code of what is there first.
+    /// The exit code of the first violation; what is reached beside it is none.
     pub fn exit(&self) -> Exit {
-        self.findings.first().map_or(Exit::Ok, finding::exit)
+        self.findings.iter().map(finding::exit).find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok)
     }
 
     /// `ok`, `replayed`, or `violation` if the trace does not tell of one.
