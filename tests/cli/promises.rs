@@ -103,6 +103,33 @@ fn a_replay_goes_round_the_loop_and_believes_nothing() {
     .says(&["there is no loop"]);
 }
 
+/// Whoever waits for ever for lost answers has nothing to do any more: it is dead, and who says that it is stuck says less, and no lie.
+#[test]
+fn a_trace_that_claims_less_than_there_is_is_made_short() {
+    let place = Place::new();
+    let run =
+        ["run", bundled("retransmission"), "--set", "gives-up=never", "--algo", "bdfs", "--out", "found", "--json"];
+    let run = place.host(&run).exits(13).json();
+    // The scenario never-gives-up derives the length.
+    assert_eq!((&run["violations"][0]["class"], &run["violations"][0]["length"]), (&json!("dead"), &json!(6)));
+    let mut stuck = trace(&place, "found/trace.json");
+    let finding = stuck["finding"].as_object_mut().expect("an object");
+    finding.insert("class".to_owned(), json!("stuck"));
+    finding.remove("critical");
+    finding.remove("sibling");
+    place.put("stuck.json", stuck.to_string());
+    let of = ["--plugin", bundled("retransmission")];
+    place.host(&[&["replay", "stuck.json"], &of[..]].concat()).exits(13);
+    let short = place.host(&[&["minimize", "stuck.json", "--json"], &of[..]].concat()).exits(0).json();
+    assert_eq!((&short["length"], &short["finding"]["class"]), (&json!(6), &json!("stuck")));
+    place.host(&[&["replay", "minimized.json"], &of[..]].concat()).exits(13);
+    // One that is no end is none.
+    stuck["steps"].as_array_mut().expect("a list").truncate(1);
+    place.put("begun.json", stuck.to_string());
+    let ran = place.host(&[&["minimize", "begun.json"], &of[..]].concat()).exits(151);
+    ran.says(&["its states alone do not prove that the promise of progress is broken as it says"]);
+}
+
 /// By default it is `bdfs` that decides it, as a member of the portfolio, also where another member knows all else before.
 #[test]
 fn the_default_decides_promises() {

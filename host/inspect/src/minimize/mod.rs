@@ -87,6 +87,11 @@ pub enum MinimizeError {
     /// It shows something else than it says.
     #[error("its steps can happen, but do not lead to what it says that it shows")]
     Unconfirmed,
+    /// It may break a promise as it says, but nobody could prove it of its states alone, so no part of it can be compared.
+    #[error(
+        "its steps can happen, but its states alone do not prove that the promise of progress is broken as it says"
+    )]
+    Unproven,
     /// It shows a broken promise, and to judge parts of it would be more than was asked of it.
     #[error("it shows a broken promise of progress, and {0}")]
     Promise(&'static str),
@@ -128,7 +133,9 @@ pub fn minimize(
         }
     };
     let mut trials = Trials::new(stepper, base, goal, options.work_max);
-    let Some(whole) = trials.run(&events, MatchRule::Content)? else { return Err(MinimizeError::Unconfirmed) };
+    let Some(whole) = trials.run(&events, MatchRule::Content)? else {
+        return Err(if trace.promise().is_some() { MinimizeError::Unproven } else { MinimizeError::Unconfirmed });
+    };
     let mut best = whole;
     if !options.is_shortest {
         best = shorter(&mut trials, best)?;

@@ -37,6 +37,8 @@ pub(super) struct Promised<'l> {
     critical: Option<Critical>,
     /// Whether nothing else may be wrong on the way, since nothing was; not known before the whole trace was tried.
     is_clean: Option<bool>,
+    /// Whether the promise may be broken in a more certain way before, since it was; not known before the whole trace was tried.
+    may_be_dead: Option<bool>,
     entries: Vec<(State, Tag)>,
 }
 
@@ -66,6 +68,7 @@ impl<'l> Promised<'l> {
             cycle,
             critical: events.last().filter(|_| promise.critical.is_some()).map(Critical::of),
             is_clean: None,
+            may_be_dead: None,
             entries: Vec::new(),
         })
     }
@@ -124,6 +127,10 @@ impl<'l> Promised<'l> {
         let proof = self.judge.judge(stepper, self.class, execution).map_err(machine_error)?;
         let is_wanted = |proof: &Proof| self.critical.is_none() || proof.is_critical;
         let Some(proof) = proof.filter(is_wanted) else { return Ok(None) };
+        let may_be_dead = *self.may_be_dead.get_or_insert(proof.is_dead);
+        if proof.is_dead && !may_be_dead {
+            return Ok(None);
+        }
         let path = run.path.split_off(self.kept.len());
         // The words are asked for once, of the trace that remains.
         let judgement = Judgement::Violated { property: u32::MAX, message: String::new() };
@@ -209,7 +216,7 @@ pub(super) fn described(
         locals[step.node as usize] = stepper.outcomes(row)[step.outcome as usize].next;
     }
     let message = stepper.owing(property, node, &locals)?.ok_or(MinimizeError::Unconfirmed)?;
-    let Proof { is_critical, sibling } = &broken.proof;
+    let Proof { is_critical, sibling, .. } = &broken.proof;
     let mut instead = Vec::new();
     if *is_critical {
         let before = path.len() - 1;

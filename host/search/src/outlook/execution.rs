@@ -31,6 +31,8 @@ pub struct Proof {
     pub is_critical: bool,
     /// Events from the state before the critical step to one where the promise is kept, as few as possible.
     pub sibling: Vec<Step>,
+    /// Of what is stuck or goes round, whether it is dead as well, in all states of the cycle: then the promise was broken before.
+    pub is_dead: bool,
 }
 
 /// Judges executions of a system by one promise.
@@ -70,8 +72,7 @@ impl<'s> Judge<'s> {
         self.work
     }
 
-    /// The proof that an execution breaks the promise in this way; none if none was found, or it breaks it in a way that is more
-    /// certain. Asks of the states alone, whatever bounds the search had that found it.
+    /// The proof that an execution breaks the promise in this way; none if none was found. Asks of the states alone, whatever bounds the search had that found it.
     ///
     /// # Errors
     ///
@@ -113,7 +114,7 @@ impl<'s> Judge<'s> {
         let Some((_, before)) = path.split_last() else { return Ok(Some(Proof::default())) };
         cursor.go_to(stepper, before)?;
         Ok(Some(match self.outlook(stepper, cursor)? {
-            Outlook::Alive(sibling) => Proof { is_critical: true, sibling },
+            Outlook::Alive(sibling) => Proof { is_critical: true, sibling, is_dead: false },
             Outlook::Dead | Outlook::Open => Proof::default(),
         }))
     }
@@ -123,8 +124,11 @@ impl<'s> Judge<'s> {
             return Ok(None);
         }
         let around = self.around(&[cursor.as_start()])?;
-        let is_broken = is_stuck(&around.graph, self.index, 0) && self.outlook(stepper, cursor)? != Outlook::Dead;
-        Ok(is_broken.then(Proof::default))
+        if !is_stuck(&around.graph, self.index, 0) {
+            return Ok(None);
+        }
+        let is_dead = self.outlook(stepper, cursor)? == Outlook::Dead;
+        Ok(Some(Proof { is_dead, ..Proof::default() }))
     }
 
     fn lasso(
@@ -153,14 +157,13 @@ impl<'s> Judge<'s> {
         if !is_fair_lasso(&around.graph, (self.index, self.rules), &edges, watch).map_err(stop)? {
             return Ok(None);
         }
-        // If all its states are dead, the promise is broken before.
         for step in 0..cycle.len() {
             cursor.go_to(stepper, &cycle[..step])?;
             if self.outlook(stepper, cursor)? != Outlook::Dead {
                 return Ok(Some(Proof::default()));
             }
         }
-        Ok(None)
+        Ok(Some(Proof { is_dead: true, ..Proof::default() }))
     }
 
     /// These states, which differ, with all that can happen in them.
