@@ -197,6 +197,34 @@ fn a_witness_in_which_something_is_violated_replays_with_the_code_of_the_violati
     place.host(&["replay", "found/witness-answered.json", "--plugin", bundled("retransmission")]).exits(0);
 }
 
+/// The property reads one node alone; the state after the prefix violates it, and so does each one after that.
+#[test]
+fn a_violation_at_one_node_can_be_a_prefix() {
+    let place = Place::new();
+    let run = ["run", bundled("retransmission"), "--set", "bug=no-memory"];
+    place.host(&[&run[..], &["--algo", "bdfs", "--out", "found"]].concat()).exits(12);
+    let after = [&run[..], &["--prefix", "found/trace.json", "--json", "--algo"]].concat();
+    let algos: [&[&str]; 10] = [
+        &["auto"],
+        &["bdfs"],
+        &["bdfs", "--safety-only"],
+        &["bdfs", "--reduce"],
+        &["unfold"],
+        &["lmc"],
+        &["lmc-gen"],
+        &["consequence"],
+        &["dpor"],
+        &["walk"],
+    ];
+    for algo in algos {
+        let found = place.host(&[&after[..], algo].concat()).exits(12).json();
+        let first = &found["violations"][0];
+        let facts = ["property", "length", "prefix_length"].map(|key| &first[key]);
+        assert_eq!(facts, [&json!("at-most-once"), &json!(4), &json!(4)], "{algo:?}");
+        place.host(&[&after[..], algo, &["--ignore", "at-most-once"]].concat()).exits(0);
+    }
+}
+
 /// A prefix after which the property holds already is a witness itself, up to where it is reached.
 #[test]
 fn a_witness_can_lie_within_the_prefix() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::contract::{FaultKind, Judgement, MachineError, NodeId, TransferError};
+use crate::contract::{FaultKind, MachineError, NodeId, TransferError};
 use crate::lts::{LocalStateId, MessageId, Outcome, Step, Stepper};
 use crate::scenario::{FaultState, InFlight};
 use crate::trace::document::{Trace, TraceStep};
@@ -249,16 +249,13 @@ pub fn follow_on(stepper: &mut Stepper<'_>, mut start: Start, steps: &[TraceStep
     Ok(start)
 }
 
-/// Takes one recorded step that ends in no finding of its own.
+/// Takes one recorded step that ends in no fault: nothing happens after one. What violates a property goes on, at a node alone as between
+/// several.
 fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Result<(), Unresolved> {
     take_or_find(stepper, start, step)?;
     let reached = start.locals[step.node as usize];
-    let mut said = stepper.state(reached).protocol.judgements.iter();
-    match said.find(|judgement| judgement.is_bad()) {
-        Some(fault) => {
-            let why = format!("it ends in a finding of its own: {}", describe(fault));
-            Err(Unresolved::NotEnabled(why))
-        }
+    match stepper.state(reached).fault() {
+        Some(fault) => Err(Unresolved::NotEnabled(format!("it ends in a finding of its own: {}", fault.message))),
         None => Ok(()),
     }
 }
@@ -283,12 +280,4 @@ fn take_or_find(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) 
     }
     let outcome = u32::try_from(index).expect("outcomes are bounded");
     Ok(start.advance(stepper, Step { node, trigger, outcome })?)
-}
-
-fn describe(judgement: &Judgement) -> &str {
-    match judgement {
-        Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
-        Judgement::Broken { fault, .. } | Judgement::Fault(fault) => &fault.message,
-        Judgement::Witnessed { .. } => "a property is reached",
-    }
 }

@@ -92,18 +92,27 @@ fn witness(
     Ok(None)
 }
 
-/// The beginning of the prefix at whose end the negation is violated, if there is one: no search begins after it.
+/// The beginning of the prefix at whose end the negation is violated at a node, if there is one: no search goes back before its start.
 fn within_prefix(cluster: &Cluster, negated: &Lts<'_>) -> Result<Option<Trace>, Failure> {
     let Some(prefix) = &cluster.prefix else { return Ok(None) };
-    match start::follow(&mut Stepper::new(negated)?, prefix) {
-        Err(StartError::Prefix { step, .. }) if step > 0 => {
-            let steps = prefix.steps[..step].to_vec();
-            Ok(Some(Trace { steps, ..cluster.empty_trace().beginning_at(prefix.origin()) }.with_version()))
-        }
-        Err(StartError::Machine(error)) => Err(error.into()),
+    let mut stepper = Stepper::new(negated)?;
+    let start = match start::follow(&mut stepper, prefix) {
+        Ok(start) => start,
+        Err(StartError::Machine(error)) => return Err(error.into()),
         // Anything else would have ended the first search.
-        _ => Ok(None),
+        Err(_) => return Ok(None),
+    };
+    let mut locals = start.initial;
+    for (length, step) in (1..).zip(start.path) {
+        let local = &mut locals[step.node as usize];
+        let row = stepper.step(*local, step.trigger)?;
+        *local = stepper.outcomes(row)[step.outcome as usize].next;
+        if stepper.state(*local).protocol.judgements.iter().any(|judgement| judgement.violated().is_some()) {
+            let steps = prefix.steps[..length].to_vec();
+            return Ok(Some(Trace { steps, ..cluster.empty_trace().beginning_at(prefix.origin()) }.with_version()));
+        }
     }
+    Ok(None)
 }
 
 /// A path as a trace of the property, made short and run again.
