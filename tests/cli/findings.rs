@@ -98,6 +98,8 @@ fn names_that_no_property_has_are_refused() {
     }
     let both = ["run", bundled("register"), "--property", "monotone", "--ignore", "monotone"];
     place.host(&both).exits(151).says(&["`--ignore monotone` contradicts `--property monotone`"]);
+    let left_out = ["run", bundled("lock"), "--property", "served", "--safety-only"];
+    place.host(&left_out).exits(151).says(&["`--safety-only` leaves out what `--property served` asks for"]);
     place.put("s.toml", format!("plugin = {:?}\n\nignore = [\"agreement\"]\n", bundled("register")));
     place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:3: `--ignore`: register has no property", known]);
 }

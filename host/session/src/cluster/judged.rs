@@ -1,17 +1,18 @@
 //! The properties that a run judges: all of the plugin, or those that are asked for.
 
-use host_model::contract::Property;
+use host_model::contract::{Property, PropertyKind};
 
 use crate::base::Failure;
-use crate::spec::ClusterSpec;
+use crate::spec::{ClusterSpec, RunSpec};
 
 /// The indices of the judged properties in the plugin's order; none if all are judged.
 ///
 /// # Errors
 ///
-/// A name that no property has, or one that is both asked for and ignored.
-pub fn judged(asked: &ClusterSpec, plugin: &str, properties: &[Property]) -> Result<Option<Vec<u32>>, Failure> {
-    let ClusterSpec { property: wanted, ignore: ignored, .. } = asked;
+/// A name that no property has, or one that is both asked for and ignored; nothing but promises of progress is asked for, and these are
+/// left out.
+pub fn judged(asked: &RunSpec, plugin: &str, properties: &[Property]) -> Result<Option<Vec<u32>>, Failure> {
+    let ClusterSpec { property: wanted, ignore: ignored, .. } = &asked.cluster;
     let has = |name: &&String| properties.iter().any(|property| property.name == **name);
     for (option, names) in [("property", wanted), ("ignore", ignored)] {
         if let Some(unknown) = names.iter().find(|name| !has(name)) {
@@ -27,6 +28,13 @@ pub fn judged(asked: &ClusterSpec, plugin: &str, properties: &[Property]) -> Res
     if let Some(both) = wanted.iter().find(|name| ignored.contains(name)) {
         let what = format_args!("`--ignore {both}` contradicts `--property {both}`");
         return Err(Failure::configuration(what).help("leave one of the two out").about("ignore"));
+    }
+    let is_promise = |name: &String| {
+        properties.iter().any(|property| property.name == *name && property.kind == PropertyKind::Eventually)
+    };
+    if let Some(first) = wanted.first().filter(|_| asked.search.safety_only && wanted.iter().all(is_promise)) {
+        let what = format_args!("`--safety-only` leaves out what `--property {first}` asks for");
+        return Err(Failure::configuration(what).help("leave one of the two out").about("safety-only"));
     }
     if wanted.is_empty() && ignored.is_empty() {
         return Ok(None);
@@ -46,20 +54,25 @@ pub fn not_judged(asked: &ClusterSpec, name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use host_model::contract::{PropertyKind, PropertyScope};
+    use host_model::contract::PropertyScope;
 
     use super::*;
+    use crate::spec::SearchSpec;
 
     #[test]
     fn names_select_properties_and_wrong_ones_are_refused() {
-        let property =
-            |name: &str| Property { name: name.to_owned(), kind: PropertyKind::Always, scope: PropertyScope::System };
-        let properties = ["a", "b", "c"].map(property);
-        let ask = |wanted: &[&str], ignored: &[&str]| {
+        let property = |name: &str, kind| Property { name: name.to_owned(), kind, scope: PropertyScope::System };
+        let always = PropertyKind::Always;
+        let properties = [("a", always), ("b", always), ("c", PropertyKind::Eventually)];
+        let properties = properties.map(|(name, kind)| property(name, kind));
+        let ask_for = |safety_only, wanted: &[&str], ignored: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            let asked = ClusterSpec { property: owned(wanted), ignore: owned(ignored), ..ClusterSpec::default() };
+            let cluster = ClusterSpec { property: owned(wanted), ignore: owned(ignored), ..ClusterSpec::default() };
+            let search = SearchSpec { safety_only, ..SearchSpec::default() };
+            let asked = RunSpec { cluster, search, ..RunSpec::default() };
             judged(&asked, "p", &properties).map_err(|failure| (failure.message, failure.help.unwrap_or_default()))
         };
+        let ask = |wanted: &[&str], ignored: &[&str]| ask_for(false, wanted, ignored);
         assert_eq!(ask(&[], &[]), Ok(None));
         assert_eq!(ask(&["c", "a", "c"], &[]), Ok(Some(vec![0, 2])), "in the plugin's order, each once");
         assert_eq!(ask(&[], &["b"]), Ok(Some(vec![0, 2])));
@@ -70,5 +83,8 @@ mod tests {
         assert_eq!(ask(&[], &["d"]), Err(unknown("ignore")));
         let both = ask(&["a"], &["a"]).expect_err("a contradiction");
         assert_eq!(both.0, "`--ignore a` contradicts `--property a`");
+        assert_eq!(ask_for(true, &["a", "c"], &[]), Ok(Some(vec![0, 2])), "of which one is decided");
+        let nothing = ask_for(true, &["c"], &[]).expect_err("nothing is decided");
+        assert_eq!(nothing.0, "`--safety-only` leaves out what `--property c` asks for");
     }
 }

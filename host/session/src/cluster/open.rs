@@ -74,7 +74,7 @@ impl Cluster {
         let mut cluster = Self::new(plugin, components, scenario)?;
         cluster.add_expressed(expressed, judge)?;
         cluster.add_specs(specs)?;
-        let judged = judged::judged(asked, &cluster.plugin.reference.name, &cluster.properties)?;
+        let judged = judged::judged(spec, &cluster.plugin.reference.name, &cluster.properties)?;
         if let Some(judged) = &judged {
             cluster.factory = Arc::new(Selected::new(cluster.factory, judged.clone()));
         }
