@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex};
 
 use host_build::{BuildError, Options};
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{Choice, Effects, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
+use host_model::contract::{Choice, Effects, FaultKind, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
@@ -152,6 +152,30 @@ fn every_language_reaches_the_same_states_and_finds_the_same_bugs() {
             let outcome = run(&plugin, &scenario(parameters), algo).expect("the plugin runs");
             assert_eq!(&outcome, expected, "{name} {parameters:?} {algo}");
         }
+    }
+}
+
+/// Nothing that a register can read, as a message and as a view: where a handler or an invariant fails, it traps, and never answers.
+#[test]
+fn a_failure_is_a_trap_in_every_language() {
+    const BROKEN: &[u8] = b"{";
+    for name in LANGUAGES {
+        let Some(component) = component(name) else { continue };
+        let plugin = load(&component, SandboxConfig::default());
+        let mut machine = plugin.machine().expect("an instance");
+        let mut effects = Effects::default();
+        let init = Input::Init { node: 0, nodes: 3, config: "", durable: None };
+        machine.handle(init, &[], &mut effects).expect("no fault");
+        let message = Input::Message { src: 0, payload: BROKEN };
+        let fault = machine.handle(message, &[], &mut effects).expect_err(name);
+        assert_eq!(fault.kind, FaultKind::Trap, "{name}: {fault}");
+        // A number that is missing in a view is 0 in C++. An error in TypeScript is the text of a violation.
+        if ["register-cpp", "register-typescript"].contains(&name) {
+            continue;
+        }
+        machine.restore(None).expect("an instance");
+        let fault = machine.invariant(1, &[Some(BROKEN), None, None]).expect_err(name);
+        assert_eq!(fault.kind, FaultKind::Trap, "{name}: {fault}");
     }
 }
 
