@@ -21,6 +21,8 @@ struct Edits {
     /// What is no program, instead of the wrong line, and what its compiler says to that.
     broken: &'static str,
     words: [&'static str; 2],
+    /// How the host tells that a message cannot be read: what is thrown, and where.
+    failure: [&'static str; 2],
 }
 
 const PYTHON: Edits = Edits {
@@ -32,6 +34,7 @@ const PYTHON: Edits = Edits {
     wrong: "return 1\n",
     broken: "return (1\n",
     words: ["SyntaxError", "/0/register.py"],
+    failure: ["(panic: JSONDecodeError: ", " (host/encoding.py:20))"],
 };
 
 const TYPESCRIPT: Edits = Edits {
@@ -43,6 +46,7 @@ const TYPESCRIPT: Edits = Edits {
     wrong: "return 1;\n",
     broken: "return (1;\n",
     words: ["Expected \")\"", "register.ts"],
+    failure: ["(panic: SyntaxError: ", " (in parse, decode, handleMessage))"],
 };
 
 /// Builds a plugin, with an interpreter that is prepared or as a whole; none if its toolchain is not there.
@@ -97,6 +101,15 @@ fn snapshots(plugin: &Plugin) -> Vec<usize> {
     sizes
 }
 
+/// What is said of a message that cannot be read.
+fn failure(plugin: &Plugin) -> String {
+    let mut machine = plugin.machine().expect("an instance");
+    let mut effects = Effects::default();
+    machine.handle(Input::Init { node: 0, nodes: 3, config: "", durable: None }, &[], &mut effects).expect("no fault");
+    let message = Input::Message { src: 0, payload: b"{" };
+    machine.handle(message, &[], &mut effects).expect_err("it is no JSON").message
+}
+
 /// Both ways lead to the same states, verdicts and counts, to the last byte of an encoding; a mistake is told as by the other way.
 fn is_the_same_plugin(edits: &Edits) {
     let place = tempfile::tempdir().expect("a temporary folder");
@@ -123,6 +136,10 @@ fn is_the_same_plugin(edits: &Edits) {
     for parameters in cases {
         let outcomes = [&whole, &edited].map(|plugin| run(plugin, &scenario(parameters), "bdfs").expect("it runs"));
         assert_eq!(outcomes[0], outcomes[1], "{parameters:?}");
+    }
+    for failure in [&whole, &edited].map(failure) {
+        let [error, place] = edits.failure;
+        assert!(failure.contains(error) && failure.ends_with(place), "{failure}");
     }
     let sizes = [&whole, &edited].map(snapshots);
     for (whole, later) in sizes[0].iter().zip(&sizes[1]) {

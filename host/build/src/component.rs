@@ -189,6 +189,11 @@ pub(crate) fn optional<'w>(wit_text: &'w str, word: &str) -> impl Iterator<Item 
     world.lines().filter_map(move |line| line.trim().strip_prefix(word)?.trim().strip_suffix(';'))
 }
 
+/// The interfaces that a plugin of this world exports, the required ones first.
+pub(crate) fn exported(wit_text: &str) -> impl Iterator<Item = &str> {
+    ["node", "specification"].into_iter().chain(optional(wit_text, "export"))
+}
+
 /// Imports of the world `full` besides those of every plugin.
 const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
 

@@ -6,11 +6,12 @@
 
 mod prepared;
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Toolchain;
-use crate::component::wit_text;
+use crate::component::{CONTRACT, exported, wit_text};
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
@@ -28,6 +29,9 @@ pub(super) const ROW: Toolchain = Toolchain {
 
 const COMPILER: npm::Package = npm::Package { name: "componentize-qjs", version: "0.4.5", program: "componentize-qjs" };
 const BUNDLER: npm::Package = npm::Package { name: "esbuild", version: "0.28.0", program: "esbuild" };
+
+/// What tells why a plugin fails. It wants the module `environment` of the host.
+const FAILURES: &str = include_str!("javascript/failures.js");
 
 const HINT: &str = "the main file must export the constants `node` and `specification`";
 
@@ -58,7 +62,8 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let mut command = compiler.command(work);
         command.arg("--wit").arg(wit.parent().expect("it lies in a folder")).args(["--world", "plugin", "--js"]);
         // What the engine asks of the system becomes a trap; handlers are functions and not promises.
-        command.arg(&module).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
+        let module = explaining(job, work, &bundler, &wit_text)?;
+        command.arg(module).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
         job.run(command)?;
         read(&component)
     })
@@ -70,6 +75,26 @@ fn bundle(job: &Job<'_>, bundler: &Tool, main: &Path, format: &str, output: &Pat
     command.arg(main).args(["--bundle", "--external:host:*", "--log-level=warning"]);
     command.arg(format!("--format={format}")).arg(format!("--outfile={}", output.display()));
     command
+}
+
+/// Makes one file of a plugin, the module `bundle.js`, and of what tells why it fails.
+fn explaining(job: &Job<'_>, work: &Path, bundler: &Tool, wit_text: &str) -> Result<PathBuf, BuildError> {
+    let (main, module) = (work.join("explaining.js"), work.join("plugin.js"));
+    let mut program = format!("import * as environment from {};\n", full_name("environment"));
+    for interface in exported(wit_text) {
+        let _ = writeln!(program, "import {{ {interface} as the_{interface} }} from \"./bundle.js\";");
+        let _ = writeln!(program, "export const {interface} = standing(() => the_{interface});");
+    }
+    update::write(&main, (program + FAILURES).as_bytes())?;
+    job.run(bundle(job, bundler, &main, "esm", &module))?;
+    Ok(module)
+}
+
+/// An interface of the host, as an import names it.
+fn full_name(interface: &str) -> String {
+    let package = CONTRACT.lines().find_map(|line| line.strip_prefix("package ")?.strip_suffix(';'));
+    let (package, version) = package.and_then(|package| package.split_once('@')).expect("the contract has a version");
+    format!("\"{package}/{interface}@{version}\"")
 }
 
 /// The `main` of package.json, if it is there and not made by another tool.

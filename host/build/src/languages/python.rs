@@ -9,7 +9,7 @@ mod prepared;
 use prepared::Prepared;
 
 use super::Toolchain;
-use crate::component::wit_text;
+use crate::component::{exported, wit_text};
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
@@ -27,6 +27,12 @@ pub(super) const ROW: Toolchain = Toolchain {
 
 const COMPILER: pip::Package =
     pip::Package { name: "componentize-py", version: "0.25.1", program: "bin/componentize-py", size: "46 MB" };
+
+/// What tells why a plugin fails. It wants `sys`, and the module `environment` of the host.
+const FAILURES: &str = include_str!("python/failures.py");
+
+/// The module that a plugin begins in that is built as a whole, and its folder.
+const EXPLAINING: [&str; 2] = ["host_explaining", "explaining"];
 
 const HINT: &str = "the module must have the classes Node and Specification";
 
@@ -56,13 +62,24 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let mut command = compiler.command(&source.folder);
         // `--stub-wasi`: what the interpreter asks of the system becomes a trap.
         command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
-        command.args(["--stub-wasi", &module, "-o"]).arg(&output_path);
+        let [begins_in, folder] = EXPLAINING;
+        let folder = work.join(folder);
+        update::write(&folder.join(begins_in).with_extension("py"), explaining(&module, &wit_text).as_bytes())?;
+        // The folder of the plugin comes first: a traceback knows it as `/0`.
+        command.args(["--stub-wasi", begins_in, "-p", ".", "-p"]).arg(folder).arg("-o").arg(&output_path);
         let output = finish(command)?;
         if !output.success {
             return Err(BuildError::Compile { name: source.name.clone(), output: without_trace(&output.both()) });
         }
         read(&output_path)
     })
+}
+
+/// The module that has the classes of a plugin, whose module this is, and tells why it fails.
+fn explaining(module: &str, wit_text: &str) -> String {
+    let classes: Vec<String> = exported(wit_text).map(class).collect();
+    let classes = classes.join(", ");
+    format!("import sys\n\nfrom {module} import {classes}\nfrom wit_world.imports import environment\n{FAILURES}")
 }
 
 /// The class that exports an interface.

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::bundle;
+use super::{FAILURES, bundle, full_name};
 use crate::BuildError;
-use crate::component::{CONTRACT, optional};
+use crate::component::{exported, optional};
 use crate::job::{Job, Say};
 use crate::languages::prepared::Waiting;
 use crate::source::read_text;
@@ -50,20 +50,18 @@ pub(super) fn build(
 
 /// The program that waits for a plugin of this world.
 fn program(wit_text: &str) -> String {
-    let package = CONTRACT.lines().find_map(|line| line.strip_prefix("package ")?.strip_suffix(';'));
-    let (package, version) = package.and_then(|package| package.split_once('@')).expect("the contract has a version");
     let mut program = String::new();
     let mut imported = String::new();
     for interface in ["environment"].into_iter().chain(optional(wit_text, "import")) {
-        let name = format!("\"{package}/{interface}@{version}\"");
+        let name = full_name(interface);
         let _ = writeln!(program, "import * as {interface} from {name};");
         let _ = write!(imported, "{name}: {interface}, ");
     }
     let _ = writeln!(program, "const imported = {{ {imported}}};");
-    for interface in ["node", "specification"].into_iter().chain(optional(wit_text, "export")) {
-        let _ = writeln!(program, "export const {interface} = later(\"{interface}\");");
+    for interface in exported(wit_text) {
+        let _ = writeln!(program, "export const {interface} = standing(() => offered(\"{interface}\"));");
     }
-    program + PROGRAM
+    program + FAILURES + PROGRAM
 }
 
 #[cfg(test)]
@@ -75,7 +73,7 @@ mod tests {
     fn the_program_has_the_interfaces_of_the_plugin() {
         let program = program(&wit_text(|name| name == "defaults", |name| name == "odds"));
         assert!(program.contains("import * as odds from \"host:protocol/odds@"), "{program}");
-        assert!(program.contains("export const defaults = later(\"defaults\");"), "{program}");
+        assert!(program.contains("export const defaults = standing(() => offered(\"defaults\"));"), "{program}");
         assert!(!program.contains("as live") && !program.contains("const durable"), "{program}");
     }
 }

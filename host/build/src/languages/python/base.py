@@ -8,8 +8,9 @@ from importlib.machinery import ModuleSpec
 
 import wit_world
 from componentize_py_types import Err
+from wit_world.imports import environment  # noqa: F401
 
-# What follows at the end is added by `host build`: the imports of the plugin from the standard library, and its classes.
+# What follows at the end is added by `host build`: the imports of the plugin from the standard library, its classes, and failures.py.
 
 
 def bring_in(package):

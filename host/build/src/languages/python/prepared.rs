@@ -125,7 +125,7 @@ impl Prepared {
         for interface in ["specification"].into_iter().chain(optional(wit_text, "export")) {
             program.push_str(&format!("\n\nclass {}(Later):\n    pass\n", super::class(interface)));
         }
-        program
+        program + super::FAILURES
     }
 }
 
