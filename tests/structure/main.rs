@@ -10,7 +10,7 @@ use host_search::strategy::{STRATEGIES, Strategy};
 use host_structure::checks::{self, Rule};
 use host_structure::imports::{self, Crate};
 use host_structure::none;
-use host_structure::prose;
+use host_structure::prose::{self, Names};
 use host_structure::tree::{self, Package, files, is_generated, packages, read, read_optional};
 
 /// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
@@ -213,6 +213,23 @@ fn diffs_in_documents_fit_the_tree() {
     let documents = files.iter().filter(|path| path.ends_with(".md"));
     let in_tree = |name: &str| files.iter().any(|file| file == name).then(|| read(name));
     none(documents.flat_map(|path| prose::stale_diffs(path, &read(path), in_tree)).collect::<Vec<_>>());
+}
+
+/// What the compiler would say first of lines that nobody compiles any more.
+#[test]
+fn diffs_in_documents_use_what_is_there() {
+    let sources: Vec<(String, String)> = sources().collect();
+    let names = packages().into_iter().map(|package| {
+        let folder = format!("{}/", package.folder);
+        let own = sources.iter().filter(|(path, _)| path.starts_with(&folder));
+        let words = own.flat_map(|(_, source)| prose::words_of_code(source)).collect();
+        Names { import: package.name.replace('-', "_"), folder, words }
+    });
+    // `tests` is around other packages.
+    let mut names: Vec<Names> = names.collect();
+    names.sort_by_key(|names| std::cmp::Reverse(names.folder.len()));
+    let documents = files().into_iter().filter(|path| path.ends_with(".md"));
+    none(documents.flat_map(|path| prose::unknown_names(&path, &read(&path), &names)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The lines of documents: one sentence per line, so that a diff shows the sentence that changed.
 
+use std::collections::BTreeSet;
+
 /// Words that end with a full stop and no sentence.
 const ABBREVIATIONS: [&str; 7] = ["e.g.", "i.e.", "et al.", "vs.", "cf.", "No.", "pp."];
 
@@ -89,9 +91,85 @@ pub fn stale_diffs(path: &str, document: &str, read: impl Fn(&str) -> Option<Str
     findings
 }
 
+/// A crate, to look names up in.
+pub struct Names {
+    /// Its name in imports.
+    pub import: String,
+    /// Its folder, with a slash behind it.
+    pub folder: String,
+    /// All words of its code.
+    pub words: BTreeSet<String>,
+}
+
+/// The words of the code of a file in Rust; comments on lines of their own are left out.
+pub fn words_of_code(source: &str) -> BTreeSet<String> {
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| line.split(|letter| !is_of_word(letter))).map(str::to_owned).collect()
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// Names that the diffs of a document import, and fields and methods that they use, which are nowhere in the crate: what the compiler
+/// would say first, without one.
+pub fn unknown_names(path: &str, document: &str, crates: &[Names]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for block in document.split("\n```diff\n").skip(1) {
+        let (mut file, mut own) = ("", None);
+        for line in block.split("\n```").next().unwrap_or_default().lines() {
+            if let Some(name) = line.strip_prefix("+++ b/") {
+                let of_file = |names: &&Names| name.ends_with(".rs") && name.starts_with(&names.folder);
+                (file, own) = (name, crates.iter().find(of_file));
+                continue;
+            }
+            let added = line.strip_prefix('+').map(str::trim).filter(|added| !added.starts_with("//"));
+            let Some((added, own)) = added.zip(own) else { continue };
+            let (names, used) = match added.strip_prefix("use ").and_then(|import| import.split_once("::")) {
+                Some(("crate" | "super" | "self", import)) => (Some(own), words_of_code(import)),
+                Some((other, import)) => (crates.iter().find(|names| names.import == other), words_of_code(import)),
+                None => (Some(own), members(added)),
+            };
+            let Some(names) = names else { continue };
+            let unknown = used.difference(&names.words).filter(|name| !["as", "self"].contains(&name.as_str()));
+            findings.extend(unknown.map(|name| format!("{path}: {file}: `{}` has no `{name}`", names.import)));
+        }
+    }
+    findings
+}
+
+/// The fields and methods that a line of code uses.
+fn members(line: &str) -> BTreeSet<String> {
+    let behind_dots = line.split('.').skip(1);
+    let names = behind_dots.map(|text| text.split(|letter| !is_of_word(letter)).next().unwrap_or_default());
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_diff_that_uses_what_is_not_there_is_found() {
+        let own = "/// The limits.\npub struct Bounds { depth: u32 }\nfn or(search: &Search) { search.bounds; }";
+        let names = |import: &str, source| Names {
+            import: import.to_owned(),
+            folder: format!("{import}/src/"),
+            words: words_of_code(source),
+        };
+        let crates = [names("a", own), names("b", "struct Other;")];
+        let unknown = |added: &str| {
+            let diff = format!("x\n\n```diff\n--- /dev/null\n+++ b/a/src/new.rs\n+// Any.thing.\n+{added}\n```\n");
+            unknown_names("d.md", &diff, &crates)
+        };
+        assert_eq!(unknown("use crate::{Bounds, Search as Bounds, self};"), [""; 0]);
+        assert_eq!(unknown("use crate::Limits;"), ["d.md: a/src/new.rs: `a` has no `Limits`"]);
+        assert_eq!(unknown("use b::Other;"), [""; 0]);
+        assert_eq!(unknown("use b::Bounds;"), ["d.md: a/src/new.rs: `b` has no `Bounds`"]);
+        assert_eq!(unknown("use std::path::Path;"), [""; 0]);
+        assert_eq!(unknown("let new = Bounds { depth: search.bounds.or(1), ..search.bounds };"), [""; 0]);
+        assert_eq!(unknown("let new = search.limits;"), ["d.md: a/src/new.rs: `a` has no `limits`"]);
+    }
 
     #[test]
     fn a_diff_that_fits_no_more_is_found() {
