@@ -48,13 +48,49 @@ fn commands(page: &str) -> Vec<Shown> {
     commands
 }
 
+/// The words that a shell makes of a command line. What it would take for something else than a word has to be quoted.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let mut words: Vec<Option<String>> = vec![None];
+    let mut quote = None;
+    for letter in line.chars() {
+        let word = words.last_mut().expect("there is one at least");
+        match (quote, letter) {
+            (None, ' ') => words.push(None),
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (Some(open), close) if open == close => quote = None,
+            (None, letter) if "()<>|&;$`\\*?[]{}#~!".contains(letter) => {
+                return Err(format!("a shell does not take {letter:?} for a letter"));
+            }
+            (Some('"'), '$' | '`' | '\\' | '!') => return Err(format!("{letter:?} needs single quotes")),
+            (_, letter) => word.get_or_insert_default().push(letter),
+        }
+    }
+    match quote {
+        Some(open) => Err(format!("{open} is left open")),
+        None => Ok(words.into_iter().flatten().collect()),
+    }
+}
+
+#[test]
+fn commands_are_read_as_a_shell_reads_them() {
+    let split = |line: &str| words(line).expect("it can be pasted").join("|");
+    assert_eq!(split("run a  --set x=1"), "run|a|--set|x=1");
+    assert_eq!(split("run 'a b'c \"it's\" ''"), "run|a bc|it's|");
+    for line in ["run --always a=size(n)", "run a<=1", "run 'a", "run \"$a\"", "run a*"] {
+        assert!(words(line).is_err(), "{line}");
+    }
+}
+
 /// Runs the commands of a page in a place of their own.
 fn run_page(name: &str, page: &str) -> usize {
     let place: Place = repository();
     let commands = commands(page);
     for Shown { command, input, lines } in &commands {
-        let words: Vec<&str> = command.split(' ').collect();
-        // Regular expressions of the debugger are typed, not given as words, so nothing here needs quoting.
+        let words = words(command).unwrap_or_else(|wrong| panic!("{name}: `host {command}`: {wrong}"));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let ran = place.host_reading(&words, input);
         let shows = |beginning: &str| lines.iter().any(|line| line.starts_with(beginning));
         let is_promise = |line: &&String| {
