@@ -86,6 +86,32 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
     assert_eq!(json["result"], "error");
 }
 
+/// What came out in place of what was expected: the verdict, as `host run` has it.
+#[test]
+fn a_test_that_fails_says_what_came_out() {
+    let place = Place::new();
+    place.put("traps.wasm", fixtures::traps()).put("far.wasm", fixtures::ping_pong_too_far());
+    let failed = |scenario: &str| {
+        place.put("s.toml", scenario);
+        let ran = place.host(&["test", "s.toml"]).exits(1);
+        let wrong: Vec<String> = ran.out.lines().skip(3).map(str::to_owned).collect();
+        (wrong[0].trim().to_owned(), wrong[1].trim().to_owned())
+    };
+    let trap = failed("plugin = \"traps.wasm\"\nnodes = 1\n[expect]\nresult = \"ok\"\n");
+    assert_eq!(trap.0, "the result is violation, expected ok");
+    assert!(trap.1.starts_with("`host run s.toml` shows it: violation: trap of node 0"), "{trap:?}");
+    let far = failed("plugin = \"far.wasm\"\nnodes = 2\n[expect]\nresult = \"ok\"\n").1;
+    let run = place.host(&["run", "s.toml"]).exits(12).out;
+    let verdict = run.lines().next().expect("a verdict");
+    assert_eq!(far, format!("`host run s.toml` shows it: {verdict}"));
+    let error = failed(&format!(
+        "plugin = {:?}\n[expect]\nresult = \"ok\"\n[always]\na = \"node.nope == 1\"\n",
+        bundled("paxos")
+    ));
+    assert_eq!(error.0, "the result is error, expected ok");
+    assert!(error.1.contains("shows it: error: a cannot be evaluated") && error.1.contains("`nope`"), "{error:?}");
+}
+
 #[test]
 fn tests_that_fail_say_why_and_the_others_run() {
     let place = ping_pong("[expect]\nresult = \"ok\"\n[expect.counts]\nglobal_states = 5\n");

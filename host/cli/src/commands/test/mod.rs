@@ -201,13 +201,14 @@ fn run_scenario(
     let mut spec = RunSpec::default();
     spec.cluster.plugin = path.to_owned();
     spec.process.source = source;
+    let command = format!("{} run {}", shell_quoted(program), shell_quoted(&path.to_string_lossy()));
     let request = Request::new(spec, &mut environment.context());
     let report = request.and_then(|request| match out {
         None => request.report(&mut environment.context()),
         Some(out) => {
             let telling = Telling {
                 program,
-                command: format!("{} run {}", shell_quoted(program), shell_quoted(&path.to_string_lossy())),
+                command: command.clone(),
                 out: Some(out.join(folder_of(path))),
                 progress: None,
                 verbose: false,
@@ -221,11 +222,16 @@ fn run_scenario(
         Err(failure) => return (vec![failure.message], true),
     };
     match report.unmet {
-        Some(unmet) => (unmet, false),
+        Some(mut unmet) => {
+            if !unmet.is_empty() {
+                unmet.push(format!("`{command}` shows it: {}: {}", report.result.name(), report.because));
+            }
+            (unmet, false)
+        }
         None if report.exit == Exit::Ok => (Vec::new(), false),
         // Without an expectation nothing bad may come out.
         None => {
-            let what = report.violations.first().map_or("", |violation| &violation.message);
+            let what = report.violations.first().map_or(&report.because, |violation| &violation.message);
             (vec![format!("{}: {what}", report.result.name())], false)
         }
     }
