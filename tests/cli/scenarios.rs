@@ -86,6 +86,20 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
     assert_eq!(json["result"], "error");
 }
 
+/// What a scenario expects something of is there, whatever the search would say.
+#[test]
+fn an_expectation_of_a_property_that_is_not_there_is_refused() {
+    let known = "it has: monotone, stored-by-majority, write-is-read";
+    for (expect, line) in [("[expect]\nproperty = \"monotome\"", 3), ("[expect.properties]\nmonotome = \"holds\"", 3)] {
+        let place = Place::new();
+        place.put("s.toml", format!("plugin = {:?}\n{expect}\n", bundled("register")));
+        let what = format!("s.toml:{line}: `[expect]`: register has no property \"monotome\"");
+        place.host(&["run", "s.toml"]).exits(151).says(&[&what, known]);
+        let ran = place.host(&["test", "s.toml"]).exits(1);
+        assert!(ran.out.contains(&what) && ran.out.contains(known), "{ran:?}");
+    }
+}
+
 /// What came out in place of what was expected: the verdict, as `host run` has it.
 #[test]
 fn a_test_that_fails_says_what_came_out() {

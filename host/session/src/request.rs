@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use host_model::audit::{AuditedFactory, Mode};
 
 use crate::base::{Context, Failure};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, judged};
 use crate::report::{FinishedRun, RunReport, Saved};
 use crate::scenario_file::{self, Scenario};
 use crate::search::{self, checkpoint};
@@ -43,6 +43,19 @@ impl Request {
         Ok(Self { spec, scenario: Some(scenario) })
     }
 
+    /// Opens its cluster, which must have the properties that the scenario expects something of.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cluster::open`]; or a property is not there.
+    pub fn open(&self, context: &mut Context<'_>) -> Result<Cluster, Failure> {
+        let cluster = Cluster::open(&self.spec, context)?;
+        if let Some(scenario) = &self.scenario {
+            judged::check_expected(&scenario.expect, &cluster.plugin.reference.name, &cluster.properties)?;
+        }
+        Ok(cluster)
+    }
+
     /// Runs it, without progress and without files.
     ///
     /// # Errors
@@ -53,7 +66,7 @@ impl Request {
             let spec = &self.spec;
             // What can be refused without the plugin is refused before it is built.
             search::limits::limits(spec)?;
-            let cluster = Cluster::open(spec, context)?;
+            let cluster = self.open(context)?;
             let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
             let lts = cluster.lts(&machines)?;
             let outcome = search::run(spec, &cluster, &lts, None, context)?;

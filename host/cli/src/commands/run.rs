@@ -87,8 +87,8 @@ fn explore_unnamed(
     let Telling { program, command, out, progress, verbose, json } = telling;
     // What can be refused without the plugin is refused before it is built.
     search::limits::limits(spec)?;
-    check_out(out.as_deref(), environment)?;
-    let cluster = Cluster::open(spec, &mut environment.context())?;
+    run_files::check_out(out.as_deref(), environment)?;
+    let cluster = request.open(&mut environment.context())?;
     let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
     let lts = cluster.lts(&machines)?;
     let shown = progress.map(|form| Shown { line: &progress::line, form });

@@ -3,6 +3,7 @@
 use host_model::contract::{Property, PropertyKind};
 
 use crate::base::Failure;
+use crate::spec::expectation::Expectation;
 use crate::spec::{ClusterSpec, RunSpec};
 
 /// The indices of the judged properties in the plugin's order; none if all are judged.
@@ -16,13 +17,7 @@ pub fn judged(asked: &RunSpec, plugin: &str, properties: &[Property]) -> Result<
     let has = |name: &&String| properties.iter().any(|property| property.name == **name);
     for (option, names) in [("property", wanted), ("ignore", ignored)] {
         if let Some(unknown) = names.iter().find(|name| !has(name)) {
-            let failure = Failure::configuration(format_args!("`--{option}`: {plugin} has no property {unknown:?}"));
-            let known: Vec<&str> = properties.iter().map(|property| property.name.as_str()).collect();
-            return Err(match known.is_empty() {
-                true => failure.help("it has no properties at all"),
-                false => failure.help(format_args!("it has: {}", known.join(", "))),
-            }
-            .about(option));
+            return Err(no_property(&format!("`--{option}`"), plugin, unknown, properties).about(option));
         }
     }
     if let Some(both) = wanted.iter().find(|name| ignored.contains(name)) {
@@ -42,6 +37,33 @@ pub fn judged(asked: &RunSpec, plugin: &str, properties: &[Property]) -> Result<
     let is_judged = |name: &String| (wanted.is_empty() || wanted.contains(name)) && !ignored.contains(name);
     let named = (0..).zip(properties).filter(|(_, property)| is_judged(&property.name));
     Ok(Some(named.map(|(index, _)| index).collect()))
+}
+
+/// Says that there is no such property, and which there are.
+fn no_property(asks: &str, plugin: &str, unknown: &str, properties: &[Property]) -> Failure {
+    let failure = Failure::configuration(format_args!("{asks}: {plugin} has no property {unknown:?}"));
+    let known: Vec<&str> = properties.iter().map(|property| property.name.as_str()).collect();
+    match known.is_empty() {
+        true => failure.help("it has no properties at all"),
+        false => failure.help(format_args!("it has: {}", known.join(", "))),
+    }
+}
+
+/// Checks that the properties that a scenario expects something of are there.
+///
+/// # Errors
+///
+/// A name that no property has.
+pub fn check_expected(expect: &Expectation, plugin: &str, properties: &[Property]) -> Result<(), Failure> {
+    let has = |name: &str| properties.iter().any(|property| property.name == name);
+    let named = expect.property.iter().map(|name| ("property".to_owned(), name));
+    let stated = expect.properties.keys().map(|name| (format!("properties {name}"), name));
+    match named.chain(stated).find(|(_, name)| !has(name)) {
+        None => Ok(()),
+        Some((key, unknown)) => {
+            Err(no_property("`[expect]`", plugin, unknown, properties).about(format_args!("expect {key}")))
+        }
+    }
 }
 
 /// Why a property is not judged; a phrase.

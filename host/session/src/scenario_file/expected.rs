@@ -3,15 +3,16 @@
 use toml::de::DeTable;
 
 use crate::base::Failure;
+use crate::scenario_file::content::Scenario;
 use crate::scenario_file::reader::Reader;
 use crate::spec::expectation::{self, Expectation};
 
-/// The expectation of a scenario.
+/// The expectation of a scenario. Where it names properties is noted in `file`.
 ///
 /// # Errors
 ///
 /// A key or a value is wrong.
-pub fn read<'t>(reader: &Reader<'t>, table: &DeTable<'t>) -> Result<Expectation, Failure> {
+pub fn read<'t>(reader: &Reader<'t>, table: &DeTable<'t>, file: &mut Scenario) -> Result<Expectation, Failure> {
     let mut expect = Expectation::default();
     for (key, value) in table {
         let name: &str = key.get_ref();
@@ -28,12 +29,16 @@ pub fn read<'t>(reader: &Reader<'t>, table: &DeTable<'t>) -> Result<Expectation,
             "properties" => {
                 for (key, value) in reader.table(key, value)? {
                     let status = reader.word(key, value, "a property", &expectation::STATUSES)?;
+                    reader.note(file, format!("expect properties {}", key.get_ref()), key);
                     expect.properties.insert(key.get_ref().to_string(), status);
                 }
             }
             "result" => expect.result = Some(reader.word(key, value, "`result`", &expectation::RESULTS)?),
             "end" => expect.end = Some(reader.text(key, value)?),
-            "property" => expect.property = Some(reader.text(key, value)?),
+            "property" => {
+                reader.note(file, "expect property".to_owned(), key);
+                expect.property = Some(reader.text(key, value)?);
+            }
             "fault" => expect.fault = Some(reader.text(key, value)?),
             "class" => expect.class = Some(reader.word(key, value, "`class`", &expectation::CLASSES)?),
             "critical" => expect.critical = Some(reader.number(key, value)?),

@@ -94,7 +94,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
                     reader.note(&mut file, "twin".to_owned(), key);
                 }
             }
-            "expect" => file.expect = expected::read(&reader, reader.table(key, value)?)?,
+            "expect" => file.expect = expected::read(&reader, reader.table(key, value)?, &mut file)?,
             section if SECTIONS.contains(&section) => {
                 for (key, value) in reader.table(key, value)? {
                     reader.option(&mut file, section, key, value)?;

@@ -219,7 +219,10 @@ fn run_scenario(
     });
     let report = match report {
         Ok(report) => report,
-        Err(failure) => return (vec![failure.message], true),
+        Err(Failure { message, help, .. }) => {
+            let help = help.map(|help| format!("help: {help}"));
+            return (std::iter::once(message).chain(help).collect(), true);
+        }
     };
     match report.unmet {
         Some(mut unmet) => {
