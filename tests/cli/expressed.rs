@@ -141,7 +141,11 @@ fn what_is_no_expression_is_refused_and_what_cannot_be_evaluated_is_a_finding() 
     }
     assert!(run(&["--always", "a=node == 1", "--always", "a=node == 2"]).exits(151).err.contains("given twice"));
     let missing = run(&["--always", "a=node.nope == 1"]).exits(75).out;
-    assert!(missing.contains("at character 6: there is no field `nope`"), "{missing}");
+    assert!(missing.contains("at character 6: there is no field `nope`; it has read {}; it has: "), "{missing}");
+    // What is there is told although nothing of it was read.
+    let misspelt = run(&["--always", "a=nodes.all(n, size(n.Runing.learner.chosen) == 0)"]).exits(75).out;
+    let first = misspelt.lines().next().expect("a verdict");
+    assert!(first.ends_with("; it has read of node 0 {}, of node 1 {}, of node 2 {}; it has: Running"), "{misspelt}");
 }
 
 /// What `atomicity` of two-phase-commit says: no two that have decided differ.

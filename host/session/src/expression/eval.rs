@@ -12,6 +12,8 @@ pub struct Evaluation<'e> {
     root: (&'static str, Value),
     names: Vec<(&'e str, Value)>,
     work: u64,
+    /// The names in the object that lacks a field, if that is why there is no value.
+    pub(super) names_beside: Option<Vec<String>>,
 }
 
 type Evaluated = Result<Value, Misfit>;
@@ -19,7 +21,7 @@ type Evaluated = Result<Value, Misfit>;
 impl<'e> Evaluation<'e> {
     /// An evaluation of an expression about `root`.
     pub fn new(root: (&'static str, Value)) -> Self {
-        Self { root, names: Vec::new(), work: 0 }
+        Self { root, names: Vec::new(), work: 0, names_beside: None }
     }
 
     /// Whether a condition holds.
@@ -55,7 +57,7 @@ impl<'e> Evaluation<'e> {
             }
             Kind::Field(of, field) => {
                 let of = self.value(of)?;
-                field_of(at, &of, field)?.ok_or_else(|| misfit(at, format!("there is no field `{field}`")))
+                field_of(at, &of, field)?.ok_or_else(|| self.missing(at, &of, field))
             }
             Kind::Has(of, field) => {
                 let of = self.value(of)?;
@@ -64,7 +66,12 @@ impl<'e> Evaluation<'e> {
             Kind::Index(of, index) => {
                 let of = self.value(of)?;
                 let index = self.value(index)?;
-                element(at, &of, &index)
+                match (&of, &index) {
+                    (Value::Map(map), Value::Text(key)) => {
+                        map.get(&**key).cloned().ok_or_else(|| self.missing(at, &of, key))
+                    }
+                    _ => element(at, &of, &index),
+                }
             }
             Kind::List(items) => Ok(Value::list(items.iter().map(|item| self.value(item)).collect::<Result<_, _>>()?)),
             Kind::Not(of) => Ok(Value::Bool(!self.truth(of)?)),
@@ -84,6 +91,14 @@ impl<'e> Evaluation<'e> {
             Kind::Each(each) => self.each(at, each),
             Kind::Closure(closure) => self.closure(at, closure),
         }
+    }
+
+    /// Says that there is no such field, and notes which there are.
+    fn missing(&mut self, at: usize, of: &Value, field: &str) -> Misfit {
+        if let Value::Map(map) = of {
+            self.names_beside = Some(map.keys().cloned().collect());
+        }
+        misfit(at, format!("there is no field `{field}`"))
     }
 
     fn binary(&mut self, at: usize, operator: Operator, (one, other): (&'e Part, &'e Part)) -> Evaluated {
@@ -415,10 +430,6 @@ fn element(at: usize, of: &Value, index: &Value) -> Evaluated {
                 Value::Absent => Ok(Value::Null),
                 found => Ok(found.clone()),
             }
-        }
-        (Value::Map(map), Value::Text(key)) => {
-            let found = map.get(&**key).cloned();
-            found.ok_or_else(|| misfit(at, format!("there is no field `{key}`")))
         }
         _ => Err(unfit(at, "a list has numbered elements, an object has named ones", of, index)),
     }

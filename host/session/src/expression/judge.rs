@@ -65,6 +65,20 @@ impl Outside for Judge {
 }
 
 impl Judge {
+    /// The names in the object that lacks a field which a property asks of nodes that describe themselves so; a node of which nothing is
+    /// read has none. What is read of them does not say that.
+    pub fn names_beside(&self, property: &str, nodes: &[Option<&serde_json::Value>]) -> Option<Vec<String>> {
+        let (_, expression) = self.0.iter().find(|(stated, _)| stated.name == property)?;
+        let mut values = nodes.iter().map(|node| node.map_or(Value::Absent, Value::of_json));
+        let root = match expression.is_about_all {
+            false => ("node", values.find(|value| !matches!(value, Value::Absent))?),
+            true => ("nodes", Value::list(values.collect())),
+        };
+        let mut evaluation = Evaluation::new(root);
+        evaluation.truth(&expression.whole).err()?;
+        evaluation.names_beside.take()
+    }
+
     /// Whether a property holds; the inner error says why not.
     pub(super) fn judged(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         let expression = &self.0[property as usize].1;
@@ -80,7 +94,8 @@ impl Judge {
         let mut values: Vec<Value> = views.iter().map(value).collect::<Result<_, _>>()?;
         // Most evaluations are told to nobody.
         let read = values.clone();
-        let what_is_read = || told(&read, expression.is_about_all);
+        let node = |node: usize| if expression.is_about_all { format!("node {node} is ") } else { "it is ".to_owned() };
+        let what_is_read = || told(&read, node);
         let root = match (expression.is_about_all, values.pop()) {
             (false, Some(value)) => ("node", value),
             (_, last) => {
@@ -89,7 +104,9 @@ impl Judge {
             }
         };
         let mut evaluation = Evaluation::new(root);
-        let cannot = |misfit: Misfit| fault(format!("{misfit}; {}", what_is_read()));
+        // Its words must not say that a node is no more than what was read of it.
+        let of = |node: usize| if expression.is_about_all { format!("of node {node} ") } else { String::new() };
+        let cannot = |misfit: Misfit| fault(format!("{misfit}; it has read {}", told(&read, of)));
         if evaluation.truth(&expression.whole).map_err(cannot)? {
             return Ok(Ok(()));
         }
@@ -101,8 +118,8 @@ impl Judge {
     }
 }
 
-/// What an expression reads of each node, for people.
-fn told(values: &[Value], is_about_all: bool) -> String {
+/// What an expression reads of each node, for people, behind words for the node.
+fn told(values: &[Value], words: impl Fn(usize) -> String) -> String {
     let present = (0..).zip(values).filter(|(_, value)| !matches!(value, Value::Absent));
     let told = present.map(|(node, value): (usize, &Value)| {
         let mut text = String::new();
@@ -112,7 +129,7 @@ fn told(values: &[Value], is_about_all: bool) -> String {
             Some(end) => format!("{}…", &text[..end]),
             None => text,
         };
-        if is_about_all { format!("node {node} is {text}") } else { format!("it is {text}") }
+        format!("{}{text}", words(node))
     });
     told.collect::<Vec<_>>().join(", ")
 }

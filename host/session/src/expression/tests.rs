@@ -144,8 +144,16 @@ fn a_view_is_what_is_read_and_a_verdict_says_who_is_to_blame() {
     let agree = "nodes.all(a, nodes.all(b, prefix(a.log, b.log) || prefix(b.log, a.log)))";
     let why = "not for a = node 0, b = node 1: node 0 is {\"log\":[7,8]}, node 1 is {\"log\":[9]}";
     assert_eq!(verdict(agree, &states), Err(why.to_owned()));
-    let missing = "at character 16: there is no field `y`; node 0 is {}, node 1 is {}";
+    let missing = "at character 16: there is no field `y`; it has read of node 0 {}, of node 1 {}";
     assert_eq!(verdict("nodes.all(n, n.y == 1)", &states), Err(missing.to_owned()));
+    let names = |expression: &str, nodes: &[Option<&Json>]| {
+        judge(PropertyKind::Always, expression).names_beside("p", nodes).map(|names| names.join(" "))
+    };
+    let all = states.each_ref().map(Some);
+    assert_eq!(names("nodes.all(n, n.y == 1)", &all).as_deref(), Some("log term x"), "all of them, read or not");
+    assert_eq!(names("node['y'] == 1", &[None, Some(&states[1])]).as_deref(), Some("log term x"));
+    assert_eq!(names("nodes.all(n, n.x)", &all), None, "no field is missing");
+    assert_eq!(names("nodes.all(n, n.x >= 0)", &all), None);
     let judge = judge(PropertyKind::Sometimes, "node.x == 1");
     assert_eq!(judge.properties()[0].scope, PropertyScope::Node);
     let broken = view(&judge, Some("{"));

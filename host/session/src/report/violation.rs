@@ -6,6 +6,7 @@ use host_model::scenario::NodeNames;
 use host_model::trace::{BreachClass, Finding};
 use serde::Serialize;
 
+use crate::expression::Judge;
 use crate::report::run::{FinishedRun, Saved};
 use crate::search::finding::{Unfinished, Violation};
 
@@ -89,6 +90,11 @@ impl ViolationReport {
             }
             _ => words::finding(finding, violation.node.filter(|_| property.is_some()), &violation.recording.names),
         };
+        if let Finding::Broken { property, .. } = finding
+            && let Some(names) = names_beside(run, property, violation)
+        {
+            title += &format!("; it has: {names}");
+        }
         if let Some(differs) = &violation.nondeterminism {
             kind = "nondeterminism".to_owned();
             title = words::on_one_line(&format!(
@@ -129,6 +135,17 @@ impl ViolationReport {
             title,
         }
     }
+}
+
+/// The names beside a field that an expression does not find, which it has not read and the nodes describe.
+fn names_beside(run: &FinishedRun<'_>, property: &str, violation: &Violation) -> Option<String> {
+    let (recording, judge) = (&violation.recording, Judge::new(&run.cluster.expressed).ok()?);
+    let is_about = |node: NodeId| violation.node.is_none_or(|about| about == node);
+    let last = |node| recording.observed(node, recording.step_before(recording.steps.len() + 1, node));
+    let nodes = 0..recording.init.len() as NodeId;
+    let states = nodes.map(|node| last(node).description.as_ref().filter(|_| is_about(node)));
+    let names = judge.names_beside(property, &states.collect::<Vec<_>>())?;
+    Some(words::on_one_line(&names.join(", "))).filter(|names| !names.is_empty())
 }
 
 /// Work that was not done with a finding, and why.
