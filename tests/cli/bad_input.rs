@@ -374,10 +374,37 @@ fn a_trace_whose_finding_is_not_there_does_not_replay() {
 #[test]
 fn a_trace_that_cannot_be_written_is_told_beside_the_violation() {
     let place = Place::new();
-    place.put("guest.wasm", fixtures::traps()).put("a file", "x");
-    let ran = place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "a file/below"]).exits(14);
+    place.put("guest.wasm", fixtures::traps());
+    std::fs::create_dir_all(place.path("kept/trace.json")).expect("writable");
+    let ran = place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "kept"]).exits(14);
     assert!(ran.out.starts_with("violation: trap of node 0"), "{ran:?}");
-    ran.says(&["cannot write a file/below/trace.json"]);
+    let ran = ran.says(&["cannot write kept/trace.json", "it is in out/guest-auto-"]);
+    let replay = ran.out.lines().find_map(|line| line.split_once("host replay ")).expect("a command").1;
+    let words: Vec<&str> = std::iter::once("replay").chain(replay.split(' ')).collect();
+    // It is kept where it would be without `--out`.
+    assert!(words[1].starts_with("out/guest-auto-"), "{replay}");
+    place.host(&words).exits(14);
+    // Without a violation there is nothing else to keep, and the run is no success.
+    place.put("good.wasm", fixtures::ping_pong());
+    std::fs::create_dir_all(place.path("result/stats.json")).expect("writable");
+    let ran = place.host(&["run", "good.wasm", "--nodes", "2", "--out", "result"]).exits(153);
+    assert!(ran.out.starts_with("ok: "), "{ran:?}");
+    ran.says(&["cannot write result/stats.json"]);
+}
+
+/// A folder that cannot be made is noticed before anything is searched, or built.
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_before_the_search() {
+    let place = Place::new();
+    place.put("a file", "x");
+    for command in [&["run", "none.wasm"][..], &["simulate", "none.wasm"]] {
+        let ran = place.host(&[command, &["--out", "a file/below/deep"]].concat()).exits(153);
+        assert_eq!(ran.out, "");
+        ran.says(&["cannot write into a file/below/deep: "]);
+        // Nothing is left of the attempt where it can.
+        place.host(&[command, &["--out", "new/deep"]].concat()).exits(150);
+    }
+    assert_eq!(place.list(), ["a file"]);
 }
 
 /// Clusters that run are refused before anything is built or opened.

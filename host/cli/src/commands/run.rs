@@ -1,11 +1,10 @@
 //! `host run`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use host_model::audit::AuditedFactory;
 use host_session::Request;
 use host_session::base::{Exit, Failure};
-use host_session::cluster::Cluster;
 use host_session::report::{FinishedRun, RunReport};
 use host_session::search;
 use host_session::search::monitor::{Form, Shown};
@@ -14,7 +13,7 @@ use crate::commands::watch;
 use crate::environment::Environment;
 use crate::options::run::RunArguments;
 use crate::output::progress;
-use crate::output::run_files::RunFiles;
+use crate::output::run_files::{self, RunFiles};
 use crate::output::text::Text;
 
 /// How a run is told, and what it leaves behind.
@@ -106,21 +105,13 @@ fn explore_unnamed(
     let witnesses = run_files.save_witnesses(&witnesses, environment);
     let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
     let run = FinishedRun { spec, command, cluster, machines, lts, outcome, witnesses };
-    let report = request.finish(&run, saved)?;
+    let mut report = request.finish(&run, saved)?;
     run_files.save_result(&report.json(), environment);
+    if run_files.has_failed() {
+        report.fail(Exit::System);
+    }
     let (violations, paint) = (&*outcome.violations, environment.paint());
     let text = Text { report: &report, violations, prefix_steps, paint, verbose };
     let text = if json { report.json() } else { text.text() };
     Ok((report, text))
-}
-
-/// Finds out now, not after hours of search, that there can be no folder for the trace.
-fn check_out(out: Option<&Path>, environment: &Environment<'_>) -> Result<(), Failure> {
-    match out {
-        Some(out) if environment.path(out).exists() && !environment.path(out).is_dir() => {
-            let failure = Failure::configuration(format_args!("`--out {}` is a file, not a folder", out.display()));
-            Err(failure.help("name a folder; it is made if it is not there"))
-        }
-        _ => Ok(()),
-    }
 }

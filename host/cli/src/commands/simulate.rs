@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::options::after_dashes::Taker;
 use crate::options::simulate::SimulateArguments;
-use crate::output::run_files::RunFiles;
+use crate::output::run_files::{self, RunFiles};
 
 const TAKER: Taker = Taker { name: "host simulate", does: "runs from start to end", besides: &["time", "memory"] };
 
@@ -26,6 +26,7 @@ const TAKER: Taker = Taker { name: "host simulate", does: "runs from start to en
 pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     // What can be refused without the plugin is refused before it is built.
     let mut given = TAKER.options(&arguments.plugin, &arguments.options)?.spec();
+    run_files::check_out(arguments.out.as_deref(), environment)?;
     let asked = arguments.spec(&environment.directory)?;
     given.process.source = arguments.source.into();
     let request = Request::new(given, &mut environment.context())?;
@@ -55,6 +56,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     let exit = match (violation, simulated.stopped) {
         (Some(violation), _) => violation.exit(),
         (None, Some(_)) if simulated.runs == 0 => Exit::Stopped,
+        (None, _) if files.has_failed() => Exit::System,
         (None, _) => Exit::Ok,
     };
     environment.print(&match arguments.json {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use host_inspect::draw::{self, Context, Form};
 use host_inspect::explain::{self, Paint};
 use host_model::trace::Trace;
-use host_session::base::files;
 use host_session::base::names::safe_name;
+use host_session::base::{Failure, files};
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
 use host_session::report::Saved;
@@ -24,21 +24,42 @@ const DRAWN_MAX: usize = 2_000;
 pub struct RunFiles<'r> {
     /// None if there is nothing to keep: no violation, and no folder that the user named.
     folder: Option<PathBuf>,
+    /// The folder for violations where the one that the user named cannot be written.
+    default: Option<PathBuf>,
     cluster: &'r Cluster,
-    /// Whether something could not be written: once is enough to tell.
+    /// Whether something could not be written anywhere: once is enough to tell.
     failed: bool,
+}
+
+/// Finds out now, not after hours of search, that there can be no folder for the trace.
+///
+/// # Errors
+///
+/// It is a file, or no file can be written there.
+pub fn check_out(out: Option<&Path>, environment: &Environment<'_>) -> Result<(), Failure> {
+    let Some(out) = out else { return Ok(()) };
+    if environment.path(out).exists() && !environment.path(out).is_dir() {
+        let failure = Failure::configuration(format_args!("`--out {}` is a file, not a folder", out.display()));
+        return Err(failure.help("name a folder; it is made if it is not there"));
+    }
+    files::check_folder(out, &environment.directory)
 }
 
 impl<'r> RunFiles<'r> {
     /// The folder that the user named, or else one with the name of the first trace's content.
     pub fn new(out: Option<PathBuf>, algo: &str, cluster: &'r Cluster, first: Option<&Trace>) -> Self {
-        let default = |trace| trace_file::default_folder(&cluster.plugin.reference.name, algo, trace);
-        let folder = out.or_else(|| first.map(default));
-        Self { folder, cluster, failed: false }
+        let default = first.map(|trace| trace_file::default_folder(&cluster.plugin.reference.name, algo, trace));
+        let (folder, default) = if out.is_some() { (out, default) } else { (default, None) };
+        Self { folder, default, cluster, failed: false }
     }
 
-    /// Writes traces, texts and drawings. What cannot be written is no reason to keep the violation back, so that is only
-    /// told.
+    /// Whether something could not be written anywhere.
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Writes traces, texts and drawings. What cannot be written is no reason to keep the violation back: it is told, and the folder by
+    /// default takes what the one that the user named does not.
     pub fn save(
         &mut self,
         violations: &[Violation],
@@ -131,14 +152,20 @@ impl<'r> RunFiles<'r> {
             0 => format!("{name}.{extension}"),
             _ => format!("{name}-{}.{extension}", index + 1),
         };
-        let path = self.folder.as_ref().filter(|_| !self.failed)?.join(file);
-        match files::write(&path, text, &environment.directory) {
-            Ok(()) => Some(path.display().to_string()),
-            Err(failure) => {
-                environment.fail(&failure);
-                self.failed = true;
-                None
-            }
+        let path = self.folder.as_ref().filter(|_| !self.failed)?.join(&file);
+        let Err(mut failure) = files::write(&path, text, &environment.directory) else {
+            return Some(path.display().to_string());
+        };
+        let instead = self.default.take().filter(|default| {
+            let written = files::write(&default.join(&file), text, &environment.directory);
+            written.is_ok()
+        });
+        if let Some(default) = &instead {
+            failure = failure.help(format_args!("it is in {} instead, with what comes after it", default.display()));
         }
+        environment.fail(&failure);
+        self.failed = instead.is_none();
+        self.folder = instead;
+        self.folder.as_ref().map(|default| default.join(file).display().to_string())
     }
 }

@@ -17,13 +17,38 @@ use crate::base::failure::Failure;
 pub fn write(given: &Path, text: &str, directory: &Path) -> std::result::Result<(), Failure> {
     let path = directory.join(given);
     let folder = path.parent().expect("the path ends in a file name");
-    let is_new = !folder.exists();
+    let new = missing(folder);
     let written = write_whole(&path, folder, text.as_bytes());
-    if written.is_err() && is_new {
-        // Only an empty one goes.
-        let _ = fs::remove_dir(folder);
+    if written.is_err() {
+        remove_empty(&new);
     }
     written.map_err(|error| Failure::system(format_args!("cannot write {}: {error}", given.display())))
+}
+
+/// Finds out whether files can be written into a folder, which need not be there; nothing is left behind.
+///
+/// # Errors
+///
+/// They cannot.
+pub fn check_folder(given: &Path, directory: &Path) -> std::result::Result<(), Failure> {
+    let folder = directory.join(given);
+    let new = missing(&folder);
+    let tried = fs::create_dir_all(&folder).and_then(|()| tempfile::NamedTempFile::new_in(&folder)).map(drop);
+    remove_empty(&new);
+    tried.map_err(|error| Failure::system(format_args!("cannot write into {}: {error}", given.display())))
+}
+
+/// The folders on the way to a folder that are not there, and the folder itself; the deepest first.
+fn missing(folder: &Path) -> Vec<&Path> {
+    folder.ancestors().take_while(|folder| !folder.exists()).collect()
+}
+
+/// Removes folders that turned out to be of no use.
+fn remove_empty(folders: &[&Path]) {
+    for folder in folders {
+        // One that is not empty belongs to somebody else by now.
+        let _ = fs::remove_dir(folder);
+    }
 }
 
 fn write_whole(path: &Path, folder: &Path, content: &[u8]) -> Result<()> {

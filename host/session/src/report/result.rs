@@ -296,11 +296,18 @@ impl RunReport {
     pub fn compare(&mut self, expect: &Expectation) {
         let run = serde_json::to_value(&*self).expect("keys are strings, and nothing else can fail in memory");
         let unmet = expect.unmet(&run);
-        if !unmet.is_empty() && self.exit == Exit::Ok {
-            self.exit = Exit::Unexpected;
-            self.exit_code = self.exit.code();
+        if !unmet.is_empty() {
+            self.fail(Exit::Unexpected);
         }
         self.unmet = (*expect != Expectation::default()).then_some(unmet);
+    }
+
+    /// Ends with this code what would end well.
+    pub fn fail(&mut self, exit: Exit) {
+        if self.exit == Exit::Ok {
+            self.exit = exit;
+            self.exit_code = exit.code();
+        }
     }
 
     /// One JSON object.
