@@ -229,8 +229,8 @@ fn an_option_after_dashes_that_has_no_effect_is_refused_by_its_name() {
     for (command, refused) in rows {
         for option in refused {
             let ran = place.host(&[&[command, "guest.wasm", "--", "--nodes", "2"], option].concat()).exits(151);
-            ran.says(&[&format!("`host {command}`"), &format!("after `--` no `{}`", option[0])]);
             assert_eq!(ran.out, "", "{command} {option:?}");
+            ran.says(&[&format!("`host {command}`"), &format!("after `--` no `{}`", option[0])]);
         }
     }
     assert_eq!(place.list(), ["guest.wasm"]);
