@@ -182,6 +182,29 @@ fn a_mended_mistake_stays_mended() {
     let replay = ["replay", "scenarios/old.json", "--plugin", paxos];
     // The proposer of the second ballot proposes what may be chosen: the step after the one that tells it so.
     let ran = place.host(&replay).exits(151);
+/// In the folder of a plugin its traces need no name of it, as its scenarios do not; nor does one that lies there.
+#[test]
+fn the_plugin_around_a_trace_is_found() {
+    let mut place = Place::new();
+    std::fs::create_dir_all(place.path("lease/scenarios")).expect("writable");
+    std::fs::create_dir_all(place.path("lease/target/plugins")).expect("writable");
+    // Whatever it is made of: it is run as it was built.
+    place.put("lease/lease.wat", "(module)").put("lease/target/plugins/lease.wasm", fixtures::traps());
+    place.host(&["run", "lease/target/plugins/lease.wasm", "--nodes", "1", "--out", "found"]).exits(14);
+    let mut trace = read(&place, "found/trace.json");
+    trace["plugin"]["name"] = json!("lease");
+    for at in ["lease/trace.json", "lease/scenarios/trace.json", "found/trace.json"] {
+        place.put(at, trace.to_string());
+    }
+    for at in ["lease/trace.json", "lease/scenarios/trace.json"] {
+        place.host(&["replay", at]).exits(14);
+    }
+    let draw = ["draw", "found/trace.json", "--out", "d.svg"];
+    place.host(&draw).exits(151).says(&["there is no plugin plugins/lease for this trace", "--plugin"]);
+    place.standing = "lease";
+    place.host(&["draw", "../found/trace.json", "--out", "../d.svg"]).exits(0);
+}
+
     ran.says(&["scenarios/old.json cannot be followed from step", "cannot happen"]);
     let test = ["test", "scenarios", "--plugin", paxos];
     let failed = place.host(&test).exits(1).out;

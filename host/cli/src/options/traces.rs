@@ -17,8 +17,8 @@ pub struct TraceArguments {
     /// A trace that `host run` wrote
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// The component or plugin folder to run it with [default: plugins/NAME as it was
-    /// built, if the trace's plugin is there]
+    /// The component or plugin folder to run it with [default: the trace's plugin in plugins/NAME, around the trace or here, as it was
+    /// built]
     #[arg(long, value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
     /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME as it was built]

@@ -21,7 +21,8 @@ use crate::spec::limits::{self, Given};
 pub struct TraceSpec {
     /// The file.
     pub trace: PathBuf,
-    /// The component or plugin folder to run it with; `plugins/NAME` as it was built if it is not said.
+    /// The component or plugin folder to run it with; if it is not said, `plugins/NAME` as it was built, or else the plugin of this name
+    /// around the trace or here.
     pub plugin: Option<PathBuf>,
     /// The component or plugin folder of nodes that ran another one.
     pub node: Vec<(NodeId, PathBuf)>,
@@ -54,7 +55,7 @@ impl Cluster {
         let trace = trace_file::read(&spec.trace, context.directory)?;
         let (expressed, judge) = expressed::read(trace.expressed.clone())?;
         let limits = limits::effective(&limits::over_recorded(&spec.limits, &trace.limits, &spec.trace)?);
-        let path = plugin_path(spec.plugin.as_deref(), &trace, context)?;
+        let path = plugin_path(spec, &trace, context)?;
         let wanted = PlacedNodes::of_trace(&trace, &spec.node, context)?;
         // A trace names its plugin, but that is no reason to build it.
         let source = Source { finished: spec.plugin.is_none(), ..spec.source };
@@ -77,13 +78,29 @@ impl Cluster {
     }
 }
 
-/// The plugin that the user names, or else the one in `plugins` that has the name in the trace.
-fn plugin_path(given: Option<&Path>, trace: &Trace, context: &Context<'_>) -> Result<PathBuf, Failure> {
-    if let Some(path) = given {
-        return Ok(path.to_owned());
+/// The plugin that the user names, or else the one that has the name in the trace: in `plugins`, around the trace, or here.
+fn plugin_path(spec: &TraceSpec, trace: &Trace, context: &Context<'_>) -> Result<PathBuf, Failure> {
+    if let Some(path) = &spec.plugin {
+        return Ok(path.clone());
     }
-    plugin_source::bundled(&trace.plugin.name, context).map_err(|missing| {
-        let failure = Failure::configuration(format_args!("there is no plugin {} for this trace", missing.display()));
-        failure.help("name it with --plugin, a component or a folder")
+    plugin_source::bundled(&trace.plugin.name, context).or_else(|missing| {
+        let found = around(spec, &trace.plugin.name, context);
+        found.ok_or_else(|| {
+            let failure =
+                Failure::configuration(format_args!("there is no plugin {} for this trace", missing.display()));
+            failure.help("name it with --plugin, a component or a folder")
+        })
     })
+}
+
+/// The folder of the plugin of this name that the trace lies in, in its `scenarios` or beside its sources, or else the one here.
+fn around(spec: &TraceSpec, name: &str, context: &Context<'_>) -> Option<PathBuf> {
+    let absolute = |folder: &Path| context.path(folder).canonicalize().unwrap_or_default();
+    let beside = Path::new(".").join(spec.trace.parent()?);
+    let above = absolute(&beside).ends_with("scenarios").then(|| beside.join(".."));
+    let is_meant = |folder: &PathBuf| {
+        let folder = absolute(folder);
+        folder.ends_with(name) && host_build::recognises(&folder)
+    };
+    above.into_iter().chain([beside, ".".into()]).find(is_meant)
 }
