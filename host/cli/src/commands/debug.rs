@@ -9,6 +9,7 @@ use host_model::lts::Stepper;
 use host_model::trace::{self, Trace, TraceStep};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::{Cluster, trace_file};
+use host_session::search::following;
 
 use crate::commands::line_editor::Lines;
 use crate::commands::replay;
@@ -22,7 +23,10 @@ const TAKER: Taker = Taker { name: "host debug", does: "goes where it is told", 
 pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
     let (trace, cluster) = match is_trace(given) {
-        true if arguments.options.is_empty() => Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?,
+        true if arguments.options.is_empty() => {
+            let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+            (following::shown(&cluster, trace, &mut environment.context())?, cluster)
+        }
         true => {
             let failure = Failure::configuration("a trace brings its cluster along; it takes no options after `--`");
             return Err(failure.help("give a plugin in place of the trace, or leave the options out"));

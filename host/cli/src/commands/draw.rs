@@ -6,6 +6,7 @@ use host_inspect::draw::{self, Context, Form};
 use host_inspect::recording::Recording;
 use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Cluster;
+use host_session::search::following;
 use host_session::search::replay::failure;
 
 use crate::environment::Environment;
@@ -22,6 +23,7 @@ pub fn run(arguments: &DrawArguments, program: &str, environment: &mut Environme
     // What can be refused without the plugin is refused before it is built.
     let forms: Vec<Form> = out.iter().map(|path| format.map_or_else(|| form(path), Ok)).collect::<Result<_, _>>()?;
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let trace = following::shown(&cluster, trace, &mut environment.context())?;
     let (recording, result) = Recording::new(cluster.factory(), &trace);
     result.map_err(|error| failure(given, error))?;
     let sibling = Recording::of_sibling(cluster.factory(), &trace).map_err(|error| failure(given, error))?;

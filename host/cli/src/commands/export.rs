@@ -6,6 +6,7 @@ use host_session::base::text::json_text;
 use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
+use host_session::search::following;
 use host_session::search::replay::failure;
 
 use crate::environment::Environment;
@@ -14,6 +15,7 @@ use crate::options::traces::ExportArguments;
 /// Writes a trace in another format.
 pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let trace = following::shown(&cluster, trace, &mut environment.context())?;
     let (recording, result) = Recording::new(cluster.factory(), &trace);
     result.map_err(|error| failure(&arguments.trace.trace, error))?;
     let text = match arguments.format.as_str() {

@@ -6,8 +6,8 @@ use host_model::scenario::NodeNames;
 use host_model::trace::replay::ReplayError;
 use host_model::trace::{Finding, Trace, TraceStep};
 
-use crate::base::text::count;
-use crate::base::{Exit, Failure};
+use crate::base::text::{count, on_one_line};
+use crate::base::{Context, Exit, Failure};
 use crate::cluster::Cluster;
 use crate::search::finding;
 use crate::search::replay::ending;
@@ -41,8 +41,7 @@ pub enum Followed {
 pub fn follow(cluster: &Cluster, trace: &Trace) -> (Recording, Result<Followed, Failure>) {
     let is_promise = matches!(trace.finding, Some(Finding::Promise(_)));
     let is_exact = is_promise && cluster.has_recorded(trace);
-    let events = |step: &TraceStep| TraceStep { sent: None, state: None, ..step.clone() };
-    let loose = Trace { steps: trace.steps.iter().map(events).collect(), ..trace.clone() };
+    let loose = events_of(trace);
     let (recording, result) = Recording::new(cluster.factory(), if is_exact { trace } else { &loose });
     let result = match result {
         Ok(()) if is_exact => ending(trace, recording.found()).map(drop),
@@ -55,6 +54,42 @@ pub fn follow(cluster: &Cluster, trace: &Trace) -> (Recording, Result<Followed, 
         Err(error) => Ok(cut(trace, &recording, &error)),
     };
     (recording, followed)
+}
+
+/// A trace with nothing of what its steps did.
+fn events_of(trace: &Trace) -> Trace {
+    let events = |step: &TraceStep| TraceStep { sent: None, state: None, ..step.clone() };
+    Trace { steps: trace.steps.iter().map(events).collect(), ..trace.clone() }
+}
+
+/// A trace as its cluster can show it: as it is in the build that it was recorded with, in another one its events as far as they can
+/// happen. Why there are no more is told.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn shown(cluster: &Cluster, trace: Trace, context: &mut Context<'_>) -> Result<Trace, Failure> {
+    if cluster.has_recorded(&trace) {
+        return Ok(trace);
+    }
+    // Whether a promise is broken by another build, these events do not say.
+    let finding = trace.finding.clone().filter(|finding| !matches!(finding, Finding::Promise(_)));
+    let mut loose = Trace { finding, ..events_of(&trace) };
+    let (recording, result) = Recording::new(cluster.factory(), &loose);
+    match result {
+        Ok(()) => {}
+        Err(ReplayError::Machine(error)) => return Err(error.into()),
+        Err(error) => {
+            if let Followed::Cut { step, why } = cut(&trace, &recording, &error) {
+                let what =
+                    format!("another build than the recorded one cannot follow the trace from step {step}: {why}");
+                context.tell(&format!("warning: {}; it ends before the event that cannot happen", on_one_line(&what)));
+            }
+            loose.finding = None;
+            loose.steps.truncate(recording.steps.len());
+        }
+    }
+    Ok(loose)
 }
 
 fn needs_search() -> Failure {
