@@ -417,6 +417,9 @@ fn a_wrong_cluster_to_run_is_named_with_its_place() {
         ("plugin = \"guest.wasm\"\nport = 1\nnode = []\n", "c.toml:2: unknown field `port`"),
         ("plugin = \"guest.wasm\"\nnode = []\n", "a cluster has between 1 and 1024 nodes"),
         (&node("\"localhost\""), "c.toml:3: "),
+        (&node("\"localhost:17102\""), "c.toml:3: \"localhost:17102\" is no IP address with a port"),
+        (&node("\"localhost:17102\""), "write 127.0.0.1:17102"),
+        (&node("\"127.0.0.1:7101\"\nclients = \"x:y\""), "c.toml:4: \"x:y\" is no IP address with a port"),
         (
             &node("\"0.0.0.0:7101\""),
             "node 0: 0.0.0.0:7101 is no loopback address, and nothing here proves who a peer is",
@@ -446,6 +449,7 @@ fn a_wrong_cluster_to_run_is_named_with_its_place() {
     place.host(&["live", "node", "c.toml", "--id", "1"]).exits(151).says(&["c.toml has 1 nodes, numbered from 0"]);
     place.host(&["live", "node", "c.toml"]).exits(2);
     place.host(&["live", "node", "none.toml", "--id", "0"]).exits(151).says(&["cannot read none.toml"]);
+    place.host(&["live", "up", "."]).exits(151).says(&["cannot read .: it is a folder", "./cluster.toml"]);
     place.put("c.toml", node("\"127.0.0.1:7101\"").replace("guest", "none"));
     place.host(&["live", "node", "c.toml", "--id", "0"]).exits(150).says(&["none.wasm"]);
     assert_eq!(place.list(), ["c.toml", "guest.wasm"]);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use host_model::contract::PropertyKind;
 use host_model::scenario::Network;
 use host_model::trace::Expressed;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::base::text::on_one_line;
 use crate::base::{Context, Failure, files};
@@ -38,14 +39,17 @@ pub struct RunningSpec {
 #[serde(deny_unknown_fields)]
 pub struct NodeSpec {
     /// Where the other nodes find it.
+    #[serde(deserialize_with = "address")]
     pub address: SocketAddr,
     /// Its certificate, if there is an authority.
     pub certificate: Option<PathBuf>,
     /// Its private key, if there is an authority.
     pub key: Option<PathBuf>,
     /// Where its clients ask; of all nodes or of none.
+    #[serde(default, deserialize_with = "some_address")]
     pub clients: Option<SocketAddr>,
     /// Where it says what it has counted.
+    #[serde(default, deserialize_with = "some_address")]
     pub metrics: Option<SocketAddr>,
 }
 
@@ -93,6 +97,20 @@ fn data() -> PathBuf {
     "data".into()
 }
 
+fn address<'d, D: Deserializer<'d>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|_| {
+        let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(7101);
+        D::Error::custom(format_args!(
+            "{text:?} is no IP address with a port, and names are not looked up; write 127.0.0.1:{port}, or what you mean"
+        ))
+    })
+}
+
+fn some_address<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    address(deserializer).map(Some)
+}
+
 impl RunningSpec {
     /// Reads a file.
     ///
@@ -101,8 +119,15 @@ impl RunningSpec {
     /// It cannot be read, is no such file, or what it says does not go together.
     pub fn read(path: &Path, context: &Context<'_>) -> Result<Self, Failure> {
         let text = files::read_text_bounded(&context.path(path), FILE_MAX);
-        let text =
-            text.map_err(|error| Failure::configuration(format_args!("cannot read {}: {error}", path.display())))?;
+        let text = text.map_err(|error| {
+            let failure = Failure::configuration(format_args!("cannot read {}: {error}", path.display()));
+            match context.path(path).is_dir() {
+                true => {
+                    failure.help(format_args!("give the file of a cluster, {}", path.join("cluster.toml").display()))
+                }
+                false => failure,
+            }
+        })?;
         let file: File = toml::from_str(&text).map_err(|error| {
             let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
