@@ -257,7 +257,11 @@ fn viewed(recording: &Recording, node: NodeId, since: usize, view: Option<&[u8]>
     let observed = recording.observed(node, since);
     let said = match view {
         None => Some("nothing".to_owned()),
-        Some(bytes) if let Some(said) = recording.view(bytes) => Some(words::clipped(&said, WIDTH)),
+        Some(bytes) if let Some(said) = recording.view(bytes) => Some(match &*said {
+            // What has no content, such as `()`.
+            "null" => "that it is there".to_owned(),
+            said => words::clipped(said, WIDTH),
+        }),
         Some(bytes) if observed.description.is_some() => words::readable(bytes),
         Some(bytes) => Some(words::view(bytes)),
     };
