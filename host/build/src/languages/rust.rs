@@ -35,6 +35,19 @@ pub(super) const ROW: Toolchain = Toolchain {
 
 const HINT: &str = "does it call `guest_sdk::export!`, or `guest_sdk::export_spec!`?";
 
+const BROWSER: &str = "a dependency wants a browser: switch off its feature that brings wasm-bindgen in, mostly with `default-features = false`; \
+                       `cargo tree --target wasm32-unknown-unknown -i wasm-bindgen` says which dependency it is";
+
+/// Names what wants a browser where that is why there is no plugin.
+fn with_remedy(error: BuildError) -> BuildError {
+    match error {
+        BuildError::NotAPlugin { name, reason, .. } if reason.to_string().contains("__wbindgen_") => {
+            BuildError::NotAPlugin { name, reason, hint: BROWSER }
+        }
+        other => other,
+    }
+}
+
 /// Cargo knows whether something changed, so it is always asked.
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let folder = &job.source.folder;
@@ -43,6 +56,26 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let package = package::read(folder, &toolchain)?;
     let (core, assumed) = cargo::build(&package, &toolchain, asked.overflow_checks.unwrap_or(true), say)?;
     let wasm = package.target_directory.join("plugins").join(format!("{}.wasm", package.name));
-    let rebuilt = update::from_core(&core, &assumed, &wasm, &package.name, HINT)?;
+    let rebuilt = update::from_core(&core, &assumed, &wasm, &package.name, HINT).map_err(with_remedy)?;
     Ok(Made { wasm, name: package.name, rebuilt, tool: toolchain.found() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::componentize;
+
+    #[test]
+    fn a_module_that_wants_a_browser_is_told_from_one_that_exports_nothing() {
+        let hint = |module: &str| {
+            let reason = componentize(&wat::parse_str(module).expect("a module")).expect_err("it is no plugin");
+            match with_remedy(BuildError::NotAPlugin { name: "mine".to_owned(), reason, hint: HINT }) {
+                BuildError::NotAPlugin { hint, .. } => hint,
+                other => panic!("{other}"),
+            }
+        };
+        let import = r#"(module (import "__wbindgen_externref_xform__" "__wbindgen_externref_table_grow" (func (param i32) (result i32))))"#;
+        assert_eq!(hint(import), BROWSER);
+        assert_eq!(hint("(module)"), HINT);
+    }
 }
