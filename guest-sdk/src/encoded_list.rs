@@ -224,7 +224,7 @@ mod tests {
         }
         assert_eq!(all.len(), 1 + 2 + 4 + 8);
         let [two, three] = [2, 3].map(|units| vec![(); units].into_iter().collect::<EncodedList<()>>());
-        assert!(two != three && two.get(1) == ());
+        assert!(two != three && two.bytes(1).is_empty());
     }
 
     #[test]

@@ -56,7 +56,9 @@ impl Taker {
     pub fn options(&self, plugin: &Path, options: &[String]) -> Result<RunArguments, Failure> {
         let words = ["host run".into(), plugin.as_os_str().to_owned()].into_iter();
         let mut command = Options::command();
-        let matches = command.try_get_matches_from_mut(words.chain(options.iter().map(Into::into))).map_err(refused)?;
+        let matches = command
+            .try_get_matches_from_mut(words.chain(options.iter().map(Into::into)))
+            .map_err(|error| refused(&error))?;
         let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let given = command.get_arguments().filter(|argument| is_given(argument.get_id().as_str()));
         if let Some(option) = given.filter_map(|argument| argument.get_long()).find(|option| !self.honours(option)) {
@@ -67,7 +69,7 @@ impl Taker {
                 "give options that say which cluster{besides} behind `--`, and those of `{name}` before it"
             )));
         }
-        Options::from_arg_matches(&matches).map(|parsed| parsed.run).map_err(refused)
+        Options::from_arg_matches(&matches).map(|parsed| parsed.run).map_err(|error| refused(&error))
     }
 
     fn honours(&self, option: &str) -> bool {
@@ -76,7 +78,7 @@ impl Taker {
     }
 }
 
-fn refused(error: clap::Error) -> Failure {
+fn refused(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     Failure::new(Exit::Usage, first).help("after `--` come options of `host run`; see its `--help`")
