@@ -70,12 +70,11 @@ impl<T> Default for EncodedList<T> {
     }
 }
 
-/// Of elements, or of what they are borrowed as, if that has the same encoding: `&str` for a `String`.
-impl<T, Q: Serialize> FromIterator<Q> for EncodedList<T> {
-    fn from_iter<I: IntoIterator<Item = Q>>(elements: I) -> Self {
+impl<'e, T: Serialize + 'e> FromIterator<&'e T> for EncodedList<T> {
+    fn from_iter<I: IntoIterator<Item = &'e T>>(elements: I) -> Self {
         let mut list = Self::default();
         for element in elements {
-            list.bytes = codec::encode_behind(&element, list.bytes);
+            list.bytes = codec::encode_behind(element, list.bytes);
             list.ends.push(u32::try_from(list.bytes.len()).expect("the memory of a guest has 32-bit addresses"));
         }
         list
@@ -158,7 +157,11 @@ impl<'de, T: Serialize + DeserializeOwned> Deserialize<'de> for EncodedList<T> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<EncodedList<T>, A::Error> {
-                std::iter::from_fn(|| elements.next_element::<T>().transpose()).collect()
+                let mut all = Vec::new();
+                while let Some(element) = elements.next_element::<T>()? {
+                    all.push(element);
+                }
+                Ok(all.iter().collect())
             }
         }
 
@@ -181,7 +184,7 @@ mod tests {
     type Words = EncodedList<(u32, String)>;
 
     fn words() -> Words {
-        [(1, "one"), (2, ""), (300, "three")].into_iter().collect()
+        [(1, "one"), (2, ""), (300, "three")].map(|(number, word)| (number, word.to_owned())).iter().collect()
     }
 
     #[test]
@@ -201,7 +204,7 @@ mod tests {
             (words().len(), words().get(0), words().get(2)),
             (3, (1, "one".to_owned()), (300, "three".to_owned()))
         );
-        assert!(words().bytes(1) != words().bytes(2) && words().bytes(1) == codec::encode(&(2, "")));
+        assert!(words().bytes(1) != words().bytes(2) && words().bytes(1) == codec::encode(&(2_u32, "")));
         assert!(Words::default().is_empty() && !words().is_empty());
     }
 
@@ -223,7 +226,7 @@ mod tests {
             );
         }
         assert_eq!(all.len(), 1 + 2 + 4 + 8);
-        let [two, three] = [2, 3].map(|units| vec![(); units].into_iter().collect::<EncodedList<()>>());
+        let [two, three] = [2, 3].map(|units| vec![(); units].iter().collect::<EncodedList<()>>());
         assert!(two != three && two.bytes(1).is_empty());
     }
 

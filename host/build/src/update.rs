@@ -12,7 +12,7 @@ use crate::tool::{self, Tool};
 use crate::{BuildError, ComponentError};
 
 /// Raised when the host drives its toolchains in another way, so that what was made before is made again.
-const RECIPE: u32 = 2;
+const RECIPE: u32 = 3;
 
 /// Runs `compile` and makes a component of what it returns, unless sources and tool are those of the component that is there.
 ///

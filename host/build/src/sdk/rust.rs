@@ -23,6 +23,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/codec.rs",
     "src/content.rs",
     "src/context.rs",
+    "src/encoded_list.rs",
     "src/format.rs",
     "src/layers.rs",
     "src/layers/pair.rs",

@@ -157,7 +157,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "MODE", value_parser = audits(), help_heading = "What to explore")]
     pub audit: Option<Mode>,
 
-    /// Continue after a violation and collect others: up to 100 kinds, told apart by property and words without numbers, and the
+    /// Continue after a violation and collect others: up to 100 kinds, told apart by property and words without values, and the
     /// first 8 of each kind. --max-violations bounds all of them instead. Variants are reported as one
     #[arg(long = "continue", id = "continue", help_heading = "Output")]
     pub go_on: bool,

@@ -1,11 +1,10 @@
-//! The kinds of violations: what variants by node and by number have in common.
-
-use std::fmt::Write;
+//! The kinds of violations: what variants by node and by value have in common.
 
 use host_model::contract::{FaultKind, Judgement};
 use host_model::trace::BreachClass;
 
-/// The kind of a violation: the property or the fault, how a promise is broken, and the words with `#` in place of each number. The node is left out.
+/// The kind of a violation: the property or the fault, how a promise is broken, and the words without values: with `#` in place of each
+/// number, and nothing in braces and quotes, as an expression shows states. The node is left out.
 ///
 /// Coarser than the shape of a trace, which takes a minimised trace to know: two violations of one kind may come about in
 /// different ways.
@@ -17,6 +16,9 @@ pub struct ViolationKind {
     words: String,
 }
 
+/// What stands for a number; for itself it comes twice.
+const NUMBER: char = '#';
+
 impl ViolationKind {
     /// The kind of a judgement.
     pub fn of(judgement: &Judgement) -> Self {
@@ -27,7 +29,7 @@ impl ViolationKind {
             Judgement::Fault(fault) => (None, Some(fault.kind), fault.message.as_str()),
             Judgement::Deadlock { message } => (None, None, message.as_str()),
         };
-        Self { property, fault, breach: None, words: without_numbers(words) }
+        Self { property, fault, breach: None, words: without_values(words) }
     }
 
     /// The same of a promise of progress that is broken in this way.
@@ -37,13 +39,29 @@ impl ViolationKind {
     }
 }
 
-/// A text with `#` in place of each run of digits.
-fn without_numbers(text: &str) -> String {
+/// A text with `#` in place of each run of digits, and with nothing between braces or between quotes.
+fn without_values(text: &str) -> String {
     let mut without = String::with_capacity(text.len());
-    for part in text.split_inclusive(|letter: char| !letter.is_ascii_digit()) {
-        let rest = part.trim_start_matches(|letter: char| letter.is_ascii_digit());
-        let sign = if rest.len() < part.len() { "#" } else { "" };
-        let _ = write!(without, "{sign}{rest}");
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_u32, false, false);
+    for letter in text.chars() {
+        let is_value = depth > 0 || is_quoted;
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            '{' if !is_quoted => depth += 1,
+            '}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if is_value && (depth > 0 || is_quoted) {
+            continue;
+        }
+        match letter {
+            '0'..='9' if without.ends_with(NUMBER) => {}
+            '0'..='9' => without.push(NUMBER),
+            NUMBER => without.push_str("##"),
+            letter => without.push(letter),
+        }
     }
     without
 }
@@ -65,8 +83,21 @@ mod tests {
         assert_ne!(violated(0, "node 1 waits"), violated(0, "node 1 sleeps"));
         assert_ne!(violated(0, "nodes 1, 2"), violated(0, "nodes 1, 2, 3"));
         assert_ne!(violated(0, "1"), violated(0, "#1"));
-        assert_eq!(without_numbers("12a3 b"), "#a# b");
-        assert_eq!((without_numbers(""), without_numbers("7")), (String::new(), "#".to_owned()));
+        assert_eq!(without_values("12a3 b"), "#a# b");
+        assert_eq!((without_values(""), without_values("7")), (String::new(), "#".to_owned()));
+    }
+
+    #[test]
+    fn variants_by_value_are_of_one_kind() {
+        let words = |node: &str, other: &str| violated(0, &format!("node 0 is {node}, node 1 is {other}"));
+        assert_eq!(words(r#"{"a":{"b":"}"}}"#, "\"x\""), words("{}", r#""\"{""#));
+        assert_ne!(words("{}", "x"), words("{}", "y"));
+        assert_ne!(words("{}", "1"), words("1", "{}"));
+        assert_eq!(without_values(r#"{"a":1} is "b" in {c{d}} of [2, "3"]}"#), r#"{} is "" in {} of [#, ""]}"#);
+        assert_eq!(
+            (without_values("{1"), without_values("\"1"), without_values("}1")),
+            ("{".into(), "\"".into(), "}#".into())
+        );
     }
 
     #[test]
