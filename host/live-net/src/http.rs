@@ -4,7 +4,7 @@
 //! refused with the reason, and the connection is closed.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use host_model::contract::{Request, Response};
 
+use crate::limited::Limited;
 use crate::wire::{Arrival, Asked, Port};
 
 /// How often a thread looks whether the node has ended.
@@ -93,22 +94,19 @@ impl Server {
             let (server, open) = (self.clone(), Arc::clone(&open));
             open.fetch_add(1, Ordering::Relaxed);
             std::thread::spawn(move || {
-                server.serve(stream, limits);
+                server.serve(&stream, limits);
                 open.fetch_sub(1, Ordering::Relaxed);
             });
         }
     }
 
     /// Answers the requests of a connection, one after the other.
-    fn serve(&self, stream: TcpStream, limits: Limits) {
-        let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
-        let set_up = set_up.and_then(|()| stream.set_write_timeout(Some(PAUSE)));
-        if set_up.and_then(|()| stream.set_nodelay(true)).is_err() {
-            return;
-        }
-        let mut client = Limited { stream, stopped: &self.stopped, until: Instant::now() };
+    fn serve(&self, stream: &TcpStream, limits: Limits) {
+        let is_over = || self.stopped.load(Ordering::Relaxed);
+        let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
+        let Ok(mut client) = set_up.and_then(|()| Limited::new(stream, Instant::now(), &is_over)) else { return };
         let mut bytes = Vec::new();
-        while !self.stopped.load(Ordering::Relaxed) {
+        while !is_over() {
             match self.serve_one(&mut client, limits.patience, &mut bytes) {
                 Ok(true) => {}
                 Ok(false) => return,
@@ -118,7 +116,7 @@ impl Server {
                         && self.write(&mut client, &answer, None).is_ok()
                     {
                         client.until = Instant::now() + limits.hearing_out;
-                        client.hear_out();
+                        client.hear_out(4 * BODY_MAX);
                     }
                     return;
                 }
@@ -133,13 +131,13 @@ impl Server {
             if let Some(head) = head(bytes)? {
                 break head;
             }
-            client.hear(bytes)?;
+            hear(client, bytes)?;
         };
         if head.expects {
             client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         while bytes.len() < head.length + head.body {
-            client.hear(bytes)?;
+            hear(client, bytes)?;
         }
         let body = bytes[head.length..head.length + head.body].to_vec();
         bytes.drain(..head.length + head.body);
@@ -186,69 +184,20 @@ impl Server {
     }
 }
 
-/// The connection of a client: however slowly it sends or reads, it has its time and no more.
-struct Limited<'a> {
-    /// Gives up each read and write after a pause.
-    stream: TcpStream,
-    stopped: &'a AtomicBool,
-    until: Instant,
-}
-
-impl Limited<'_> {
-    /// Takes what comes next.
-    fn hear(&mut self, bytes: &mut Vec<u8>) -> Result<(), Close> {
-        let mut more = [0; 1 << 13];
-        match self.read(&mut more) {
-            Ok(0) => Err(Close(None)),
-            Ok(length) => {
-                bytes.extend_from_slice(&more[..length]);
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                let late = Response::words(408, "the request takes too long\n");
-                Err(Close((!bytes.is_empty()).then_some(late)))
-            }
-            Err(error) => Err(error.into()),
+/// Takes what comes next from a client.
+fn hear(client: &mut Limited<'_>, bytes: &mut Vec<u8>) -> Result<(), Close> {
+    let mut more = [0; 1 << 13];
+    match client.read(&mut more) {
+        Ok(0) => Err(Close(None)),
+        Ok(length) => {
+            bytes.extend_from_slice(&more[..length]);
+            Ok(())
         }
-    }
-
-    /// Takes what a client is still sending, and forgets it: a connection that is closed before takes the answer with it.
-    fn hear_out(&mut self) {
-        let mut bytes = Vec::new();
-        let mut left = 4 * BODY_MAX;
-        let _ = self.stream.shutdown(Shutdown::Write);
-        while left > 0 && self.hear(&mut bytes).is_ok() {
-            left = left.saturating_sub(bytes.len());
-            bytes.clear();
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            let late = Response::words(408, "the request takes too long\n");
+            Err(Close((!bytes.is_empty()).then_some(late)))
         }
-    }
-
-    /// Tries until it works, there is no time left, or the node has ended.
-    fn retry(&self, mut once: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
-        while Instant::now() < self.until && !self.stopped.load(Ordering::Relaxed) {
-            match once(&self.stream) {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result,
-            }
-        }
-        Err(io::ErrorKind::TimedOut.into())
-    }
-}
-
-impl Read for Limited<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.retry(|mut stream| stream.read(bytes))
-    }
-}
-
-impl Write for Limited<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.retry(|mut stream| stream.write(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `tls` | who a peer is, by certificates |
 //! | `udp` | datagrams between nodes, where they have none |
 //! | `http` | HTTP for clients and metrics |
+//! | `limited` | streams whose other end has its time and no more |
 //! | `requests` | the requests that wait for an answer of the node |
 //! | `watch` | a checker beside a node, for which the node never waits |
 //! | `slot` | where a node leaves a snapshot for its checker |
@@ -31,6 +32,7 @@ mod disk;
 mod drive;
 mod hold;
 mod http;
+mod limited;
 mod metrics;
 mod pace;
 mod requests;

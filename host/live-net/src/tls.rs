@@ -8,8 +8,8 @@
 //! since in TLS 1.3 its own handshake ends before the other end has seen its certificate. After that byte nothing but frames goes over
 //! the connection, in one direction.
 
-use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,12 +26,12 @@ use rustls::{CertificateError, Error, InconsistentKeys, InvalidMessage};
 use rustls::{ClientConfig, ClientConnection, ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 use rustls::{RootCertStore, ServerConfig, ServerConnection, Stream, StreamOwned};
 
+use crate::limited::Limited;
+
 /// How long a handshake may take, the byte that follows included.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long a peer that is refused is heard.
 const HEARING_OUT: Duration = Duration::from_millis(500);
-/// How often a thread looks meanwhile whether the node has ended.
-const PAUSE: Duration = Duration::from_millis(20);
 /// What a node says to a peer that it takes.
 const TAKEN: [u8; 1] = [1];
 
@@ -226,7 +226,7 @@ impl Tls {
         is_over: &dyn Fn() -> bool,
     ) -> Result<(NodeId, StreamOwned<ServerConnection, TcpStream>), Distrust> {
         let mut connection = ServerConnection::new(Arc::clone(&self.accepting))?;
-        let peer = Limited::new(&stream, is_over)?.or_part(|limited| {
+        let peer = within_time(&stream, is_over, |limited| {
             connection.complete_io(limited)?;
             let peer = self.shown(connection.peer_certificates()).ok_or(Distrust::Name)?;
             let mut encrypted = Stream::new(&mut connection, limited);
@@ -244,7 +244,7 @@ impl Tls {
         is_over: &dyn Fn() -> bool,
     ) -> Result<StreamOwned<ClientConnection, TcpStream>, Distrust> {
         let mut connection = ClientConnection::new(Arc::clone(&self.connecting), name(peer))?;
-        Limited::new(&stream, is_over)?.or_part(|limited| {
+        within_time(&stream, is_over, |limited| {
             connection.complete_io(limited)?;
             if self.shown(connection.peer_certificates()) != Some(peer) {
                 return Err(Distrust::Name);
@@ -311,63 +311,19 @@ fn of_the_key(error: Error) -> TlsError {
     }
 }
 
-/// A connection whose other end has not proven who it is: however slowly it speaks, it has its time and no more.
-struct Limited<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-    is_over: &'a dyn Fn() -> bool,
-}
-
-impl<'a> Limited<'a> {
-    fn new(stream: &'a TcpStream, is_over: &'a dyn Fn() -> bool) -> io::Result<Self> {
-        stream.set_read_timeout(Some(PAUSE))?;
-        stream.set_write_timeout(Some(PAUSE))?;
-        Ok(Self { stream, until: Instant::now() + HANDSHAKE, is_over })
+/// What comes of a handshake, within its time. A connection with a peer that is refused is not closed before it has heard why.
+fn within_time<T>(
+    stream: &TcpStream,
+    is_over: &dyn Fn() -> bool,
+    handshake: impl FnOnce(&mut Limited<'_>) -> Result<T, Distrust>,
+) -> Result<T, Distrust> {
+    let mut limited = Limited::new(stream, Instant::now() + HANDSHAKE, is_over)?;
+    let result = handshake(&mut limited);
+    if result.is_ok() {
+        stream.set_write_timeout(None)?;
+    } else {
+        limited.until = limited.until.min(Instant::now() + HEARING_OUT);
+        limited.hear_out(usize::MAX);
     }
-
-    /// What comes of a handshake. A connection with a peer that is refused is not closed before it has heard why: where something is left
-    /// unread, what was said last may be lost.
-    fn or_part<T>(mut self, handshake: impl FnOnce(&mut Self) -> Result<T, Distrust>) -> Result<T, Distrust> {
-        let result = handshake(&mut self);
-        if result.is_ok() {
-            self.stream.set_write_timeout(None)?;
-        } else {
-            let _ = self.stream.shutdown(Shutdown::Write);
-            self.until = self.until.min(Instant::now() + HEARING_OUT);
-            while let Ok(1..) = self.read(&mut [0; 1 << 10]) {}
-        }
-        result
-    }
-
-    /// Tries until it works, or there is no time left.
-    fn retry(&self, mut once: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
-        while Instant::now() < self.until && !(self.is_over)() {
-            match once(self.stream) {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-                result => return result,
-            }
-        }
-        Err(io::ErrorKind::TimedOut.into())
-    }
-}
-
-impl Read for Limited<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.retry(|mut stream| stream.read(bytes))
-    }
-}
-
-impl Write for Limited<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.retry(|mut stream| stream.write(bytes))
-    }
-
-    /// When a handshake fails, what is left to say is written by one call: an alert, and what goes before it.
-    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.retry(|mut stream| stream.write_vectored(pieces))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    result
 }
