@@ -154,7 +154,9 @@ impl<H: Handle> Connections<H> {
 
     /// This node breaks the connection with a peer.
     pub(crate) fn break_off(&mut self, peer: NodeId) -> Broken {
-        self.ends.entry(peer).or_default().number += 1;
+        let end = self.ends.entry(peer).or_default();
+        // A peer may claim any number; the highest one it has to keep.
+        end.number = end.number.saturating_add(1);
         self.break_up(peer)
     }
 

@@ -272,4 +272,8 @@ fn what_was_sent_before_a_break_is_heard_of_is_lost() {
     let broken = Broken { peer: 1, epoch: 2, was_used: true };
     assert_eq!((meeting, next.get(), after.get()), (Meeting::Next(broken), true, false));
     assert_eq!((connections.gone(2), connections.send(1)), (None, Place { epoch: 2, number: 2 }));
+    // Whatever a peer claims.
+    assert!(matches!(accept(&mut connections, 4, u64::MAX).0, Meeting::Next(_)));
+    connections.break_off(1);
+    assert_eq!(accept(&mut connections, 5, u64::MAX).0, Meeting::Taken);
 }
