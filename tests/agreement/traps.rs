@@ -129,7 +129,10 @@ fn check(family: fn(u64) -> System) {
         format_args!("of {tried} systems {both} are violated as well, {several} have several traps"),
     );
     let (all, whole) = executed;
-    assert!(whole * 3 > all * 2, "only {whole} of {all} searches of executions came to their end");
+    effort::telling(
+        whole * 3 > all * 2,
+        format_args!("only {whole} of {all} searches of executions came to their end"),
+    );
 }
 
 fn is_stateless(row: &Strategy) -> bool {

@@ -29,7 +29,7 @@ mod workers;
 use std::collections::BTreeSet;
 use std::panic;
 
-use host_agreement::effort::{systems, telling};
+use host_agreement::effort::{enough, systems, telling};
 use host_agreement::reference::promises::{self, Outcome, State};
 use host_model::toys::Dice;
 use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
@@ -173,8 +173,8 @@ fn compare(graphs: u64, mutant: Option<Mutant>) -> Seen {
 fn random_graphs_are_judged_by_the_definitions() {
     let seen = compare(systems(10_000), None);
     let Seen { tried, dead, unknown, stuck, fair, long, .. } = seen;
-    let enough = [dead, unknown, stuck, fair].iter().all(|count| count * 40 > tried) && long > 50;
-    telling(enough, format_args!("{seen:?}"));
+    let is_telling = [dead, unknown, stuck, fair].iter().all(|count| count * 40 > tried) && long > enough(50);
+    telling(is_telling, format_args!("{seen:?}"));
 }
 
 #[test]

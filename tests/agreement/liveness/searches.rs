@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use host_agreement::effort::{systems, telling};
+use host_agreement::effort::{enough, systems, telling};
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
 use host_agreement::reference::{Prefix, System};
@@ -215,8 +215,8 @@ fn bdfs_reports_of_promises_what_the_reference_says() {
             note(class, true);
         }
     }
-    let enough = seen.len() == 9 && seen.values().all(|count| *count * 50 > tried);
-    telling(enough && tried > 1_000, format_args!("{tried}: {seen:?}"));
+    let is_telling = seen.len() == 9 && seen.values().all(|count| *count * 50 > tried);
+    telling(is_telling && tried > enough(1_000), format_args!("{tried}: {seen:?}"));
 }
 
 /// Of the members of the portfolio `bdfs` decides promises, and walks can be first to prove that one is broken.
@@ -250,7 +250,7 @@ fn the_portfolio_reports_of_promises_what_the_reference_says() {
             assert!(report.end != EndCondition::Violation || !report.violations.is_empty(), "{context}");
         });
     }
-    telling(seen.len() == 3 && seen.values().all(|count| *count > 20), format_args!("{seen:?}"));
+    telling(seen.len() == 3 && seen.values().all(|count| *count > enough(20)), format_args!("{seen:?}"));
 }
 
 /// With fewer states than there are, what is claimed is true of all of them.
@@ -297,7 +297,7 @@ fn a_bound_on_states_hides_answers_and_makes_none_up() {
             }
         });
     }
-    telling(seen.len() == 3 && seen.values().all(|count| *count > 10), format_args!("{seen:?}"));
+    telling(seen.len() == 3 && seen.values().all(|count| *count > enough(7)), format_args!("{seen:?}"));
 }
 
 /// A mistake in the analysis is one in the report of `bdfs`. Whether the printed cycle is fair is compared on graphs.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_agreement::effort::{systems, telling};
+use host_agreement::effort::{enough, systems, telling};
 use host_agreement::reference::System;
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises;
@@ -96,7 +96,7 @@ fn toys_keep_their_promises_as_the_reference_says() {
     let seen = format_args!("{tried}: {dead} dead, {fair} fair, {stuck} stuck, {cut} cut, {drawn} drawn, {lost} lost")
         .to_string();
     telling(
-        tried > 3_000 && [dead, fair, stuck, cut, drawn, lost].iter().all(|count| *count > 100),
+        tried > enough(3_000) && [dead, fair, stuck, cut, drawn, lost].iter().all(|count| *count > enough(100)),
         format_args!("{seen}"),
     );
 }
