@@ -35,10 +35,9 @@ fn breaks(guest: &Guest, promise: &str, function: &str, words: &[&str]) {
     }
 }
 
-/// Receives 1 and 2 in any order and remembers which came last, which `serialize` leaves out; later it sends that.
-#[test]
-fn state_that_serialize_leaves_out_is_found() {
-    let guest = Guest {
+/// Receives 1 and 2 in any order and remembers at 1044 which came last, which `serialize` leaves out; then `go` can happen.
+fn remembers(guest: Guest) -> Guest {
+    Guest {
         init: "
             (i32.store (i32.const 2204) (i32.const 2240)) (i32.store (i32.const 2208) (i32.const 1))
             (i32.store (i32.const 2216) (i32.const 2241)) (i32.store (i32.const 2220) (i32.const 1))
@@ -55,13 +54,21 @@ fn state_that_serialize_leaves_out_is_found() {
                (then {}) (else (call $list (i32.const 0) (i32.const 0))))",
             fixtures::EVENT_GO
         ),
+        serialize: "(call $list (i32.const 1040) (i32.const 1))".into(),
+        ..guest
+    }
+}
+
+/// It sends what came last.
+#[test]
+fn state_that_serialize_leaves_out_is_found() {
+    let guest = remembers(Guest {
         local: "
             (i32.store8 (i32.const 1040) (i32.const 3))
             (call $send (i32.const 0) (i32.load8_u (i32.const 1044)))"
             .into(),
-        serialize: "(call $list (i32.const 1040) (i32.const 1))".into(),
         ..Guest::default()
-    };
+    });
     // The byte that is left out lies at 1044.
     let words = [
         "with the bytes 02, on the local event `go`",
@@ -72,6 +79,51 @@ fn state_that_serialize_leaves_out_is_found() {
         "bytes there  01 00 00 00 00 00 00 00 in the first, 02 00 00 00 00 00 00 00 in the second",
     ];
     breaks(&guest, "equal bytes, equal behaviour", "handle-local", &words);
+}
+
+/// A view that differs late in many bytes.
+#[test]
+fn a_long_view_of_state_that_serialize_leaves_out_is_found() {
+    let guest = remembers(Guest {
+        fields: r#"(data (i32.const 512) "claim")"#.into(),
+        local: "(i32.store8 (i32.const 1040) (i32.const 3)) (call $list (i32.const 0) (i32.const 0))".into(),
+        // Kind `always`, scope `node`.
+        properties: "
+            (i32.store (i32.const 2192) (i32.const 512)) (i32.store (i32.const 2196) (i32.const 5))
+            (i32.store8 (i32.const 2200) (i32.const 0)) (i32.store8 (i32.const 2201) (i32.const 0))
+            (call $list (i32.const 2192) (i32.const 1))"
+            .into(),
+        view: "(call $tagged (i32.const 1) (i32.const 1000) (i32.const 48))".into(),
+        invariant: "(call $tagged (i32.const 0) (i32.const 512) (i32.const 5))".into(),
+        ..Guest::default()
+    });
+    breaks(&guest, "equal bytes, equal behaviour", "view", &["of property 0", "(48 bytes)"]);
+}
+
+/// In which function a call comes to the end of its fuel is no behaviour.
+#[test]
+fn endless_loops_are_the_same_wherever_they_are_ended() {
+    let guest = remembers(Guest {
+        fields: "(func $one (loop (br 0))) (func $two (loop (br 0)))".into(),
+        local: "
+            (if (i32.eq (i32.load8_u (i32.const 1044)) (i32.const 1)) (then (call $one)) (else (call $two)))
+            (call $list (i32.const 0) (i32.const 0))"
+            .into(),
+        ..Guest::default()
+    });
+    let place = Place::new();
+    place.put("guest.wasm", guest.component());
+    for algo in ["bdfs", "unfold", "lmc"] {
+        let run = ["run", "guest.wasm", "--nodes", "1", "--algo", algo, "--audit", "full", "--json"];
+        let result = place.host(&run).exits(14).json();
+        let violation = &result["violations"][0];
+        let words = violation["message"].as_str().expect("it has a message");
+        assert!(words.contains("in `one`") || words.contains("in `two`"), "{algo}: {words}");
+        assert_eq!((&violation["kind"], &violation["confirmed"]), (&json!("divergence"), &json!(true)), "{algo}");
+        let audit = &result["audit"];
+        assert!(audit["ambiguous_states"].as_u64() > Some(0), "{algo}: {audit:#}");
+        assert_eq!(audit["broken"], json!([]), "{algo}: {audit:#}");
+    }
 }
 
 /// The invariant looks at the node's memory: before `init`, where it is asked, everything holds.

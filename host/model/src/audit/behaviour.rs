@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::audit::findings::ContractViolation;
 use crate::audit::notes::{Cause, State, hex};
-use crate::contract::{Effects, Fault, Machine, MachineError, NodeId, Property, Snapshot};
+use crate::contract::{Effects, Fault, LocalEvent, Machine, MachineError, NodeId, Property, Snapshot};
 
 /// The observable effects of a handler.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ impl Observation {
         let mut effects = Effects::default();
         let end = machine.handle(cause.input(), script, &mut effects).and_then(|()| machine.serialize());
         Ok(Self { effects, end })
+    }
+
+    /// Whether a call did the same from another memory.
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.end, &other.end) {
+            (Err(fault), Err(again)) if fault.is_limit() => fault.is_same(again),
+            _ => self == other,
+        }
     }
 }
 
@@ -35,6 +43,60 @@ impl std::fmt::Display for Observation {
             Err(fault) => write!(f, "fails: {fault}"),
         }
     }
+}
+
+/// An answer of a function that changes nothing.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Listed(Vec<LocalEvent>),
+    /// Of a property.
+    View(u32, Option<Vec<u8>>),
+    Judged(Result<(), String>),
+}
+
+/// An answer, or why there is none.
+type Answered = Result<Answer, Fault>;
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Listed(events) => {
+                let events = events.iter().map(|event| format!("`{}` ({})", event.name, hex(&event.payload)));
+                write!(f, "lists {}", events.collect::<Vec<_>>().join(", "))
+            }
+            Self::View(property, Some(view)) => write!(f, "of property {property}: {}", hex(view)),
+            Self::View(property, None) => write!(f, "of property {property}: none"),
+            Self::Judged(Ok(())) => f.write_str("it holds"),
+            Self::Judged(Err(why)) => write!(f, "it does not hold: {why}"),
+        }
+    }
+}
+
+/// Whether a function gave the same answer in another memory.
+fn is_same(one: &Answered, other: &Answered) -> bool {
+    match (one, other) {
+        (Err(fault), Err(again)) => fault.is_same(again),
+        _ => one == other,
+    }
+}
+
+fn shown(answered: &Answered) -> String {
+    answered.as_ref().map_or_else(|fault| format!("fails: {fault}"), Answer::to_string)
+}
+
+/// The functions that a node answers in a state, with its answers.
+fn answers(
+    machine: &mut dyn Machine,
+    from: &Snapshot,
+    properties: usize,
+) -> Result<Vec<(&'static str, Answered)>, MachineError> {
+    machine.restore(Some(from))?;
+    let mut answers = vec![("local-events", machine.local_events().map(Answer::Listed))];
+    for property in 0..properties as u32 {
+        machine.restore(Some(from))?;
+        answers.push(("view", machine.view(property).map(|view| Answer::View(property, view))));
+    }
+    Ok(answers)
 }
 
 /// Promise 1.
@@ -77,52 +139,26 @@ pub(crate) fn ambiguous(
         cause: "`serialize` leaves out state that this function reads",
         pair: Some([&state.least, &state.greatest].map(Clone::clone)),
     };
-    let mut questions: Vec<(&str, Vec<String>)> = Vec::new();
-    let mut events = Vec::new();
-    for kept in [&state.least, &state.greatest] {
-        machine.restore(Some(&kept.0))?;
-        let listed = machine.local_events();
-        let shown = match &listed {
-            Ok(listed) => format!(
-                "lists {}",
-                listed
-                    .iter()
-                    .map(|event| format!("`{}` ({})", event.name, hex(&event.payload)))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
-            Err(fault) => format!("fails: {fault}"),
-        };
-        events = listed.unwrap_or_default();
-        push(&mut questions, "local-events", shown);
-        for property in 0..properties as u32 {
-            machine.restore(Some(&kept.0))?;
-            push(&mut questions, "view", format!("of property {property}: {:?}", machine.view(property)));
-        }
+    let least = answers(machine, &state.least.0, properties)?;
+    let greatest = answers(machine, &state.greatest.0, properties)?;
+    let differs = least.iter().zip(&greatest).find(|((_, one), (_, other))| !is_same(one, other));
+    if let Some(((function, one), (_, other))) = differs {
+        return Ok(Some(broken(function, "", shown(one), shown(other))));
     }
-    for (function, answers) in questions {
-        let (one, other) = answers.split_at(answers.len() / 2);
-        if let Some((one, other)) = one.iter().zip(other).find(|(one, other)| one != other) {
-            return Ok(Some(broken(function, "", one.clone(), other.clone())));
-        }
-    }
+    let events = match least.into_iter().next() {
+        Some((_, Ok(Answer::Listed(events)))) => events,
+        _ => Vec::new(),
+    };
     let messages = messages.iter().map(|(src, payload)| Cause::Message(*src, payload.clone()));
     for cause in messages.chain(events.into_iter().map(Cause::Local)) {
         let one = Observation::of(machine, &state.least.0, &cause, &[])?;
         let other = Observation::of(machine, &state.greatest.0, &cause, &[])?;
-        if one != other {
+        if !one.is_same(&other) {
             let on = format!(", on {cause}");
             return Ok(Some(broken(cause.function(), &on, one.to_string(), other.to_string())));
         }
     }
     Ok(None)
-}
-
-pub(crate) fn push(questions: &mut Vec<(&'static str, Vec<String>)>, function: &'static str, answer: String) {
-    match questions.iter_mut().find(|(known, _)| *known == function) {
-        Some((_, answers)) => answers.push(answer),
-        None => questions.push((function, vec![answer])),
-    }
 }
 
 /// Promise 3.
@@ -134,17 +170,12 @@ pub(crate) fn impure(
     properties: &[Property],
 ) -> Result<Option<ContractViolation>, MachineError> {
     let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-    let mut answers = Vec::new();
-    for from in [None, Some(&state.least.0)] {
+    let mut ask = |from: Option<&Snapshot>| -> Result<Answered, MachineError> {
         machine.restore(from)?;
-        answers.push(match machine.invariant(property, &views) {
-            Ok(Ok(())) => "it holds".to_owned(),
-            Ok(Err(why)) => format!("it does not hold: {why}"),
-            Err(fault) => format!("fails: {fault}"),
-        });
-    }
-    let (other, one) = (answers.pop().unwrap_or_default(), answers.pop().unwrap_or_default());
-    if one == other {
+        Ok(machine.invariant(property, &views).map(Answer::Judged))
+    };
+    let (one, other) = (ask(None)?, ask(Some(&state.least.0))?);
+    if is_same(&one, &other) {
         return Ok(None);
     }
     Ok(Some(ContractViolation {
@@ -156,8 +187,8 @@ pub(crate) fn impure(
             hex(&state.encoding),
             state.node
         ),
-        one,
-        other,
+        one: shown(&one),
+        other: shown(&other),
         cause: "it reads the state of the node that it is asked at; `view` must contain all that it needs",
         pair: None,
     }))

@@ -141,6 +141,18 @@ pub struct Fault {
     pub message: String,
 }
 
+impl Fault {
+    /// Whether what had been done by then, and the function in the words, may depend on memory that no one sees.
+    pub fn is_limit(&self) -> bool {
+        matches!(self.kind, FaultKind::Divergence | FaultKind::MemoryLimit)
+    }
+
+    /// Whether two runs of one call failed in the same way, from memories that may differ in what no one sees.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && (self.is_limit() || self.message == other.message)
+    }
+}
+
 /// Messages that a node takes together: as many as `size`, each from another sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Quorum {

@@ -110,7 +110,7 @@ pub fn confirm(
         };
     }
     let findings = replay.findings()?;
-    if findings.contains(finding) {
+    if findings.iter().any(|found| found.is_same(finding)) {
         return Ok(confirmed);
     }
     let what = match findings.first() {
@@ -118,4 +118,33 @@ pub fn confirm(
         Some(other) => format!("there is {other:?}"),
     };
     Err(ReplayError::NoFinding { what })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::contract::{Fault, FaultKind};
+    use crate::trace::document::Finding;
+
+    #[test]
+    fn where_a_limit_ended_a_call_is_another_question() {
+        let failed =
+            |kind, message: &str| Finding::Fault { node: 1, fault: Fault { kind, message: message.to_owned() } };
+        let cannot = |kind, message: &str| Finding::Broken {
+            property: "agreement".to_owned(),
+            fault: Fault { kind, message: message.to_owned() },
+        };
+        for (kind, is_same) in [
+            (FaultKind::Divergence, true),
+            (FaultKind::MemoryLimit, true),
+            (FaultKind::Trap, false),
+            (FaultKind::Choose, false),
+        ] {
+            assert_eq!(failed(kind, "in `one`").is_same(&failed(kind, "in `two`")), is_same, "{kind:?}");
+            assert_eq!(cannot(kind, "in `one`").is_same(&cannot(kind, "in `two`")), is_same, "{kind:?}");
+            assert!(!failed(kind, "in `one`").is_same(&failed(FaultKind::Platform, "in `one`")), "{kind:?}");
+            assert!(!failed(kind, "in `one`").is_same(&cannot(kind, "in `one`")), "{kind:?}");
+        }
+        let Finding::Fault { fault, .. } = failed(FaultKind::Divergence, "") else { panic!("it is a fault") };
+        assert!(!Finding::Fault { node: 2, fault }.is_same(&failed(FaultKind::Divergence, "")), "of another node");
+    }
 }

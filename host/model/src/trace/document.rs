@@ -292,6 +292,19 @@ impl Finding {
             Judgement::Deadlock { message } => Self::Deadlock { message: message.clone() },
         }
     }
+
+    /// Whether two runs of the same steps found the same; of faults as [`Fault::is_same`] says.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fault { node, fault }, Self::Fault { node: other, fault: again }) => {
+                node == other && fault.is_same(again)
+            }
+            (Self::Broken { property, fault }, Self::Broken { property: other, fault: again }) => {
+                property == other && fault.is_same(again)
+            }
+            _ => self == other,
+        }
+    }
 }
 
 /// The ways in which a promise is broken, the most certain one first.
