@@ -50,7 +50,7 @@ pub enum Axis {
     States,
     /// `--workers`.
     Workers,
-    /// Whether the search is stopped, and whether another process resumes it from its checkpoint.
+    /// Whether the search is stopped, and whether another process resumes it from its checkpoint; or `--memory`.
     Stop,
     /// `--count-system-states`; or the system states are collected, which only tests can ask for.
     Counted,
@@ -134,7 +134,7 @@ impl Axis {
             Self::Prefix => vec!["none", "followed", "exported"],
             Self::Declared => vec!["none", "true", "false"],
             Self::Workers => vec!["1", "2"],
-            Self::Stop => vec!["no", "interrupted", "resumed"],
+            Self::Stop => vec!["no", "interrupted", "resumed", "out of memory"],
             Self::Counted => vec!["no", "counted", "collected"],
             Self::Walks => vec!["not given", "walks and seed", "weights"],
             Self::Losses => vec!["none", "1", "unlimited"],

@@ -35,6 +35,8 @@ pub enum Stop {
     Interrupted(u64),
     /// At this check, and another process goes on.
     Resumed(u64),
+    /// At this check there is no memory left: a search of several members goes on with less, others end.
+    Starved(u64),
 }
 
 /// All that a search is asked.
@@ -211,7 +213,8 @@ impl Case {
         let stop = match value(Axis::Stop) {
             0 => Stop::Never,
             1 => Stop::Interrupted(dice.below(1 << 30).into()),
-            _ => Stop::Resumed(dice.below(1 << 30).into()),
+            2 => Stop::Resumed(dice.below(1 << 30).into()),
+            _ => Stop::Starved(dice.below(1 << 30).into()),
         };
         let bounds = SearchBounds {
             violations: [None, Some(1), Some(3), Some(u64::MAX), Some(u64::MAX), Some(2)][value(Axis::Violations)],

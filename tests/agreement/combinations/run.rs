@@ -83,6 +83,7 @@ pub fn run_all(case: &Case) -> Result<Runs, String> {
     let (stopped, resumed) = match case.stop {
         Stop::Never => (None, None),
         Stop::Interrupted(at) => (Some(run(stopping, case.workers, &Watch::stopping(at % checks, false))?), None),
+        Stop::Starved(at) => (Some(run(stopping, case.workers, &Watch::starving(at % checks))?), None),
         Stop::Resumed(at) => {
             let watch = Watch::stopping(at % checks, true);
             let stopped = run(stopping, case.workers, &watch)?;
@@ -106,12 +107,18 @@ pub fn run_until(case: &Case, checks: u64) -> Result<Ran, String> {
 struct Watch {
     asked: AtomicU64,
     stops_at: Option<u64>,
+    /// Why it stops there.
+    is_starving: bool,
     keeper: Option<Stopping>,
 }
 
 impl Watch {
     fn stopping(check: u64, is_kept: bool) -> Self {
         Self { stops_at: Some(check), keeper: is_kept.then(Stopping::default), ..Self::default() }
+    }
+
+    fn starving(check: u64) -> Self {
+        Self { is_starving: true, ..Self::stopping(check, false) }
     }
 
     /// Goes on with what was kept.
@@ -124,7 +131,7 @@ impl Monitor for Watch {
     fn check(&self, progress: &Progress) -> Option<EndCondition> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         if self.stops_at == Some(asked) {
-            return Some(EndCondition::Interrupted);
+            return Some(if self.is_starving { EndCondition::MemoryBound } else { EndCondition::Interrupted });
         }
         let counts = progress.counts;
         let steps = counts.transitions.max(counts.events).unwrap_or(0);
