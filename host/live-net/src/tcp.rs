@@ -34,6 +34,8 @@ const WAITING_MAX: usize = 10_000;
 const WAITING_MANY: usize = WAITING_MAX / 2;
 /// What a stream begins with, before the number.
 const MAGIC: [u8; 4] = *b"HCON";
+/// How long the other end of a stream may take to say of which connection it is: a peer does at once, and streams are few.
+const GREETING: Duration = Duration::from_secs(5);
 
 /// What the threads of a node share.
 #[derive(Clone)]
@@ -164,9 +166,11 @@ fn receive(stream: TcpStream, shared: &Shared) {
             }
         },
     };
-    let (number, mut stream) = (shared.number(), Patient { stream, shared });
+    let until = Some(Instant::now() + GREETING);
+    let (number, mut stream) = (shared.number(), Patient { stream, until, shared });
     let refusal = match greeting(&mut stream) {
         Ok(connection) => {
+            stream.until = None;
             let accepted = Arrival::Accepted { stream: number, proven, number: connection, handle };
             if shared.arrivals.send(accepted).is_err() {
                 return;
@@ -213,15 +217,20 @@ fn read(stream: &mut Patient<'_>, number: u64) -> Option<Refusal> {
     None
 }
 
-/// Reads from a stream with a time-out as if it had none, until the node ends: that is an error.
+/// Reads from a stream with a time-out as if it had none, until the node ends or it is too late: that is an error.
 struct Patient<'s> {
     stream: Box<dyn Read>,
+    /// When it is too late for what does not come all at once.
+    until: Option<Instant>,
     shared: &'s Shared,
 }
 
 impl Read for Patient<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                return Err(ErrorKind::TimedOut.into());
+            }
             match self.stream.read(bytes) {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     if self.shared.is_stopped() {
@@ -284,7 +293,7 @@ fn begin(
     let _ = stream.write_all(&begins_with(place.number));
     if let Ok(other_end) = other_end {
         std::thread::spawn(move || {
-            let mut end = Patient { stream: Box::new(other_end), shared: &shared };
+            let mut end = Patient { stream: Box::new(other_end), until: None, shared: &shared };
             while let Ok(1..) = end.read(&mut [0; 1 << 10]) {}
             let _ = shared.arrivals.send(Arrival::Gone { stream: number, refusal: None });
         });
@@ -359,6 +368,33 @@ mod tests {
         if let Some(stream) = (0..100_000).find_map(|_| TcpStream::connect(address).ok()) {
             assert!(leads_to_itself(&stream).expect("it is open"));
         }
+    }
+
+    /// As many as there is room for say nothing, some of them slowly.
+    #[test]
+    fn those_that_say_nothing_leave_room_for_peers_in_time() {
+        let free = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let address = free.local_addr().expect("it has one");
+        drop(free);
+        let ((arrivals, arrived), stopped) = (sync_channel(STREAMS_MAX), Arc::<AtomicBool>::default());
+        let _tcp = Tcp::bind(&[address], 0, None, arrivals, Arc::clone(&stopped)).expect("it listens");
+        let connect = || TcpStream::connect(address).expect("it listens");
+        let mut strangers: Vec<TcpStream> = (0..STREAMS_MAX).map(|_| connect()).collect();
+        strangers.iter_mut().step_by(2).for_each(|stranger| stranger.write_all(&MAGIC).expect("it is open"));
+        let mut turned_away = 0;
+        let _peer = loop {
+            let mut peer = connect();
+            let _ = peer.write_all(&begins_with(7));
+            match arrived.recv_timeout(Duration::from_secs(1)) {
+                Ok(Arrival::Accepted { number: 7, .. }) => break peer,
+                // One of the strangers.
+                Ok(Arrival::Gone { .. }) => {}
+                Ok(_) => panic!("nobody else said anything"),
+                Err(_) => turned_away += 1,
+            }
+        };
+        assert!(turned_away > 0, "there was room all the time");
+        stopped.store(true, Ordering::Relaxed);
     }
 
     /// Nobody is there to take what is sent, and then somebody.
