@@ -7,7 +7,7 @@ use host_model::trace::BreachClass;
 use host_search::kernel::{EndCondition, SymmetryUse};
 use host_search::strategy::Promises;
 
-use crate::combinations::case::{Case, Truth, is_stateless};
+use crate::combinations::case::{Case, Stop, Truth, is_stateless};
 use crate::combinations::run::{Ran, Runs};
 
 /// A run with what is true about it.
@@ -15,6 +15,8 @@ pub struct Facts<'f> {
     pub case: &'f Case,
     pub truth: &'f Truth,
     pub ran: &'f Ran,
+    /// Whether there was no memory at some point.
+    pub is_starved: bool,
     /// What there is to find within the bounds, with the shortest length of each.
     pub within: BTreeMap<Words, u32>,
     /// The same without bounds.
@@ -55,6 +57,7 @@ pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, Str
             case,
             truth,
             ran,
+            is_starved: which == "stopped" && matches!(case.stop, Stop::Starved(_)),
             within: truth.within.findings(nodes, case.bounds.deadlock),
             all: truth.all.findings(nodes, case.bounds.deadlock),
         };
@@ -108,11 +111,12 @@ impl Facts<'_> {
         self.case.strategy.is_complete && (is_over || is_cut)
     }
 
-    /// Whether promises are left open since the one member of a portfolio that decides them has come to the bound on states, and another
-    /// one has the better answer.
+    /// Whether promises are left open since the one member of a portfolio that decides them has come to the bound on states, or had to end
+    /// for want of memory, and another one has the better answer.
     fn is_outdone(&self) -> bool {
         let (case, report) = (self.case, &self.ran.report);
-        case.strategy.name == "auto" && case.bounds.states.is_some() && report.promises.is_empty()
+        let is_ended = case.bounds.states.is_some() || self.is_starved;
+        case.strategy.name == "auto" && is_ended && report.promises.is_empty()
     }
 
     /// Whether the bounds count from elsewhere than the start states: from where walks have been.

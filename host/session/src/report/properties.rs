@@ -223,7 +223,10 @@ pub fn properties(
 fn overtaken(report: &Report) -> Option<String> {
     let decider =
         report.decided_by.filter(|_| report.promises.is_empty() && report.end == EndCondition::SpaceExhausted)?;
-    Some(format!("{} had the answer to all else long before bdfs; use --algo bdfs", decider.strategy))
+    Some(format!(
+        "bdfs, which decides it, was not there when {} had the answer to all else; use --algo bdfs",
+        decider.strategy
+    ))
 }
 
 /// What was found out about an `eventually` property.
