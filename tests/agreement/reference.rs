@@ -39,9 +39,8 @@ pub type Channel = (NodeId, NodeId);
 /// Something in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Item {
-    /// A message with this content, which was sent when so many breaks of the connection were known, and can be delivered
-    /// so many times.
-    Message { content: u8, breaks: u32, times: u32 },
+    /// A message with this content, which was sent when so many breaks of the connection were known.
+    Message { content: u8, breaks: u32 },
     /// The news that the connection is broken, for the n-th time.
     Notice { breaks: u32 },
 }
@@ -137,8 +136,8 @@ impl Global {
                 _ => 0,
             };
             let is_doubled = system.network((node, to)) == Network::UnorderedDuplicating;
-            let times = 1 + if is_doubled { system.faults.duplicates } else { 0 };
-            self.send(system, (node, to), Item::Message { content, breaks, times });
+            let copies = 1 + if is_doubled { system.faults.duplicates } else { 0 };
+            (0..copies).for_each(|_| self.send(system, (node, to), Item::Message { content, breaks }));
         }
     }
 
@@ -392,16 +391,9 @@ pub struct Configurations {
 type Sequence = Vec<(Happening, usize)>;
 
 fn label(happening: Happening) -> Happening {
-    let without_times = |item: Item| match item {
-        Item::Message { content, breaks, .. } => Item::Message { content, breaks, times: 0 },
-        notice @ Item::Notice { .. } => notice,
-    };
     match happening {
-        Happening::Quorum(name, set) => {
-            Happening::Quorum(name, set.into_iter().map(|(from, item)| (from, without_times(item))).collect())
-        }
-        Happening::Take(from, item, _) => Happening::Take(from, without_times(item), 0),
-        Happening::Lose(from, item, _) => Happening::Lose(from, without_times(item), 0),
+        Happening::Take(from, item, _) => Happening::Take(from, item, 0),
+        Happening::Lose(from, item, _) => Happening::Lose(from, item, 0),
         other => other,
     }
 }

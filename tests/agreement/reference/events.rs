@@ -58,13 +58,9 @@ pub(super) fn losses(system: &System, global: &Global) -> Vec<(NodeId, Happening
 }
 
 /// Takes a message out of flight once.
-fn take(system: &System, global: &mut Global, (from, to): Channel, index: usize) {
+fn take(global: &mut Global, (from, to): Channel, index: usize) {
     let item = global.in_flight.take((from, to), index);
-    let Item::Message { content, breaks, times } = item else { panic!("a notice is no message") };
-    if times > 1 {
-        let left = Item::Message { content, breaks, times: times - 1 };
-        global.in_flight.put((from, to), left, system.is_ordered((from, to)));
-    }
+    assert!(matches!(item, Item::Message { .. }), "a notice is no message");
 }
 
 /// How a node takes an item.
@@ -119,7 +115,7 @@ pub(super) fn moves(
 ) -> Vec<Move> {
     let mut before = global.clone();
     if let Happening::Lose(from, _, index) = *happening {
-        take(system, &mut before, (from, node), index);
+        take(&mut before, (from, node), index);
         let counts = &mut before.locals[node as usize].counts;
         // More can be lost before a search begins, and without a limit nothing is counted.
         if system.faults.losses != Faults::UNLIMITED && counts.losses < system.faults.losses {
@@ -145,7 +141,7 @@ pub(super) fn moves(
                 let Item::Message { content, .. } = *item else { panic!("a notice is no member") };
                 let items = before.in_flight.on((*from, node));
                 let index = items.iter().position(|other| other == item).expect("it is in flight");
-                take(system, &mut before, (*from, node), index);
+                take(&mut before, (*from, node), index);
                 messages.push((*from, content));
             }
             system.toy.quorum(node, state, name, &messages)
@@ -161,7 +157,7 @@ pub(super) fn moves(
                 if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
             }
             Item::Message { content, .. } => {
-                take(system, &mut before, (from, node), index);
+                take(&mut before, (from, node), index);
                 if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
                     && system.is_ordered((from, node))
                 {
