@@ -10,8 +10,8 @@ use crate::kernel::{Counts, EndCondition};
 pub struct Progress {
     /// The counts so far.
     pub counts: Counts,
-    /// Small steps of an unfolding that no count shows: what it looks at to find out what can follow an event, and which events go
-    /// together. None elsewhere.
+    /// Small steps that no count shows: of an unfolding, what it looks at to find out what can follow an event, and which events go
+    /// together; of a reduced search, what it renames and compares to find out whether a state is there. None elsewhere.
     pub steps: u64,
     /// The longest path so far, in events.
     pub depth: u32,

@@ -163,6 +163,8 @@ struct Pass<'p, 's, 'l> {
     superseded: FxHashSet<u32>,
     serials: u32,
     transitions: u64,
+    /// What was renamed and compared to find out whether states are there.
+    steps: u64,
     kept: u64,
     /// Bytes behind the entries of the frontiers, the queue and the tables.
     heap: usize,
@@ -201,6 +203,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             superseded: FxHashSet::default(),
             serials: 0,
             transitions: 0,
+            steps: 0,
             kept: 0,
             heap: 0,
             reaches: FxHashMap::default(),
@@ -364,7 +367,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let counts =
             Counts { global_states: Some(self.kept), transitions: Some(self.transitions), ..Counts::default() };
         let bytes = self.bytes() as u64 + self.search.lts.counts().bytes;
-        Progress { counts, steps: 0, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
+        Progress { counts, steps: self.steps, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
     }
 
     fn finish(self, end: EndCondition) -> Report {

@@ -35,6 +35,8 @@ impl Pass<'_, '_, '_> {
             self.heap += key_bytes;
         }
         let sets = &mut self.frontiers[site as usize].sets;
+        // What each state costs counts as one; this is what comes on top.
+        self.steps += (forms.len() as u64 - 1) * (state.in_flight.len() + sets.len()) as u64;
         if sets.iter().any(|(_, set)| forms.iter().any(|form| is_subset(form, set))) {
             return Ok(false);
         }
@@ -75,6 +77,7 @@ impl Pass<'_, '_, '_> {
             (key(&symmetry.rename_locals(renaming, &state.locals), &budgets), renaming)
         };
         let all: Vec<(Box<[u32]>, usize)> = symmetry.to_least_kinds(&state.locals).into_iter().map(renamed).collect();
+        self.steps += (all.len() as u64 - 1) * state.locals.len() as u64;
         let least = all.iter().map(|(key, _)| key).min().expect("there is the identity").clone();
         let mut forms = Vec::new();
         for (key, renaming) in &all {

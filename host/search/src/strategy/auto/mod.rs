@@ -29,7 +29,7 @@ const SHORTEST_TURN: u64 = 1 << 18;
 const BETTER_MIN: u64 = 400_000;
 const BETTER_MAX: u64 = 4_000_000;
 
-/// Small steps of `unfold` that take as long as a unit of work.
+/// Small steps that take as long as a unit of work.
 const STEPS_PER_UNIT: u64 = 16;
 
 /// A member of the portfolio, in the order of their first turns.
@@ -165,7 +165,7 @@ impl Member {
         let work: fn(&Progress) -> u64 = match self {
             Self::Bdfs => |it| it.counts.global_states.unwrap_or_default(),
             Self::Unfold => |it| it.counts.events.unwrap_or_default() * 2 + it.steps / STEPS_PER_UNIT,
-            Self::Reduced => |it| it.counts.global_states.unwrap_or_default() * 10,
+            Self::Reduced => |it| it.counts.global_states.unwrap_or_default() * 10 + it.steps / STEPS_PER_UNIT,
             Self::Walk => |it| it.counts.transitions.unwrap_or_default() * 2,
             Self::Lmc => |it| it.counts.transitions.unwrap_or_default() * 6 + it.counts.events.unwrap_or_default() * 2,
         };
