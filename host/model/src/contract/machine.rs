@@ -142,7 +142,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether what had been done by then, and the function in the words, may depend on memory that no one sees.
+    /// Whether a limit on its time or memory ended the call: what it had done by then, and the function in the words, may depend on memory
+    /// that no one sees.
     pub fn is_limit(&self) -> bool {
         matches!(self.kind, FaultKind::Divergence | FaultKind::MemoryLimit)
     }
