@@ -1,7 +1,7 @@
 //! 128-bit fingerprints of contents, and sums of them for multisets.
 
 use crate::contract::event::{LocalEvent, NodeId};
-use crate::contract::machine::Fault;
+use crate::contract::fault::Fault;
 
 /// The first 128 bits of a blake3 hash.
 ///

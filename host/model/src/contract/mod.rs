@@ -2,7 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `machine` | `Machine`, `MachineFactory` with the determinism duty; faults, effects, snapshots |
+//! | `machine` | `Machine`, `MachineFactory` with the determinism duty; effects, snapshots |
+//! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |
 //! | `live` | what matters only where a protocol runs: requests, answers, durations |
 //! | `draws` | which answers to a handler were drawn by chance |
@@ -19,6 +20,7 @@
 mod draws;
 mod error;
 mod event;
+mod fault;
 pub mod fingerprint;
 mod live;
 mod machine;
@@ -33,10 +35,11 @@ mod wrapper;
 pub use draws::Draws;
 pub use error::{MachineError, TransferError};
 pub use event::{Envelope, LocalEvent, LocalKind, NodeId};
+pub use fault::{Fault, FaultKind};
 pub use live::{Aside, Request, Response, Span};
 pub use machine::{
-    Arrival, Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineFactory, Property, PropertyKind,
-    PropertyScope, Quorum, Role, Snapshot, StateOwner,
+    Arrival, Choice, Effects, Input, Likelihood, Machine, MachineFactory, Property, PropertyKind, PropertyScope,
+    Quorum, Role, Snapshot, StateOwner,
 };
 pub use muffled::{Ignores, Muffled};
 pub use outside::{Observed, Outside, OutsideVerdict};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::contract::error::MachineError;
 use crate::contract::event::{LocalEvent, NodeId};
+use crate::contract::fault::Fault;
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::machine::{Fault, Input, Machine, MachineFactory};
+use crate::contract::machine::{Input, Machine, MachineFactory};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// The events that a node does not take.

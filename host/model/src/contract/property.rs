@@ -3,7 +3,7 @@
 //! A property of system scope sees of each node only its view. Local states with the same views for every property
 //! form a class, so a property is evaluated once for each tuple of classes, however many system states share it.
 
-use crate::contract::machine::Fault;
+use crate::contract::fault::Fault;
 
 /// A view: what one property reads of one local state, interned by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,8 +2,9 @@
 
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::event::{LocalEvent, NodeId};
+use crate::contract::fault::Fault;
 use crate::contract::live::{Request, Response, Span};
-use crate::contract::machine::{Arrival, Effects, Fault, Input, Machine, Property, Quorum, Role, Snapshot, StateOwner};
+use crate::contract::machine::{Arrival, Effects, Input, Machine, Property, Quorum, Role, Snapshot, StateOwner};
 
 /// A wrapper around a machine: what it does besides passing on, which is nothing by default.
 pub(crate) trait Wrap: Send {
