@@ -87,6 +87,11 @@ impl Judge {
         self.order.push((call, true));
     }
 
+    /// How many calls have an outcome so far.
+    pub fn answered(&self) -> usize {
+        self.calls.iter().filter(|(_, answer)| matches!(answer, Some(Answer::Outcome(_)))).count()
+    }
+
     /// Reads every key.
     pub fn read_all(&mut self, mut ask: impl FnMut(&Operation) -> Outcome) {
         let keys: BTreeSet<String> = self.calls.iter().map(|(operation, _)| key_of(operation).clone()).collect();

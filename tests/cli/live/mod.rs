@@ -35,8 +35,10 @@ use std::time::{Duration, Instant};
 use cluster::Cluster;
 use judge::{Answer, Judge, Operation, Outcome, Told};
 
-/// How long a cluster is tormented, unless `HOST_LIVE_SECONDS` says it.
+/// How long a cluster is tormented at least, unless `HOST_LIVE_SECONDS` says it.
 const SECONDS: u64 = 8;
+/// How long it is tormented at most until enough was seen: a busy machine needs longer.
+const SECONDS_MAX: u64 = 120;
 /// The time between two kills.
 const KILLS: Duration = Duration::from_millis(1_500);
 /// How long a key is asked for: so its history stays short.
@@ -87,7 +89,14 @@ fn tormented(network: &str, words: &'static str) {
             scope.spawn(move || ask_on(number, cluster, begun, judge, is_over));
         }
         let mut seed = 7;
-        while begun.elapsed() < Duration::from_secs(seconds) {
+        let has_seen_enough = |kills: u32| {
+            let answered = judge.lock().expect("no client panics").answered();
+            let has_checked = words.is_empty() || cluster.counted_by_all("check_rounds_total") > 0.0;
+            kills > 2 && answered > 20 && cluster.troubles() > 3 && has_checked
+        };
+        while begun.elapsed() < Duration::from_secs(seconds)
+            || !has_seen_enough(kills) && begun.elapsed() < Duration::from_secs(SECONDS_MAX.max(seconds))
+        {
             std::thread::sleep(KILLS);
             let node = next(&mut seed) as usize % 3;
             nodes.kill(node);
