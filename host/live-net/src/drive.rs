@@ -261,7 +261,9 @@ impl Running {
             match arrivals.recv_timeout(self.patience()) {
                 Ok(arrival) => {
                     self.take(arrival)?;
-                    for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE) {
+                    // Each may take a handler's time, and a node that is to end does no more of them.
+                    let is_to_go_on = |_: &Arrival| !stop.load(Ordering::Relaxed);
+                    for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE).take_while(is_to_go_on) {
                         self.take(arrival)?;
                     }
                 }

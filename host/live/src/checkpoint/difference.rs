@@ -14,12 +14,23 @@ use std::sync::Arc;
 use host_model::contract::NodeId;
 use lz4_flex::block;
 
-use crate::checkpoint::packet::{Body, Checkpoint, Packet};
+use crate::checkpoint::cost::{Cost, Shape};
+use crate::checkpoint::packet::{Body, Checkpoint, Header, Packet};
 
 /// Bytes of the longest packet that is compressed.
 const PACKET_MAX: usize = 16 << 20;
 /// Bytes of the longest checkpoint that is kept as a dictionary.
 const BASE_MAX: usize = 1 << 20;
+/// Bytes of memory that a packet takes at most once it is read.
+pub const COST_MAX: usize = 2 * PACKET_MAX;
+/// Answers that are read for each request: one, and another one as a network may deliver it twice.
+const ANSWERS_PER_REQUEST: u8 = 2;
+/// Answers that are read at most until the next request: those to earlier requests may come late.
+const ANSWERS_MAX: u8 = 8;
+/// Bytes that stand before the checkpoint in an answer, at most.
+const ANSWER_HEAD_MAX: usize = 128;
+/// The number of [`Body::Answer`] on the wire.
+const ANSWER: u8 = 2;
 /// Bytes that are compressed together: half of what LZ4 can look back.
 const PIECE: usize = 32 << 10;
 /// Bytes before and behind a piece that are looked at in the dictionary, too: all of it together is what LZ4 can look back.
@@ -42,6 +53,10 @@ pub enum Unreadable {
     Damaged,
     /// It is a difference from a checkpoint that is not there.
     NoBase,
+    /// It is an answer, and this node has not asked, or has had enough answers.
+    Unasked,
+    /// It would take more memory than [`COST_MAX`] once it is read.
+    Costly,
 }
 
 /// What a packet says about checkpoints that can be dictionaries. It counts once the manager has taken the packet.
@@ -82,6 +97,8 @@ struct Peer {
     sent: Option<Arc<Base>>,
     /// The one that its last request has named.
     confirmed: Option<Arc<Base>>,
+    /// Answers of it that are still read.
+    answers_left: u8,
 }
 
 /// The dictionaries of one node.
@@ -95,6 +112,7 @@ impl Differences {
         let peer = self.0.entry(to).or_default();
         if let Body::Request { .. } = packet.body {
             peer.named.clone_from(&peer.latest);
+            peer.answers_left = ANSWERS_MAX.min(peer.answers_left + ANSWERS_PER_REQUEST);
             if let Some(base) = &peer.named {
                 start = [&[NAMING], &base.digest[..]].concat();
             }
@@ -107,7 +125,29 @@ impl Differences {
         if compressed.len() < whole.len() { compressed } else { whole }
     }
 
-    /// The packet that these bytes of a peer are. What room it takes is no more than its content is known to fill.
+    /// Admits what a peer has sent to be [read](Self::unpack): an answer takes far more time and memory than its sender has spent, so a node
+    /// reads as many as it has asked for.
+    ///
+    /// # Errors
+    ///
+    /// It is an answer that is [not asked for](Unreadable::Unasked).
+    pub fn admit(&mut self, from: NodeId, bytes: &[u8]) -> Result<(), Unreadable> {
+        let is_answer = match bytes.split_first() {
+            Some((&(COMPRESSED | DIFFERENCE), _)) => true,
+            Some((&PLAIN, rest)) => {
+                postcard::take_from_bytes::<Header>(rest).is_ok_and(|(_, body)| body.first() == Some(&ANSWER))
+            }
+            _ => false,
+        };
+        if !is_answer {
+            return Ok(());
+        }
+        let left = self.0.get_mut(&from).map(|peer| &mut peer.answers_left).filter(|left| **left > 0);
+        *left.ok_or(Unreadable::Unasked)? -= 1;
+        Ok(())
+    }
+
+    /// The packet that these bytes of a peer are. It takes no more room than its content is known to fill, and than [`COST_MAX`].
     ///
     /// # Errors
     ///
@@ -129,9 +169,15 @@ impl Differences {
             }
             _ => return Err(Unreadable::Damaged),
         };
-        let Ok((packet, [])) = postcard::take_from_bytes::<Packet>(plain) else { return Err(Unreadable::Damaged) };
+        let Ok((Shape { body, .. }, [])) = postcard::take_from_bytes(plain) else { return Err(Unreadable::Damaged) };
+        if body.cost() > COST_MAX {
+            return Err(Unreadable::Costly);
+        }
+        let is_kept = plain.len() <= BASE_MAX + ANSWER_HEAD_MAX;
+        let packet: Packet = postcard::from_bytes(plain).map_err(|_| Unreadable::Damaged)?;
         let news = match (*kind, &packet.body) {
             (PLAIN | NAMING, Body::Request { .. }) => News::Has(digest),
+            (PLAIN | COMPRESSED | DIFFERENCE, Body::Answer { .. }) if !is_kept => News::Nothing,
             (PLAIN | COMPRESSED | DIFFERENCE, Body::Answer { checkpoint, .. }) => News::Brings(Base::new(checkpoint)),
             (PLAIN, _) => News::Nothing,
             _ => return Err(Unreadable::Damaged),
@@ -172,7 +218,7 @@ impl Differences {
     }
 }
 
-fn compressed(plain: &[u8], base: Option<&Base>) -> Vec<u8> {
+pub(super) fn compressed(plain: &[u8], base: Option<&Base>) -> Vec<u8> {
     let mut bytes = match base {
         Some(base) => [&[DIFFERENCE], &base.digest[..]].concat(),
         None => vec![COMPRESSED],

@@ -15,12 +15,14 @@
 //! | `gather` | the collection of a snapshot by the node that wants it |
 //! | `snapshot` | snapshots: whether they are consistent, and what is in flight in them |
 //! | `packet` | what nodes send to each other |
+//! | `cost` | the memory that a packet takes once it is read, found out without taking it |
 //! | `difference` | packets as bytes: checkpoints as differences from what their destination has |
 //! | `channel` | what a node knows of the messages to and from a peer |
 //! | `numbers` | the numbers of checkpoints, across resets |
 //! | `tests` | random schedules, and every execution of three nodes |
 
 mod channel;
+mod cost;
 mod difference;
 mod gather;
 mod manager;

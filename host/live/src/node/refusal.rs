@@ -41,6 +41,12 @@ pub enum Refusal {
     /// It brings a checkpoint as a difference from one that this node does not have, or not any more: it is late, or somebody lies.
     #[error("it is the difference from a checkpoint that is not there")]
     NoBase,
+    /// It is a checkpoint that this node has not asked for: late, or a lie.
+    #[error("it is a checkpoint that this node has not asked for")]
+    Unasked,
+    /// It takes too much memory once it is read.
+    #[error("it takes too much memory once it is read")]
+    Costly,
     /// Two processes have the identity of one node.
     #[error("two processes are node {0}")]
     TwoOfOne(NodeId),
@@ -72,6 +78,8 @@ impl Refusal {
             Self::Impostor(_) => "impostor",
             Self::Damaged => "damaged",
             Self::NoBase => "no-base",
+            Self::Unasked => "unasked",
+            Self::Costly => "costly",
             Self::TwoOfOne(_) => "two-of-one",
             Self::Overtaken => "overtaken",
             Self::Dropped(Dropped::FormerSender) => "former-sender",
@@ -90,6 +98,8 @@ impl From<Unreadable> for Refusal {
         match why {
             Unreadable::Damaged => Self::Damaged,
             Unreadable::NoBase => Self::NoBase,
+            Unreadable::Unasked => Self::Unasked,
+            Unreadable::Costly => Self::Costly,
         }
     }
 }

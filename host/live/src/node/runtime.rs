@@ -285,6 +285,7 @@ impl<G: Gate> Node<G> {
             return Err(Refusal::Full);
         }
         let Frame { from, session, body } = frame::decode(&self.identity, bytes)?;
+        self.differences.admit(from, body)?;
         let (packet, news) = self.differences.unpack(from, body)?;
         let Header { incarnation, .. } = packet.header;
         let sequence = match packet.body {

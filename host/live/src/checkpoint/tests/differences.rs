@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use host_model::toys::Dice;
 
 use super::world::World;
-use crate::checkpoint::difference::expand;
-use crate::checkpoint::{Body, Checkpoint, Differences, Header, Limits, News, Outcome, Packet, Rule, Unreadable};
+use crate::checkpoint::difference::{compressed, expand};
+use crate::checkpoint::{
+    Body, Channel, Checkpoint, Differences, Header, Limits, News, Outcome, Packet, Rule, Unreadable,
+};
 
 fn packet(body: Body) -> Packet {
     Packet { header: Header { number: 1, incarnation: 1, addressee: 1, acknowledged: None }, body }
@@ -184,6 +186,56 @@ fn lies_are_refused_or_another_packet() {
     assert_eq!(news, News::Has(Some([2; 16])));
     two.answering.learn(0, news);
     assert_eq!(two.answer(&[3; 40])[0], 1);
+}
+
+/// An answer whose 16 MiB are five million messages without content, of which each would take more than a hundred bytes; compressed it has
+/// some ten thousand bytes. It is refused by its cost, and an answer with as many bytes of content is read.
+#[test]
+fn an_answer_that_is_all_elements_is_refused_by_its_cost() {
+    let kept = |count: usize| {
+        let channel = Channel { sent: 1, ..Channel::default() };
+        let channels = BTreeMap::from([(0, channel)]);
+        let checkpoint = Checkpoint { number: 1, incarnation: 1, content: vec![], channels };
+        let bytes = postcard::to_allocvec(&packet(Body::Answer { request: 1, checkpoint: Box::new(checkpoint) }));
+        let mut bytes = bytes.expect("it has an encoding");
+        // The last three numbers are those of the kept messages, and of the two that stand for others.
+        bytes.truncate(bytes.len() - 3);
+        bytes.extend(postcard::to_allocvec(&count).expect("it has an encoding"));
+        bytes.extend([1, 0, 0].repeat(count));
+        bytes.extend([0, 0]);
+        bytes
+    };
+    let read = |plain: &[u8]| Differences::default().unpack(1, &[&[0], plain].concat()).map(|(packet, _)| packet);
+    let Ok(Packet { body: Body::Answer { checkpoint, .. }, .. }) = read(&kept(1_000)) else { panic!("it is one") };
+    assert_eq!(checkpoint.channels[&0].kept.len(), 1_000);
+    let forged = kept(5_500_000);
+    assert!(forged.len() < 16 << 20);
+    assert_eq!(read(&forged), Err(Unreadable::Costly));
+    let compressed = compressed(&forged, None);
+    assert!(compressed.len() < 300_000, "{}", compressed.len());
+    assert_eq!(Differences::default().unpack(1, &compressed), Err(Unreadable::Costly));
+    let honest = postcard::to_allocvec(&answer(&vec![1; 15 << 20])).expect("it has an encoding");
+    assert!(read(&honest).is_ok());
+}
+
+/// Each request has two answers read, and many that were not answered have eight; without one, none is.
+#[test]
+fn answers_are_read_as_often_as_was_asked() {
+    let mut two = Two::default();
+    let bytes = two.answer(&noise(60, 1));
+    let whole = [vec![0], postcard::to_allocvec(&answer(&[1])).expect("it has an encoding")].concat();
+    for answer in [&bytes, &whole] {
+        assert_eq!(two.asking.admit(1, answer), Err(Unreadable::Unasked));
+        two.ask();
+        assert_eq!([(); 3].map(|()| two.asking.admit(1, answer).is_ok()), [true, true, false]);
+        (0..9).for_each(|_| two.ask());
+        assert_eq!((0..20).filter(|_| two.asking.admit(1, answer).is_ok()).count(), 8);
+        assert_eq!(two.asking.admit(2, answer), Err(Unreadable::Unasked), "another node was not asked");
+    }
+    for body in [Body::Request { number: 1 }, Body::Message { sequence: 1, payload: vec![2; 9] }] {
+        let bytes = two.answering.pack(0, &packet(body));
+        assert!((0..9).all(|_| two.asking.admit(1, &bytes).is_ok()));
+    }
 }
 
 /// A short packet that says that it is 16 MB long, with a piece of 32 KiB that is as long as it should be: there is room for what has come

@@ -8,7 +8,7 @@ use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
 use super::pair::{Pair, decode, encode, identity, settings};
-use crate::checkpoint::Dropped;
+use crate::checkpoint::{Body, Checkpoint, Dropped, Packet};
 use crate::gate::Open;
 use crate::node::{FRAME_MAX, Failure, Identity, Node, Output, Refusal, Settings, Splitter, VERSION};
 use crate::time::Time;
@@ -110,6 +110,23 @@ fn what_a_former_start_has_sent_is_refused() {
     assert_eq!(pair.deliver(0, 1), Some(vec![1]));
     let refusal = Refusal::Dropped(Dropped::FormerSender);
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Err(refusal));
+}
+
+/// A peer sends 300 checkpoints without being asked, each of 90 KB that are 16 MiB once they are read. None is read: the node that gathers
+/// nothing takes no answer, and what it keeps for its peers is what it was.
+#[test]
+fn checkpoints_that_were_not_asked_for_are_not_read() {
+    let (mut pair, frames) = spoken(Network::Ordered);
+    let checkpoint = Checkpoint { number: 1, incarnation: 1, content: vec![0; 16_000_000], channels: BTreeMap::new() };
+    let header = decode(&identity(1, 0), &frames[0]).expect("it is a frame").header;
+    let packet = Packet { header, body: Body::Answer { request: 1, checkpoint: Box::new(checkpoint) } };
+    let frame = encode(&identity(0, 1), 1, &packet);
+    assert!(frame.len() < 90_000, "{}", frame.len());
+    for _ in 0..300 {
+        assert_eq!(pair.nodes[1].receive(Time(0), &frame), Err(Refusal::Unasked));
+    }
+    assert_eq!(pair.nodes[1].counts().refused, BTreeMap::from([("unasked", 300)]));
+    assert_eq!(pair.nodes[1].receive(Time(0), &frames[0]), Ok(()));
 }
 
 /// The disk knows how far the node has come, and where there is an order, what follows does not come after what is lost.

@@ -60,8 +60,10 @@ fn a_difference_from_what_is_not_there_is_refused() {
     pair.deliver(0, 1);
     let frame = pair.links.get_mut(&(1, 0)).and_then(|link| link.pop_front()).expect("it has answered");
     pair.kill(0);
+    assert_eq!(pair.nodes[0].receive(pair.now, &frame), Err(Refusal::Unasked));
+    pair.nodes[0].gather(pair.now, &BTreeSet::new());
     assert_eq!(pair.nodes[0].receive(pair.now, &frame), Err(Refusal::NoBase));
-    assert_eq!(pair.nodes[0].counts().refused["no-base"], 1);
+    assert_eq!(pair.nodes[0].counts().refused, BTreeMap::from([("no-base", 1), ("unasked", 1)]));
 }
 
 /// What comes of a schedule where each node may send so many bytes in checkpoints per second: the messages in the order in which they
