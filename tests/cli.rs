@@ -33,7 +33,7 @@
 //! | `origins` | traces that begin in states from elsewhere |
 //! | `platform` | what libraries ask of a system |
 //! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
-//! | `schema` | traces against their schema, and back from other formats |
+//! | `schema` | traces and results of runs against their schemas, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
@@ -215,7 +215,12 @@ impl Place {
             builds.replace(environment.builds);
         }
         let text = |bytes| String::from_utf8(bytes).expect("output is text");
-        Ran { code, out: text(out), err: text(err) }
+        let ran = Ran { code, out: text(out), err: text(err) };
+        let words: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+        if words.first() == Some(&"run") && words.contains(&"--json") {
+            schema::check_result(&ran.out, &words);
+        }
+        ran
     }
 
     /// `host run` of a bundled plugin with `--json`.

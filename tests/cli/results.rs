@@ -122,6 +122,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
     let result = Place::new().run_json("query", &["--algo", "bdfs"]);
     let keys: Vec<&String> = result.as_object().expect("an object").keys().collect();
     let expected = [
+        "result_version",
         "result",
         "end",
         "exit_code",

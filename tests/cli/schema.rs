@@ -1,4 +1,6 @@
-//! Traces against `docs/trace.schema.json`.
+//! Traces against `docs/trace.schema.json`, and what `host run --json` prints against `docs/result.schema.json`.
+
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -18,21 +20,24 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
                 wrong(root.pointer(pointer).expect("what is referred to is there"), value, root, path)
             }
             "type" => {
-                let fits = match argument.as_str().expect("one type") {
+                let types = argument.as_array().map_or(std::slice::from_ref(argument), Vec::as_slice);
+                let is = |name: &Value| match name.as_str().expect("a name") {
                     "object" => value.is_object(),
                     "array" => value.is_array(),
                     "string" => value.is_string(),
                     "boolean" => value.is_boolean(),
                     "integer" => value.is_i64() || value.is_u64(),
+                    "number" => value.is_number(),
+                    "null" => value.is_null(),
                     other => panic!("the type {other} is not known here"),
                 };
-                if fits { Vec::new() } else { complain(format!("is no {argument}")) }
+                if types.iter().any(is) { Vec::new() } else { complain(format!("is no {argument}")) }
             }
             "const" if value != argument => complain(format!("is not {argument}")),
             "enum" if !argument.as_array().expect("a list").contains(value) => {
                 complain(format!("is none of {argument}"))
             }
-            "minimum" if value.as_i64() < argument.as_i64() => complain("is too small".to_owned()),
+            "minimum" if value.is_number() && value.as_f64() < argument.as_f64() => complain("is too small".to_owned()),
             "const" | "enum" | "minimum" => Vec::new(),
             "pattern" => {
                 // The only one: an even number of hexadecimal digits.
@@ -90,8 +95,57 @@ pub fn misfits(trace: &Value) -> Vec<String> {
 }
 
 fn schema() -> Value {
-    let text = std::fs::read_to_string(folder("../docs/trace.schema.json")).expect("the schema is there");
+    read("trace.schema.json")
+}
+
+fn read(name: &str) -> Value {
+    let text = std::fs::read_to_string(folder(&format!("../docs/{name}"))).expect("the schema is there");
     serde_json::from_str(&text).expect("a schema is JSON")
+}
+
+/// Asserts that the output of `host run --json` fits its schema. Every test that runs it comes through here. A run that was told to
+/// print something else, or nothing, has no object to look at.
+pub fn check_result(out: &str, words: &[&str]) {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    let schema = SCHEMA.get_or_init(|| read("result.schema.json"));
+    let Ok(result) = serde_json::from_str::<Value>(out) else { return };
+    // The alternative that the object is meant to be says more than that it fits neither.
+    let pointer = if result["error"].is_object() { "/$defs/error" } else { "/$defs/report" };
+    let meant = schema.pointer(pointer).expect("both are there");
+    assert_eq!(wrong(meant, &result, schema, ""), [""; 0], "{words:?}: {result:#}");
+    assert_eq!(wrong(schema, &result, schema, ""), [""; 0], "{words:?}");
+}
+
+/// A schema that takes everything would say nothing: each field that is left out, and each that is not known, is refused.
+#[test]
+fn what_is_no_result_does_not_fit_the_schema() {
+    let (schema, place) = (read("result.schema.json"), repository());
+    let good = place.run_json("paxos", &["--set", "bug=last-response"]);
+    let is_good = |result: &Value| wrong(&schema, result, &schema, "").is_empty();
+    assert!(is_good(&good), "{good:#}");
+    let fields = good.as_object().expect("an object").keys();
+    let optional = ["decided_by", "never"];
+    for field in fields.filter(|field| !optional.contains(&field.as_str())) {
+        let mut bad = good.clone();
+        bad.as_object_mut().expect("an object").remove(field);
+        assert!(!is_good(&bad), "without {field}");
+    }
+    for (pointer, damage) in [
+        ("/result_version", json!(2)),
+        ("/result", json!("fine")),
+        ("/end", json!("bored")),
+        ("/exit_code", json!(3)),
+        ("/counts/handler_calls", json!(-1)),
+        ("/properties/0/status", json!("nice")),
+        ("/violations/0/length", json!(null)),
+        ("/violations/0", json!({ "property": "agreement" })),
+        ("/assumed/bounds", json!({})),
+        ("/seconds/search", json!("1.5")),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer} in {good:#}")) = damage;
+        assert!(!is_good(&bad), "{pointer}");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ use std::ffi::OsString;
 
 use host_session::base::Failure;
 use host_session::base::text::json_text;
+use host_session::report::result::RESULT_VERSION;
 use serde_json::json;
 
 pub use crate::environment::Environment;
@@ -76,5 +77,7 @@ fn explain(message: &clap::Error, wants_json: bool, environment: &mut Environmen
 /// The output of `--json` where there is no result.
 fn error_object(failure: &Failure) -> String {
     let error = json!({ "message": failure.message, "help": failure.help });
-    json_text(&json!({ "result": "error", "exit_code": failure.exit.code(), "error": error }))
+    json_text(
+        &json!({ "result_version": RESULT_VERSION, "result": "error", "exit_code": failure.exit.code(), "error": error }),
+    )
 }

@@ -27,9 +27,15 @@ use crate::report::violation::ViolationReport;
 use crate::search::finding::Violation;
 use crate::spec::expectation::Expectation;
 
+/// The version of the JSON object, which `docs/result.schema.json` describes. A new field keeps it; a field that
+/// goes, or changes its meaning, raises it.
+pub const RESULT_VERSION: u32 = 1;
+
 /// The result of a run. The order of the fields is that of the JSON object.
 #[derive(Debug, Serialize)]
 pub struct RunReport {
+    /// [`RESULT_VERSION`].
+    pub result_version: u32,
     /// The verdict.
     pub result: Verdict,
     /// Why the search ended.
@@ -218,6 +224,7 @@ impl RunReport {
         let strategy = run.spec.strategy();
         let decider = report.decided_by.and_then(|decider| find(decider.strategy)).unwrap_or(strategy);
         Self {
+            result_version: RESULT_VERSION,
             result,
             end: report.end.name(),
             exit_code: exit.code(),
