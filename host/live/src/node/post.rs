@@ -1,12 +1,24 @@
 //! Packets that leave a node.
 
 use host_model::contract::NodeId;
+use host_model::scenario::Network;
 
 use crate::checkpoint::{Body, Packet};
 use crate::gate::Gate;
 use crate::node::frame::{self, FRAME_MAX};
 use crate::node::outbox::Output;
 use crate::node::runtime::Node;
+
+/// Bytes of the longest datagram over IPv4.
+const DATAGRAM_MAX: usize = 65_507;
+
+/// Bytes of the longest frame that a network takes.
+pub(super) fn longest_frame(network: Network) -> usize {
+    match network {
+        Network::Ordered => FRAME_MAX,
+        Network::Unordered | Network::UnorderedDuplicating => DATAGRAM_MAX,
+    }
+}
 
 impl<G: Gate> Node<G> {
     /// Packs a packet and sends it. In place of a checkpoint for which there is no bandwidth, or that is longer than any frame, it sends
@@ -15,7 +27,9 @@ impl<G: Gate> Node<G> {
         let mut frame = frame::encode(&self.identity, to, &self.differences.pack(to, packet));
         if let Body::Answer { request, checkpoint } = &packet.body {
             let (now, length) = (self.now, frame.len());
-            if length <= FRAME_MAX && self.bucket.as_mut().is_none_or(|bucket| bucket.take(now, length)) {
+            if length <= longest_frame(self.settings.network)
+                && self.bucket.as_mut().is_none_or(|bucket| bucket.take(now, length))
+            {
                 self.differences.sent(to, checkpoint);
                 self.counts.checkpoints += 1;
                 self.counts.checkpoint_bytes += length as u64;

@@ -184,6 +184,7 @@ pub(crate) fn explore(
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
         // Nothing depends on it, so nobody keeps it.
         effects.aside.clear();
+        let result = result.and_then(|()| lts.rules.check_lengths(node, &effects.sent));
         let is_declined = effects.is_declined && result.is_ok();
         let next = match result.and_then(|()| match is_declined {
             true => Ok(None),

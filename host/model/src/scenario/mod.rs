@@ -6,6 +6,7 @@
 //! | `faults` | the faults: a description of each, and the table of them |
 //! | `names` | the names of nodes for people |
 //! | `link` | how messages travel |
+//! | `length` | how long a message may be on a link |
 //! | `route` | where a message or notice travels |
 //! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
 //! | `network` | messages in flight: which can be taken next, what a step takes, loses and sends |
@@ -13,6 +14,7 @@
 mod cluster;
 pub(crate) mod fault_state;
 pub mod faults;
+mod length;
 mod link;
 mod names;
 mod network;

@@ -76,7 +76,9 @@ impl Machine for ToyMachine {
                     continue;
                 }
             }
-            effects.sent.push(Envelope { to, payload: vec![content] });
+            let mut payload = vec![content];
+            payload.resize(self.toy.lengths.get(&content).copied().unwrap_or(1), 0);
+            effects.sent.push(Envelope { to, payload });
         }
         let Some(next) = next else {
             return Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) });

@@ -53,6 +53,8 @@ pub struct Toy {
     /// The states in which the outcomes of handlers are drawn, by even weights, and not chosen. A third answer, and each one after it,
     /// has the weight 0.
     pub drawn: BTreeSet<(NodeId, ToyState)>,
+    /// Bytes of the messages with this content; the others have one.
+    pub lengths: BTreeMap<u8, usize>,
 }
 
 impl Toy {
@@ -191,6 +193,13 @@ impl Toy {
     #[must_use]
     pub fn of_kind(mut self, name: u8, kind: LocalKind) -> Self {
         self.kinds.insert(name, kind);
+        self
+    }
+
+    /// Makes messages with this content so many bytes long.
+    #[must_use]
+    pub fn of_length(mut self, content: u8, bytes: usize) -> Self {
+        self.lengths.insert(content, bytes);
         self
     }
 

@@ -304,7 +304,8 @@ impl Replay {
         machine.ask_stop()?;
         let script: Vec<u32> = choices.iter().map(|choice| choice.picked).collect();
         let mut report = StepReport::default();
-        match machine.handle(input, &script, &mut report.effects) {
+        let result = machine.handle(input, &script, &mut report.effects);
+        match result.and_then(|()| self.rules.check_lengths(node, &report.effects.sent)) {
             Ok(()) => self.look(node, &mut report)?,
             Err(fault) => {
                 self.stick(node, &fault)?;
