@@ -39,7 +39,8 @@ impl Checker<'_> {
         let start = start::adopt(&mut stepper, &round.beginning)?;
         let bounds = SearchBounds { states: Some(self.limits.states_max), ..SearchBounds::default() };
         let bounds = SearchBounds { violations: Some(u64::MAX), ..bounds };
-        let (starts, monitor) = (std::slice::from_ref(&start), Asking::new(self.stop));
+        let monitor = Asking::new(self.stop).holding(self.limits.round_bytes_max);
+        let starts = std::slice::from_ref(&start);
         let search = Search { lts: &self.lts, starts, bounds, monitor: &monitor, collect_system_states: false };
         let checked = liveness::check(&search, rules)?;
         round.work += checked.report.counts.transitions.unwrap_or(0);

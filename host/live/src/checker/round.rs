@@ -36,6 +36,8 @@ pub struct Limits {
     pub past_max: usize,
     /// Bytes that what is known of handlers may take between two rounds.
     pub bytes_max: u64,
+    /// Bytes that each search of a round may take, with what is known of handlers.
+    pub round_bytes_max: u64,
     /// Bytes of all states and messages of a beginning.
     pub beginning_max: usize,
     /// By which rules something counts as dead; none if promises of progress do not count.
@@ -54,6 +56,7 @@ impl Default for Limits {
             violations_max: 16,
             past_max: 64,
             bytes_max: 64 << 20,
+            round_bytes_max: 256 << 20,
             beginning_max: 16 << 20,
             promises: None,
             breaks: false,
@@ -323,7 +326,7 @@ pub(super) fn look_ahead(
             continue;
         }
         let starts = std::slice::from_ref(start);
-        let monitor = Asking::new(stop).within(lts, limits.steps_max);
+        let monitor = Asking::new(stop).within(lts, limits.steps_max).holding(limits.round_bytes_max);
         let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
         let strategy = strategy::find(name).expect("it is in the table");
         let report = (strategy.run)(&search)?;

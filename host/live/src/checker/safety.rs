@@ -14,7 +14,7 @@ use host_search::outlook::certificate::certify;
 use host_search::outlook::nearby::look_around;
 
 use crate::checker::candidates::candidates;
-use crate::checker::round::{CheckError, Checker, look_ahead, new_lts};
+use crate::checker::round::{CheckError, Checker, Limits, look_ahead, new_lts};
 use crate::checker::stopping::Asking;
 use crate::filter::{Pattern, Patterns};
 
@@ -122,7 +122,7 @@ fn is_dead(
     (promise, rules): (usize, Rules),
 ) -> Result<(bool, u64), SearchError> {
     let starts = std::slice::from_ref(start);
-    let (bounds, monitor) = (SearchBounds::default(), Asking::new(stop));
+    let (bounds, monitor) = (SearchBounds::default(), Asking::new(stop).holding(Limits::default().round_bytes_max));
     let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
     let progress = Progress::default();
     let (outlook, work) = look_around(&search, start, (promise, rules), &progress)?;

@@ -17,6 +17,7 @@ impl Stop for Never {
 pub(super) struct Asking<'s> {
     stop: &'s dyn Stop,
     effort: Option<Effort<'s>>,
+    bytes_max: u64,
 }
 
 /// What a search takes beside what its counts show.
@@ -32,7 +33,12 @@ const STEPS_OF_EVALUATION: u64 = 500;
 
 impl<'s> Asking<'s> {
     pub(super) fn new(stop: &'s dyn Stop) -> Self {
-        Self { stop, effort: None }
+        Self { stop, effort: None, bytes_max: u64::MAX }
+    }
+
+    /// The same in so many bytes at most: a search that takes more is cut short, as one that takes too long is.
+    pub(super) fn holding(self, bytes_max: u64) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// The same in so many steps at most, for a search in this local transition system.
@@ -49,6 +55,7 @@ impl Monitor for Asking<'_> {
         };
         match self.stop.reason() {
             Some(stopped) => Some(stopped.into()),
+            None if progress.bytes > self.bytes_max => Some(EndCondition::MemoryBound),
             None => self.effort.as_ref().is_some_and(is_too_much).then_some(EndCondition::StateBound),
         }
     }

@@ -66,3 +66,15 @@ fn what_is_of_no_use_is_not_evaluated() {
     };
     assert_eq!([false, true].map(promised), [0, 1]);
 }
+
+/// A round is cut short where its searches take more memory than they may, and says so; with the memory of the default it is complete.
+#[test]
+fn a_round_is_cut_short_where_it_takes_too_much_memory() {
+    let factory = Arc::new(side_by_side());
+    for (round_bytes_max, is_cut) in [(1, true), (Limits::default().round_bytes_max, false)] {
+        let limits = Limits { round_bytes_max, states_max: 0, ..limits(false) };
+        let mut checker = Checker::new(&factory, Scenario::new(8), limits).expect("it is native");
+        let round = checker.round(&beginning_of(&(vec![0; 8], BTreeMap::new()))).expect("it is a state of the toy");
+        assert_eq!((round.is_cut, round.is_complete), (is_cut, !is_cut));
+    }
+}
