@@ -1,8 +1,8 @@
 //! The file of a node: the last record in it is the durable state.
 //!
-//! Records are appended, each with its length and a hash, and synchronised before they are acknowledged. A record at the end that is
-//! not complete was never acknowledged, and is cut off. One that is damaged before the end is an error: something was acknowledged
-//! that is not there any more. Where the file is long, a new one takes its place, which is there completely or not at all.
+//! Records are appended, and synchronised before they are acknowledged. One at the end that is not complete was never acknowledged, and is
+//! cut off; what is [damaged](crate::records) is an error. Where the file is long, a new one takes its place, which is there completely or not
+//! at all. The file says whose it is, and the lock beside it that there is a file: one that is lost is not taken for that of a new node.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,15 +11,18 @@ use std::path::{Path, PathBuf};
 use host_live::checkpoint::Durable;
 use host_live::node::Record;
 
+use crate::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
+
 /// Bytes of a file from which on a new one takes its place.
 const FILE_MAX: u64 = 1 << 20;
-/// Bytes of the longest record.
-const RECORD_MAX: usize = 64 << 20;
-/// Bytes that are hashed at most to find records behind one that is not complete.
-const SEARCHED_MAX: usize = 4 * RECORD_MAX;
-/// Length and hash.
-const HEAD: usize = 4 + 8;
-const MAGIC: [u8; 8] = *b"HLDISK\0\x01";
+/// Bytes of the longest file: one of the longest records, or what is below the length from which on a new one takes its place.
+const LONGEST: u64 = RECORD_MAX as u64 + FILE_MAX;
+/// What the lock says once there is a file.
+const THERE: &str = "There is a data file beside this lock. To start the node without it, remove both.\n";
+/// What stands behind that, before the number, once others know of a later start than the file.
+const LATER: &str = "Others know of a later start of the node: ";
+/// Bytes of what a lock says at most.
+const SAYING_MAX: u64 = 1 << 10;
 
 /// Why a node has no disk.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +41,40 @@ pub enum DiskError {
     /// Something else is in it.
     #[error("`{}` is no file of a node", .0.display())]
     Foreign(PathBuf),
+    /// It is of another node, or of another plugin.
+    #[error("`{}` is the file of node {} of {}, and this is node {} of {}: give each node the folder with its own file", path.display(), owner.node, owner.plugin, here.node, here.plugin)]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        owner: Box<Owner>,
+        /// Who has opened it.
+        here: Box<Owner>,
+    },
+    /// It was written under another build, or in another cluster.
+    #[error("`{}` was written by a node with {what}; a node that takes it over reads states that it has not written: start it with `--take-data` if that is right, or with the cluster and the component as they were", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// There was a file.
+    #[error("`{}` is lost: what the node has acknowledged is not there any more; restore the file, or, to start a node that knows nothing, remove `{}` as well", path.display(), path.with_extension("lock").display())]
+    Lost {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Other nodes have met a later start of this one.
+    #[error("`{}` knows of fewer starts of the node than the other nodes do, who have met start {start}: it was lost, or is an old copy; restore it, or start the node with `--rejoin`, as one that knows what is in the file and nothing more", path.display())]
+    Later {
+        /// The file.
+        path: PathBuf,
+        /// The start that they know of.
+        start: u64,
+    },
     /// Something that was acknowledged is gone.
-    #[error("`{}` is damaged at byte {at}, before its end: what the node has acknowledged may be lost; restore the file", path.display())]
+    #[error("`{}` is damaged at byte {at}: what the node has acknowledged may be lost; restore the file, or, to start a node that knows nothing, remove it and `{}`", path.display(), path.with_extension("lock").display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -59,12 +94,22 @@ pub enum DiskError {
     Broken(PathBuf),
 }
 
+/// What is taken at a start that is refused otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// A file that was written under another build or in another cluster.
+    pub takes_over: bool,
+    /// A file that knows of fewer starts of the node than others do: the next start is one that they have yet to meet.
+    pub rejoins: bool,
+}
+
 /// The file of a node, which no other process has.
 #[derive(Debug)]
 pub struct Disk {
     path: PathBuf,
+    owner: Owner,
     /// Held as long as the node runs; the file itself is replaced.
-    _lock: File,
+    lock: File,
     file: File,
     bytes: u64,
     file_max: u64,
@@ -77,45 +122,79 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// The file is none of ours, damaged, in use, or not to be read and written.
-    pub fn open(path: &Path) -> Result<(Self, Option<Record>), DiskError> {
+    /// The file is of another node, damaged, lost, in use, or not to be read and written; or it was written under another build or in another
+    /// cluster, or is one of which others know more, unless that is to be taken.
+    pub fn open(path: &Path, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), DiskError> {
         let failed = |error| DiskError::File { path: path.to_owned(), error };
-        let lock_path = path.with_extension("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(DiskError::InUse(path.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let mut lock = lock(path)?;
+        let said = said(&mut lock).map_err(failed)?;
+        let there = bytes(path).map_err(failed)?;
+        if there.is_none() && !said.is_empty() {
+            return Err(DiskError::Lost { path: path.to_owned() });
         }
-        let mut file =
-            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
-        let mut content = Vec::new();
-        file.read_to_end(&mut content).map_err(failed)?;
-        let (record, end) = last_record(path, &content)?;
-        let torn = content.len() - end;
-        let mut disk = Self {
-            path: path.to_owned(),
-            _lock: lock,
-            file,
-            bytes: end as u64,
-            file_max: FILE_MAX,
-            is_broken: false,
-            torn,
+        let later = said.lines().filter_map(|line| line.strip_prefix(LATER)?.parse::<u64>().ok()).max();
+        if let Some(start) = later.filter(|_| !ways.rejoins) {
+            return Err(DiskError::Later { path: path.to_owned(), start });
+        }
+        let content = read(there.as_deref().unwrap_or(&beginning(owner))).map_err(|wrong| match wrong {
+            Wrong::Foreign => DiskError::Foreign(path.to_owned()),
+            Wrong::Damaged(at) => DiskError::Damaged { path: path.to_owned(), at },
+        })?;
+        if let Some(other) = &content.owner {
+            check(path, other, owner, ways.takes_over)?;
+        }
+        let Content { owner: found, mut last, end } = content;
+        let torn = there.as_ref().map_or(0, |bytes| bytes.len() - end);
+        let (file, bytes) = if there.is_some() && found.as_ref() == Some(owner) {
+            (OpenOptions::new().read(true).write(true).open(path).map_err(failed)?, end as u64)
+        } else {
+            // One of an earlier version, or one that is taken over, is replaced by one with the right owner.
+            let file = replaced(path, owner, &last.as_ref().map(encoded).unwrap_or_default()).map_err(failed)?;
+            let bytes = file.metadata().map_err(failed)?.len();
+            (file, bytes)
         };
-        disk.prepare().map_err(failed)?;
-        Ok((disk, record))
+        let (path, owner) = (path.to_owned(), owner.clone());
+        let mut disk = Self { path, owner, lock, file, bytes, file_max: FILE_MAX, is_broken: false, torn };
+        disk.prepare().map_err(|error| DiskError::File { path: disk.path.clone(), error })?;
+        if let Some(start) = later {
+            let mut record =
+                last.unwrap_or(Record { numbers: Durable { incarnation: 0, reserved: 0 }, protocol: None });
+            record.numbers.incarnation = record.numbers.incarnation.max(start);
+            // From then on the file knows of that start.
+            disk.write(&record)?;
+            last = Some(record);
+        }
+        disk.say(THERE).map_err(|error| DiskError::File { path: disk.path.clone(), error })?;
+        Ok((disk, last))
     }
 
-    /// Cuts off what is behind the last record, and begins an empty file.
+    /// Cuts off what is behind the last record.
     fn prepare(&mut self) -> io::Result<()> {
         self.file.set_len(self.bytes)?;
         self.file.seek(SeekFrom::End(0))?;
-        if self.bytes == 0 {
-            self.file.write_all(&MAGIC)?;
-            self.bytes = MAGIC.len() as u64;
-        }
         self.file.sync_all()?;
         sync_folder(&self.path)
+    }
+
+    /// Has the lock say this and nothing else.
+    fn say(&mut self, words: &str) -> io::Result<()> {
+        if said(&mut self.lock)? != words {
+            self.lock.set_len(0)?;
+            self.lock.rewind()?;
+            self.lock.write_all(words.as_bytes())?;
+            self.lock.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Others know of a later start of the node: it does not start again with this file, unless that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// That cannot be written.
+    pub fn note_later_start(&mut self, start: u64) -> Result<(), DiskError> {
+        let said = self.say(&format!("{THERE}{LATER}{start}\n"));
+        said.map_err(|error| DiskError::File { path: self.path.with_extension("lock"), error })
     }
 
     /// Bytes of a record that was not complete when the file was opened.
@@ -133,8 +212,8 @@ impl Disk {
             return Err(DiskError::Broken(self.path.clone()));
         }
         let bytes = encoded(record);
-        if bytes.len() > HEAD + RECORD_MAX {
-            return Err(DiskError::TooLong { path: self.path.clone(), bytes: bytes.len() - HEAD });
+        if kept(bytes.len()) > RECORD_MAX {
+            return Err(DiskError::TooLong { path: self.path.clone(), bytes: kept(bytes.len()) });
         }
         let result = match self.bytes + bytes.len() as u64 > self.file_max {
             true => self.replace(&bytes),
@@ -155,15 +234,8 @@ impl Disk {
 
     /// A new file with this record alone takes the place of the present one.
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let next = self.path.with_extension("next");
-        let mut file = File::create(&next)?;
-        file.write_all(&MAGIC)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&next, &self.path)?;
-        sync_folder(&self.path)?;
-        self.file = file;
-        self.bytes = (MAGIC.len() + bytes.len()) as u64;
+        self.file = replaced(&self.path, &self.owner, bytes)?;
+        self.bytes = self.file.stream_position()?;
         Ok(())
     }
 
@@ -174,6 +246,96 @@ impl Disk {
         self.file_max = file_max;
         self
     }
+}
+
+/// The lock of a file, which no other process has from then on.
+fn lock(path: &Path) -> Result<File, DiskError> {
+    let lock_path = path.with_extension("lock");
+    let failed = |error| DiskError::File { path: lock_path.clone(), error };
+    check_kind(&lock_path).map_err(failed)?;
+    let lock = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&lock_path);
+    let lock = lock.map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(DiskError::InUse(path.to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// What a lock says.
+fn said(lock: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    lock.rewind()?;
+    lock.take(SAYING_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Refuses what is no regular file: to open a pipe waits for its other end, and to read a device may never end.
+fn check_kind(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What is in a file, if there is one.
+fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    check_kind(path)?;
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let length = file.metadata()?.len();
+    if length > LONGEST {
+        let what = format!("it has {length} bytes, and a file of a node at most {LONGEST}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Whether a node may have a file of this owner.
+fn check(path: &Path, owner: &Owner, here: &Owner, takes_over: bool) -> Result<(), DiskError> {
+    if (owner.node, &owner.plugin) != (here.node, &here.plugin) {
+        let (owner, here) = (Box::new(owner.clone()), Box::new(here.clone()));
+        return Err(DiskError::Other { path: path.to_owned(), owner, here });
+    }
+    if takes_over || owner == here {
+        return Ok(());
+    }
+    let digests = (format!("component {}", owner.digest), format!("component {}", here.digest));
+    let sizes = (format!("{} nodes in its cluster", owner.nodes), format!("{}", here.nodes));
+    let configs = (format!("parameters {:?}", owner.config), format!("{:?}", here.config));
+    let networks = (format!("network {}", owner.network), here.network.clone());
+    let all = [
+        (owner.digest != here.digest, digests),
+        (owner.nodes != here.nodes, sizes),
+        (owner.config != here.config, configs),
+        (owner.network != here.network, networks),
+    ];
+    let differing = all.into_iter().filter(|(differs, _)| *differs);
+    let what: Vec<String> = differing.map(|(_, (then, now))| format!("{then}, not {now}")).collect();
+    Err(DiskError::Changed { path: path.to_owned(), what: what.join("; ") })
+}
+
+/// A new file of an owner, with these records, in the place of the present one.
+fn replaced(path: &Path, owner: &Owner, records: &[u8]) -> io::Result<File> {
+    let next = path.with_extension("next");
+    match std::fs::remove_file(&next) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().create_new(true).read(true).write(true).open(&next)?;
+    file.write_all(&beginning(owner))?;
+    file.write_all(records)?;
+    file.sync_all()?;
+    std::fs::rename(&next, path)?;
+    sync_folder(path)?;
+    Ok(file)
 }
 
 /// Makes a folder for disks, and those around it, so that they are there whatever happens.
@@ -218,93 +380,4 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 /// The folder that a name is in.
 fn around(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn encoded(record: &Record) -> Vec<u8> {
-    let body = postcard::to_allocvec(record).expect("records have an encoding");
-    let mut bytes = Vec::with_capacity(HEAD + body.len());
-    bytes.extend(u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
-    bytes.extend(hash(&body));
-    bytes.extend(body);
-    bytes
-}
-
-fn hash(body: &[u8]) -> [u8; 8] {
-    let mut short = [0; 8];
-    short.copy_from_slice(&blake3::hash(body).as_bytes()[..8]);
-    short
-}
-
-/// The last complete record, and where it ends.
-fn last_record(path: &Path, content: &[u8]) -> Result<(Option<Record>, usize), DiskError> {
-    if content.len() < MAGIC.len() {
-        return match MAGIC.starts_with(content) {
-            true => Ok((None, 0)),
-            false => Err(DiskError::Foreign(path.to_owned())),
-        };
-    }
-    if content[..MAGIC.len()] != MAGIC {
-        return Err(DiskError::Foreign(path.to_owned()));
-    }
-    let (mut last, mut at) = (None, MAGIC.len());
-    while at < content.len() {
-        match record_at(&content[at..]) {
-            Some((record, length)) => {
-                last = Some(record);
-                at += length;
-            }
-            // Nothing was written behind a record that was not acknowledged.
-            None if is_followed(&content[at..]) => {
-                return Err(DiskError::Damaged { path: path.to_owned(), at });
-            }
-            None => break,
-        }
-    }
-    Ok((last, at))
-}
-
-/// Whether there may be a record somewhere behind the one that these bytes begin with, whose length may be wrong.
-///
-/// It may begin at any byte, and to hash at each what it gives as the length of a record would take a time that grows with the square of
-/// the bytes. So only what has the shape of a record is hashed, which every record has and hardly anything else. Where that is too much
-/// nevertheless, somebody has had the node keep such bytes. The file is refused then, since one of them may be a record; whoever has a
-/// node keep all bytes of a record gets as much.
-fn is_followed(bytes: &[u8]) -> bool {
-    let mut hashed = 0;
-    (1..bytes.len()).filter_map(|at| Framed::at(&bytes[at..])).any(|framed| {
-        hashed += framed.body.len();
-        hashed > SEARCHED_MAX || framed.is_whole()
-    })
-}
-
-/// The record that these bytes begin with, and its length.
-fn record_at(bytes: &[u8]) -> Option<(Record, usize)> {
-    let framed = Framed::at(bytes).filter(Framed::is_whole)?;
-    postcard::from_bytes(framed.body).ok().map(|record| (record, HEAD + framed.body.len()))
-}
-
-/// What has the shape of a record: a length, a hash, and so many bytes that say of themselves that they are as many.
-struct Framed<'a> {
-    hash: &'a [u8],
-    body: &'a [u8],
-}
-
-impl<'a> Framed<'a> {
-    /// What these bytes begin with. This takes the same time however many there are.
-    fn at(bytes: &'a [u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_at_checked(HEAD)?;
-        let (length, hash) = head.split_at(4);
-        let length = u32::from_le_bytes(length.try_into().expect("there are four")) as usize;
-        if length > RECORD_MAX {
-            return None;
-        }
-        let body = rest.get(..length)?;
-        // The fields of a record, without a copy of what the protocol keeps.
-        let (_, end) = postcard::take_from_bytes::<(Durable, Option<&[u8]>)>(body).ok()?;
-        end.is_empty().then_some(Self { hash, body })
-    }
-
-    fn is_whole(&self) -> bool {
-        hash(self.body) == self.hash
-    }
 }

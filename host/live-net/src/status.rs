@@ -5,9 +5,11 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long a node may take to answer.
+use crate::limited::Limited;
+
+/// How long a node may take to answer, from the first byte to the last.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer.
 const ANSWER_MAX: u64 = 1 << 20;
@@ -35,13 +37,20 @@ pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
 
 /// Whether a process has the file of a node. One that starts in this very moment may be told that the file is in use.
 fn is_locked(disk: &Path) -> bool {
-    let lock = File::open(disk.with_extension("lock"));
+    let path = disk.with_extension("lock");
+    // To open a pipe waits for its other end.
+    let lock = path.metadata().and_then(|metadata| match metadata.is_file() {
+        true => File::open(path),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    });
     lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn ask(address: SocketAddr) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + PATIENCE;
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    // All of it has its time, and not each byte.
+    let mut stream = Limited::new(&stream, until, &|| false)?;
     stream.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
     stream.take(ANSWER_MAX).read_to_string(&mut answer)?;
@@ -65,6 +74,32 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+    use crate::Ways;
+
+    /// A port that sends a byte now and then, for ever, and one that takes a question and says nothing: neither is waited for.
+    #[test]
+    fn a_slow_port_is_silent() {
+        let folder = tempfile::TempDir::new().expect("a temporary folder");
+        let disk = folder.path().join("node");
+        let (_opened, _) =
+            crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("nobody has it");
+        for is_dripping in [true, false] {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has room");
+            let address = listener.local_addr().expect("it is bound");
+            let slow = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().expect("it is asked");
+                // It ends only because the other end does.
+                while !is_dripping || stream.write_all(b"H").is_ok() {
+                    std::thread::sleep(Duration::from_millis(20));
+                    if !is_dripping && matches!(stream.read(&mut [0; 1 << 10]), Ok(0) | Err(_)) {
+                        break;
+                    }
+                }
+            });
+            assert_eq!(status(&disk, Some(address)), Status::Silent);
+            slow.join().expect("it does not panic");
+        }
+    }
 
     #[test]
     fn a_node_is_up_once_it_answers() {
@@ -73,7 +108,8 @@ mod tests {
         // An address that nobody has any more.
         let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("loopback");
         assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Down, Status::Down]);
-        let (_opened, _) = crate::disk::Disk::open(&disk).expect("nobody has it");
+        let (_opened, _) =
+            crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("nobody has it");
         assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Up(BTreeMap::new()), Status::Silent]);
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use host_live::filter::Quota;
 use host_live::simulator::Share;
-use host_live_net::{Ended, Place, Steer, Watch, run};
+use host_live_net::{Ended, Place, Steer, Watch, Ways, run};
 use host_model::scenario::Network;
 use host_session::base::Context;
 use host_session::base::context::system_clock;
@@ -141,7 +141,9 @@ fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
     thread::scope(|scope| {
         let start = |seat| {
             let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
-            let place = Place { identity, settings, addresses, tls: None, clients, metrics, disk };
+            let (name, digest) = running.plugin();
+            let (component, ways) = ((name.to_owned(), digest.to_owned()), Ways::default());
+            let place = Place { identity, settings, addresses, tls: None, clients, metrics, disk, component, ways };
             let (watch, stop) = (watch(mode, &running, folder.path()), &stop);
             scope.spawn(move || run(factory, &place, watch, stop).unwrap_or_else(|error| panic!("{error}")))
         };

@@ -12,7 +12,7 @@ use std::time::Duration;
 use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
-use host_live_net::{Ended, Paper, Papers, Place, RunError, Status, Steer, Tls, Watch};
+use host_live_net::{Ended, Paper, Papers, Place, RunError, Status, Steer, Tls, Watch, Ways};
 use host_model::contract::{FaultKind, MachineError};
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
@@ -68,6 +68,7 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
             command.args(["--round-time", &round_time, "--bandwidth", &bandwidth]);
             command.args(arguments.watch.hold.then_some("--hold"));
         }
+        command.args(arguments.take_data.then_some("--take-data"));
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
         nodes.0.push(started.map_err(|error| Failure::system(format_args!("cannot start node {id}: {error}")))?);
@@ -147,7 +148,10 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     }
     let Seat { identity, mut settings, addresses, clients, metrics, disk } = seat;
     settings.bandwidth = Some(arguments.watch.bandwidth);
-    let place = Place { identity, settings, addresses, tls, clients, metrics, disk };
+    let (name, digest) = running.plugin();
+    let component = (name.to_owned(), digest.to_owned());
+    let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
+    let place = Place { identity, settings, addresses, tls, clients, metrics, disk, component, ways };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);

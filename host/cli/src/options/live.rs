@@ -35,6 +35,10 @@ pub struct UpArguments {
     /// The cluster (.toml): its plugin, parameters, addresses and data
     #[arg(value_name = "CLUSTER")]
     pub cluster: PathBuf,
+    /// Take over the data of a node that was written under another build of the component, other parameters, another network or another size
+    /// of the cluster; once, as they are those of this cluster from then on
+    #[arg(long)]
+    pub take_data: bool,
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,
@@ -55,6 +59,13 @@ pub struct NodeArguments {
     /// End when standard input does, as it does when whoever started the node ends
     #[arg(long, hide = true)]
     pub until_stdin_ends: bool,
+    /// Start although the other nodes know of a later start of the node than its data: what it has acknowledged since then is lost
+    #[arg(long)]
+    pub rejoin: bool,
+    /// Take over the data of a node that was written under another build of the component, other parameters, another network or another size
+    /// of the cluster; once, as they are those of this cluster from then on
+    #[arg(long)]
+    pub take_data: bool,
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,

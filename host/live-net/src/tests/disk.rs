@@ -1,14 +1,16 @@
 //! Files of nodes: torn, damaged, full, in use.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use host_live::checkpoint::Durable;
 use host_live::node::Record;
 
-use crate::disk::{Disk, DiskError, make_folder, make_folder_with};
+use super::owner;
+use crate::disk::{Disk, DiskError, Ways, make_folder, make_folder_with};
+use crate::records::tests::of_version_1;
+use crate::records::{Owner, beginning, encoded};
 
 fn record(number: u8) -> Record {
     Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number; 20]) }
@@ -51,7 +53,7 @@ fn a_folder_is_on_the_disk_before_there_is_something_in_it() {
 /// Opens a file that nobody has. A process that another test starts has all that this one has, for a moment.
 fn opened(path: &Path) -> (Disk, Option<Record>) {
     loop {
-        match Disk::open(path) {
+        match Disk::open(path, &owner(), Ways::default()) {
             Err(DiskError::InUse(_)) => std::thread::yield_now(),
             other => return other.expect("it opens"),
         }
@@ -61,7 +63,7 @@ fn opened(path: &Path) -> (Disk, Option<Record>) {
 /// The error of a file that nobody has.
 fn refused(path: &Path) -> DiskError {
     loop {
-        match Disk::open(path).expect_err("it is refused") {
+        match Disk::open(path, &owner(), Ways::default()).expect_err("it is refused") {
             DiskError::InUse(_) => std::thread::yield_now(),
             error => return error,
         }
@@ -80,7 +82,7 @@ fn written(path: &Path, numbers: std::ops::Range<u8>) -> Vec<u8> {
 fn a_torn_record_is_cut_off_and_the_one_before_counts() {
     let (_folder, path) = folder();
     let whole = written(&path, 0..3);
-    let shorter = (whole.len() - 8) / 3;
+    let shorter = encoded(&record(1)).len();
     for end in whole.len() - shorter..whole.len() {
         std::fs::write(&path, &whole[..end]).expect("writable");
         let (mut disk, last) = opened(&path);
@@ -89,23 +91,24 @@ fn a_torn_record_is_cut_off_and_the_one_before_counts() {
         drop(disk);
         assert_eq!(opened(&path).1, Some(record(7)));
     }
-    for end in 0..8 {
-        std::fs::write(&path, &whole[..end]).expect("writable");
-        assert_eq!(opened(&path).1, None, "the file itself was not complete");
-    }
 }
 
+/// A changed bit anywhere, the last acknowledged record included: an error that names the way out, and never an older state.
 #[test]
-fn damage_before_the_end_is_an_error_and_never_an_older_state() {
+fn damage_is_an_error_and_never_an_older_state() {
     let (_folder, path) = folder();
     let whole = written(&path, 0..3);
-    let second = 8 + (whole.len() - 8) / 3;
-    for place in 8..second {
+    let start = beginning(&owner()).len();
+    for place in start..whole.len() {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x10;
         std::fs::write(&path, &damaged).expect("writable");
         let error = refused(&path);
-        assert!(matches!(error, DiskError::Damaged { at: 8, .. }), "{place}: {error}");
+        let length = encoded(&record(1)).len();
+        let begins = start + (place - start) / length * length;
+        assert!(matches!(error, DiskError::Damaged { at, .. } if at == begins), "{place}: {error}");
+        assert!(error.to_string().contains("restore the file, or, to start a node that knows nothing, remove it"));
+        assert_eq!(std::fs::read(&path).expect("it is there"), damaged, "it stays as it is");
     }
     std::fs::write(&path, "a text of somebody else").expect("writable");
     let error = refused(&path).to_string();
@@ -113,40 +116,120 @@ fn damage_before_the_end_is_an_error_and_never_an_older_state() {
     assert_eq!(std::fs::read(&path).expect("it is there"), b"a text of somebody else");
 }
 
-/// What is left of a torn record may read as lengths anywhere: here every fourth byte begins one of half a mebibyte. Hashing that much at
-/// each of them would be more than 100 GB.
+/// Each field of the owner that differs: another node or plugin never has the file, and all else is taken over if that is said.
 #[test]
-fn a_torn_record_is_cut_off_soon_whatever_is_in_it() {
+fn a_file_of_another_node_plugin_build_or_cluster_is_refused() {
     let (_folder, path) = folder();
-    let whole = written(&path, 0..2);
-    let torn = [0, 0, 8, 0].repeat(320 << 10);
-    std::fs::write(&path, [&whole[..], &torn].concat()).expect("writable");
-    let begun = Instant::now();
-    let (disk, last) = opened(&path);
-    assert_eq!((last, disk.torn()), (Some(record(1)), torn.len()));
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    written(&path, 0..2);
+    let opened = |here: &Owner, takes_over| {
+        loop {
+            match Disk::open(&path, here, Ways { takes_over, ..Ways::default() }) {
+                Err(DiskError::InUse(_)) => std::thread::yield_now(),
+                other => return other.map(|(_, record)| record),
+            }
+        }
+    };
+    let others = [Owner { node: 1, ..owner() }, Owner { plugin: "lock".into(), ..owner() }];
+    for (here, takes_over) in others.iter().flat_map(|here| [(here, false), (here, true)]) {
+        let error = opened(here, takes_over).expect_err("it is another's").to_string();
+        assert!(error.contains("is the file of node 0 of toy, and this is node "), "{error}");
+    }
+    let changed = [
+        (Owner { digest: "other".into(), ..owner() }, "component none, not component other"),
+        (Owner { nodes: 5, ..owner() }, "3 nodes in its cluster, not 5"),
+        (Owner { config: "kept=1".into(), ..owner() }, "parameters \"\", not \"kept=1\""),
+        (Owner { network: "unordered".into(), ..owner() }, "network ordered, not unordered"),
+    ];
+    for (here, what) in &changed {
+        let error = opened(here, false).expect_err("it was written elsewhere").to_string();
+        assert!(error.contains(what) && error.contains("`--take-data`"), "{error}");
+        assert_eq!(opened(here, true).expect("it is taken over"), Some(record(1)));
+        // From then on it is that one's.
+        assert_eq!(opened(here, false).expect("it is its own"), Some(record(1)));
+        assert_eq!(opened(&owner(), true).expect("it is taken back"), Some(record(1)));
+    }
 }
 
-/// Where so much looks like records that they cannot all be looked at, one of them may be one: nothing is cut off.
+/// A file that was there is not taken for that of a new node, with what the lock says as the way out; a folder without both is new.
 #[test]
-fn a_file_full_of_what_looks_like_records_is_refused_and_soon() {
+fn a_lost_file_is_told_from_a_new_one() {
     let (_folder, path) = folder();
-    let whole = written(&path, 0..2);
-    let mut torn = Vec::new();
-    // Heads without the right hash, numbers, and all that is behind as the state of the protocol.
-    while torn.len() < 1 << 20 {
-        let body = (1 << 20) + (1 << 15) - torn.len();
-        torn.extend(u32::try_from(body).expect("it is short").to_le_bytes());
-        torn.extend([0; 8]);
-        // The number of the bytes takes three itself.
-        torn.extend(postcard::to_allocvec(&(1_u64, 1_u64, Some(body - 6))).expect("it has an encoding"));
+    written(&path, 0..2);
+    std::fs::remove_file(&path).expect("it is there");
+    for _ in 0..3 {
+        let error = refused(&path);
+        assert!(matches!(error, DiskError::Lost { .. }), "{error}");
+        assert!(error.to_string().contains("remove `") && !path.exists(), "{error}");
     }
-    torn.resize((1 << 20) + (1 << 15) + 12, 0);
-    std::fs::write(&path, [&whole[..], &torn].concat()).expect("writable");
-    let begun = Instant::now();
-    let error = refused(&path);
-    assert!(matches!(error, DiskError::Damaged { at, .. } if at == whole.len()), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    // What a file is cut down to that is not there any more.
+    std::fs::write(&path, "").expect("writable");
+    assert!(matches!(refused(&path), DiskError::Damaged { at: 0, .. }));
+    std::fs::remove_file(&path).and_then(|()| std::fs::remove_file(path.with_extension("lock"))).expect("both are");
+    assert_eq!(opened(&path).1, None);
+}
+
+/// A node of which others know start 7 does not start again with the first start in its file, until it is asked to go on behind that.
+#[test]
+fn a_file_that_knows_of_fewer_starts_than_others_is_refused() {
+    let (_folder, path) = folder();
+    written(&path, 0..2);
+    opened(&path).0.note_later_start(7).expect("there is room");
+    for _ in 0..3 {
+        let error = refused(&path);
+        assert!(matches!(error, DiskError::Later { start: 7, .. }), "{error}");
+        assert!(error.to_string().contains("`--rejoin`"), "{error}");
+    }
+    let numbers = Durable { incarnation: 7, ..record(1).numbers };
+    let behind = Some(Record { numbers, ..record(1) });
+    let (disk, last) = loop {
+        match Disk::open(&path, &owner(), Ways { rejoins: true, ..Ways::default() }) {
+            Err(DiskError::InUse(_)) => std::thread::yield_now(),
+            other => break other.expect("it goes on"),
+        }
+    };
+    assert_eq!(last, behind);
+    drop(disk);
+    assert_eq!(opened(&path).1, behind, "it is asked once");
+}
+
+/// What the version before has written is taken, and is the node's own from then on.
+#[test]
+fn a_file_of_an_earlier_version_is_taken_over() {
+    let (_folder, path) = folder();
+    let old = of_version_1(&[record(1), record(2)]);
+    std::fs::write(&path, &old).expect("writable");
+    assert_eq!(opened(&path).1, Some(record(2)));
+    let bytes = std::fs::read(&path).expect("it is there");
+    assert_eq!(bytes, [beginning(&owner()), encoded(&record(2))].concat());
+    std::fs::write(&path, &old[..old.len() - 1]).expect("writable");
+    assert!(matches!(refused(&path), DiskError::Damaged { .. }), "torn and damaged look alike there");
+}
+
+/// Pipes, folders, devices, and files without end in the place of a file, of its lock and of the one that replaces it.
+#[test]
+fn only_regular_files_of_bounded_size_are_opened() {
+    let (folder, path) = folder();
+    let pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status().expect("it is a system with pipes");
+        assert!(made.success());
+    };
+    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).expect("writable");
+    let huge = |path: &Path| File::create(path).and_then(|file| file.set_len(100 << 30)).expect("it is sparse");
+    let makers: [&dyn Fn(&Path); 4] =
+        [&pipe, &device, &|path: &Path| std::fs::create_dir(path).expect("writable"), &huge];
+    for (place, make) in makers.iter().enumerate() {
+        let path = folder.path().join(format!("{place}.disk"));
+        make(&path);
+        assert!(matches!(refused(&path), DiskError::File { .. }), "{place}");
+        // A lock of any length is only locked.
+        if place < 3 {
+            let path = folder.path().join(format!("{place}-locked.disk"));
+            make(&path.with_extension("lock"));
+            assert!(matches!(refused(&path), DiskError::File { .. }), "{place}");
+        }
+    }
+    pipe(&path.with_extension("next"));
+    assert_eq!(opened(&path).1, None);
 }
 
 #[test]
@@ -164,13 +247,16 @@ fn a_full_disk_is_an_error_after_which_nothing_is_written() {
 fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
     let (_folder, path) = folder();
     let (disk, _) = opened(&path);
-    assert!(matches!(Disk::open(&path), Err(DiskError::InUse(_))));
-    let mut disk = disk.with(None, 200);
+    assert!(matches!(Disk::open(&path, &owner(), Ways::default()), Err(DiskError::InUse(_))));
+    let mut disk = disk.with(None, 300);
     for number in 0..50 {
         disk.write(&record(number)).expect("there is room");
-        assert!(std::fs::metadata(&path).expect("it is there").len() <= 200, "{number}");
+        assert!(std::fs::metadata(&path).expect("it is there").len() <= 300, "{number}");
     }
-    assert!(matches!(Disk::open(&path), Err(DiskError::InUse(_))), "whatever file it is by now");
+    assert!(
+        matches!(Disk::open(&path, &owner(), Ways::default()), Err(DiskError::InUse(_))),
+        "whatever file it is by now"
+    );
     drop(disk);
     assert_eq!(opened(&path).1, Some(record(49)));
 }

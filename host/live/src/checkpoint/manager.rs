@@ -78,10 +78,21 @@ pub enum Dropped {
     /// Its number is above all that one packet takes a node to, so somebody has lied, to this node or to its sender.
     #[error("its number is too far ahead of this node")]
     FarAhead,
+    /// It is for a later start of this node than there was: what the node had on its disk is lost, or somebody lies.
+    #[error(
+        "it is for start {0} of this node, which knows of fewer: its data file was lost, or is an old copy; restore it, or start the node \
+         again with `--rejoin`, as one that knows nothing"
+    )]
+    LaterStart(u64),
     /// No manager sends such a packet.
     #[error("no node sends such a packet")]
     Malformed,
 }
+
+/// How many starts further than the last one that was heard of a node can be: what says more is a lie.
+const STARTS_MAX: u64 = 1 << 16;
+/// How many starts the first one that is heard of a node can be. Whatever another program claims, there is room above.
+const FIRST_START_MAX: u64 = 1 << 32;
 
 /// The manager of one node.
 ///
@@ -225,17 +236,24 @@ impl Manager {
         let (own, is_own) = (self.numbers.incarnation, from == self.me);
         let is_message = matches!(packet.body, Body::Message { sequence, .. } if sequence > 0);
         let is_control = !is_own && !matches!(packet.body, Body::Message { .. });
-        let is_possible =
-            number <= NUMBER_MAX && incarnation > 0 && addressee <= own && (!is_own || incarnation <= own);
+        let channel = self.channels.get(&from);
+        let known = channel.map_or(0, |channel| channel.incarnation);
+        let start_max = if known == 0 { FIRST_START_MAX } else { known.saturating_add(STARTS_MAX) };
+        let is_possible = number <= NUMBER_MAX
+            && (1..=start_max).contains(&incarnation)
+            && addressee <= own.saturating_add(STARTS_MAX)
+            && (!is_own || incarnation.max(addressee) <= own);
         if !is_possible || !(is_message || is_control) {
             return Err(Dropped::Malformed);
         }
         if is_own && incarnation < own {
             return Err(Dropped::FormerSender);
         }
-        let channel = self.channels.get(&from);
-        if channel.is_some_and(|channel| incarnation < channel.incarnation) {
+        if incarnation < known {
             return Err(Dropped::FormerSender);
+        }
+        if addressee > own {
+            return Err(Dropped::LaterStart(addressee));
         }
         if addressee != 0 && addressee < own {
             return Err(Dropped::FormerAddressee);

@@ -49,7 +49,15 @@ fn packets_that_make_no_sense_change_nothing() {
         (1, message(header(1, 2, 2), 3), Dropped::Repeated),
         (1, message(header(1, 1, 2), 4), Dropped::FormerSender),
         (1, message(header(1, 2, 1), 4), Dropped::FormerAddressee),
-        (1, message(header(1, 2, 3), 4), Dropped::Malformed),
+        (1, message(header(1, 2, 3), 4), Dropped::LaterStart(3)),
+        (1, message(header(1, 2, 2 + (1 << 16)), 4), Dropped::LaterStart(2 + (1 << 16))),
+        (1, message(header(1, 2, 3 + (1 << 16)), 4), Dropped::Malformed),
+        (1, message(header(1, 3 + (1 << 16), 2), 4), Dropped::Malformed),
+        (1, message(header(1, 1 << 60, 2), 4), Dropped::Malformed),
+        (1, message(header(1, u64::MAX, u64::MAX), 4), Dropped::Malformed),
+        (2, message(header(1, (1 << 32) + 1, 2), 4), Dropped::Malformed),
+        (2, message(header(1, 1 << 60, 0), 4), Dropped::Malformed),
+        (0, message(header(1, 2, 3), 4), Dropped::Malformed),
         (1, message(header(1, 0, 2), 4), Dropped::Malformed),
         (1, message(header(1, 2, 2), 0), Dropped::Malformed),
         (1, message(header((1 << 63) + 1, 2, 2), 4), Dropped::Malformed),
@@ -63,6 +71,31 @@ fn packets_that_make_no_sense_change_nothing() {
         let said = manager.receive(from, packet.clone(), || panic!("no checkpoint"), &mut outputs);
         assert_eq!(said, Err(why), "{packet:?}");
         assert!(manager == before && outputs.is_empty(), "{packet:?}");
+    }
+}
+
+/// Another program says that it is start 2^32 of node 1, or 65,536 starts after the one that was met. Node 1 itself is refused from then
+/// on, hears of it by what it is sent, and a start behind that one is taken: however often this happens, there is a number left.
+#[test]
+fn a_forged_start_parts_no_nodes_for_good() {
+    let (mut other, mut outputs) = manager(Limits::default(), None);
+    let take = |other: &mut Manager, incarnation, sequence| {
+        other.receive(1, message(header(1, incarnation, 0), sequence), Vec::new, &mut Vec::new())
+    };
+    assert_eq!(take(&mut other, 3, 1), Ok(Some(vec![7])));
+    let mut start = 3;
+    for _ in 0..100 {
+        let forged = start + (1 << 16);
+        assert_eq!(take(&mut other, forged, 1), Ok(Some(vec![7])));
+        assert_eq!(take(&mut other, start, 2), Err(Dropped::FormerSender));
+        other.send(1, vec![7], &mut outputs);
+        let Some(Output::Send { packet, .. }) = outputs.pop() else { panic!("it is sent at once") };
+        let durable = Durable { incarnation: start - 1, reserved: 5 };
+        let mut node = Manager::new(1, (Rule::SOUND, Limits::default()), Some(durable), vec![], &mut outputs);
+        let said = node.receive(0, packet, Vec::new, &mut outputs);
+        assert_eq!(said, Err(Dropped::LaterStart(forged)));
+        start = forged + 1;
+        assert_eq!(take(&mut other, start, 1), Ok(Some(vec![7])));
     }
 }
 
