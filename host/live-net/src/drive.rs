@@ -9,19 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+use host_live::checkpoint::Dropped;
 use host_live::node::{Counts, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
 use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
+use crate::budget::{Budget, Holding};
 use crate::connections::{Broken, Connections, Meeting};
-use crate::disk::{Disk, DiskError};
+use crate::disk::{Disk, DiskError, Ways};
 use crate::hold::Hold;
 use crate::http::Server;
 use crate::metrics::{self, Measured};
+use crate::records::Owner;
 use crate::requests::Waiting;
 use crate::steer::{Inbox, LOOK, Steer, Steerer, SteeringCounts};
-use crate::tcp::Tcp;
+use crate::tcp::{Shared, Tcp};
 use crate::tls::Tls;
 use crate::udp::Udp;
 use crate::watch::{Beside, Watch, Watched};
@@ -51,6 +54,20 @@ pub struct Place {
     pub metrics: Option<SocketAddr>,
     /// Its file; a file beside it with the extension `lock` says that it is in use.
     pub disk: PathBuf,
+    /// The name of the component, and its digest, which the file has to be of.
+    pub component: (String, String),
+    /// Which files it takes that it refuses otherwise.
+    pub ways: Ways,
+}
+
+impl Place {
+    /// Whose file it is.
+    fn owner(&self) -> Owner {
+        let Identity { node, nodes, config, .. } = &self.identity;
+        let (plugin, digest) = self.component.clone();
+        let network = self.settings.network.to_string();
+        Owner { node: *node, plugin, digest, nodes: *nodes, config: config.clone(), network }
+    }
 }
 
 /// Why a node does not run any more.
@@ -100,6 +117,8 @@ pub struct Ended {
     pub torn: usize,
     /// Frames that were lost on their way out: too long for a datagram, or too many that wait.
     pub unsent: u64,
+    /// What others have made it hold.
+    pub holding: Holding,
     /// Attempts at a connection where one end did not prove to the other who it is, by the name of the reason.
     pub distrusted: BTreeMap<&'static str, u64>,
     /// What has come of watching it, if somebody did.
@@ -120,12 +139,12 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
     check(place)?;
-    let Place { identity, settings, addresses, tls, clients, metrics, disk } = place;
+    let Place { identity, settings, addresses, tls, clients, metrics, disk, .. } = place;
     let mut settings = *settings;
     if let Some(watch) = &watch {
         settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
     }
-    let (disk, record) = Disk::open(disk)?;
+    let (disk, record) = Disk::open(disk, &place.owner(), place.ways)?;
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
     let mut gate = gate(watch.as_ref(), (me, nodes), &inbox)?;
@@ -135,10 +154,11 @@ pub fn run(
     }
     let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
-    let stopped = Arc::new(AtomicBool::new(false));
+    let (stopped, budget) = (Arc::new(AtomicBool::new(false)), Budget::new(nodes));
     let server = |port| Server {
         port,
         arrivals: sender.clone(),
+        budget: budget.clone(),
         stopped: Arc::clone(&stopped),
         clients: Arc::new(clients.clone()),
     };
@@ -146,9 +166,17 @@ pub fn run(
     for (port, address) in ports.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address))) {
         server(port).bind(*address).map_err(|error| RunError::Bind { address: *address, error })?;
     }
+    let shared = Shared {
+        identity: Arc::new(identity.clone()),
+        tls: tls.clone(),
+        arrivals: sender,
+        budget: budget.clone(),
+        stopped: Arc::clone(&stopped),
+        next: Arc::default(),
+    };
     let net = match settings.network {
-        Network::Ordered => Tcp::bind(addresses, me, tls.clone(), sender, Arc::clone(&stopped)).map(Net::Tcp),
-        _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
+        Network::Ordered => Tcp::bind(addresses, &shared).map(Net::Tcp),
+        _ => Udp::bind(addresses, shared).map(Net::Udp),
     };
     let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
     let beside = watch.map(|watch| Beside::start(watch, me, inbox)).transpose().map_err(RunError::Checker)?;
@@ -163,9 +191,11 @@ pub fn run(
         own: VecDeque::new(),
         connections: Connections::default(),
         unsent: 0,
+        budget,
         distrusted: BTreeMap::new(),
         waiting: Waiting::default(),
         written: (0, Duration::ZERO),
+        later_start: 0,
     };
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
@@ -243,11 +273,15 @@ struct Running {
     own: VecDeque<Vec<u8>>,
     connections: Connections<TcpStream>,
     unsent: u64,
+    /// What others make the node hold.
+    budget: Budget,
     distrusted: BTreeMap<&'static str, u64>,
     /// The requests of clients that wait.
     waiting: Waiting,
     /// Records, and the time that the disk took for them.
     written: (u64, Duration),
+    /// The latest start of the node that others know of, if it is later than this one.
+    later_start: u64,
 }
 
 impl Running {
@@ -304,12 +338,13 @@ impl Running {
 
     fn ended(self) -> Ended {
         let (watched, steered) = (self.beside.as_ref().map(Beside::watched), self.steered());
-        let Self { node, disk, unsent, distrusted, .. } = self;
+        let Self { node, disk, unsent, budget, distrusted, .. } = self;
         Ended {
             counts: node.counts().clone(),
             incarnation: node.incarnation(),
             torn: disk.torn(),
             unsent,
+            holding: budget.holding(),
             distrusted,
             watched,
             steered,
@@ -377,10 +412,9 @@ impl Running {
                 self.connections.accepted(stream, (proven, number), handle);
             }
             Arrival::Distrusted(distrust) => *self.distrusted.entry(distrust.name()).or_default() += 1,
-            Arrival::Frame { stream: None, bytes } => {
-                let _ = self.node.receive(self.now(), &bytes);
-            }
-            Arrival::Frame { stream: Some(stream), bytes } => self.take_frame(stream, &bytes),
+            Arrival::Frame { stream: None, bytes, share: _share } => self.receive(&bytes)?,
+            Arrival::Frame { stream: Some(stream), bytes, share: _share } => self.take_frame(stream, &bytes)?,
+            Arrival::Refused(refusal) => self.node.refuse(refusal),
             Arrival::Asked(asked) => self.take_request(asked),
             Arrival::Gone { stream, refusal } => {
                 refusal.into_iter().for_each(|refusal| self.node.refuse(refusal));
@@ -409,6 +443,7 @@ impl Running {
             counts: self.node.counts().clone(),
             incarnation: self.node.incarnation(),
             unsent: self.unsent,
+            holding: self.budget.holding(),
             distrusted: self.distrusted.clone(),
             seconds: self.begun.elapsed().as_secs_f64(),
             written: self.written.0,
@@ -425,21 +460,33 @@ impl Running {
     }
 
     /// A frame has come over a stream. The first one says whom it is from.
-    fn take_frame(&mut self, stream: u64, bytes: &[u8]) {
-        let Some(speaker) = self.connections.speaker(stream) else { return };
+    fn take_frame(&mut self, stream: u64, bytes: &[u8]) -> Result<(), RunError> {
+        let Some(speaker) = self.connections.speaker(stream) else { return Ok(()) };
         match sender_of(bytes) {
             Some(from) if speaker.node.is_some_and(|node| node != from) => {
-                return self.node.refuse(Refusal::Impostor(from));
+                self.node.refuse(Refusal::Impostor(from));
+                return Ok(());
             }
             _ if speaker.is_met => {}
             // What is no frame to this node says nothing about connections.
             _ => match self.node.start_of(bytes).map(|start| self.connections.meet(stream, start)) {
-                Some(Meeting::Late) => return,
+                Some(Meeting::Late) => return Ok(()),
                 Some(Meeting::Next(broken)) => self.broken(broken),
                 Some(Meeting::Taken) | None => {}
             },
         }
-        let _ = self.node.receive(self.now(), bytes);
+        self.receive(bytes)
+    }
+
+    /// A frame for the node, which counts what it refuses. Where others know of a later start of it, it does not start again without more ado.
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
+        if let Err(Refusal::Dropped(Dropped::LaterStart(start))) = self.node.receive(self.now(), bytes)
+            && start > self.later_start
+        {
+            self.later_start = start;
+            self.disk.note_later_start(start)?;
+        }
+        Ok(())
     }
 
     /// A connection is broken, and the node hears of it. Nothing that came over it is taken any more.

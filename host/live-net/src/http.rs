@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use host_model::contract::{Request, Response};
 
+use crate::budget::{Budget, Exceeded, Share};
 use crate::limited::Limited;
 use crate::wire::{Arrival, Asked, Port};
 
@@ -31,6 +32,8 @@ const HEADERS_MAX: usize = 64;
 pub(crate) struct Server {
     pub(crate) port: Port,
     pub(crate) arrivals: SyncSender<Arrival>,
+    /// What clients make the node hold.
+    pub(crate) budget: Budget,
     pub(crate) stopped: Arc<AtomicBool>,
     /// Where the clients of each node ask; empty if they do nowhere.
     pub(crate) clients: Arc<Vec<SocketAddr>>,
@@ -105,9 +108,9 @@ impl Server {
         let is_over = || self.stopped.load(Ordering::Relaxed);
         let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
         let Ok(mut client) = set_up.and_then(|()| Limited::new(stream, Instant::now(), &is_over)) else { return };
-        let mut bytes = Vec::new();
+        let mut come = Come { bytes: Vec::new(), share: self.budget.share(self.port.account()) };
         while !is_over() {
-            match self.serve_one(&mut client, limits.patience, &mut bytes) {
+            match self.serve_one(&mut client, limits.patience, &mut come) {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(Close(answer)) => {
@@ -124,26 +127,29 @@ impl Server {
         }
     }
 
-    /// Answers the next request; whether the connection stays open. `bytes` have come before they were asked for.
-    fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, bytes: &mut Vec<u8>) -> Result<bool, Close> {
+    /// Answers the next request; whether the connection stays open. Some of it has come before it was asked for.
+    fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, come: &mut Come) -> Result<bool, Close> {
         client.until = Instant::now() + patience;
         let head = loop {
-            if let Some(head) = head(bytes)? {
+            if let Some(head) = head(&come.bytes)? {
                 break head;
             }
-            hear(client, bytes)?;
+            come.hear(client)?;
         };
         if head.expects {
             client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        while bytes.len() < head.length + head.body {
-            hear(client, bytes)?;
+        while come.bytes.len() < head.length + head.body {
+            come.hear(client)?;
         }
-        let body = bytes[head.length..head.length + head.body].to_vec();
-        bytes.drain(..head.length + head.body);
+        let body = come.bytes[head.length..head.length + head.body].to_vec();
+        come.bytes.drain(..head.length + head.body);
         let answer = self.ask(Request { body, ..head.request.clone() });
+        let _share = self.budget.take(self.port.account(), answer.body.len()).map_err(|_| Close(None))?;
         client.until = Instant::now() + patience;
         self.write(client, &answer, Some(&head))?;
+        // What a long request took is not kept for the next one, which may never come.
+        come.give_back()?;
         Ok(head.keeps_open)
     }
 
@@ -184,20 +190,38 @@ impl Server {
     }
 }
 
-/// Takes what comes next from a client.
-fn hear(client: &mut Limited<'_>, bytes: &mut Vec<u8>) -> Result<(), Close> {
-    let mut more = [0; 1 << 13];
-    match client.read(&mut more) {
-        Ok(0) => Err(Close(None)),
-        Ok(length) => {
-            bytes.extend_from_slice(&more[..length]);
-            Ok(())
+/// What has come from a client and was not used yet, and the room for it.
+struct Come {
+    bytes: Vec<u8>,
+    share: Share,
+}
+
+impl Come {
+    /// Takes what comes next from a client.
+    fn hear(&mut self, client: &mut Limited<'_>) -> Result<(), Close> {
+        let mut more = [0; 1 << 13];
+        match client.read(&mut more) {
+            Ok(0) => Err(Close(None)),
+            Ok(length) => {
+                // Bytes grow to twice their room at a time, and a request is there twice once it is handed to the node.
+                self.share.resize(2 * (self.bytes.len() + length)).map_err(|Exceeded| {
+                    Close(Some(Response::words(503, "there is no room left for requests: try again later\n")))
+                })?;
+                self.bytes.extend_from_slice(&more[..length]);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                let late = Response::words(408, "the request takes too long\n");
+                Err(Close((!self.bytes.is_empty()).then_some(late)))
+            }
+            Err(error) => Err(error.into()),
         }
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            let late = Response::words(408, "the request takes too long\n");
-            Err(Close((!bytes.is_empty()).then_some(late)))
-        }
-        Err(error) => Err(error.into()),
+    }
+
+    /// Gives back the room that is not needed any more.
+    fn give_back(&mut self) -> Result<(), Close> {
+        self.bytes.shrink_to_fit();
+        self.share.resize(2 * self.bytes.len()).map_err(|Exceeded| Close(None))
     }
 }
 

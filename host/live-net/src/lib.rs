@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `drive` | a node from its start to its end: inputs in, outputs carried out |
 //! | `connections` | which streams between nodes are one connection, and when it is broken |
+//! | `budget` | the bytes that others make a node hold |
+//! | `receive` | what comes over the streams that others have made |
 //! | `tcp` | streams between nodes, where links have an order |
 //! | `tls` | who a peer is, by certificates |
 //! | `udp` | datagrams between nodes, where they have none |
@@ -24,9 +26,11 @@
 //! | `wire` | what comes from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
 //! | `disk` | the file of a node |
+//! | `records` | the bytes of such a file |
 //! | `tests` | processes on loopback that are killed, and what else goes wrong |
 #![forbid(unsafe_code)]
 
+mod budget;
 mod connections;
 mod disk;
 mod drive;
@@ -35,6 +39,8 @@ mod http;
 mod limited;
 mod metrics;
 mod pace;
+mod receive;
+mod records;
 mod requests;
 mod slot;
 mod status;
@@ -47,9 +53,11 @@ mod udp;
 mod watch;
 mod wire;
 
-pub use disk::{Disk, DiskError, make_folder};
+pub use budget::Holding;
+pub use disk::{Disk, DiskError, Ways, make_folder};
 pub use drive::{Ended, Place, RunError, run};
 pub use hold::HoldCounts;
+pub use records::Owner;
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{Paper, Papers, Tls, TlsError};

@@ -10,6 +10,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use crate::budget::Holding;
 use crate::hold::HoldCounts;
 use crate::steer::SteeringCounts;
 use crate::watch::Watched;
@@ -20,6 +21,7 @@ pub(crate) struct Measured {
     pub(crate) counts: Counts,
     pub(crate) incarnation: u64,
     pub(crate) unsent: u64,
+    pub(crate) holding: Holding,
     pub(crate) distrusted: BTreeMap<&'static str, u64>,
     pub(crate) seconds: f64,
     pub(crate) written: u64,
@@ -73,6 +75,7 @@ impl Collector for Measured {
                 "Attempts at a connection where one end did not prove to the other which node it is",
                 &self.distrusted,
             ),
+            ("over_budget", "How often there was no room for more bytes of others", &self.holding.refused),
         ];
         for (name, help, counts) in families {
             let mut by_reason = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
@@ -98,6 +101,8 @@ impl Collector for Measured {
         let gauges = [
             ("incarnation", "Which start of the node this is", self.incarnation),
             ("requests_waiting", "Requests that wait for an answer", self.waiting),
+            ("held_bytes", "Bytes that are held for peers and clients", self.holding.bytes as u64),
+            ("held_bytes_most", "The most bytes that were held for them", self.holding.most as u64),
         ];
         for (name, help, value) in gauges {
             let value = i64::try_from(value).unwrap_or(i64::MAX);

@@ -13,55 +13,78 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use host_live::node::{Refusal, Splitter};
+use host_live::node::Identity;
 use host_model::contract::NodeId;
 
+use crate::budget::{Account, Budget, Share};
 use crate::connections::Place;
+use crate::receive::{Patient, listen};
 use crate::tls::Tls;
 use crate::wire::Arrival;
 
 /// How often a thread looks whether the node has ended, or a peer is there by now.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 /// How long a peer that is not there is left alone at most.
 const PAUSE_MAX: Duration = Duration::from_millis(160);
 /// How long a peer is left alone with whom there is no stream since one end does not take the other.
 const DISTRUSTED: Duration = Duration::from_secs(1);
-/// Streams from elsewhere at a time; others are closed at once.
-const STREAMS_MAX: usize = 256;
 /// Frames to a peer that wait.
 const WAITING_MAX: usize = 10_000;
 /// So many that a protocol which asks should send no more: what one handler sends fits.
 const WAITING_MANY: usize = WAITING_MAX / 2;
 /// What a stream begins with, before the number.
-const MAGIC: [u8; 4] = *b"HCON";
-/// How long the other end of a stream may take to say of which connection it is: a peer does at once, and streams are few.
-const GREETING: Duration = Duration::from_secs(5);
-
+pub(crate) const MAGIC: [u8; 4] = *b"HCON";
 /// What the threads of a node share.
 #[derive(Clone)]
-struct Shared {
+pub(crate) struct Shared {
+    /// Who the node is.
+    pub(crate) identity: Arc<Identity>,
     /// Without it, a peer is whoever it says that it is.
-    tls: Option<Tls>,
-    arrivals: SyncSender<Arrival>,
-    stopped: Arc<AtomicBool>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) arrivals: SyncSender<Arrival>,
+    /// What others make the node hold.
+    pub(crate) budget: Budget,
+    pub(crate) stopped: Arc<AtomicBool>,
     /// The number of the next stream.
-    next: Arc<AtomicU64>,
+    pub(crate) next: Arc<AtomicU64>,
 }
 
 impl Shared {
     /// The number of a new stream.
-    fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn is_stopped(&self) -> bool {
+    /// That of node 0 of so many, without TLS.
+    #[cfg(test)]
+    pub(crate) fn of_tests(arrivals: SyncSender<Arrival>, nodes: u32) -> Self {
+        let identity = Identity { node: 0, nodes, config: String::new(), cluster: [4; 16], session: 1 };
+        Self {
+            identity: Arc::new(identity),
+            tls: None,
+            arrivals,
+            budget: Budget::new(nodes),
+            stopped: Arc::default(),
+            next: Arc::default(),
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 }
 
+/// A frame that waits for its turn.
+struct Waiting {
+    place: Place,
+    frame: Vec<u8>,
+    /// Its bytes, until it is sent or lost.
+    _share: Share,
+}
+
 /// What is sent to a peer.
 struct Sender {
-    frames: SyncSender<(Place, Vec<u8>)>,
+    frames: SyncSender<Waiting>,
     shared: Arc<Sending>,
 }
 
@@ -77,17 +100,12 @@ struct Sending {
 /// The streams of a node.
 pub(crate) struct Tcp {
     senders: Vec<Sender>,
+    budget: Budget,
 }
 
 impl Tcp {
-    pub(crate) fn bind(
-        addresses: &[SocketAddr],
-        me: NodeId,
-        tls: Option<Tls>,
-        arrivals: SyncSender<Arrival>,
-        stopped: Arc<AtomicBool>,
-    ) -> io::Result<Self> {
-        let shared = Shared { tls, arrivals, stopped, next: Arc::default() };
+    pub(crate) fn bind(addresses: &[SocketAddr], shared: &Shared) -> io::Result<Self> {
+        let me = shared.identity.node;
         let listener = TcpListener::bind(addresses[me as usize])?;
         listener.set_nonblocking(true)?;
         let for_listener = shared.clone();
@@ -102,15 +120,17 @@ impl Tcp {
             }
             Sender { frames, shared: sending }
         });
-        Ok(Self { senders: senders.collect() })
+        Ok(Self { senders: senders.collect(), budget: shared.budget.clone() })
     }
 
     /// Sends a frame over a connection; whether it waits for its turn. One that does not is lost, and the caller has to break the
     /// connection.
     pub(crate) fn send(&self, to: NodeId, place: Place, frame: Vec<u8>) -> bool {
         let sender = &self.senders[to as usize];
+        let Ok(share) = self.budget.take(Account::To(to), frame.len()) else { return false };
         sender.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        let is_full = matches!(sender.frames.try_send((place, frame)), Err(TrySendError::Full(_)));
+        let waiting = Waiting { place, frame, _share: share };
+        let is_full = matches!(sender.frames.try_send(waiting), Err(TrySendError::Full(_)));
         sender.shared.waiting.fetch_sub(usize::from(is_full), Ordering::Relaxed);
         !is_full
     }
@@ -122,7 +142,8 @@ impl Tcp {
 
     /// Whether so much waits for a peer that nothing more should be sent.
     pub(crate) fn is_full(&self, peer: NodeId) -> bool {
-        self.senders[peer as usize].shared.waiting.load(Ordering::Relaxed) >= WAITING_MANY
+        let waiting = self.senders[peer as usize].shared.waiting.load(Ordering::Relaxed);
+        waiting >= WAITING_MANY || self.budget.is_half_full(Account::To(peer))
     }
 
     /// The connection with a peer is broken: what was sent in an earlier epoch is lost.
@@ -131,117 +152,9 @@ impl Tcp {
     }
 }
 
-/// Takes streams.
-fn listen(listener: &TcpListener, shared: &Shared) {
-    let open = Arc::<AtomicUsize>::default();
-    while !shared.is_stopped() {
-        let Ok((stream, _)) = listener.accept() else {
-            std::thread::sleep(PAUSE);
-            continue;
-        };
-        if open.load(Ordering::Relaxed) >= STREAMS_MAX {
-            continue;
-        }
-        let (shared, open) = (shared.clone(), Arc::clone(&open));
-        open.fetch_add(1, Ordering::Relaxed);
-        std::thread::spawn(move || {
-            receive(stream, &shared);
-            open.fetch_sub(1, Ordering::Relaxed);
-        });
-    }
-}
-
-/// Reads frames from a stream that somebody has made until it is gone.
-fn receive(stream: TcpStream, shared: &Shared) {
-    let opened = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
-    let Ok(handle) = opened.and_then(|()| stream.try_clone()) else { return };
-    let (proven, stream): (_, Box<dyn Read>) = match &shared.tls {
-        None => (None, Box::new(stream)),
-        Some(tls) => match tls.accept(stream, &|| shared.is_stopped()) {
-            Ok((peer, stream)) => (Some(peer), Box::new(stream)),
-            Err(distrust) => {
-                // If the node is gone, nobody has to know.
-                let _ = shared.arrivals.send(Arrival::Distrusted(distrust));
-                return;
-            }
-        },
-    };
-    let until = Some(Instant::now() + GREETING);
-    let (number, mut stream) = (shared.number(), Patient { stream, until, shared });
-    let refusal = match greeting(&mut stream) {
-        Ok(connection) => {
-            stream.until = None;
-            let accepted = Arrival::Accepted { stream: number, proven, number: connection, handle };
-            if shared.arrivals.send(accepted).is_err() {
-                return;
-            }
-            read(&mut stream, number)
-        }
-        Err(refusal) => refusal,
-    };
-    let _ = shared.arrivals.send(Arrival::Gone { stream: number, refusal });
-}
-
 /// What a stream of the connection with this number begins with.
 pub(crate) fn begins_with(number: u64) -> Vec<u8> {
     [&MAGIC[..], &number.to_le_bytes()].concat()
-}
-
-/// The number that a stream begins with. An error if it does not, and why, if there is more to say than that it was too short.
-fn greeting(stream: &mut dyn Read) -> Result<u64, Option<Refusal>> {
-    let (mut magic, mut number) = ([0; 4], [0; 8]);
-    stream.read_exact(&mut magic).map_err(|_| None)?;
-    if magic != MAGIC {
-        return Err(Some(Refusal::Magic));
-    }
-    stream.read_exact(&mut number).map_err(|_| None)?;
-    Ok(u64::from_le_bytes(number))
-}
-
-/// Passes on the frames that come over a stream. What is wrong with it in the end, if it has not just ended.
-fn read(stream: &mut Patient<'_>, number: u64) -> Option<Refusal> {
-    let (mut splitter, mut bytes) = (Splitter::default(), vec![0; 1 << 16]);
-    while let Ok(length @ 1..) = stream.read(&mut bytes) {
-        splitter.push(&bytes[..length]);
-        loop {
-            match splitter.next_frame() {
-                Ok(None) => break,
-                Ok(Some(frame)) => {
-                    let frame = Arrival::Frame { stream: Some(number), bytes: frame.to_vec() };
-                    stream.shared.arrivals.send(frame).ok()?;
-                }
-                Err(refusal) => return Some(refusal),
-            }
-        }
-    }
-    None
-}
-
-/// Reads from a stream with a time-out as if it had none, until the node ends or it is too late: that is an error.
-struct Patient<'s> {
-    stream: Box<dyn Read>,
-    /// When it is too late for what does not come all at once.
-    until: Option<Instant>,
-    shared: &'s Shared,
-}
-
-impl Read for Patient<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if self.until.is_some_and(|until| Instant::now() >= until) {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            match self.stream.read(bytes) {
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    if self.shared.is_stopped() {
-                        return Err(error);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => return result,
-            }
-        }
-    }
 }
 
 /// A stream that this node has made.
@@ -252,12 +165,12 @@ struct Open {
 }
 
 /// Sends what waits for a peer.
-fn send(waiting: &Receiver<(Place, Vec<u8>)>, sending: &Sending, to: (NodeId, SocketAddr), shared: &Shared) {
+fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr), shared: &Shared) {
     let mut open: Option<Open> = None;
     // The first epoch that may have a stream.
     let mut next_epoch = 0;
     let mut not_before = Instant::now();
-    while let Ok((place, frame)) = waiting.recv() {
+    while let Ok(Waiting { place, frame, _share }) = waiting.recv() {
         sending.waiting.fetch_sub(1, Ordering::Relaxed);
         let is_over = || place.epoch < sending.epoch.load(Ordering::Acquire) || shared.is_stopped();
         open.take_if(|open| open.epoch < place.epoch);
@@ -355,6 +268,7 @@ fn leads_to_itself(stream: &TcpStream) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::PEER_MAX;
 
     /// The system gives such ports away one after the other, so it comes to each of them.
     #[test]
@@ -370,55 +284,35 @@ mod tests {
         }
     }
 
-    /// As many as there is room for say nothing, some of them slowly.
-    #[test]
-    fn those_that_say_nothing_leave_room_for_peers_in_time() {
-        let free = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-        let address = free.local_addr().expect("it has one");
-        drop(free);
-        let ((arrivals, arrived), stopped) = (sync_channel(STREAMS_MAX), Arc::<AtomicBool>::default());
-        let _tcp = Tcp::bind(&[address], 0, None, arrivals, Arc::clone(&stopped)).expect("it listens");
-        let connect = || TcpStream::connect(address).expect("it listens");
-        let mut strangers: Vec<TcpStream> = (0..STREAMS_MAX).map(|_| connect()).collect();
-        strangers.iter_mut().step_by(2).for_each(|stranger| stranger.write_all(&MAGIC).expect("it is open"));
-        let mut turned_away = 0;
-        let _peer = loop {
-            let mut peer = connect();
-            let _ = peer.write_all(&begins_with(7));
-            match arrived.recv_timeout(Duration::from_secs(1)) {
-                Ok(Arrival::Accepted { number: 7, .. }) => break peer,
-                // One of the strangers.
-                Ok(Arrival::Gone { .. }) => {}
-                Ok(_) => panic!("nobody else said anything"),
-                Err(_) => turned_away += 1,
-            }
-        };
-        assert!(turned_away > 0, "there was room all the time");
-        stopped.store(true, Ordering::Relaxed);
-    }
-
-    /// Nobody is there to take what is sent, and then somebody.
+    /// Nobody is there to take what is sent, and then somebody. There is room for half as much again as a protocol should send, by the number
+    /// of frames or by their bytes, and no more.
     #[test]
     fn a_peer_that_takes_nothing_has_no_room() {
-        let free = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-        let addresses = ["127.0.0.1:0".parse().expect("an address"), free.local_addr().expect("it has one")];
-        drop(free);
-        let ((arrivals, _kept), stopped) = (sync_channel(16), Arc::<AtomicBool>::default());
-        let tcp = Tcp::bind(&addresses, 0, None, arrivals, Arc::clone(&stopped)).expect("it listens");
-        let mut sent = 0;
-        while !tcp.is_full(1) {
-            assert!(
-                tcp.send(1, Place { epoch: 0, number: 0 }, vec![1]),
-                "there is room for more than a protocol should send"
-            );
-            sent += 1;
+        for (length, many) in [(1, WAITING_MANY), (1 << 20, PEER_MAX >> 21)] {
+            let free = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+            let addresses = ["127.0.0.1:0".parse().expect("an address"), free.local_addr().expect("it has one")];
+            drop(free);
+            let (arrivals, _kept) = sync_channel(16);
+            let shared = Shared::of_tests(arrivals, 2);
+            let tcp = Tcp::bind(&addresses, &shared).expect("it listens");
+            let send = || tcp.send(1, Place { epoch: 0, number: 0 }, vec![1; length]);
+            let mut sent = 0;
+            while !tcp.is_full(1) {
+                assert!(send(), "there is room for more than a protocol should send");
+                sent += 1;
+            }
+            // The thread that sends has one of them in hand.
+            assert!((many..=many + 1).contains(&sent), "{sent}");
+            while send() {
+                sent += 1;
+            }
+            assert!((2 * many..=2 * many + 1).contains(&sent), "{sent}");
+            assert!(shared.budget.holding().most <= PEER_MAX, "{:?}", shared.budget.holding());
+            let listener = TcpListener::bind(addresses[1]).expect("nobody else has it");
+            let (mut stream, _) = listener.accept().expect("the node tries again");
+            stream.read_exact(&mut vec![0; begins_with(0).len() + length * sent]).expect("all of it comes");
+            assert!(!tcp.is_full(1));
+            shared.stopped.store(true, Ordering::Relaxed);
         }
-        // The thread that sends has one of them in hand.
-        assert!((WAITING_MANY..=WAITING_MANY + 1).contains(&sent), "{sent}");
-        let listener = TcpListener::bind(addresses[1]).expect("nobody else has it");
-        let (mut stream, _) = listener.accept().expect("the node tries again");
-        stream.read_exact(&mut vec![0; begins_with(0).len() + sent]).expect("all of it comes");
-        assert!(!tcp.is_full(1));
-        stopped.store(true, Ordering::Relaxed);
     }
 }

@@ -2,14 +2,27 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
+use host_live::node::{Refusal, announced};
 use host_model::contract::NodeId;
 
+use crate::budget::{Account, Exceeded};
+use crate::tcp::Shared;
 use crate::wire::Arrival;
+
+/// What a datagram is: judged before it is kept.
+fn arrival(datagram: &[u8], shared: &Shared) -> Arrival {
+    let Some(head) = datagram.first_chunk() else { return Arrival::Refused(Refusal::Length) };
+    let from = match announced(&shared.identity, head).and_then(|announced| announced.from) {
+        Ok(from) => from,
+        Err(refusal) => return Arrival::Refused(refusal),
+    };
+    match shared.budget.take(Account::From(from), datagram.len()) {
+        Ok(share) => Arrival::Frame { stream: None, bytes: datagram.to_vec(), share },
+        Err(Exceeded) => Arrival::Refused(Refusal::OverBudget),
+    }
+}
 
 /// The socket of a node.
 pub(crate) struct Udp {
@@ -18,21 +31,16 @@ pub(crate) struct Udp {
 }
 
 impl Udp {
-    pub(crate) fn bind(
-        addresses: &[SocketAddr],
-        me: NodeId,
-        arrivals: SyncSender<Arrival>,
-        stopped: Arc<AtomicBool>,
-    ) -> io::Result<Self> {
-        let socket = UdpSocket::bind(addresses[me as usize])?;
+    pub(crate) fn bind(addresses: &[SocketAddr], shared: Shared) -> io::Result<Self> {
+        let socket = UdpSocket::bind(addresses[shared.identity.node as usize])?;
         let receiver = socket.try_clone()?;
         receiver.set_read_timeout(Some(Duration::from_millis(50)))?;
         std::thread::spawn(move || {
             let mut bytes = vec![0; 1 << 16];
-            while !stopped.load(Ordering::Relaxed) {
+            while !shared.is_stopped() {
                 // An error is a time-out, or tells of a peer that was not there when something was sent to it.
                 let Ok(length) = receiver.recv(&mut bytes) else { continue };
-                if arrivals.send(Arrival::Frame { stream: None, bytes: bytes[..length].to_vec() }).is_err() {
+                if shared.arrivals.send(arrival(&bytes[..length], &shared)).is_err() {
                     return;
                 }
             }

@@ -6,6 +6,7 @@ use std::sync::mpsc::SyncSender;
 use host_live::node::Refusal;
 use host_model::contract::{NodeId, Request, Response};
 
+use crate::budget::{Account, Share};
 use crate::connections::Place;
 use crate::tls::Distrust;
 
@@ -15,8 +16,10 @@ pub(crate) enum Arrival {
     Connected { stream: u64, peer: NodeId, place: Place, handle: TcpStream },
     /// Somebody has made a stream that begins with this number, and may have proven to be a node.
     Accepted { stream: u64, proven: Option<NodeId>, number: u64, handle: TcpStream },
-    /// A frame, over a stream or by itself.
-    Frame { stream: Option<u64>, bytes: Vec<u8> },
+    /// A frame, over a stream or by itself, and the room for it.
+    Frame { stream: Option<u64>, bytes: Vec<u8>, share: Share },
+    /// A frame was refused, and not kept.
+    Refused(Refusal),
     /// A stream is gone, because of what came over it or not.
     Gone { stream: u64, refusal: Option<Refusal> },
     /// There is no stream with somebody who does not prove to be who they should be.
@@ -42,6 +45,14 @@ pub(crate) enum Port {
 }
 
 impl Port {
+    /// For whom it holds bytes.
+    pub(crate) fn account(self) -> Account {
+        match self {
+            Self::Clients => Account::Clients,
+            Self::Metrics => Account::Metrics,
+        }
+    }
+
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Clients => "application/octet-stream",

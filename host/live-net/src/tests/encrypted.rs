@@ -31,7 +31,7 @@ fn tls(node: NodeId, shown: &Shown) -> Tls {
 }
 
 /// Three nodes with certificates, and nobody beside them.
-fn trial(authority: &Authority) -> Trial {
+pub(super) fn trial(authority: &Authority) -> Trial {
     let of = |node| Some(tls(node, &authority.papers(&[&format!("node-{node}")])));
     Trial { checked: None, tls: [of(0), of(1), of(2)], ..Trial::new(counter(), Network::Ordered) }
 }
@@ -41,7 +41,7 @@ fn address(trial: &Trial) -> SocketAddr {
     trial.seen[1][1]
 }
 
-fn connected(address: SocketAddr) -> TcpStream {
+pub(super) fn connected(address: SocketAddr) -> TcpStream {
     let begun = Instant::now();
     loop {
         match TcpStream::connect(address) {
@@ -53,7 +53,7 @@ fn connected(address: SocketAddr) -> TcpStream {
 }
 
 /// What comes of a connection to node 1.
-fn connect(tls: &Tls, address: SocketAddr) -> Result<impl Write + use<>, Distrust> {
+pub(super) fn connect(tls: &Tls, address: SocketAddr) -> Result<impl Write + use<>, Distrust> {
     tls.connect(connected(address), 1, &|| false)
 }
 
@@ -186,7 +186,7 @@ fn strangers_are_refused_and_counted_and_the_others_go_on() {
 }
 
 /// What node 0 sends to node 1 when it counts to one, as it is on the wire.
-fn frame(trial: &Trial) -> Vec<u8> {
+pub(super) fn frame(trial: &Trial) -> Vec<u8> {
     let place = trial.place(0, "none".into());
     let mut node =
         Node::start(&Arc::new(counter()), (place.identity, place.settings), Open, None, Time(0)).expect("it starts");

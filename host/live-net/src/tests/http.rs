@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use host_model::contract::Response;
 
+use crate::budget::Budget;
 use crate::http::{Limits, Server};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
 
@@ -27,7 +28,9 @@ impl Service {
         let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
         let stopped = Arc::new(AtomicBool::new(false));
         let clients = Arc::default();
-        let server = Server { port: Port::Clients, arrivals: sender, stopped: Arc::clone(&stopped), clients };
+        let budget = Budget::new(1);
+        let (port, stopped_too) = (Port::Clients, Arc::clone(&stopped));
+        let server = Server { port, arrivals: sender, budget, stopped: stopped_too, clients };
         let limits = Limits { connections: 1, patience, hearing_out: SHORT };
         let at = server.bind_within(SocketAddr::from(([127, 0, 0, 1], 0)), limits).expect("loopback has room");
         std::thread::spawn(move || {

@@ -5,6 +5,7 @@
 //! | `disk` | files of nodes: torn, damaged, full, in use |
 //! | `http` | clients that take long, and what is not taken from them |
 //! | `processes` | a cluster of processes that are killed |
+//! | `attacks` | what reaches the port of a node, and how many bytes that makes it hold |
 //! | `relay` | what gets in the way of messages |
 //! | `breaks` | connections that break where one end does not see it |
 //! | `busy` | a node that has no end of things to do |
@@ -17,6 +18,7 @@
 //! | `trial` | three nodes in threads of this process, with a checker beside each |
 //! | `refused` | places where no node runs |
 
+mod attacks;
 mod breaks;
 mod busy;
 mod certificates;
@@ -31,3 +33,11 @@ mod relay;
 mod steered;
 mod trial;
 mod watched;
+
+use crate::Owner;
+
+/// Whose the files of these tests are.
+pub(crate) fn owner() -> Owner {
+    let [plugin, digest, network] = ["toy", "none", "ordered"].map(str::to_owned);
+    Owner { node: 0, plugin, digest, nodes: 3, config: String::new(), network }
+}

@@ -15,8 +15,7 @@ use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
 use super::relay::Relay;
-use crate::disk::Disk;
-use crate::{Place, run};
+use crate::{Place, Ways, records, run};
 
 /// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
 const NODE: &str = "HOST_LIVE_NET_TEST_NODE";
@@ -59,6 +58,8 @@ fn node_of_another_test() {
         clients: Vec::new(),
         metrics: None,
         disk: Path::new(folder).join(format!("node-{node}.disk")),
+        component: component(),
+        ways: Ways::default(),
     };
     let ended = run(&Arc::new(counter()), &place, None, &AtomicBool::new(false));
     panic!("it runs until it is killed: {ended:?}");
@@ -71,13 +72,15 @@ pub(super) fn free_addresses() -> Vec<SocketAddr> {
     (first..first + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_431))).collect()
 }
 
-/// Which start and what count a file of a node says; a copy of it, which nobody has in use.
+/// What runs in these tests.
+pub(super) fn component() -> (String, String) {
+    ("toy".to_owned(), "none".to_owned())
+}
+
+/// Which start and what count a file of a node says, in use or not.
 pub(super) fn durable(disk: &Path) -> (u64, u8) {
-    let copy = tempfile::tempdir().expect("a temporary folder");
-    let path = copy.path().join("copy.disk");
     let Ok(bytes) = std::fs::read(disk) else { return (0, 0) };
-    std::fs::write(&path, bytes).expect("writable");
-    let (_, record) = Disk::open(&path).expect("it is whole but for its end");
+    let record = records::read(&bytes).expect("it is whole but for its end").last;
     record.map_or((0, 0), |record| (record.numbers.incarnation, record.protocol.map_or(0, |count| count[0])))
 }
 

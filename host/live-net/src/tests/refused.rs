@@ -9,7 +9,8 @@ use host_model::scenario::Network;
 use host_model::toys::Toy;
 
 use super::certificates::Authority;
-use crate::{Place, Tls, run};
+use super::processes::component;
+use crate::{Place, Tls, Ways, run};
 
 fn refused(addresses: &[SocketAddr]) -> String {
     refused_with(addresses, |place| place)
@@ -27,6 +28,8 @@ fn refused_with(addresses: &[SocketAddr], change: impl Fn(Place) -> Place) -> St
         clients: Vec::new(),
         metrics: None,
         disk,
+        component: component(),
+        ways: Ways::default(),
     });
     let toy = Arc::new(Toy::new(1));
     run(&toy, &place, None, &AtomicBool::new(true)).expect_err("it does not run").to_string()

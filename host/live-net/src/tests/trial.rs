@@ -16,8 +16,8 @@ use host_model::scenario::{Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::{self, Origin};
 
-use super::processes::{durable, free_addresses};
-use crate::{Ended, Place, Steer, Tls, Watch, run};
+use super::processes::{component, durable, free_addresses};
+use crate::{Ended, Place, Steer, Tls, Watch, Ways, run};
 
 /// The last number.
 pub(super) const LAST: u8 = 5;
@@ -119,6 +119,15 @@ impl GoingOn {
         durable(&self.disk(node)).1
     }
 
+    /// Waits until a node runs; gives up after a minute.
+    pub(super) fn wait_for_start(&self, node: NodeId) {
+        let begun = Instant::now();
+        while durable(&self.disk(node)).0 == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "node {node} does not start");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Waits until a node has counted so far; gives up after a minute.
     pub(super) fn wait(&self, node: NodeId, count: u8) {
         let begun = Instant::now();
@@ -205,6 +214,8 @@ impl Trial {
             clients: Vec::new(),
             metrics: None,
             disk,
+            component: component(),
+            ways: Ways::default(),
         }
     }
 

@@ -16,8 +16,8 @@ pub const VERSION: u16 = 4;
 pub const FRAME_MAX: usize = 16 << 20;
 
 const MAGIC: [u8; 4] = *b"HLIV";
-/// Magic, version, cluster, sender, destination, session, length.
-const HEAD: usize = 4 + 2 + 16 + 4 + 4 + 8 + 4;
+/// Bytes of the head of a frame: magic, version, cluster, sender, destination, session, length.
+pub const HEAD: usize = 4 + 2 + 16 + 4 + 4 + 8 + 4;
 const LENGTH_AT: usize = HEAD - 4;
 const HASH: usize = 8;
 
@@ -28,6 +28,34 @@ pub(super) struct Frame<'b> {
     pub(super) session: u64,
     /// The packet as it is packed.
     pub(super) body: &'b [u8],
+}
+
+/// What the head of a frame says, before there is anything behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Bytes of the whole frame.
+    pub length: usize,
+    /// The sender that it names, or why the rest is not to be kept.
+    pub from: Result<NodeId, Refusal>,
+}
+
+/// Judges the head of a frame to this node.
+///
+/// # Errors
+///
+/// It is no head of a frame, so there is no telling where the next one begins.
+pub fn announced(identity: &Identity, head: &[u8; HEAD]) -> Result<Announced, Refusal> {
+    let length = length(head)?.expect("a head says how long its frame is");
+    Ok(Announced { length, from: addressed(identity, head) })
+}
+
+/// The sender of a frame to this node that has come as a whole.
+///
+/// # Errors
+///
+/// It is none.
+pub fn sender(identity: &Identity, bytes: &[u8]) -> Result<NodeId, Refusal> {
+    decode(identity, bytes).map(|frame| frame.from)
 }
 
 /// A packet of this node to another one, packed.
@@ -55,19 +83,25 @@ pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'
     if hash(content) != tail {
         return Err(Refusal::Damaged);
     }
-    if content[6..22] != identity.cluster {
+    let from = addressed(identity, content)?;
+    let session = u64::from_le_bytes(content[30..38].try_into().expect("there are eight"));
+    Ok(Frame { from, session, body: &content[HEAD..] })
+}
+
+/// The sender that a head names, if it is one of the cluster that speaks to this node.
+fn addressed(identity: &Identity, head: &[u8]) -> Result<NodeId, Refusal> {
+    if head[6..22] != identity.cluster {
         return Err(Refusal::Cluster);
     }
-    let word = |at: usize| u32::from_le_bytes(content[at..at + 4].try_into().expect("there are four"));
+    let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("there are four"));
     let (from, to) = (word(22), word(26));
-    let session = u64::from_le_bytes(content[30..38].try_into().expect("there are eight"));
     if to != identity.node {
         return Err(Refusal::Addressee(to));
     }
     if from >= identity.nodes {
         return Err(Refusal::Sender(from));
     }
-    Ok(Frame { from, session, body: &content[HEAD..] })
+    Ok(from)
 }
 
 /// The sender that a frame names, whoever it is; none if it is too short to name one.
@@ -98,33 +132,4 @@ fn hash(bytes: &[u8]) -> [u8; HASH] {
     let mut short = [0; HASH];
     short.copy_from_slice(&blake3::hash(bytes).as_bytes()[..HASH]);
     short
-}
-
-/// Finds the frames in a stream of bytes.
-#[derive(Debug, Default)]
-pub struct Splitter {
-    bytes: Vec<u8>,
-    /// Those before this place were returned.
-    start: usize,
-}
-
-impl Splitter {
-    /// More bytes have come.
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.start);
-        self.start = 0;
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// The next frame, if it is complete: not more than its length is known to be right.
-    ///
-    /// # Errors
-    ///
-    /// There is none at this place, so there is no telling where the next one begins: the stream is of no use any more.
-    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, Refusal> {
-        let left = &self.bytes[self.start..];
-        let Some(length) = length(left)?.filter(|length| *length <= left.len()) else { return Ok(None) };
-        self.start += length;
-        Ok(Some(&self.bytes[self.start - length..self.start]))
-    }
 }

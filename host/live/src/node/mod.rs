@@ -46,7 +46,7 @@ mod tests;
 mod timers;
 
 pub use bandwidth::Backoff;
-pub use frame::{FRAME_MAX, Splitter, VERSION, sender_of};
+pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub use outbox::{Output, Record};
 pub use refusal::{Counts, Failure, NotNow, Refusal};
 pub use runtime::Node;

@@ -61,14 +61,29 @@ pub(super) struct Outbox {
     /// What the disk has to acknowledge.
     waiting: Option<u64>,
     tickets: u64,
+    /// What its outputs hold together.
+    bytes: usize,
+}
+
+/// Bytes that an output holds.
+fn held(output: &Output) -> usize {
+    match output {
+        Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len),
+        Output::Send { frame, .. } => frame.len(),
+        Output::Answer { response, .. } => response.body.len(),
+        // The collection of a snapshot is one at a time.
+        Output::Disconnect { .. } | Output::Gathered(_) | Output::Failed(_) => 0,
+    }
 }
 
 impl Outbox {
-    pub(super) fn len(&self) -> usize {
-        self.queue.len()
+    /// Whether so many outputs wait, or outputs with so many bytes together.
+    pub(super) fn is_full(&self, (outputs, bytes): (usize, usize)) -> bool {
+        self.queue.len() >= outputs || self.bytes >= bytes
     }
 
     pub(super) fn add(&mut self, output: Output) {
+        self.bytes += held(&output);
         self.queue.push_back(output);
     }
 
@@ -90,11 +105,13 @@ impl Outbox {
             return None;
         }
         let mut next = self.queue.pop_front()?;
+        self.bytes -= held(&next);
         if matches!(next, Output::Persist { .. }) {
             let is_record = |output: &Output| matches!(output, Output::Persist { .. });
             if let Some(last) = self.queue.iter().rposition(is_record) {
                 next = self.queue.remove(last).expect("it is in the queue");
                 self.queue.retain(|output| !is_record(output));
+                self.bytes = self.queue.iter().map(held).sum();
             }
         }
         if let Output::Persist { ticket, .. } = next {
@@ -131,6 +148,6 @@ mod tests {
         outbox.persisted(2);
         assert_eq!([outbox.next(), outbox.next()], [Some(send(1)), Some(send(2))]);
         assert_eq!(outbox.next(), Some(Output::Persist { ticket: 3, record: record(3) }));
-        assert_eq!((outbox.next(), outbox.len()), (None, 0));
+        assert_eq!((outbox.next(), outbox.queue.len(), outbox.bytes), (None, 0, 0));
     }
 }

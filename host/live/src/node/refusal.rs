@@ -56,6 +56,9 @@ pub enum Refusal {
     /// It is too late, or came before.
     #[error(transparent)]
     Dropped(#[from] Dropped),
+    /// There is no room left for frames of its sender.
+    #[error("there is no room left for frames of its sender")]
+    OverBudget,
     /// Too much waits for the disk.
     #[error("too much waits for the disk")]
     Full,
@@ -86,7 +89,9 @@ impl Refusal {
             Self::Dropped(Dropped::FormerAddressee) => "former-addressee",
             Self::Dropped(Dropped::Repeated) => "repeated",
             Self::Dropped(Dropped::FarAhead) => "far-ahead",
+            Self::Dropped(Dropped::LaterStart(_)) => "later-start",
             Self::Dropped(Dropped::Malformed) => "malformed",
+            Self::OverBudget => "over-budget",
             Self::Full => "full",
             Self::Failed => "failed",
         }

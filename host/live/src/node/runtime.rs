@@ -92,7 +92,13 @@ impl<G: Gate> Node<G> {
         let (Identity { node, nodes, config, .. }, mut effects) = (&identity, Effects::default());
         let (node, nodes) = (*node, *nodes);
         let input = Input::Init { node, nodes, config, durable: protocol.as_deref() };
-        let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
+        let result = answers::run_over(
+            settings.network,
+            &mut *machine,
+            (None, input),
+            (&mut dice, &BTreeSet::new()),
+            &mut effects,
+        )?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {
             let moment = Moment::of(&mut *machine, node)?;
@@ -182,7 +188,7 @@ impl<G: Gate> Node<G> {
         self.manager.expire(self.now, &mut outputs);
         self.pass_on(outputs);
         for _ in 0..DUE_MAX {
-            if self.is_failed || self.outbox.len() >= self.settings.held_max {
+            if self.is_failed || self.outbox.is_full(self.settings.held()) {
                 return;
             }
             let Some(event) = self.timers.due(self.now) else { return };
@@ -207,7 +213,7 @@ impl<G: Gate> Node<G> {
         self.tick(now);
         match () {
             () if self.is_failed => Err(NotNow::Failed),
-            () if self.outbox.len() >= self.settings.held_max => Err(NotNow::Full),
+            () if self.outbox.is_full(self.settings.held()) => Err(NotNow::Full),
             () if !self.offers().any(|offered| offered == event) => Err(NotNow::NotOffered),
             () => {
                 self.timers.forget(event);
@@ -281,13 +287,18 @@ impl<G: Gate> Node<G> {
         if self.is_failed {
             return Err(Refusal::Failed);
         }
-        if self.outbox.len() >= self.settings.held_max {
+        if self.outbox.is_full(self.settings.held()) {
             return Err(Refusal::Full);
         }
         let Frame { from, session, body } = frame::decode(&self.identity, bytes)?;
         self.differences.admit(from, body)?;
         let (packet, news) = self.differences.unpack(from, body)?;
         let Header { incarnation, .. } = packet.header;
+        if let Body::Message { payload, .. } = &packet.body
+            && payload.len() > self.settings.network.message_max()
+        {
+            return Err(Refusal::TooLong);
+        }
         let sequence = match packet.body {
             Body::Message { sequence, .. } => sequence,
             _ => 0,

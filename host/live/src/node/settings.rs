@@ -33,6 +33,8 @@ pub struct Settings {
     pub seed: u64,
     /// Outputs that wait for the disk; beyond, messages and calls are refused.
     pub held_max: usize,
+    /// Bytes of such outputs; what one handler sends is not cut in two.
+    pub held_bytes_max: usize,
     /// The limits of its checkpoints.
     pub checkpoints: Limits,
     /// Whether its snapshots are of the neighbours alone that the protocol names, if it names some.
@@ -63,6 +65,7 @@ impl Default for Settings {
             },
             seed: 0,
             held_max: 10_000,
+            held_bytes_max: 32 << 20,
             checkpoints: Limits::default(),
             neighbours: true,
             bandwidth: None,
@@ -71,6 +74,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How many outputs may wait for the disk, and how many bytes of them.
+    pub(super) fn held(&self) -> (usize, usize) {
+        (self.held_max, self.held_bytes_max)
+    }
+
     /// The limits of its checkpoints, on its links.
     pub(super) fn limits(&self) -> Limits {
         let late_max = match self.network {

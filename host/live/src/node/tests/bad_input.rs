@@ -10,7 +10,7 @@ use host_model::toys::{Toy, ToyTrigger};
 use super::pair::{Pair, decode, encode, identity, settings};
 use crate::checkpoint::{Body, Checkpoint, Dropped, Packet};
 use crate::gate::Open;
-use crate::node::{FRAME_MAX, Failure, Identity, Node, Output, Refusal, Settings, Splitter, VERSION};
+use crate::node::{Failure, Identity, Node, Output, Refusal, Settings};
 use crate::time::Time;
 
 /// Node 0 sends 1, 2 and 3 when it starts.
@@ -150,30 +150,6 @@ fn what_is_too_far_ahead_breaks_its_connection_and_brings_the_node_nearer() {
 }
 
 #[test]
-fn a_stream_is_split_wherever_it_is_cut() {
-    let (_, frames) = spoken(Network::Ordered);
-    let stream = frames.concat();
-    for piece in 1..stream.len() {
-        let (mut splitter, mut found) = (Splitter::default(), Vec::new());
-        for bytes in stream.chunks(piece) {
-            splitter.push(bytes);
-            while let Some(frame) = splitter.next_frame().expect("it is a stream of frames") {
-                found.push(frame.to_vec());
-            }
-        }
-        assert_eq!(found, frames, "{piece}");
-    }
-    let mut splitter = Splitter::default();
-    splitter.push(&[&frames[0][..], b"GET"].concat());
-    assert_eq!(splitter.next_frame(), Ok(Some(&frames[0][..])));
-    assert_eq!(splitter.next_frame(), Err(Refusal::Magic));
-    // The length is believed up to a limit, and nothing is set aside for it.
-    let mut splitter = Splitter::default();
-    splitter.push(&[b"HLIV", &VERSION.to_le_bytes()[..], &[0; 32], &(FRAME_MAX as u32).to_le_bytes()].concat());
-    assert_eq!(splitter.next_frame(), Err(Refusal::TooLong));
-}
-
-#[test]
 fn a_disk_that_does_not_answer_stops_what_would_wait_for_it() {
     let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]);
     let settings = Settings { held_max: 3, ..settings(Network::Unordered) };
@@ -189,6 +165,24 @@ fn a_disk_that_does_not_answer_stops_what_would_wait_for_it() {
     assert_eq!(std::iter::from_fn(|| node.next_output()).count(), 3);
     node.elapse(Time(11_000_000_000));
     assert_eq!(node.counts().local, 4);
+}
+
+/// Frames of some 60 bytes wait: no more are made once they are 300 bytes together.
+#[test]
+fn what_waits_for_the_disk_is_bounded_in_bytes() {
+    let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]);
+    let settings = Settings { held_bytes_max: 300, ..settings(Network::Unordered) };
+    let mut node = Node::start(&Arc::new(toy), (identity(0, 1), settings), Open, None, Time(0)).expect("it starts");
+    let Some(Output::Persist { ticket, .. }) = node.next_output() else { panic!("the start is written first") };
+    (1..=20).for_each(|second| node.elapse(Time(second * 1_000_000_000)));
+    node.persisted(ticket);
+    let waited: Vec<Output> = std::iter::from_fn(|| node.next_output()).collect();
+    let bytes: usize =
+        waited.iter().map(|output| if let Output::Send { frame, .. } = output { frame.len() } else { 0 }).sum();
+    // The last one is the first that is beyond.
+    assert!((300..300 + bytes / waited.len() + 1).contains(&bytes), "{bytes} {}", waited.len());
+    node.elapse(Time(21_000_000_000));
+    assert_eq!(node.counts().local, waited.len() as u64 + 1);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `pair` | two nodes on links and disks that obey the test |
 //! | `differences` | checkpoints between nodes as differences |
+//! | `lengths` | how long a message may be, in a search and in a node |
 //! | `order` | what leaves a node, and when: disks, resets, broken connections |
 //! | `filters` | gates |
 //! | `ahead` | what a node says of the cluster where the effects of an event are held |
@@ -20,6 +21,7 @@ mod differences;
 mod draws;
 mod filters;
 mod gathering;
+mod lengths;
 mod order;
 mod pair;
 mod snapshots;

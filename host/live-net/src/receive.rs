@@ -1,0 +1,370 @@
+//! What comes over the streams that others have made.
+//!
+//! A stream is a stranger's until a frame has come over it that a node of the cluster may have sent, and that has to be soon. Strangers have
+//! [few places](PLACES) and [few bytes](STRANGERS_MAX) between them; where all places are taken, the oldest of them makes room, so that a peer,
+//! which says at once who it is, is heard whoever else connects. What a peer sends is kept out of its own [budget](crate::budget).
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use host_live::node::{Announced, HEAD, Refusal, announced, sender};
+use host_model::contract::NodeId;
+
+use crate::budget::{Account, Exceeded, Share};
+use crate::connections::Handle;
+use crate::tcp::{MAGIC, PAUSE, Shared};
+use crate::wire::Arrival;
+
+/// Strangers at a time.
+pub(crate) const PLACES: usize = 256;
+/// Threads that read streams: those of strangers, those of strangers that have just made room, and those of peers.
+const THREADS_MAX: usize = 2 * PLACES + 1_024;
+/// How long a stranger may take to say of which connection its stream is, and then, if it has not proven who it is, for its first frame.
+const GREETING: Duration = Duration::from_secs(5);
+/// How long a peer that has proven who it is may take for its first frame.
+const FIRST_FRAME: Duration = Duration::from_secs(30);
+/// How long a frame waits for room.
+const ROOM: Duration = Duration::from_secs(30);
+/// Bytes for which room is made before any of them has come.
+const PIECE: usize = 64 << 10;
+
+/// The streams of strangers, oldest first.
+#[derive(Clone, Default)]
+struct Strangers(Arc<Mutex<BTreeMap<u64, TcpStream>>>);
+
+impl Strangers {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, TcpStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes one in. Where all places are taken, the oldest one is closed.
+    fn enter(&self, number: u64, handle: TcpStream) {
+        let mut strangers = self.lock();
+        strangers.insert(number, handle);
+        if strangers.len() > PLACES
+            && let Some((_, oldest)) = strangers.pop_first()
+        {
+            oldest.close();
+        }
+    }
+
+    /// The oldest one but this makes room.
+    fn evict(&self, number: u64) {
+        let mut strangers = self.lock();
+        let oldest = strangers.keys().find(|oldest| **oldest != number).copied();
+        if let Some(oldest) = oldest.and_then(|oldest| strangers.remove(&oldest)) {
+            oldest.close();
+        }
+    }
+
+    /// One is a stranger no more, or is gone; none if it had to make room.
+    fn leave(&self, number: u64) -> Option<TcpStream> {
+        self.lock().remove(&number)
+    }
+}
+
+/// Takes streams.
+pub(crate) fn listen(listener: &TcpListener, shared: &Shared) {
+    let (threads, strangers) = (Arc::<AtomicUsize>::default(), Strangers::default());
+    while !shared.is_stopped() {
+        let Ok((stream, _)) = listener.accept() else {
+            std::thread::sleep(PAUSE);
+            continue;
+        };
+        let opened = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
+        let Ok(handle) = opened.and_then(|()| stream.try_clone()) else { continue };
+        if threads.load(Ordering::Relaxed) >= THREADS_MAX {
+            continue;
+        }
+        let number = shared.number();
+        strangers.enter(number, handle);
+        let (shared, threads, strangers) = (shared.clone(), Arc::clone(&threads), strangers.clone());
+        threads.fetch_add(1, Ordering::Relaxed);
+        std::thread::spawn(move || {
+            let ended = receive(stream, number, &strangers, &shared);
+            // If the node is gone, nobody has to know.
+            let _ = shared.arrivals.send(ended);
+            strangers.leave(number);
+            threads.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+/// Reads frames from a stream that somebody has made until it is gone, and says so.
+fn receive(stream: TcpStream, number: u64, strangers: &Strangers, shared: &Shared) -> Arrival {
+    let (proven, stream): (_, Box<dyn Read>) = match &shared.tls {
+        None => (None, Box::new(stream)),
+        Some(tls) => match tls.accept(stream, &|| shared.is_stopped()) {
+            Ok((peer, stream)) => (Some(peer), Box::new(stream)),
+            Err(distrust) => return Arrival::Distrusted(distrust),
+        },
+    };
+    let until = Some(Instant::now() + GREETING);
+    let stream = Patient { stream, until, shared };
+    let mut frames = Frames { stream, number, strangers, shared, proven, is_met: false };
+    let refusal = match frames.pass_on() {
+        Err(End::Refused(refusal)) => Some(refusal),
+        Ok(()) | Err(End::Gone) => None,
+    };
+    Arrival::Gone { stream: number, refusal }
+}
+
+/// Why nothing more is read from a stream.
+enum End {
+    /// It is gone, or too late, or the node is.
+    Gone,
+    /// What has come over it is refused, and there is no telling where something else begins.
+    Refused(Refusal),
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// The frames that come over a stream.
+struct Frames<'s> {
+    stream: Patient<'s>,
+    number: u64,
+    strangers: &'s Strangers,
+    shared: &'s Shared,
+    /// Who has made it, if that was proven.
+    proven: Option<NodeId>,
+    /// Whether a frame has come that a node may have sent.
+    is_met: bool,
+}
+
+impl Frames<'_> {
+    /// Passes on what comes.
+    fn pass_on(&mut self) -> Result<(), End> {
+        let number = self.number;
+        let connection = self.greeting()?;
+        let first = if self.proven.is_some() { FIRST_FRAME } else { GREETING };
+        self.stream.until = Some(Instant::now() + first);
+        loop {
+            let Some((bytes, share)) = self.next_frame()? else { continue };
+            if !self.is_met {
+                // One that had to make room is closed already.
+                let handle = self.strangers.leave(number).ok_or(End::Gone)?;
+                let accepted = Arrival::Accepted { stream: number, proven: self.proven, number: connection, handle };
+                self.send(accepted)?;
+                (self.is_met, self.stream.until) = (true, None);
+            }
+            self.send(Arrival::Frame { stream: Some(number), bytes, share })?;
+        }
+    }
+
+    fn send(&self, arrival: Arrival) -> Result<(), End> {
+        self.shared.arrivals.send(arrival).map_err(|_| End::Gone)
+    }
+
+    /// The number that the stream begins with.
+    fn greeting(&mut self) -> Result<u64, End> {
+        let (mut magic, mut number) = ([0; 4], [0; 8]);
+        self.stream.read_exact(&mut magic)?;
+        if magic != MAGIC {
+            return Err(End::Refused(Refusal::Magic));
+        }
+        self.stream.read_exact(&mut number)?;
+        Ok(u64::from_le_bytes(number))
+    }
+
+    /// The next frame, for which there is room as it comes; none if it was refused, and nothing of it kept.
+    fn next_frame(&mut self) -> Result<Option<(Vec<u8>, Share)>, End> {
+        let mut head = [0; HEAD];
+        self.stream.read_exact(&mut head)?;
+        let Announced { length, from } = announced(&self.shared.identity, &head).map_err(End::Refused)?;
+        let from = from.and_then(|from| match self.proven {
+            Some(proven) if proven != from => Err(Refusal::Impostor(from)),
+            _ => Ok(from),
+        });
+        let from = match from {
+            Ok(from) => from,
+            Err(refusal) => {
+                self.send(Arrival::Refused(refusal))?;
+                self.skip(length - HEAD)?;
+                return Ok(None);
+            }
+        };
+        let is_known = self.is_met || self.proven.is_some();
+        let account = if is_known { Account::From(from) } else { Account::Strangers };
+        let (bytes, mut share) = self.rest(&head, length, account)?;
+        if !self.is_met {
+            if let Err(refusal) = sender(&self.shared.identity, &bytes) {
+                self.send(Arrival::Refused(refusal))?;
+                return Ok(None);
+            }
+            share.hand_over(Account::From(from)).map_err(|_| End::Refused(Refusal::OverBudget))?;
+        }
+        Ok(Some((bytes, share)))
+    }
+
+    /// A frame with this head. Room is made for as many bytes again as have come, and for a piece at first.
+    fn rest(&mut self, head: &[u8], length: usize, account: Account) -> Result<(Vec<u8>, Share), End> {
+        let (mut bytes, mut share) = (Vec::new(), self.shared.budget.share(account));
+        let mut come = head.len();
+        while come < length {
+            let room = length.min(come + come.max(PIECE));
+            self.make_room(&mut share, room)?;
+            bytes.reserve_exact(room - bytes.len());
+            if bytes.is_empty() {
+                bytes.extend(head);
+            }
+            bytes.resize(room, 0);
+            self.stream.read_exact(&mut bytes[come..])?;
+            come = room;
+        }
+        Ok((bytes, share))
+    }
+
+    /// Waits for room: what comes next stays in the network, whose sender has to wait as well. Other strangers make room for this one.
+    fn make_room(&self, share: &mut Share, room: usize) -> Result<(), End> {
+        let until = Instant::now() + ROOM;
+        let until = self.stream.until.map_or(until, |end| end.min(until));
+        while share.resize(room) == Err(Exceeded) {
+            if self.shared.is_stopped() {
+                return Err(End::Gone);
+            }
+            if Instant::now() >= until {
+                return Err(End::Refused(Refusal::OverBudget));
+            }
+            if !self.is_met && self.proven.is_none() {
+                self.strangers.evict(self.number);
+            }
+            self.shared.budget.wait(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Reads what is not kept.
+    fn skip(&mut self, mut left: usize) -> Result<(), End> {
+        let mut bytes = [0; 1 << 13];
+        while left > 0 {
+            let piece = left.min(bytes.len());
+            self.stream.read_exact(&mut bytes[..piece])?;
+            left -= piece;
+        }
+        Ok(())
+    }
+}
+
+/// Reads from a stream with a time-out as if it had none, until the node ends or it is too late: that is an error.
+pub(crate) struct Patient<'s> {
+    pub(crate) stream: Box<dyn Read + 's>,
+    /// When it is too late for what does not come all at once.
+    pub(crate) until: Option<Instant>,
+    pub(crate) shared: &'s Shared,
+}
+
+impl Read for Patient<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            match self.stream.read(bytes) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if self.shared.is_stopped() {
+                        return Err(error);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use host_live::node::VERSION;
+
+    use super::*;
+
+    /// A frame of node 1 to node 0.
+    fn frame(packet: &[u8]) -> Vec<u8> {
+        let head = [&b"HLIV"[..], &VERSION.to_le_bytes(), &[4; 16], &[1, 0, 0, 0], &[0; 4], &[7; 8]].concat();
+        let length = u32::try_from(packet.len()).expect("it is short").to_le_bytes();
+        let content = [&head[..], &length, packet].concat();
+        [&content[..], &blake3::hash(&content).as_bytes()[..8]].concat()
+    }
+
+    /// What comes in pieces, and no more than so many bytes of it at a time.
+    struct Pieces(Vec<u8>, usize);
+
+    impl Read for Pieces {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            let length = bytes.len().min(self.1).min(self.0.len());
+            bytes[..length].copy_from_slice(&self.0[..length]);
+            self.0.drain(..length);
+            Ok(length)
+        }
+    }
+
+    /// All frames that come, what was refused, and how it ended.
+    fn read(stream: Vec<u8>, piece: usize) -> (Vec<Vec<u8>>, Vec<Refusal>, End) {
+        let (arrivals, arrived) = sync_channel(64);
+        let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
+        let stream = Patient { stream: Box::new(Pieces(stream, piece)), until: None, shared: &shared };
+        let mut frames =
+            Frames { stream, number: 0, strangers: &strangers, shared: &shared, proven: Some(1), is_met: true };
+        let mut found = Vec::new();
+        let end = loop {
+            match frames.next_frame() {
+                Ok(frame) => found.extend(frame.map(|(bytes, _)| bytes)),
+                Err(end) => break end,
+            }
+        };
+        assert_eq!(shared.budget.holding().bytes, 0, "what is dropped is given back");
+        let refused = arrived.try_iter().map(|arrival| match arrival {
+            Arrival::Refused(refusal) => refusal,
+            _ => panic!("nothing else arrives"),
+        });
+        (found, refused.collect(), end)
+    }
+
+    #[test]
+    fn a_stream_is_split_wherever_it_is_cut() {
+        let frames = [frame(&[1]), frame(&[2; 300]), frame(&[])];
+        let stream = frames.concat();
+        for piece in 1..stream.len() {
+            let (found, refused, end) = read(stream.clone(), piece);
+            assert_eq!((&found[..], refused), (&frames[..], vec![]), "{piece}");
+            assert!(matches!(end, End::Gone));
+        }
+        // Of a frame that is refused nothing is kept, and the next one is where it ends.
+        let mut foreign = frame(&[3; 100]);
+        foreign[6] ^= 1;
+        let (found, refused, _) = read([&foreign[..], &frames[0]].concat(), 7);
+        assert_eq!((found, refused), (vec![frames[0].clone()], vec![Refusal::Cluster]));
+        let (found, _, end) = read([&frames[0][..], &[b'G'; 60]].concat(), 7);
+        assert!(found.len() == 1 && matches!(end, End::Refused(Refusal::Magic)));
+        // The length is believed up to a limit, and a piece is set aside for it.
+        let mut long = frame(&[]);
+        long[38..42].copy_from_slice(&(16_u32 << 20).to_le_bytes());
+        assert!(matches!(read(long, 7).2, End::Refused(Refusal::TooLong)));
+    }
+
+    /// A frame that announces 15 MiB and brings a few bytes has room for one piece; one that brings more has room for twice as much.
+    #[test]
+    fn room_is_made_for_what_has_come() {
+        for (come, most) in [(100, PIECE + HEAD), (PIECE + 100, 2 * (PIECE + HEAD)), (1_000_000, 2 << 20)] {
+            let (arrivals, _arrived) = sync_channel(64);
+            let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
+            let mut begun = frame(&vec![0; come]);
+            begun[38..42].copy_from_slice(&(15_u32 << 20).to_le_bytes());
+            let stream = Patient { stream: Box::new(Pieces(begun, 1_000)), until: None, shared: &shared };
+            let mut frames =
+                Frames { stream, number: 0, strangers: &strangers, shared: &shared, proven: Some(1), is_met: true };
+            assert!(frames.next_frame().is_err());
+            assert!(shared.budget.holding().most <= most, "{:?}", shared.budget.holding());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What reaches the port of a node, as a table: what is sent, which budget or check refuses it, and how many bytes the node holds at most.
+//!
+//! After each attack, while its streams are still open, another peer is heard, and the node ends when it is to.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use host_live::checkpoint::{Body, Header, Packet};
+use host_live::node::VERSION;
+use host_model::scenario::Network;
+
+use super::certificates::Authority;
+use super::encrypted::{connect, connected, frame, trial as encrypted};
+use super::trial::{GoingOn, Trial, at_once, counter};
+use crate::budget::{PEER_MAX, STRANGERS_MAX};
+use crate::receive::PLACES;
+use crate::tcp::begins_with;
+
+/// A node that is attacked.
+struct Target<'t> {
+    trial: &'t Trial,
+    address: SocketAddr,
+}
+
+/// One way to attack.
+struct Attack {
+    name: &'static str,
+    network: Network,
+    /// What is sent; what comes back is held open until the node has ended.
+    send: fn(&Target<'_>) -> Vec<TcpStream>,
+    /// The reasons for which frames are refused, each at least once.
+    refused: &'static [&'static str],
+    /// The accounts in which there was no room.
+    over_budget: &'static [&'static str],
+    /// Bytes that are held at most.
+    held_max: usize,
+}
+
+/// What the frames of the honest peer take.
+const HONEST: usize = 64 << 10;
+
+const ATTACKS: [Attack; 8] = [
+    Attack {
+        name: "checkpoints that were not asked for",
+        network: Network::Ordered,
+        send: |target| {
+            let checkpoint = target.answer();
+            assert!(checkpoint.len() < 90_000, "{}", checkpoint.len());
+            vec![target.say(&[&begins_with(0), &checkpoint.repeat(300)])]
+        },
+        refused: &["unasked"],
+        over_budget: &[],
+        held_max: PEER_MAX,
+    },
+    Attack {
+        name: "streams that only greet, more than there are places",
+        network: Network::Ordered,
+        send: |target| (0..PLACES + 44).map(|_| target.say(&[&begins_with(0)])).collect(),
+        refused: &[],
+        over_budget: &[],
+        held_max: HONEST,
+    },
+    Attack {
+        name: "streams that say nothing, as many",
+        network: Network::Ordered,
+        send: |target| (0..PLACES + 44).map(|_| target.say(&[])).collect(),
+        refused: &[],
+        over_budget: &[],
+        held_max: HONEST,
+    },
+    Attack {
+        name: "frames of 16 MiB that do not come to their end",
+        network: Network::Ordered,
+        send: |target| {
+            let begun = [&target.head((16 << 20) - 64)[..], &[0; 100_000]].concat();
+            (0..PLACES - 1).map(|_| target.say(&[&begins_with(0), &begun])).collect()
+        },
+        refused: &[],
+        over_budget: &["strangers"],
+        held_max: STRANGERS_MAX + HONEST,
+    },
+    Attack {
+        name: "damaged frames of a mebibyte",
+        network: Network::Ordered,
+        send: |target| {
+            let damaged = [&target.head(1 << 20)[..], &vec![0; (1 << 20) + 8]].concat();
+            (0..4).map(|_| target.say(&[&begins_with(0), &damaged.repeat(8)])).collect()
+        },
+        refused: &["damaged"],
+        over_budget: &[],
+        held_max: STRANGERS_MAX + HONEST,
+    },
+    Attack {
+        name: "as a node, one stream after the other with a frame that does not come to its end",
+        network: Network::Ordered,
+        send: |target| {
+            let begun = [&target.head((16 << 20) - 64)[..], &vec![0; 4 << 20]].concat();
+            (0..12).map(|number| target.say(&[&begins_with(number), &target.message(), &begun])).collect()
+        },
+        refused: &[],
+        over_budget: &[],
+        held_max: PEER_MAX + HONEST,
+    },
+    Attack {
+        name: "long frames of another cluster",
+        network: Network::Ordered,
+        send: |target| {
+            let mut foreign = [&target.head(1 << 20)[..], &vec![0; (1 << 20) + 8]].concat();
+            foreign[6] ^= 1;
+            vec![target.say(&[&begins_with(0), &foreign.repeat(32)])]
+        },
+        refused: &["cluster"],
+        over_budget: &[],
+        held_max: HONEST,
+    },
+    Attack {
+        name: "long datagrams of another cluster, and of none",
+        network: Network::Unordered,
+        send: |target| {
+            let socket = UdpSocket::bind("127.0.0.1:0").expect("there is a port");
+            let mut foreign = [&target.head(60_000)[..], &vec![0; 60_008]].concat();
+            foreign[6] ^= 1;
+            for _ in 0..50 {
+                for bytes in [&foreign[..], &vec![7; 60_000], b"HLIV"] {
+                    socket.send_to(bytes, target.address).expect("it leaves");
+                    // The other end has room for a few of them.
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+            vec![]
+        },
+        refused: &["cluster", "magic", "length"],
+        over_budget: &[],
+        held_max: HONEST,
+    },
+];
+
+impl Target<'_> {
+    /// A stream on which this is said; how much of it is taken is the target's business.
+    fn say(&self, pieces: &[&[u8]]) -> TcpStream {
+        let mut stream = connected(self.address);
+        // Whoever writes to a stream that is not read waits.
+        stream.set_write_timeout(Some(Duration::from_millis(500))).expect("a socket can");
+        let _ = pieces.iter().try_for_each(|piece| stream.write_all(piece));
+        stream
+    }
+
+    /// The head of a frame of node 2 whose packet has so many bytes.
+    fn head(&self, length: u32) -> Vec<u8> {
+        let mut head = self.message()[..42].to_vec();
+        head[38..].copy_from_slice(&length.to_le_bytes());
+        head
+    }
+
+    /// A frame of node 2 that is taken.
+    fn message(&self) -> Vec<u8> {
+        let header = Header { number: 1, incarnation: 1, addressee: 0, acknowledged: None };
+        let packet = Packet { header, body: Body::Message { sequence: 1, payload: vec![1] } };
+        self.signed(&postcard::to_extend(&packet, vec![0]).expect("it has an encoding"))
+    }
+
+    /// A frame of node 2 with a checkpoint of 16 MiB that has 90 KB on the wire.
+    fn answer(&self) -> Vec<u8> {
+        let piece = lz4_flex::block::compress(&[0; 32 << 10]);
+        let mut packet = vec![1];
+        packet.extend((16_u32 << 20).to_le_bytes());
+        for _ in 0..512 {
+            packet.extend(u16::try_from(piece.len()).expect("it is short").to_le_bytes());
+            packet.extend(&piece);
+        }
+        self.signed(&packet)
+    }
+
+    fn signed(&self, packet: &[u8]) -> Vec<u8> {
+        let identity = self.trial.place(2, "none".into()).identity;
+        let mut bytes = [&b"HLIV"[..], &VERSION.to_le_bytes(), &identity.cluster].concat();
+        bytes.extend(2_u32.to_le_bytes());
+        bytes.extend(1_u32.to_le_bytes());
+        bytes.extend(77_u64.to_le_bytes());
+        bytes.extend(u32::try_from(packet.len()).expect("it is short").to_le_bytes());
+        bytes.extend(packet);
+        let hash = blake3::hash(&bytes);
+        bytes.extend(&hash.as_bytes()[..8]);
+        bytes
+    }
+}
+
+/// Whether another peer is heard: node 0 says that it has counted to one.
+fn is_heard(trial: &Trial, going_on: &GoingOn) {
+    let frame = frame(trial);
+    match trial.network {
+        Network::Ordered => {
+            let mut stream = connected(trial.seen[1][1]);
+            stream.write_all(&[begins_with(0), frame].concat()).expect("it is taken");
+            going_on.wait(1, 1);
+        }
+        _ => {
+            let socket = UdpSocket::bind("127.0.0.1:0").expect("there is a port");
+            socket.send_to(&frame, trial.seen[1][1]).expect("it leaves");
+            going_on.wait(1, 1);
+        }
+    }
+}
+
+#[test]
+fn what_attackers_send_is_bounded_in_bytes_and_others_are_heard() {
+    at_once(&ATTACKS, |attack| {
+        let trial = Trial { running: vec![1], checked: None, ..Trial::new(counter(), attack.network) };
+        let target = Target { trial: &trial, address: trial.seen[1][1] };
+        let ended = trial.run(|going_on| {
+            going_on.wait_for_start(1);
+            let _open = (attack.send)(&target);
+            is_heard(&trial, going_on);
+        });
+        let ended = &ended.ended[0];
+        for reason in attack.refused {
+            assert!(ended.counts.refused.contains_key(reason), "{}: {ended:?}", attack.name);
+        }
+        for account in attack.over_budget {
+            assert!(ended.holding.refused.contains_key(account), "{}: {ended:?}", attack.name);
+        }
+        assert!(ended.holding.most <= attack.held_max, "{}: {ended:?}", attack.name);
+    });
+}
+
+/// Under TLS, with all places taken by streams that say nothing, and by a node that does not say of which connection its streams are: a
+/// peer is heard all the same, and the streams of that node end.
+#[test]
+fn under_tls_places_are_for_peers_that_speak() {
+    let trial = Trial { running: vec![1], ..encrypted(&Authority::new()) };
+    let address = trial.seen[1][1];
+    trial.run(|going_on| {
+        going_on.wait_for_start(1);
+        let of = |node: usize| trial.tls[node].as_ref().expect("each has some");
+        let raw = connected(address);
+        let silent =
+            of(2).connect(raw.try_clone().expect("a socket can"), 1, &|| false).map(|_| ()).expect("it is node 2");
+        let _strangers: Vec<TcpStream> = (0..PLACES + 44).map(|_| connected(address)).collect();
+        let mut peer = connect(of(0), address).expect("it is node 0");
+        peer.write_all(&[begins_with(0), frame(&trial)].concat()).and_then(|()| peer.flush()).expect("it is taken");
+        going_on.wait(1, 1);
+        let () = silent;
+        raw.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket can");
+        let mut bytes = [0; 64];
+        while let Ok(1..) = (&raw).read(&mut bytes) {}
+    });
+}
