@@ -200,7 +200,7 @@ pub const LIMITS: &[Limit] = &[
 /// The hint of a fault at the limit that was hit.
 pub(crate) fn allows_more(name: &'static str) -> String {
     debug_assert!(Limit::find(name).is_some(), "{name} is a limit");
-    format!("`--limit {name}=N` allows more")
+    Fault::allows_more(name)
 }
 
 /// A fault if a number is above a limit.

@@ -90,7 +90,8 @@ impl<G: Gate> Cluster<G> {
                 }
                 Output::Gathered(Outcome::Complete(snapshot)) => self.snapshots.push(snapshot),
                 Output::Gathered(outcome) => panic!("nobody is silent: {outcome:?}"),
-                Output::Answer { .. } | Output::Disconnect { .. } => {}
+                Output::Answer { .. } | Output::Disconnect { .. } | Output::Said(_) => {}
+                Output::Undone(undone) => panic!("{undone}"),
                 Output::Failed(failure) => panic!("{failure}"),
             }
         }

@@ -4,7 +4,7 @@ use host_model::contract::{Fault, Input, LocalEvent, Request, Response};
 
 use crate::gate::{Cause, Gate};
 use crate::node::outbox::Output;
-use crate::node::refusal::{Failure, NotNow};
+use crate::node::refusal::{self, Failure, NotNow, Undone};
 use crate::node::requests::REQUESTS_BITS;
 use crate::node::runtime::Node;
 use crate::time::Time;
@@ -31,14 +31,30 @@ impl<G: Gate> Node<G> {
         match self.ask(number, request) {
             Ok(Ok(event)) => {
                 self.requests.waiting.insert(number);
-                self.counts.local += 1;
-                let result = self.handle(Some(Cause::Local(&event)), Input::Local(&event));
-                self.end(result);
+                self.happen_for(number, &event);
             }
             Ok(Err(response)) => self.outbox.add(Output::Answer { number, response }),
-            Err(failure) => self.end(Err(failure)),
+            Err(failure) => {
+                if let Some(undone) = self.settle(refusal::Cause::Request, Err(failure)) {
+                    // Nothing was tried but to read it.
+                    self.outbox.add(Output::Answer { number, response: refused(413, &undone) });
+                }
+            }
         }
         Ok(number)
+    }
+
+    /// The event happens that a request has become.
+    pub(super) fn happen_for(&mut self, number: u64, event: &LocalEvent) {
+        self.counts.local += 1;
+        let result = self.handle(Some(Cause::Local(event)), Input::Local(event));
+        if let Some(undone) = self.settle(refusal::Cause::Request, result) {
+            if self.requests.waiting.remove(&number) {
+                self.outbox.add(Output::Answer { number, response: refused(507, &undone) });
+            }
+        } else if self.timers.is_requested(event) {
+            self.requests.delayed.insert(event.clone(), number);
+        }
     }
 
     /// Nobody waits for the answer to this request any more.
@@ -61,4 +77,13 @@ impl<G: Gate> Node<G> {
             }
         }
     }
+}
+
+/// The answer to a client whose request has hit a limit.
+fn refused(status: u16, undone: &Undone) -> Response {
+    let why = match status {
+        413 => "the request takes more than the node may use",
+        _ => "what was asked for takes more than the node may use, and has not happened",
+    };
+    Response::words(status, format!("{why}: {}\n", undone.fault))
 }

@@ -1,6 +1,6 @@
 //! One handler, from the gate before it to the gate after it.
 
-use host_model::contract::{Effects, Fault, Input, MachineError};
+use host_model::contract::{Effects, Fault, Input, LocalEvent, MachineError};
 
 use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict, Views};
 use crate::node::answers;
@@ -10,6 +10,7 @@ use crate::node::moment::Moment;
 use crate::node::outbox::{Output, Record};
 use crate::node::refusal::Failure;
 use crate::node::runtime::Node;
+use crate::time::Time;
 
 impl<G: Gate> Node<G> {
     /// Something happens to the node; `cause` says what if the gate may filter it. Where it does, or the host or the guest fails, the
@@ -41,11 +42,18 @@ impl<G: Gate> Node<G> {
             self.counts.foreseen += 1;
             return self.carry_out_substitute(substitute, event.cause);
         }
-        self.adopt(next, effects)
+        let draws = self.draws(next.as_ref(), &effects.aside.restarted)?;
+        self.adopt(next, effects, draws);
+        Ok(())
     }
 
     /// Goes to a state, if it is another one, and lets out what led there: first to the disk, then to the network.
-    fn adopt(&mut self, next: Option<Moment>, Effects { sent, aside, .. }: Effects) -> Result<(), Failure> {
+    fn adopt(
+        &mut self,
+        next: Option<Moment>,
+        Effects { sent, aside, log, .. }: Effects,
+        draws: Vec<(LocalEvent, Time)>,
+    ) {
         let is_new = next.as_ref().is_some_and(|next| next.durable != self.moment.durable);
         if let Some(next) = next {
             self.moment = next;
@@ -54,10 +62,13 @@ impl<G: Gate> Node<G> {
             let record = Record { numbers: self.numbers, protocol: self.moment.durable.clone() };
             self.outbox.persist(record);
         }
+        if !log.is_empty() {
+            self.outbox.add(Output::Said(log));
+        }
         self.let_out(sent);
         self.answer(aside.answers);
         self.timers.restart(&aside.restarted);
-        self.arm()
+        self.arm(draws);
     }
 
     /// Whether the effects of a handler leave that has led to another state, which the machine is in.
@@ -87,8 +98,10 @@ impl<G: Gate> Node<G> {
             (Substitute::Break, Cause::Message { from, .. }) => self.outbox.add(Output::Disconnect { peer: from }),
             (Substitute::Postpone | Substitute::Delay, Cause::Local(event)) => {
                 let is_listed = self.moment.local_events.contains(event);
-                let at = if is_listed { self.draw(event)? } else { None };
-                let at = at.unwrap_or_else(|| self.now.after(self.settings.delays.timer.draw(&mut self.dice)));
+                // It is listed and waits no more, so a time is drawn for it, unless clients make it happen.
+                let drawn = if is_listed { self.draws(None, &[])? } else { Vec::new() };
+                let drawn = drawn.into_iter().find_map(|(drawn, at)| (drawn == *event).then_some(at));
+                let at = drawn.unwrap_or_else(|| self.now.after(self.settings.delays.timer.draw(&mut self.dice)));
                 self.timers.set(event.clone(), at, is_listed);
             }
             // The message is gone already.

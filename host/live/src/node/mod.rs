@@ -19,6 +19,7 @@
 //! | `clients` | requests of clients, and answers to them |
 //! | `outbox` | outputs, and what they wait for |
 //! | `post` | packets that leave a node |
+//! | `undo` | handlers that hit a limit of the plugin |
 //! | `timers` | when local events are due |
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
@@ -44,10 +45,11 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod undo;
 
 pub use bandwidth::Backoff;
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub use outbox::{Output, Record};
-pub use refusal::{Counts, Failure, NotNow, Refusal};
+pub use refusal::{Cause, Counts, Failure, NotNow, Refusal, Undone};
 pub use runtime::Node;
 pub use settings::{Delays, Identity, Settings};

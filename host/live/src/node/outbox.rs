@@ -6,7 +6,7 @@ use host_model::contract::{NodeId, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Durable, Outcome};
-use crate::node::refusal::Failure;
+use crate::node::refusal::{Failure, Undone};
 
 /// All that a node has to find on its disk when it starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,10 @@ pub enum Output {
     },
     /// The collection of a snapshot has ended.
     Gathered(Outcome),
+    /// Lines for people, which a handler has logged.
+    Said(Vec<String>),
+    /// A handler was undone: for the log.
+    Undone(Undone),
     /// The node has failed, and does nothing any more.
     Failed(Failure),
 }
@@ -72,6 +76,8 @@ fn held(output: &Output) -> usize {
         Output::Send { frame, .. } => frame.len(),
         Output::Answer { response, .. } => response.body.len(),
         // The collection of a snapshot is one at a time.
+        Output::Said(lines) => lines.iter().map(String::len).sum(),
+        Output::Undone(undone) => undone.fault.message.len(),
         Output::Disconnect { .. } | Output::Gathered(_) | Output::Failed(_) => 0,
     }
 }

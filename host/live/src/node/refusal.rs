@@ -123,6 +123,46 @@ pub enum NotNow {
     Failed,
 }
 
+/// What a handler is for that hits a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A message has arrived.
+    Message,
+    /// A local event is due: a timer, or a step of the protocol.
+    Local,
+    /// A client asks.
+    Request,
+    /// A connection is broken.
+    Break,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Message, Self::Local, Self::Request, Self::Break];
+
+    /// Its name, for metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Local => "local",
+            Self::Request => "request",
+            Self::Break => "break",
+        }
+    }
+}
+
+/// A handler has hit a limit of the plugin. It is undone: the state is the one before, and nothing was sent, written or answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} is undone: {fault}", cause.name())]
+pub struct Undone {
+    /// What it was for.
+    pub cause: Cause,
+    /// The name of the limit.
+    pub limit: String,
+    /// What the handler did, with the remedy.
+    pub fault: Fault,
+}
+
 /// Why a node does not go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
@@ -163,6 +203,8 @@ pub struct Counts {
     pub neighbours_unusable: u64,
     /// Frames that were refused, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
+    /// Handlers that have hit a limit and were undone, by what they were for and the name of the limit.
+    pub undone: BTreeMap<(Cause, String), u64>,
     /// How often the clock was behind what it had said before.
     pub backwards: u64,
 }

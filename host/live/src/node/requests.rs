@@ -1,6 +1,8 @@
 //! The requests that a node has taken since it started.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_model::contract::LocalEvent;
 
 /// Requests of one start of a node: beyond, their numbers would be those of the next one.
 pub(super) const REQUESTS_BITS: u32 = 40;
@@ -11,4 +13,6 @@ pub(super) struct Requests {
     pub(super) count: u64,
     /// Those that somebody waits for.
     pub(super) waiting: BTreeSet<u64>,
+    /// The events that some of these have become, and that a gate has wait.
+    pub(super) delayed: BTreeMap<LocalEvent, u64>,
 }

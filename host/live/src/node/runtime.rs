@@ -21,7 +21,7 @@ use crate::node::frame::{self, Frame};
 use crate::node::judge::Judge;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
-use crate::node::refusal::{Counts, Failure, NotNow, Refusal};
+use crate::node::refusal::{self, Counts, Failure, NotNow, Refusal};
 use crate::node::requests::Requests;
 use crate::node::settings::{Identity, Settings};
 use crate::node::timers::Timers;
@@ -87,6 +87,7 @@ impl<G: Gate> Node<G> {
         now: Time,
     ) -> Result<Self, Failure> {
         let mut machine = factory.machine()?;
+        machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
         let (numbers, protocol) = record.map_or((None, None), |record| (Some(record.numbers), record.protocol));
         let (Identity { node, nodes, config, .. }, mut effects) = (&identity, Effects::default());
@@ -150,7 +151,8 @@ impl<G: Gate> Node<G> {
         // Nothing leaves before the disk knows of this start, and of what `init` has made durable.
         started.pass_on(outputs);
         started.let_out(effects.sent);
-        started.arm()?;
+        let draws = started.draws(None, &[])?;
+        started.arm(draws);
         Ok(started)
     }
 
@@ -240,7 +242,7 @@ impl<G: Gate> Node<G> {
         if self.hears_errors && self.settings.network == Network::Ordered {
             self.counts.breaks += 1;
             let result = self.handle(None, Input::TransportError { peer });
-            self.end(result);
+            self.settle(refusal::Cause::Break, result);
         }
     }
 
@@ -341,7 +343,7 @@ impl<G: Gate> Node<G> {
             }
             let cause = Cause::Message { from, network: self.settings.network, payload: &payload };
             let result = self.handle(Some(cause), Input::Message { src: from, payload: &payload });
-            self.end(result);
+            self.settle_message(from, result);
         }
         Ok(())
     }
@@ -362,9 +364,12 @@ impl<G: Gate> Node<G> {
 
     /// A local event happens.
     fn happen(&mut self, event: &LocalEvent) {
+        if let Some(number) = self.requests.delayed.remove(event) {
+            return self.happen_for(number, event);
+        }
         self.counts.local += 1;
         let result = self.handle(Some(Cause::Local(event)), Input::Local(event));
-        self.end(result);
+        self.settle_local(event, result);
     }
 
     /// The node has failed, if this is a failure.
@@ -414,25 +419,35 @@ impl<G: Gate> Node<G> {
         }
     }
 
-    /// Calls off the local events that cannot happen any more, and draws times for those that can now.
-    pub(super) fn arm(&mut self) -> Result<(), Failure> {
-        self.timers.retain(&self.moment.local_events);
-        let new: Vec<LocalEvent> =
-            self.moment.local_events.iter().filter(|event| !self.timers.has(event)).cloned().collect();
-        for event in new {
-            if let Some(at) = self.draw(&event)? {
-                self.timers.set(event, at, true);
-            }
+    /// Times for the local events that begin to wait: those of the next moment, or of the present one, and those that a handler has
+    /// restarted, by name. An event without a time happens only where a client makes it.
+    pub(super) fn draws(
+        &mut self,
+        next: Option<&Moment>,
+        restarted: &[String],
+    ) -> Result<Vec<(LocalEvent, Time)>, Failure> {
+        let Moment { snapshot, local_events, .. } = next.unwrap_or(&self.moment);
+        let new = self.timers.new_of(local_events, restarted);
+        if new.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(())
+        self.machine.restore(Some(snapshot))?;
+        let mut draws = Vec::new();
+        for event in new {
+            let said = match self.machine.duration(event) {
+                Ok(said) => said,
+                Err(fault) => return Err(self.confirm(fault)),
+            };
+            let range = said.map(|(from, to)| Range { from, to }).or_else(|| self.settings.delays.of(event.kind));
+            draws.extend(range.map(|range| (event.clone(), self.now.after(range.draw(&mut self.dice)))));
+        }
+        Ok(draws)
     }
 
-    /// When an event of the present state happens that can happen from now on; none if only clients make it happen.
-    pub(super) fn draw(&mut self, event: &LocalEvent) -> Result<Option<Time>, Failure> {
-        self.machine.restore(Some(&self.moment.snapshot))?;
-        let said = self.machine.duration(event).map_err(|fault| self.confirm(fault))?;
-        let range = said.map(|(from, to)| Range { from, to }).or_else(|| self.settings.delays.of(event.kind));
-        Ok(range.map(|range| self.now.after(range.draw(&mut self.dice))))
+    /// Calls off the local events that cannot happen any more, and has others happen in time.
+    pub(super) fn arm(&mut self, draws: Vec<(LocalEvent, Time)>) {
+        self.timers.retain(&self.moment.local_events);
+        draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));
     }
 }
 

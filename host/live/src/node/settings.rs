@@ -39,6 +39,8 @@ pub struct Settings {
     pub checkpoints: Limits,
     /// Whether its snapshots are of the neighbours alone that the protocol names, if it names some.
     pub neighbours: bool,
+    /// Whether it says what handlers log, see [`Output::Said`](crate::node::Output::Said).
+    pub keeps_log: bool,
     /// Bytes per second that it sends in checkpoints on average; none for as many as others want. What it sends else does not count.
     pub bandwidth: Option<u64>,
 }
@@ -68,6 +70,7 @@ impl Default for Settings {
             held_bytes_max: 32 << 20,
             checkpoints: Limits::default(),
             neighbours: true,
+            keeps_log: false,
             bandwidth: None,
         }
     }

@@ -24,6 +24,19 @@ impl Timers {
         self.due.contains_key(event)
     }
 
+    /// Whether a request has become it, and it waits.
+    pub(super) fn is_requested(&self, event: &LocalEvent) -> bool {
+        self.requested.contains(event)
+    }
+
+    /// The events among these that begin to wait, where a handler has restarted those of these names.
+    pub(super) fn new_of<'e>(&self, events: &'e [LocalEvent], restarted: &[String]) -> Vec<&'e LocalEvent> {
+        let waits = |event: &LocalEvent| {
+            self.has(event) && (self.requested.contains(event) || !restarted.contains(&event.name))
+        };
+        events.iter().filter(|event| !waits(event)).collect()
+    }
+
     /// An event happens at this instant, whatever was said of it before; also if it is not `listed`, because a request has become it.
     pub(super) fn set(&mut self, event: LocalEvent, at: Time, is_listed: bool) {
         if !is_listed {

@@ -74,6 +74,17 @@ fn handlers_that_misbehave() {
         let fault = fault_of_go(&bytes);
         assert_eq!(fault.kind, kind, "{name}: {fault}");
         assert!(fault.message.contains(expected), "{name}: {fault}");
+        let limit = match name {
+            "loop" | "loop in handler" => Some("fuel"),
+            "bomb" => Some("memory"),
+            "recursion" => Some("stack"),
+            "amplified" => Some("output"),
+            "many" => Some("items"),
+            "choose on" => Some("choices"),
+            "choose 2^32" | "weights" => Some("alternatives"),
+            _ => None,
+        };
+        assert_eq!(fault.limit(), limit, "{name}: {fault}");
     }
 }
 

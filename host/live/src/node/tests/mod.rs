@@ -12,6 +12,7 @@
 //! | `gathering` | whom a node asks for a snapshot |
 //! | `bad_input` | what is refused |
 //! | `clients` | requests of clients, answers to them, and durations |
+//! | `limits` | handlers that hit limits of the plugin |
 //! | `draws` | answers by weights |
 
 mod ahead;
@@ -22,6 +23,7 @@ mod draws;
 mod filters;
 mod gathering;
 mod lengths;
+mod limits;
 mod order;
 mod pair;
 mod snapshots;

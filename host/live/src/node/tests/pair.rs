@@ -129,6 +129,8 @@ impl<G: Gate> Pair<G> {
                 Output::Answer { number, response } => unreachable!("{number}: {response:?}"),
                 Output::Disconnect { peer } => self.disconnects.push((node, peer)),
                 Output::Gathered(outcome) => self.gathered.push(outcome),
+                Output::Said(lines) => unreachable!("nobody keeps them: {lines:?}"),
+                Output::Undone(undone) => unreachable!("toys hit no limits: {undone}"),
                 Output::Failed(failure) => self.failures.push(failure),
             }
         }

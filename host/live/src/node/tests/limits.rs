@@ -1,0 +1,273 @@
+//! Limits of the plugin: whatever hits one, wherever, is undone, and the node lives.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use host_model::contract::{
+    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property,
+    Request, Response, Snapshot, Span, StateOwner, TransferError,
+};
+use host_model::scenario::Network;
+
+use super::pair::{identity, settings};
+use crate::gate::Open;
+use crate::node::{Cause, Node, Output};
+use crate::time::Time;
+
+/// The limits that a call can hit, and what it is then.
+const LIMITS: [(&str, FaultKind); 10] = [
+    ("fuel", FaultKind::Divergence),
+    ("memory", FaultKind::MemoryLimit),
+    ("table", FaultKind::MemoryLimit),
+    ("output", FaultKind::OutputLimit),
+    ("message", FaultKind::OutputLimit),
+    ("text", FaultKind::OutputLimit),
+    ("items", FaultKind::OutputLimit),
+    ("choices", FaultKind::Choose),
+    ("alternatives", FaultKind::Choose),
+    ("stack", FaultKind::Trap),
+];
+
+/// The calls that a node makes around an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Handle,
+    Serialize,
+    Persist,
+    LocalEvents,
+    Duration,
+    Request,
+}
+
+const CALLS: [Call; 6] =
+    [Call::Handle, Call::Serialize, Call::Persist, Call::LocalEvents, Call::Duration, Call::Request];
+
+/// Where calls fail from now on, if they do.
+type Plan = Arc<Mutex<Option<(Call, Fault)>>>;
+
+/// Counts all that happens on its disk, tells the other node each time, and answers its clients. Its timer has the count as its argument, so each
+/// count begins to wait.
+struct Counter {
+    me: u32,
+    count: u64,
+    plan: Plan,
+}
+
+struct Counters(Plan);
+
+impl MachineFactory for Counters {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(Counter { me: 0, count: 0, plan: Arc::clone(&self.0) }))
+    }
+
+    fn hears_errors(&self) -> bool {
+        true
+    }
+}
+
+impl Counter {
+    fn call(&self, call: Call) -> Result<(), Fault> {
+        match &*self.plan.lock().expect("no test panics with it in hand") {
+            Some((planned, fault)) if *planned == call => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn event(name: &str, kind: LocalKind, number: u64) -> LocalEvent {
+    LocalEvent { name: name.to_owned(), kind, payload: number.to_le_bytes().to_vec() }
+}
+
+impl Machine for Counter {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        (self.count, self.me) = snapshot.map_or((0, 0), |snapshot| (snapshot.words()[0], snapshot.words()[1] as u32));
+        Ok(())
+    }
+
+    fn handle(&mut self, input: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        self.count += 1;
+        match input {
+            Input::Init { node, .. } => self.me = node,
+            _ => effects.sent.push(Envelope { to: 1 - self.me, payload: vec![self.count as u8] }),
+        }
+        if let Input::Local(event) = input
+            && event.kind == LocalKind::Application
+        {
+            let number = u64::from_le_bytes(event.payload[..].try_into().expect("there are eight"));
+            effects.aside.answers = vec![(number, Response::words(200, self.count.to_string()))];
+        }
+        // What was done by then must not stay.
+        self.call(Call::Handle)
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        self.call(Call::Serialize).map(|()| vec![self.count as u8])
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        self.call(Call::LocalEvents).map(|()| vec![event("tick", LocalKind::Timer, self.count)])
+    }
+
+    fn duration(&mut self, _: &LocalEvent) -> Result<Option<Span>, Fault> {
+        let second = Duration::from_secs(1);
+        self.call(Call::Duration).map(|()| Some((second, second)))
+    }
+
+    fn request(&mut self, number: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        self.call(Call::Request).map(|()| Ok(event("ask", LocalKind::Application, number)))
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        self.call(Call::Persist).map(|()| Some(vec![self.count as u8]))
+    }
+
+    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        Snapshot::new(&[self.count, self.me.into()])
+    }
+
+    fn export(&mut self, state: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(vec![state.words()[0] as u8])
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        Ok(Vec::new())
+    }
+
+    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        Ok(Ok(()))
+    }
+
+    fn keep_log(&mut self, _: bool) {}
+}
+
+/// What has left a node.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Left {
+    /// The counts that were written.
+    written: Vec<u8>,
+    frames: Vec<Vec<u8>>,
+    answers: Vec<(u64, u16)>,
+    disconnects: usize,
+    undone: usize,
+}
+
+fn left(node: &mut Node<Open>) -> Left {
+    let mut left = Left::default();
+    while let Some(output) = node.next_output() {
+        match output {
+            Output::Persist { ticket, record } => {
+                left.written.extend(record.protocol.into_iter().flatten());
+                node.persisted(ticket);
+            }
+            Output::Send { frame, .. } => left.frames.push(frame),
+            Output::Answer { number, response } => left.answers.push((number, response.status)),
+            Output::Disconnect { peer } => left.disconnects += usize::from(peer == 1),
+            Output::Undone(undone) => {
+                assert!(undone.to_string().contains("allows more"), "{undone}");
+                left.undone += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    left.written.sort_unstable();
+    left.written.dedup();
+    left
+}
+
+/// Two nodes on such a network that have counted their start.
+fn started(network: Network, plan: &Plan) -> [Node<Open>; 2] {
+    [0, 1].map(|node| {
+        let who = (identity(node, node.into()), settings(network));
+        let mut node = Node::start(&Counters(Arc::clone(plan)), who, Open, None, Time(0)).expect("it starts");
+        assert_eq!(left(&mut node).written, [1]);
+        node
+    })
+}
+
+/// Something happens to the first of two nodes at a time, by a fresh frame of the other one if it is a message. The number of the request.
+fn happen(nodes: &mut [Node<Open>; 2], cause: Cause, now: Time, plan: &Plan) -> Option<u64> {
+    let [node, other] = nodes;
+    let request = Request { method: "GET".into(), path: "/".into(), body: Vec::new() };
+    match cause {
+        Cause::Message => {
+            // Only the first one hits limits.
+            let planned = plan.lock().expect("no test panics with it in hand").take();
+            other.request(now, &request).expect("it is taken");
+            let frames = left(other).frames;
+            *plan.lock().expect("no test panics with it in hand") = planned;
+            assert_eq!(node.receive(now, &frames[0]), Ok(()));
+        }
+        Cause::Local => node.elapse(now),
+        Cause::Break => node.disconnected(now, 1),
+        Cause::Request => return Some(node.request(now, &request).expect("it is taken")),
+    }
+    None
+}
+
+fn seconds(at: u64) -> Time {
+    Time(at * 1_000_000_000)
+}
+
+/// Each limit, in each call, around each kind of event, on each network: the node lives, nothing has left it, it is counted, the client is
+/// answered, and the same happens as usual afterwards, from the state before.
+#[test]
+fn what_hits_a_limit_is_undone_whatever_it_was_for() {
+    for (network, cause) in
+        [Network::Ordered, Network::Unordered].into_iter().flat_map(|network| Cause::ALL.map(|cause| (network, cause)))
+    {
+        // Only connections break.
+        if cause == Cause::Break && network != Network::Ordered {
+            continue;
+        }
+        for call in CALLS.into_iter().filter(|call| *call != Call::Request || cause == Cause::Request) {
+            for (limit, kind) in LIMITS {
+                let what = format!("{limit} in {call:?} of a {} over {network}", cause.name());
+                let plan = Plan::default();
+                let mut nodes = started(network, &plan);
+                let message = format!("it needs too much; {}", Fault::allows_more(limit));
+                *plan.lock().expect("no test panics with it in hand") = Some((call, Fault { kind, message }));
+                let is_timer = cause == Cause::Local;
+                let asked = happen(&mut nodes, cause, seconds(u64::from(is_timer)), &plan);
+                let status = if call == Call::Request { 413 } else { 507 };
+                let expected = Left {
+                    answers: asked.into_iter().map(|number| (number, status)).collect(),
+                    disconnects: usize::from(cause == Cause::Message && network == Network::Ordered),
+                    undone: 1,
+                    ..Left::default()
+                };
+                assert_eq!(left(&mut nodes[0]), expected, "{what}");
+                let counted = &nodes[0].counts().undone;
+                assert_eq!(counted.iter().collect::<Vec<_>>(), [(&(cause, limit.to_owned()), &1)], "{what}");
+                // A timer is not tried again and again at once.
+                let again = if is_timer { 2 } else { 1 };
+                assert_eq!(nodes[0].deadline(), Some(seconds(again)), "{what}");
+
+                *plan.lock().expect("no test panics with it in hand") = None;
+                let asked = happen(&mut nodes, cause, seconds(if is_timer { 2 } else { 0 }), &plan);
+                let usual = left(&mut nodes[0]);
+                assert_eq!((usual.written, usual.frames.len()), (vec![2], 1), "{what}");
+                assert_eq!(usual.answers, asked.map(|number| (number, 200)).into_iter().collect::<Vec<_>>(), "{what}");
+                assert_eq!(nodes[0].counts().undone.len(), 1, "{what}");
+            }
+        }
+    }
+}
+
+/// A trap is a mistake of the protocol, as is what is no value of the contract: the node does not go on.
+#[test]
+fn what_is_no_limit_ends_the_node() {
+    for kind in [FaultKind::Trap, FaultKind::Malformed, FaultKind::Choose, FaultKind::Platform] {
+        let plan = Plan::default();
+        let mut nodes = started(Network::Ordered, &plan);
+        let fault = Fault { kind, message: "`handle-message` trapped: unreachable".to_owned() };
+        *plan.lock().expect("no test panics with it in hand") = Some((Call::Handle, fault.clone()));
+        happen(&mut nodes, Cause::Message, seconds(0), &plan);
+        assert_eq!(nodes[0].next_output(), Some(Output::Failed(fault.into())));
+        assert_eq!((nodes[0].next_output(), nodes[0].counts().undone.len()), (None, 0));
+    }
+}
