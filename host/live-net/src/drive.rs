@@ -1,4 +1,10 @@
 //! A node from its start to its end: inputs in, outputs carried out.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `tell` | its log and its metrics |
+
+mod tell;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -15,12 +21,14 @@ use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
+use crate::accept::Listening;
+use crate::board::Board;
 use crate::budget::{Budget, Holding};
 use crate::connections::{Broken, Connections, Meeting};
 use crate::disk::{Disk, DiskError, Ways};
 use crate::hold::Hold;
 use crate::http::Server;
-use crate::metrics::{self, Measured};
+use crate::log::{Log, Sink};
 use crate::records::Owner;
 use crate::requests::Waiting;
 use crate::steer::{Inbox, LOOK, Steer, Steerer, SteeringCounts};
@@ -52,6 +60,8 @@ pub struct Place {
     pub clients: Vec<SocketAddr>,
     /// Where the node says what it has counted, on loopback.
     pub metrics: Option<SocketAddr>,
+    /// Where its log goes.
+    pub log: Sink,
     /// Its file; a file beside it with the extension `lock` says that it is in use.
     pub disk: PathBuf,
     /// The name of the component, and its digest, which the file has to be of.
@@ -139,7 +149,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
     check(place)?;
-    let Place { identity, settings, addresses, tls, clients, metrics, disk, .. } = place;
+    let Place { identity, settings, addresses, tls, clients, metrics, log, disk, .. } = place;
     let mut settings = *settings;
     if let Some(watch) = &watch {
         settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
@@ -155,17 +165,22 @@ pub fn run(
     let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let (stopped, budget) = (Arc::new(AtomicBool::new(false)), Budget::new(nodes));
+    let board = Arc::new(Board::new(begun));
     let server = |port| Server {
         port,
+        board: Arc::clone(&board),
         arrivals: sender.clone(),
         budget: budget.clone(),
         stopped: Arc::clone(&stopped),
         clients: Arc::new(clients.clone()),
     };
     let ports = clients.get(me as usize).map(|address| (Port::Clients, address));
-    for (port, address) in ports.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address))) {
-        server(port).bind(*address).map_err(|error| RunError::Bind { address: *address, error })?;
-    }
+    let ports = ports.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address)));
+    let bound = ports.map(|(port, address)| {
+        server(port).bind(*address).map_err(|error| RunError::Bind { address: *address, error })
+    });
+    // Open until this is dropped.
+    let _ports: Vec<Listening> = bound.collect::<Result<_, _>>()?;
     let shared = Shared {
         identity: Arc::new(identity.clone()),
         tls: tls.clone(),
@@ -188,6 +203,9 @@ pub fn run(
         net,
         me,
         begun,
+        board,
+        published: begun,
+        log: Log::new(me, log.clone()),
         own: VecDeque::new(),
         connections: Connections::default(),
         unsent: 0,
@@ -197,6 +215,8 @@ pub fn run(
         written: (0, Duration::ZERO),
         later_start: 0,
     };
+    running.tell_start();
+    running.publish(false);
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
     match result {
@@ -269,6 +289,10 @@ struct Running {
     net: Net,
     me: NodeId,
     begun: Instant,
+    board: Arc<Board>,
+    /// When that was done last.
+    published: Instant,
+    log: Log,
     /// Frames of the node to itself.
     own: VecDeque<Vec<u8>>,
     connections: Connections<TcpStream>,
@@ -292,7 +316,10 @@ impl Running {
                 return Ok(());
             }
             self.look_for_room();
-            match arrivals.recv_timeout(self.patience()) {
+            self.publish(true);
+            let arrival = arrivals.recv_timeout(self.patience());
+            self.board.begin();
+            match arrival {
                 Ok(arrival) => {
                     self.take(arrival)?;
                     // Each may take a handler's time, and a node that is to end does no more of them.
@@ -357,6 +384,9 @@ impl Running {
 
     /// Carries out what the node wants done, and some of what follows from it at the node itself: all of it may have no end.
     fn carry_out(&mut self) -> Result<(), RunError> {
+        if self.published.elapsed() >= PATIENCE {
+            self.publish(false);
+        }
         for _ in 0..OWN_AT_ONCE {
             while let Some(output) = self.node.next_output() {
                 match output {
@@ -368,7 +398,11 @@ impl Running {
                     }
                     Output::Send { to, frame } if to == self.me => self.own.push_back(frame),
                     Output::Send { to, frame } => self.send(to, frame),
-                    Output::Answer { number, response } => self.waiting.answer(number, response),
+                    Output::Answer { number, response } => {
+                        // A client that has an answer finds it counted.
+                        self.publish(false);
+                        self.waiting.answer(number, response);
+                    }
                     Output::Disconnect { peer } => {
                         let broken = self.connections.break_off(peer);
                         self.broken(broken);
@@ -378,12 +412,13 @@ impl Running {
                             beside.gathered(outcome);
                         }
                     }
+                    Output::Undone(undone) => self.tell_undone(&undone),
+                    Output::Said(lines) => lines.iter().for_each(|line| self.log.tell("said", line)),
                     Output::Failed(failure) => return Err(failure.into()),
                 }
             }
             let Some(frame) = self.own.pop_front() else { return Ok(()) };
-            // What is refused is counted by the node.
-            let _ = self.node.receive(self.now(), &frame);
+            self.receive(&frame)?;
         }
         Ok(())
     }
@@ -411,13 +446,17 @@ impl Running {
             Arrival::Accepted { stream, proven, number, handle } => {
                 self.connections.accepted(stream, (proven, number), handle);
             }
-            Arrival::Distrusted(distrust) => *self.distrusted.entry(distrust.name()).or_default() += 1,
+            Arrival::Distrusted(distrust) => {
+                *self.distrusted.entry(distrust.name()).or_default() += 1;
+                let words = format_args!("has refused a connection: {}", distrust.name());
+                self.log.tell(distrust.name(), &words);
+            }
             Arrival::Frame { stream: None, bytes, share: _share } => self.receive(&bytes)?,
             Arrival::Frame { stream: Some(stream), bytes, share: _share } => self.take_frame(stream, &bytes)?,
-            Arrival::Refused(refusal) => self.node.refuse(refusal),
+            Arrival::Refused(refusal) => self.refuse(refusal),
             Arrival::Asked(asked) => self.take_request(asked),
             Arrival::Gone { stream, refusal } => {
-                refusal.into_iter().for_each(|refusal| self.node.refuse(refusal));
+                refusal.into_iter().for_each(|refusal| self.refuse(refusal));
                 self.connections.gone(stream).into_iter().for_each(|broken| self.broken(broken));
             }
         }
@@ -425,32 +464,11 @@ impl Running {
     }
 
     /// Somebody asks.
-    fn take_request(&mut self, Asked { port, request, reply }: Asked) {
-        let answer = match port {
-            Port::Clients => match self.node.request(self.now(), &request) {
-                Ok(number) => return self.waiting.add(number, reply),
-                Err(why) => Response::words(503, format!("{why}\n")),
-            },
-            Port::Metrics if request.path == "/metrics" => Response::words(200, metrics::text(self.measured())),
-            Port::Metrics => Response::words(404, "there is /metrics\n"),
-        };
-        // Who has gone away gets none.
-        let _ = reply.try_send(answer);
-    }
-
-    fn measured(&self) -> Measured {
-        Measured {
-            counts: self.node.counts().clone(),
-            incarnation: self.node.incarnation(),
-            unsent: self.unsent,
-            holding: self.budget.holding(),
-            distrusted: self.distrusted.clone(),
-            seconds: self.begun.elapsed().as_secs_f64(),
-            written: self.written.0,
-            write_seconds: self.written.1.as_secs_f64(),
-            waiting: self.waiting.len() as u64,
-            watched: self.beside.as_ref().map(Beside::watched),
-            steered: self.steered(),
+    fn take_request(&mut self, Asked { request, reply }: Asked) {
+        match self.node.request(self.now(), &request) {
+            Ok(number) => self.waiting.add(number, reply),
+            // Who has gone away gets none.
+            Err(why) => drop(reply.try_send(Response::words(503, format!("{why}\n")))),
         }
     }
 
@@ -464,7 +482,7 @@ impl Running {
         let Some(speaker) = self.connections.speaker(stream) else { return Ok(()) };
         match sender_of(bytes) {
             Some(from) if speaker.node.is_some_and(|node| node != from) => {
-                self.node.refuse(Refusal::Impostor(from));
+                self.refuse(Refusal::Impostor(from));
                 return Ok(());
             }
             _ if speaker.is_met => {}
@@ -480,7 +498,9 @@ impl Running {
 
     /// A frame for the node, which counts what it refuses. Where others know of a later start of it, it does not start again without more ado.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
-        if let Err(Refusal::Dropped(Dropped::LaterStart(start))) = self.node.receive(self.now(), bytes)
+        let Err(refusal) = self.node.receive(self.now(), bytes) else { return Ok(()) };
+        self.tell_refused(refusal);
+        if let Refusal::Dropped(Dropped::LaterStart(start)) = refusal
             && start > self.later_start
         {
             self.later_start = start;
@@ -489,12 +509,18 @@ impl Running {
         Ok(())
     }
 
+    fn refuse(&mut self, refusal: Refusal) {
+        self.node.refuse(refusal);
+        self.tell_refused(refusal);
+    }
+
     /// A connection is broken, and the node hears of it. Nothing that came over it is taken any more.
     fn broken(&mut self, Broken { peer, epoch, was_used }: Broken) {
         if let Net::Tcp(tcp) = &self.net {
             tcp.discard(peer, epoch);
         }
         if was_used {
+            self.log.tell(&format!("broken {peer}"), &format_args!("has lost the connection with node {peer}"));
             self.node.disconnected(self.now(), peer);
         }
     }

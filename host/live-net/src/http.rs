@@ -4,7 +4,7 @@
 //! refused with the reason, and the connection is closed.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use host_model::contract::{Request, Response};
 
+use crate::accept::Listening;
+use crate::board::Board;
 use crate::budget::{Budget, Exceeded, Share};
 use crate::limited::Limited;
 use crate::wire::{Arrival, Asked, Port};
 
-/// How often a thread looks whether the node has ended.
-const PAUSE: Duration = Duration::from_millis(20);
 /// What a node bears with.
 const LIMITS: Limits =
     Limits { connections: 256, patience: Duration::from_secs(30), hearing_out: Duration::from_secs(2) };
@@ -37,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) stopped: Arc<AtomicBool>,
     /// Where the clients of each node ask; empty if they do nowhere.
     pub(crate) clients: Arc<Vec<SocketAddr>>,
+    /// What the node has counted.
+    pub(crate) board: Arc<Board>,
 }
 
 /// What the clients of a port may take of it. Tests have less.
@@ -70,29 +72,17 @@ struct Head {
 }
 
 impl Server {
-    /// Listens at an address until the node ends.
-    pub(crate) fn bind(self, address: SocketAddr) -> io::Result<()> {
-        self.bind_within(address, LIMITS).map(drop)
+    /// Listens at an address until the node ends, or what this returns is dropped.
+    pub(crate) fn bind(self, address: SocketAddr) -> io::Result<Listening> {
+        self.bind_within(address, LIMITS)
     }
 
-    /// The same with other limits; the address, whose port may have been left to the system.
-    pub(crate) fn bind_within(self, address: SocketAddr, limits: Limits) -> io::Result<SocketAddr> {
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        std::thread::spawn(move || self.listen(&listener, limits));
-        Ok(address)
-    }
-
-    fn listen(&self, listener: &TcpListener, limits: Limits) {
+    /// The same with other limits.
+    pub(crate) fn bind_within(self, address: SocketAddr, limits: Limits) -> io::Result<Listening> {
         let open = Arc::<AtomicUsize>::default();
-        while !self.stopped.load(Ordering::Relaxed) {
-            let Ok((stream, _)) = listener.accept() else {
-                std::thread::sleep(PAUSE);
-                continue;
-            };
+        Listening::open(address, Arc::clone(&self.stopped), move |stream| {
             if open.load(Ordering::Relaxed) >= limits.connections {
-                continue;
+                return;
             }
             let (server, open) = (self.clone(), Arc::clone(&open));
             open.fetch_add(1, Ordering::Relaxed);
@@ -100,13 +90,13 @@ impl Server {
                 server.serve(&stream, limits);
                 open.fetch_sub(1, Ordering::Relaxed);
             });
-        }
+        })
     }
 
     /// Answers the requests of a connection, one after the other.
     fn serve(&self, stream: &TcpStream, limits: Limits) {
         let is_over = || self.stopped.load(Ordering::Relaxed);
-        let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
+        let set_up = stream.set_nodelay(true);
         let Ok(mut client) = set_up.and_then(|()| Limited::new(stream, Instant::now(), &is_over)) else { return };
         let mut come = Come { bytes: Vec::new(), share: self.budget.share(self.port.account()) };
         while !is_over() {
@@ -115,6 +105,7 @@ impl Server {
                 Ok(false) => return,
                 Err(Close(answer)) => {
                     client.until = Instant::now() + limits.patience;
+                    answer.iter().for_each(|answer| self.board.refuse(answer.status));
                     if let Some(answer) = answer
                         && self.write(&mut client, &answer, None).is_ok()
                     {
@@ -153,10 +144,15 @@ impl Server {
         Ok(head.keeps_open)
     }
 
-    /// The answer of the node; it gives up a request after a while.
+    /// The answer to a request: at once about the node, and of the node to a client. It gives up that of a client after a while.
     fn ask(&self, request: Request) -> Response {
+        match self.port {
+            Port::Metrics if request.path == "/metrics" => return Response::words(200, self.board.text()),
+            Port::Metrics => return Response::words(404, "there is /metrics\n"),
+            Port::Clients => {}
+        }
         let (reply, answer) = sync_channel(1);
-        let asked = Asked { port: self.port, request, reply };
+        let asked = Asked { request, reply };
         let sent = self.arrivals.send(Arrival::Asked(asked));
         match sent.ok().and_then(|()| answer.recv().ok()) {
             Some(answer) => answer,
@@ -304,6 +300,7 @@ fn reason(status: u16) -> &'static str {
         501 => "Not Implemented",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
+        507 => "Insufficient Storage",
         _ => "",
     }
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `drive` | a node from its start to its end: inputs in, outputs carried out |
 //! | `connections` | which streams between nodes are one connection, and when it is broken |
+//! | `accept` | a port, and the connections to it |
 //! | `budget` | the bytes that others make a node hold |
 //! | `receive` | what comes over the streams that others have made |
 //! | `tcp` | streams between nodes, where links have an order |
@@ -22,6 +23,8 @@
 //! | `hold` | the thread that looks ahead from events whose effects are held |
 //! | `steer` | the gate of a node that its checker steers |
 //! | `pace` | how long a round of a checker takes, and how far the next one may go |
+//! | `board` | the counts of a node, published for its metrics |
+//! | `log` | the log of a node |
 //! | `metrics` | what a node has counted, for Prometheus |
 //! | `wire` | what comes from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
@@ -30,6 +33,8 @@
 //! | `tests` | processes on loopback that are killed, and what else goes wrong |
 #![forbid(unsafe_code)]
 
+mod accept;
+mod board;
 mod budget;
 mod connections;
 mod disk;
@@ -37,6 +42,7 @@ mod drive;
 mod hold;
 mod http;
 mod limited;
+mod log;
 mod metrics;
 mod pace;
 mod receive;
@@ -57,7 +63,8 @@ pub use budget::Holding;
 pub use disk::{Disk, DiskError, Ways, make_folder};
 pub use drive::{Ended, Place, RunError, run};
 pub use hold::HoldCounts;
-pub use records::Owner;
+pub use log::{Sink, stamp};
+pub use records::{Owner, RECORD_MAX};
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{Paper, Papers, Tls, TlsError};

@@ -16,7 +16,7 @@ use crate::steer::SteeringCounts;
 use crate::watch::Watched;
 
 /// What is known of a node that runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) counts: Counts,
     pub(crate) incarnation: u64,
@@ -24,9 +24,13 @@ pub(crate) struct Measured {
     pub(crate) holding: Holding,
     pub(crate) distrusted: BTreeMap<&'static str, u64>,
     pub(crate) seconds: f64,
+    /// Seconds for which the node has worked on what it has now.
+    pub(crate) busy: f64,
     pub(crate) written: u64,
     pub(crate) write_seconds: f64,
     pub(crate) waiting: u64,
+    /// Requests that were refused before the node heard of them, by their status.
+    pub(crate) requests_refused: BTreeMap<u16, u64>,
     pub(crate) watched: Option<Watched>,
     pub(crate) steered: Option<SteeringCounts>,
 }
@@ -43,9 +47,8 @@ pub(crate) fn text(measured: Measured) -> String {
 impl Collector for Measured {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let Counts { messages, local, requests, breaks, filtered, discarded, foreseen, instead, .. } = &self.counts;
-        let Counts {
-            checkpoints, checkpoint_bytes, checkpoints_capped, neighbours_unusable, refused, backwards, ..
-        } = &self.counts;
+        let Counts { checkpoints, checkpoint_bytes, checkpoints_capped, neighbours_unusable, backwards, .. } =
+            &self.counts;
         let counters = [
             ("messages", "Messages that were handled", messages),
             ("local_events", "Local events that were handled", local),
@@ -68,21 +71,7 @@ impl Collector for Measured {
         let disk =
             encoder.encode_descriptor("disk_write_seconds", "Time that the disk took", None, MetricType::Counter)?;
         ConstCounter::new(self.write_seconds).encode(disk)?;
-        let families = [
-            ("frames_refused", "Frames that were refused", refused),
-            (
-                "connections_refused",
-                "Attempts at a connection where one end did not prove to the other which node it is",
-                &self.distrusted,
-            ),
-            ("over_budget", "How often there was no room for more bytes of others", &self.holding.refused),
-        ];
-        for (name, help, counts) in families {
-            let mut by_reason = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (reason, count) in counts {
-                ConstCounter::new(*count).encode(by_reason.encode_family(&[("reason", *reason)])?)?;
-            }
-        }
+        encode_refused(self, &mut encoder)?;
         if let Some(watched) = &self.watched {
             encode_watched(watched, &mut encoder)?;
         }
@@ -108,9 +97,55 @@ impl Collector for Measured {
             let value = i64::try_from(value).unwrap_or(i64::MAX);
             ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         }
+        let busy = encoder.encode_descriptor(
+            "busy_seconds",
+            "Time that the node has worked on what it has now; 0 while it waits",
+            None,
+            MetricType::Gauge,
+        )?;
+        ConstGauge::new(self.busy).encode(busy)?;
         let up = encoder.encode_descriptor("up_seconds", "Time since the start", None, MetricType::Gauge)?;
         ConstGauge::new(self.seconds).encode(up)
     }
+}
+
+/// What was refused, and what was undone, by reason.
+fn encode_refused(measured: &Measured, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+    let families = [
+        ("frames_refused", "Frames that were refused", &measured.counts.refused),
+        (
+            "connections_refused",
+            "Attempts at a connection where one end did not prove to the other which node it is",
+            &measured.distrusted,
+        ),
+        ("over_budget", "How often there was no room for more bytes of others", &measured.holding.refused),
+    ];
+    for (name, help, counts) in families {
+        let mut by_reason = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (reason, count) in counts {
+            ConstCounter::new(*count).encode(by_reason.encode_family(&[("reason", *reason)])?)?;
+        }
+    }
+    let mut refused = encoder.encode_descriptor(
+        "requests_refused",
+        "Requests that were refused before the protocol heard of them",
+        None,
+        MetricType::Counter,
+    )?;
+    for (status, count) in &measured.requests_refused {
+        ConstCounter::new(*count).encode(refused.encode_family(&[("status", status.to_string())])?)?;
+    }
+    let mut undone = encoder.encode_descriptor(
+        "undone",
+        "Handlers that have hit a limit of the plugin, and were undone",
+        None,
+        MetricType::Counter,
+    )?;
+    for ((cause, limit), count) in &measured.counts.undone {
+        let labels = [("event", cause.name()), ("limit", limit)];
+        ConstCounter::new(*count).encode(undone.encode_family(&labels)?)?;
+    }
+    Ok(())
 }
 
 /// What has come of watching.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use host_live::node::{Announced, HEAD, Refusal, announced, sender};
 use host_model::contract::NodeId;
 
+use crate::accept::Listening;
 use crate::budget::{Account, Exceeded, Share};
 use crate::connections::Handle;
 use crate::tcp::{MAGIC, PAUSE, Shared};
@@ -68,17 +69,13 @@ impl Strangers {
 }
 
 /// Takes streams.
-pub(crate) fn listen(listener: &TcpListener, shared: &Shared) {
+pub(crate) fn listen(address: SocketAddr, shared: Shared) -> io::Result<Listening> {
     let (threads, strangers) = (Arc::<AtomicUsize>::default(), Strangers::default());
-    while !shared.is_stopped() {
-        let Ok((stream, _)) = listener.accept() else {
-            std::thread::sleep(PAUSE);
-            continue;
-        };
-        let opened = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
-        let Ok(handle) = opened.and_then(|()| stream.try_clone()) else { continue };
+    Listening::open(address, Arc::clone(&shared.stopped), move |stream| {
+        let opened = stream.set_read_timeout(Some(PAUSE));
+        let Ok(handle) = opened.and_then(|()| stream.try_clone()) else { return };
         if threads.load(Ordering::Relaxed) >= THREADS_MAX {
-            continue;
+            return;
         }
         let number = shared.number();
         strangers.enter(number, handle);
@@ -91,7 +88,7 @@ pub(crate) fn listen(listener: &TcpListener, shared: &Shared) {
             strangers.leave(number);
             threads.fetch_sub(1, Ordering::Relaxed);
         });
-    }
+    })
 }
 
 /// Reads frames from a stream that somebody has made until it is gone, and says so.

@@ -8,7 +8,7 @@ use host_live::node::Record;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the longest record.
-pub(crate) const RECORD_MAX: usize = 64 << 20;
+pub const RECORD_MAX: usize = 64 << 20;
 /// Length, a check of it, and a hash of what follows.
 const HEAD: usize = 4 + 4 + 8;
 /// What a record ends with.

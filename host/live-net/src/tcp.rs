@@ -7,7 +7,7 @@
 //! A stream begins with a greeting: magic, and the number of the connection. Then frames follow, in one direction.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use host_live::node::Identity;
 use host_model::contract::NodeId;
 
+use crate::accept::Listening;
 use crate::budget::{Account, Budget, Share};
 use crate::connections::Place;
 use crate::receive::{Patient, listen};
@@ -101,15 +102,14 @@ struct Sending {
 pub(crate) struct Tcp {
     senders: Vec<Sender>,
     budget: Budget,
+    /// Held as long as the node runs.
+    _listening: Listening,
 }
 
 impl Tcp {
     pub(crate) fn bind(addresses: &[SocketAddr], shared: &Shared) -> io::Result<Self> {
         let me = shared.identity.node;
-        let listener = TcpListener::bind(addresses[me as usize])?;
-        listener.set_nonblocking(true)?;
-        let for_listener = shared.clone();
-        std::thread::spawn(move || listen(&listener, &for_listener));
+        let listening = listen(addresses[me as usize], shared.clone())?;
         let senders = (0..).zip(addresses).map(|(peer, address)| {
             let (frames, waiting) = sync_channel(WAITING_MAX);
             let sending = Arc::<Sending>::default();
@@ -120,7 +120,7 @@ impl Tcp {
             }
             Sender { frames, shared: sending }
         });
-        Ok(Self { senders: senders.collect(), budget: shared.budget.clone() })
+        Ok(Self { senders: senders.collect(), budget: shared.budget.clone(), _listening: listening })
     }
 
     /// Sends a frame over a connection; whether it waits for its turn. One that does not is lost, and the caller has to break the
@@ -267,6 +267,8 @@ fn leads_to_itself(stream: &TcpStream) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
     use crate::budget::PEER_MAX;
 

@@ -30,7 +30,6 @@ pub(crate) enum Arrival {
 
 /// A request, and where the answer goes. Without one, that is dropped.
 pub(crate) struct Asked {
-    pub(crate) port: Port,
     pub(crate) request: Request,
     pub(crate) reply: SyncSender<Response>,
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use host_live::filter::Quota;
 use host_live::simulator::Share;
-use host_live_net::{Ended, Place, Steer, Watch, Ways, run};
+use host_live_net::{Ended, Place, Sink, Steer, Watch, Ways, run};
 use host_model::scenario::Network;
 use host_session::base::Context;
 use host_session::base::context::system_clock;
@@ -143,7 +143,8 @@ fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
             let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
             let (name, digest) = running.plugin();
             let (component, ways) = ((name.to_owned(), digest.to_owned()), Ways::default());
-            let place = Place { identity, settings, addresses, tls: None, clients, metrics, disk, component, ways };
+            let (tls, log) = (None, Sink::none());
+            let place = Place { identity, settings, addresses, tls, clients, metrics, log, disk, component, ways };
             let (watch, stop) = (watch(mode, &running, folder.path()), &stop);
             scope.spawn(move || run(factory, &place, watch, stop).unwrap_or_else(|error| panic!("{error}")))
         };

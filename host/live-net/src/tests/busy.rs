@@ -1,28 +1,56 @@
 //! A node that has no end of things to do.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host_model::contract::LocalKind;
+use host_model::contract::{
+    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property, Request, Response,
+    Snapshot, StateOwner, TransferError,
+};
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
 use super::trial::Trial;
-use crate::{Place, run};
+use crate::{Ended, Place, RunError, run};
 
-/// What `/metrics` answers.
-fn metrics(place: &Place) -> String {
-    let mut stream = TcpStream::connect(place.metrics.expect("it has some")).expect("it listens");
+/// What a port answers.
+fn answer(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n").expect("it takes it");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it takes it");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("it answers");
     text
+}
+
+/// Where clients ask, and where metrics are: those of a trial, with other ports.
+fn ports(trial: &Trial) -> (Vec<SocketAddr>, SocketAddr) {
+    let with_port = |address: &SocketAddr, more| SocketAddr::new(address.ip(), address.port() + more);
+    (trial.seen[0].iter().map(|address| with_port(address, 2)).collect(), with_port(&trial.seen[0][0], 1))
+}
+
+/// A node runs in a thread until it is stopped; how it ends.
+fn start(
+    machines: Arc<dyn MachineFactory>,
+    place: &Place,
+    stop: &Arc<AtomicBool>,
+) -> Receiver<Result<Ended, RunError>> {
+    let (at_end, ended) = sync_channel(1);
+    let (for_node, to_stop) = (place.clone(), Arc::clone(stop));
+    // One that goes deaf would never be joined.
+    thread::spawn(move || drop(at_end.send(run(&*machines, &for_node, None, &to_stop))));
+    let begun = Instant::now();
+    while TcpStream::connect(place.metrics.expect("it has some")).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not start");
+        thread::sleep(Duration::from_millis(5));
+    }
+    ended
 }
 
 /// It answers each of its own messages by another one to itself, and all the same hears of others, and ends when it is to.
@@ -33,21 +61,111 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, Network::Ordered) };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut place = trial.place(0, folder.path().join("disk"));
-    let mut address = trial.seen[0][0];
-    address.set_port(address.port() + 1);
-    place.metrics = Some(address);
-    let (stop, at_end) = (Arc::<AtomicBool>::default(), sync_channel(1));
-    let (toy, for_node, to_stop) = (Arc::new(trial.toy), place.clone(), Arc::clone(&stop));
-    // One that goes deaf would never be joined.
-    thread::spawn(move || drop(at_end.0.send(run(&toy, &for_node, None, &to_stop))));
-    let begun = Instant::now();
-    while !folder.path().join("disk").exists() || TcpStream::connect(address).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not start");
-        thread::sleep(Duration::from_millis(5));
-    }
+    let (clients, metrics) = ports(&trial);
+    (place.clients, place.metrics) = (clients, Some(metrics));
+    let stop = Arc::<AtomicBool>::default();
+    let ended = start(Arc::new(Arc::new(trial.toy)), &place, &stop);
     thread::sleep(Duration::from_millis(100));
-    assert!(metrics(&place).contains("incarnation"), "{}", metrics(&place));
+    // A toy takes no requests, which it says itself.
+    assert!(answer(place.clients[0], "/").starts_with("HTTP/1.1 501 "));
+    assert!(answer(metrics, "/metrics").contains("incarnation"));
     stop.store(true, Ordering::Relaxed);
-    let ended = at_end.1.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
+    let ended = ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
     assert!(ended.counts.messages > 100, "{ended:?}");
+}
+
+/// Where the handler of a request stands, if it does, and whether it may go on.
+type Standing = Arc<(Mutex<(bool, bool)>, Condvar)>;
+
+/// Does nothing but to answer, once it may.
+struct Slow(Standing);
+
+impl MachineFactory for Slow {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(Self(Arc::clone(&self.0))))
+    }
+}
+
+impl Machine for Slow {
+    fn restore(&mut self, _: Option<&Snapshot>) -> Result<(), MachineError> {
+        Ok(())
+    }
+
+    fn handle(&mut self, _: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        Ok(())
+    }
+
+    fn request(&mut self, _: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        let (standing, changed) = &*self.0;
+        let mut now = standing.lock().expect("nobody panics with it in hand");
+        now.0 = true;
+        changed.notify_all();
+        while !now.1 {
+            now = changed.wait(now).expect("nobody panics with it in hand");
+        }
+        Ok(Err(Response::words(200, "at last\n")))
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        Ok(Vec::new())
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        Ok(Vec::new())
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+
+    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        Snapshot::new(&[])
+    }
+
+    fn export(&mut self, _: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(Vec::new())
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        Ok(Vec::new())
+    }
+
+    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        Ok(Ok(()))
+    }
+
+    fn keep_log(&mut self, _: bool) {}
+}
+
+/// The handler ends only once metrics were answered.
+#[test]
+fn metrics_are_answered_while_a_handler_runs() {
+    let trial = Trial::new(Toy::new(3), Network::Ordered);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut place = trial.place(0, folder.path().join("disk"));
+    let (clients, metrics) = ports(&trial);
+    let client = clients[0];
+    (place.clients, place.metrics) = (clients, Some(metrics));
+    let (stop, standing) = (Arc::<AtomicBool>::default(), Standing::default());
+    let ended = start(Arc::new(Slow(Arc::clone(&standing))), &place, &stop);
+    let asking = thread::spawn(move || answer(client, "/"));
+    let (now, changed) = &*standing;
+    let mut at = now.lock().expect("nobody panics with it in hand");
+    while !at.0 {
+        at = changed.wait(at).expect("nobody panics with it in hand");
+    }
+    drop(at);
+    let text = answer(metrics, "/metrics");
+    let busy = text.lines().find_map(|line| line.strip_prefix("host_live_busy_seconds "));
+    assert!(busy.is_some_and(|seconds| seconds.parse::<f64>().is_ok_and(|seconds| seconds > 0.0)), "{text}");
+    now.lock().expect("nobody panics with it in hand").1 = true;
+    changed.notify_all();
+    assert!(asking.join().expect("it is answered").ends_with("at last\n"));
+    stop.store(true, Ordering::Relaxed);
+    ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
 }

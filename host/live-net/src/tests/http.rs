@@ -3,12 +3,13 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use host_model::contract::Response;
 
+use crate::accept::Listening;
+use crate::board::Board;
 use crate::budget::Budget;
 use crate::http::{Limits, Server};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
@@ -19,20 +20,17 @@ const SHORT: Duration = Duration::from_millis(100);
 
 /// A port for one connection at a time, behind which each request has an answer at once.
 struct Service {
-    at: SocketAddr,
-    stopped: Arc<AtomicBool>,
+    listening: Listening,
 }
 
 impl Service {
     fn new(patience: Duration) -> Self {
         let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
-        let stopped = Arc::new(AtomicBool::new(false));
-        let clients = Arc::default();
-        let budget = Budget::new(1);
-        let (port, stopped_too) = (Port::Clients, Arc::clone(&stopped));
-        let server = Server { port, arrivals: sender, budget, stopped: stopped_too, clients };
+        let (clients, board, budget) = (Arc::default(), Arc::new(Board::new(Instant::now())), Budget::new(1));
+        let stopped = Arc::default();
+        let server = Server { port: Port::Clients, arrivals: sender, budget, stopped, clients, board };
         let limits = Limits { connections: 1, patience, hearing_out: SHORT };
-        let at = server.bind_within(SocketAddr::from(([127, 0, 0, 1], 0)), limits).expect("loopback has room");
+        let listening = server.bind_within(SocketAddr::from(([127, 0, 0, 1], 0)), limits).expect("loopback has room");
         std::thread::spawn(move || {
             for arrival in arrivals {
                 let Arrival::Asked(Asked { request, reply, .. }) = arrival else { continue };
@@ -41,11 +39,11 @@ impl Service {
                 let _ = reply.try_send(Response { status: 200, body, ask: None });
             }
         });
-        Self { at, stopped }
+        Self { listening }
     }
 
     fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.at).expect("it listens");
+        let stream = TcpStream::connect(self.listening.address()).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket can");
         stream
     }
@@ -69,12 +67,6 @@ impl Service {
             let answer = self.exchange("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
             answer.ok().filter(|answer| answer.ends_with("blue"))
         });
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        self.stopped.store(true, Ordering::Relaxed);
     }
 }
 

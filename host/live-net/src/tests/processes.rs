@@ -57,6 +57,7 @@ fn node_of_another_test() {
         tls: None,
         clients: Vec::new(),
         metrics: None,
+        log: crate::Sink::none(),
         disk: Path::new(folder).join(format!("node-{node}.disk")),
         component: component(),
         ways: Ways::default(),

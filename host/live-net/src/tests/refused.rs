@@ -27,6 +27,7 @@ fn refused_with(addresses: &[SocketAddr], change: impl Fn(Place) -> Place) -> St
         tls: None,
         clients: Vec::new(),
         metrics: None,
+        log: crate::Sink::none(),
         disk,
         component: component(),
         ways: Ways::default(),

@@ -14,15 +14,18 @@ pub(super) struct Relay {
     stopped: Arc<AtomicBool>,
     /// How often it has got in the way.
     pub(super) troubles: Arc<AtomicU64>,
+    /// Whether what comes for the node is taken and forgotten.
+    pub(super) is_cut: Arc<AtomicBool>,
 }
 
 impl Relay {
     /// Of the connections at an address: each is cut after so many pieces, of which the last one is torn.
     pub(super) fn tcp(at: SocketAddr, to: SocketAddr, pieces_max: usize) -> Self {
-        let relay = Self { stopped: Arc::default(), troubles: Arc::default() };
+        let relay = Self { stopped: Arc::default(), troubles: Arc::default(), is_cut: Arc::default() };
         let listener = TcpListener::bind(at).expect("nobody else has this address");
         listener.set_nonblocking(true).expect("a socket can");
         let (stopped, troubles) = (Arc::clone(&relay.stopped), Arc::clone(&relay.troubles));
+        let is_cut = Arc::clone(&relay.is_cut);
         std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 let Ok((stream, _)) = listener.accept() else {
@@ -30,9 +33,10 @@ impl Relay {
                     continue;
                 };
                 let (stopped, troubles) = (Arc::clone(&stopped), Arc::clone(&troubles));
+                let is_cut = Arc::clone(&is_cut);
                 std::thread::spawn(move || {
                     if let Ok(target) = TcpStream::connect(to) {
-                        pass_on(&stream, &target, pieces_max, &stopped);
+                        pass_on(&stream, &target, pieces_max, &stopped, &is_cut);
                         let _ = target.shutdown(Shutdown::Both);
                         troubles.fetch_add(1, Ordering::Relaxed);
                     }
@@ -45,14 +49,18 @@ impl Relay {
 
     /// Of datagrams: of thirty, six are lost, five come twice, and six come after the next one.
     pub(super) fn udp(at: SocketAddr, to: SocketAddr) -> Self {
-        let relay = Self { stopped: Arc::default(), troubles: Arc::default() };
+        let relay = Self { stopped: Arc::default(), troubles: Arc::default(), is_cut: Arc::default() };
         let socket = UdpSocket::bind(at).expect("nobody else has this address");
         socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket can");
         let (stopped, troubles) = (Arc::clone(&relay.stopped), Arc::clone(&relay.troubles));
+        let is_cut = Arc::clone(&relay.is_cut);
         std::thread::spawn(move || {
             let (mut bytes, mut kept, mut count) = (vec![0; 1 << 16], Vec::new(), 0_u64);
             while !stopped.load(Ordering::Relaxed) {
                 let Ok(length) = socket.recv(&mut bytes) else { continue };
+                if is_cut.load(Ordering::Relaxed) {
+                    continue;
+                }
                 sleep(PAUSE);
                 count += 1;
                 let copies = match count % 5 {
@@ -84,7 +92,7 @@ impl Drop for Relay {
 }
 
 /// Passes on what comes in pieces, late, until there were so many or either end is gone.
-fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped: &AtomicBool) {
+fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped: &AtomicBool, is_cut: &AtomicBool) {
     let set_up = from.set_nonblocking(false).and_then(|()| from.set_read_timeout(Some(Duration::from_millis(5))));
     set_up.expect("a socket can");
     to.set_read_timeout(Some(PAUSE)).expect("a socket can");
@@ -92,6 +100,7 @@ fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped:
     while pieces < pieces_max && !stopped.load(Ordering::Relaxed) {
         match from.read(&mut bytes) {
             Ok(0) => return,
+            Ok(_) if is_cut.load(Ordering::Relaxed) => {}
             Ok(length) => {
                 sleep(PAUSE);
                 pieces += 1;

@@ -213,6 +213,7 @@ impl Trial {
             tls: self.tls[node as usize].clone(),
             clients: Vec::new(),
             metrics: None,
+            log: crate::Sink::none(),
             disk,
             component: component(),
             ways: Ways::default(),
