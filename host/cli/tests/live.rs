@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -42,8 +42,14 @@ fn addresses(count: u8) -> Vec<SocketAddr> {
 
 /// A folder with `cluster.toml`: nodes with an address for the others, for clients and for metrics each.
 fn folder(all: &[SocketAddr], more: &str) -> TempDir {
+    folder_with(all, more, "")
+}
+
+/// The same with further parameters, and tables behind them.
+fn folder_with(all: &[SocketAddr], more: &str, parameters: &str) -> TempDir {
     let folder = TempDir::new().expect("a temporary folder");
-    let mut text = format!("plugin = {:?}\n{more}\n[parameters]\nterms = 0\nheartbeats = true\n", component());
+    let plugin = component();
+    let mut text = format!("plugin = {plugin:?}\n{more}\n[parameters]\nterms = 0\nheartbeats = true\n{parameters}\n");
     for node in all.chunks(3) {
         let [address, clients, metrics] = node else { panic!("three each") };
         text += &format!("[[node]]\naddress = \"{address}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n");
@@ -143,6 +149,7 @@ fn one_node_in_two_processes_ports_in_use_and_other_components_are_refused() {
     assert_eq!(http::request(all[2], "GET", "/", b"").expect("an answer").status, 404);
     let metrics = http::request(all[2], "GET", "/metrics", b"").expect("an answer").body;
     let metrics = String::from_utf8(metrics).expect("it is text");
+    assert!(metrics.contains("\nhost_live_requests_refused_total{status=\"413\"} 1\n"), "{metrics}");
     assert!(metrics.contains("\nhost_live_incarnation 1\n") && metrics.ends_with("# EOF\n"), "{metrics}");
     interrupt(&first.0);
     assert_eq!(first.0.wait().expect("it was started").code(), Some(0));
@@ -188,4 +195,171 @@ fn a_steered_node_says_what_was_filtered_and_whether_it_is_switched_off() {
         assert!(all_said.contains(&format!("; steered: 0 events filtered, {said}")), "{all_said}");
         assert_eq!(all_said.contains("warning: node 0 is not steered: "), is_off, "{all_said}");
     }
+}
+
+/// Lines that come from a process, one after the other, also while it runs.
+fn lines(child: &mut Child) -> Arc<Mutex<Vec<String>>> {
+    let lines = Arc::<Mutex<Vec<String>>>::default();
+    let (kept, stderr) = (Arc::clone(&lines), BufReader::new(child.stderr.take().expect("it is piped")));
+    std::thread::spawn(move || {
+        stderr.lines().map_while(Result::ok).for_each(|line| kept.lock().expect("no test panics with it").push(line));
+    });
+    lines
+}
+
+/// The last number in the first line that contains these words.
+fn number_in(lines: &Mutex<Vec<String>>, words: &str) -> Option<i32> {
+    let lines = lines.lock().expect("no test panics with it");
+    lines.iter().find(|line| line.contains(words))?.rsplit(' ').next()?.parse().ok()
+}
+
+/// One node of three is killed, whatever it does; a cluster that is not to start it again ends.
+#[test]
+fn a_node_that_is_killed_is_started_again_unless_it_is_not_to_be() {
+    for restarts in [true, false] {
+        let all = addresses(9);
+        let folder = folder(&all, "");
+        let words: &[&str] = if restarts { &["up", "cluster.toml"] } else { &["up", "cluster.toml", "--no-restart"] };
+        let mut up = Running(live(&folder, words).stderr(Stdio::piped()).spawn().expect("it starts"));
+        let told = lines(&mut up.0);
+        wait("node 1 says that it runs", || number_in(&told, " node 1 runs: start 1, process ").is_some());
+        let process = number_in(&told, " node 1 runs: start 1, process ").expect("it has said so");
+        kill(Pid::from_raw(process), Signal::SIGKILL).expect("it is not waited for yet");
+        let has = |words: &str| told.lock().expect("no test panics with it").iter().any(|line| line.contains(words));
+        if restarts {
+            wait("node 1 runs again", || has(" node 1 runs: start 2, process "));
+            assert!(has("node 1 was ended by signal 9 (SIGKILL): by hand, or by the system for want of memory"));
+            wait("all run", || output(&folder, &["status", "cluster.toml"]).0 == Some(0));
+        } else {
+            assert_eq!(up.0.wait().expect("it was started").code(), Some(153));
+            wait("it says why", || has("signal 9 (SIGKILL)") && has("; the others end with it"));
+            wait("all nodes have ended", || output(&folder, &["status", "cluster.toml"]).0 == Some(1));
+        }
+    }
+}
+
+/// Some of three nodes of the store, by their numbers, and where they are.
+struct Store {
+    folder: TempDir,
+    all: Vec<SocketAddr>,
+    nodes: Vec<(usize, Running)>,
+}
+
+impl Store {
+    fn start(parameters: &str, running: &[usize]) -> Self {
+        let all = addresses(9);
+        let folder = folder_with(&all, "", parameters);
+        let mut store = Self { folder, all, nodes: Vec::new() };
+        running.iter().for_each(|node| store.run(*node));
+        store
+    }
+
+    fn run(&mut self, node: usize) {
+        let words = ["node", "cluster.toml", "--id", &node.to_string(), "--quiet"];
+        let child = live(&self.folder, &words).stderr(Stdio::null()).spawn().expect("it starts");
+        self.nodes.push((node, Running(child)));
+    }
+
+    /// The status and body of an answer of the leader, once there is one.
+    fn ask(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        let mut told = None;
+        wait("a leader answers", || {
+            told = self.nodes.iter().find_map(|(node, _)| {
+                let answer = http::request(self.all[3 * node + 1], method, path, body).ok()?;
+                (!matches!(answer.status, 307 | 503 | 504)).then_some((answer.status, answer.body))
+            });
+            told.is_some()
+        });
+        told.expect("there is one")
+    }
+
+    /// The sum of what the nodes have undone, for these labels.
+    fn undone(&self, labels: &str) -> u64 {
+        let of = |node: &usize| {
+            let text = http::request(self.all[3 * node + 2], "GET", "/metrics", b"").expect("it runs").body;
+            let text = String::from_utf8(text).expect("it is text");
+            let name = format!("host_live_undone_total{{{labels}}} ");
+            text.lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.nodes.iter().map(|(node, _)| of(node)).sum()
+    }
+
+    fn all_run(&mut self) -> bool {
+        self.nodes.iter_mut().all(|(_, node)| node.0.try_wait().expect("it is a child").is_none())
+    }
+}
+
+/// More than one message may have is written while a node is down, which then has all of it without one of the others.
+#[test]
+fn the_longest_values_reach_a_node_that_was_down() {
+    let mut store = Store::start("", &[0, 1]);
+    let value = |key: u8| vec![key; 1 << 16];
+    for key in 0..21 {
+        assert_eq!(store.ask("PUT", &format!("/{key}"), &value(key)).0, 204, "{key}");
+    }
+    store.run(2);
+    let last = http_status(&store, 2);
+    wait("node 2 runs", || last().is_some());
+    let (_, mut gone) = store.nodes.remove(0);
+    gone.0.kill().expect("it runs");
+    for key in 0..21 {
+        assert!(store.ask("GET", &format!("/{key}"), b"") == (200, value(key)), "{key}");
+    }
+    assert!(store.all_run());
+    assert_eq!(store.undone("event=\"request\",limit=\"message\""), 0);
+}
+
+/// What a node answers to nothing in particular, if it does.
+fn http_status(store: &Store, node: usize) -> impl Fn() -> Option<u16> + use<> {
+    let address = store.all[3 * node + 2];
+    move || http::request(address, "GET", "/metrics", b"").ok().map(|answer| answer.status)
+}
+
+/// Messages are as long as all that a node lacks, and longer than they may be where one is down.
+#[test]
+fn a_client_that_makes_a_node_hit_a_limit_is_answered_and_the_node_lives() {
+    let mut store = Store::start("piece = 100000000\n[limits]\nmessage = \"200KiB\"\n", &[0, 1]);
+    assert_eq!(store.ask("PUT", "/first", b"one").0, 204);
+    // Nothing but to read it takes more.
+    assert_eq!(store.ask("PUT", "/long", &vec![0; 300 << 10]).0, 413);
+    let put = |key: u32| store.ask("PUT", &format!("/{key}"), &vec![0; 1 << 16]);
+    let (status, body) = (0..100).map(put).find(|(status, _)| *status != 204).expect("there is no room for so much");
+    let body = String::from_utf8(body).expect("it is text");
+    assert_eq!(status, 507, "{body}");
+    assert!(body.contains("has not happened: ") && body.contains("`--limit message=N` allows more"), "{body}");
+    assert!(store.undone("event=\"request\",limit=\"message\"") > 0);
+    assert!(store.all_run());
+    assert_eq!(store.ask("GET", "/first", b""), (200, b"one".to_vec()));
+}
+
+/// What a file says of limits, and a command line.
+#[test]
+fn limits_are_read_and_those_of_no_use_are_refused() {
+    let all = addresses(3);
+    for (file, words, said) in [
+        ("[limits]\nmagic = 1\n", &[][..], "`magic` under `[limits]`: there is no limit `magic`; there are: fuel"),
+        ("[limits]\nfuel = 1\n", &[], "`fuel` under `[limits]`: the limit `fuel` must be between"),
+        ("[limits]\nfuel = true\n", &[], "`fuel` under `[limits]`: expected a number"),
+        (
+            "[limits]\nmessage = \"17MiB\"\n",
+            &[],
+            "the limit `message` of a node that runs must be at most 16773120 bytes",
+        ),
+        ("", &["--limit", "output=64MiB"], "the limit `output` of a node that runs must be at most 67104768 bytes"),
+    ] {
+        let folder = folder_with(&all, "", file);
+        for command in [&["up", "cluster.toml"][..], &["node", "cluster.toml", "--id", "0"]] {
+            let (code, _, err) = output(&folder, &[command, words].concat());
+            assert_eq!(code, Some(151), "{err}");
+            assert!(err.contains(said), "{said}: {err}");
+        }
+    }
+    // What is given on the command line counts.
+    let folder = folder_with(&all, "", "[limits]\nfuel = 10000\n");
+    let (code, _, err) = output(&folder, &["node", "cluster.toml", "--id", "0"]);
+    assert_eq!(code, Some(14), "{err}");
+    assert!(err.contains("`--limit fuel=N` allows more"), "{err}");
+    let words = ["node", "cluster.toml", "--id", "0", "--limit", "fuel=1000000000"];
+    let _node = Running(live(&folder, &words).stderr(Stdio::null()).spawn().expect("it starts"));
+    wait("it runs", || output(&folder, &["status", "cluster.toml"]).0 == Some(0));
 }

@@ -1,10 +1,17 @@
 //! `host live`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `supervise` | the processes of a cluster: started, started again, and ended together |
 
+mod supervise;
+
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,7 +19,7 @@ use std::time::Duration;
 use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
-use host_live_net::{Ended, Paper, Papers, Place, RunError, Status, Steer, Tls, Watch, Ways};
+use host_live_net::{Ended, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp};
 use host_model::contract::{FaultKind, MachineError};
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
@@ -20,12 +27,10 @@ use host_session::base::{Exit, Failure, files};
 use host_session::live::{Running, RunningSpec, Seat};
 use serde_json::json;
 
+use crate::commands::live::supervise::supervise;
 use crate::environment::Environment;
 use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, StatusArguments, UpArguments, WatchArguments};
-use crate::options::values::SourceArguments;
-
-/// How often a cluster is looked at whether it is to end.
-const PAUSE: Duration = Duration::from_millis(50);
+use crate::options::values::{LimitArguments, SourceArguments};
 
 /// Runs a cluster, or a node of it.
 pub fn run(arguments: &LiveArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -36,16 +41,39 @@ pub fn run(arguments: &LiveArguments, environment: &mut Environment<'_>) -> Resu
     }
 }
 
-fn read(cluster: &Path, source: SourceArguments, environment: &mut Environment<'_>) -> Result<RunningSpec, Failure> {
+/// The cluster in a file, with limits that are given over its own.
+fn read(
+    cluster: &Path,
+    source: SourceArguments,
+    limits: &LimitArguments,
+    environment: &mut Environment<'_>,
+) -> Result<RunningSpec, Failure> {
     let mut spec = RunningSpec::read(cluster, &environment.context())?;
+    spec.run.cluster.limits.extend(limits.given());
+    check_limits(&spec.run.cluster.limits)?;
     let own = &mut spec.run.process.source;
     (own.no_install, own.quiet) = (source.no_install, source.quiet);
     Ok(spec)
 }
 
-/// Starts all nodes, and ends them when one of them ends, or a signal says so.
+/// Refuses limits that let a node make what it cannot send or keep.
+fn check_limits(given: &BTreeMap<String, u64>) -> Result<(), Failure> {
+    let bounds = [
+        ("message", Network::Ordered.message_max() as u64, "the longest message between two nodes"),
+        ("output", RECORD_MAX as u64 - (4 << 10), "the longest record on the disk of a node"),
+    ];
+    for (name, most, what) in bounds {
+        if given.get(name).is_some_and(|value| *value > most) {
+            let message = format_args!("the limit `{name}` of a node that runs must be at most {most} bytes: {what}");
+            return Err(Failure::configuration(message));
+        }
+    }
+    Ok(())
+}
+
+/// Starts all nodes, starts those again that are killed, and ends them when one of them ends by itself, or a signal says so.
 fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let spec = read(&arguments.cluster, arguments.source, environment)?;
+    let spec = read(&arguments.cluster, arguments.source, &arguments.limits, environment)?;
     check(&arguments.watch, spec.nodes.len())?;
     for id in 0..spec.nodes.len() {
         tls(&spec, id as u32, environment)?;
@@ -55,71 +83,49 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
     check_cluster(&arguments.watch, &running)?;
     let program = std::env::current_exe()
         .map_err(|error| Failure::system(format_args!("cannot find the program of the nodes: {error}")))?;
-    let mut nodes = Nodes(Vec::new());
-    for id in 0..spec.nodes.len() {
+    let cluster = environment.path(&arguments.cluster);
+    let mut start = |id: usize| {
         let mut command = Command::new(&program);
-        command.args(["live", "node"]).arg(environment.path(&arguments.cluster)).args(["--id", &id.to_string()]);
-        if let Some(mode) = &arguments.watch.watch {
-            let every = format!("{}ms", arguments.watch.every.as_millis());
-            let share = format!("{}%", f64::from(arguments.watch.share.0) / 10_000.0);
-            let round_time = format!("{}ms", arguments.watch.round_time.as_millis());
-            let bandwidth = format!("{}B", arguments.watch.bandwidth);
-            command.args(["--watch", mode, "--every", &every, "--share", &share]);
-            command.args(["--round-time", &round_time, "--bandwidth", &bandwidth]);
-            command.args(arguments.watch.hold.then_some("--hold"));
+        command.args(["live", "node"]).arg(&cluster).args(["--id", &id.to_string()]);
+        for (name, value) in arguments.limits.given() {
+            command.args(["--limit", &format!("{name}={value}")]);
         }
         command.args(arguments.take_data.then_some("--take-data"));
+        command.args(watch_words(&arguments.watch).unwrap_or_default());
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
-        let started = command.spawn();
-        nodes.0.push(started.map_err(|error| Failure::system(format_args!("cannot start node {id}: {error}")))?);
-    }
-    if !arguments.source.quiet {
+        command.spawn()
+    };
+    let mut started = |tell: &mut dyn FnMut(&str)| {
+        if arguments.source.quiet {
+            return;
+        }
         let (name, digest) = running.plugin();
-        environment.tell(&format!("{} nodes of {name} ({digest}); Ctrl-C ends them", spec.nodes.len()));
+        tell(&format!("{} nodes of {name} ({digest}); Ctrl-C ends them", spec.nodes.len()));
         for (id, node) in spec.nodes.iter().enumerate() {
             let clients = node.clients.map(|at| format!(", clients at http://{at}"));
-            environment.tell(&format!("node {id} at {}{}", node.address, clients.unwrap_or_default()));
+            tell(&format!("node {id} at {}{}", node.address, clients.unwrap_or_default()));
         }
-    }
-    while !environment.interrupted.load(Ordering::Relaxed) {
-        if let Some((id, code)) = nodes.ended()? {
-            // It has said why.
-            environment.tell(&format!("node {id} has ended, and so do the others"));
-            return Ok(code.unwrap_or(Exit::System));
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Ok(Exit::Ok)
+    };
+    let interrupted = Arc::clone(&environment.interrupted);
+    let mut tell = |line: &str| environment.tell(&format!("{} {line}", stamp()));
+    let restarts = !arguments.no_restart;
+    supervise(spec.nodes.len(), restarts, &interrupted, &mut start, &mut started, &mut tell)
 }
 
-/// The processes of the nodes, which end with this one: each sees the end of its standard input.
-struct Nodes(Vec<Child>);
-
-impl Nodes {
-    /// A node that has ended, and how.
-    fn ended(&mut self) -> Result<Option<(usize, Option<Exit>)>, Failure> {
-        for (id, child) in self.0.iter_mut().enumerate() {
-            let ended = child.try_wait();
-            if let Some(status) = ended.map_err(|error| Failure::system(format_args!("node {id} is lost: {error}")))? {
-                return Ok(Some((id, status.code().and_then(Exit::of_code))));
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        self.0.iter_mut().for_each(|child| drop(child.stdin.take()));
-        for child in &mut self.0 {
-            // What they have acknowledged is on their disks in any case.
-            let _ = child.wait();
-        }
-    }
+/// The options of checkers, for a node.
+fn watch_words(arguments: &WatchArguments) -> Option<Vec<String>> {
+    let mode = arguments.watch.as_ref()?;
+    let every = format!("{}ms", arguments.every.as_millis());
+    let share = format!("{}%", f64::from(arguments.share.0) / 10_000.0);
+    let round_time = format!("{}ms", arguments.round_time.as_millis());
+    let bandwidth = format!("{}B", arguments.bandwidth);
+    let words = ["--watch", mode, "--every", &every, "--share", &share, "--round-time", &round_time];
+    let words = words.into_iter().chain(["--bandwidth", &bandwidth]).chain(arguments.hold.then_some("--hold"));
+    Some(words.map(str::to_owned).collect())
 }
 
 fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let spec = read(&arguments.cluster, arguments.source, environment)?;
+    let spec = read(&arguments.cluster, arguments.source, &arguments.limits, environment)?;
     spec.node(arguments.id)?;
     check(&arguments.watch, spec.nodes.len())?;
     let tls = tls(&spec, arguments.id, environment)?;
@@ -147,11 +153,11 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
         }
     }
     let Seat { identity, mut settings, addresses, clients, metrics, disk } = seat;
-    settings.bandwidth = Some(arguments.watch.bandwidth);
+    (settings.bandwidth, settings.keeps_log) = (Some(arguments.watch.bandwidth), true);
     let (name, digest) = running.plugin();
     let component = (name.to_owned(), digest.to_owned());
     let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
-    let place = Place { identity, settings, addresses, tls, clients, metrics, disk, component, ways };
+    let place = Place { identity, settings, addresses, tls, clients, metrics, log: log(), disk, component, ways };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
@@ -160,6 +166,11 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
         environment.tell(&summary(arguments.id, &ended));
     }
     Ok(Exit::Ok)
+}
+
+/// The log of a node goes to the standard error of the process itself: the node does not wait for a reader.
+fn log() -> Sink {
+    Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes())))
 }
 
 /// Bytes of the longest file with certificates or a key.
@@ -244,7 +255,7 @@ fn watch(
         share: arguments.watch.share,
         report: Box::new(move |round, scenario, steering| {
             for line in predictions.lines(round, scenario, steering) {
-                let _ = std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes());
+                let _ = std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes());
             }
         }),
         steer: steers.then(|| Steer { quota: Quota::default(), switch, hold: arguments.watch.hold.then_some(HOLD) }),

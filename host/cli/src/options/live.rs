@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 use host_live::simulator::Share;
 use host_session::base::units;
 use host_session::cluster::Watching;
+use host_session::spec::limits;
 
-use crate::options::values::SourceArguments;
+use crate::options::values::{LimitArguments, SourceArguments};
 
 /// `host live`.
 #[derive(Debug, Args)]
@@ -21,9 +22,11 @@ pub struct LiveArguments {
 /// What can be done with a cluster that runs.
 #[derive(Debug, Subcommand)]
 pub enum LiveCommand {
-    /// Start all nodes of a cluster, each in a process of its own, and end them together
+    /// Start all nodes of a cluster, each in a process of its own, start again those that are killed, and end them together
+    #[command(after_long_help = limits::help())]
     Up(UpArguments),
     /// Run a node of a cluster until a signal ends it
+    #[command(after_long_help = limits::help())]
     Node(NodeArguments),
     /// Say which nodes of a cluster run on this machine; ends with 1 if not all of them do
     Status(StatusArguments),
@@ -39,9 +42,15 @@ pub struct UpArguments {
     /// of the cluster; once, as they are those of this cluster from then on
     #[arg(long)]
     pub take_data: bool,
+    /// End all nodes when one is killed, instead of starting it again
+    #[arg(long)]
+    pub no_restart: bool,
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,
+    /// How much the plugin may use up at each node.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -69,6 +78,9 @@ pub struct NodeArguments {
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,
+    /// How much the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,

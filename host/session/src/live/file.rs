@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::base::text::on_one_line;
 use crate::base::{Context, Failure, files};
-use crate::spec::{ClusterSpec, ProcessSpec, RunSpec, Source, values};
+use crate::spec::{ClusterSpec, ProcessSpec, RunSpec, Source, limits, values};
 
 /// Bytes of the longest file.
 const FILE_MAX: u64 = 1 << 20;
@@ -64,6 +64,8 @@ struct File {
     tls: Option<Tls>,
     #[serde(default)]
     parameters: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    limits: BTreeMap<String, toml::Value>,
     #[serde(default)]
     always: BTreeMap<String, String>,
     #[serde(default)]
@@ -159,6 +161,7 @@ impl RunningSpec {
             nodes: Some(u32::try_from(file.node.len()).unwrap_or(u32::MAX)),
             parameters: file.parameters.into_iter().map(parameter).collect::<Result<_, _>>()?,
             network,
+            limits: file.limits.into_iter().map(limit).collect::<Result<_, _>>()?,
             expressed: expressed.collect(),
             specs: specs.into_iter().map(|path| folder.join(path)).collect(),
             ..ClusterSpec::default()
@@ -221,6 +224,17 @@ fn parameter((key, value): (String, toml::Value)) -> Result<(String, String), Fa
             on_one_line(&key)
         ))),
     }
+}
+
+fn limit((name, value): (String, toml::Value)) -> Result<(String, u64), Failure> {
+    let text = match value {
+        toml::Value::String(text) => text,
+        toml::Value::Integer(number) => number.to_string(),
+        _ => "".to_owned(),
+    };
+    let limit = limits::value(&name, &text)
+        .map_err(|why| Failure::configuration(format_args!("`{}` under `[limits]`: {why}", on_one_line(&name))))?;
+    Ok((limit.0.to_owned(), limit.1))
 }
 
 impl NodeSpec {
