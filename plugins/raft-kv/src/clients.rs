@@ -3,6 +3,7 @@
 use guest_sdk::{Context, LocalEvent, LocalEvents, Request, Response};
 
 use crate::answers::answer;
+use crate::pieces::size;
 use crate::{Bug, Command, Entry, Local, Message, Operation, Outcome, RaftKv, Role, State, replication};
 
 /// Bytes of the longest key and of the longest value.
@@ -10,7 +11,12 @@ const KEY_MAX: usize = 256;
 const VALUE_MAX: usize = 64 << 10;
 
 /// The event that a request becomes, at a leader.
-pub(crate) fn accept(state: &State, number: u64, request: Request) -> Result<LocalEvent<Local>, Response> {
+pub(crate) fn accept(
+    protocol: &RaftKv,
+    state: &State,
+    number: u64,
+    request: Request,
+) -> Result<LocalEvent<Local>, Response> {
     let Request { method, path, body } = request;
     let key = path.trim_start_matches('/');
     if key.is_empty() {
@@ -22,6 +28,9 @@ pub(crate) fn accept(state: &State, number: u64, request: Request) -> Result<Loc
     let key = key.to_owned();
     let (name, operation) = match &method[..] {
         "GET" | "HEAD" => ("get", Operation::Get(key)),
+        "PUT" if is_full(protocol, state, key.len() + body.len()) => {
+            return Err(Response::new(507).body("the store is full: delete what it is not for, or raise `room`\n"));
+        }
         "PUT" => ("put", Operation::Put(key, body)),
         "DELETE" => ("delete", Operation::Delete(key)),
         _ => return Err(Response::new(405).body("there are GET, PUT and DELETE\n")),
@@ -33,6 +42,14 @@ pub(crate) fn accept(state: &State, number: u64, request: Request) -> Result<Loc
     }
 }
 
+/// Whether a leader has no room for `more` bytes, in addition to its store and to what is not committed yet.
+fn is_full(protocol: &RaftKv, state: &State, more: usize) -> bool {
+    let disk = &state.disk;
+    let store: usize = disk.store.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let log: usize = disk.log.after(disk.commit).iter().map(size).sum();
+    matches!(state.role, Role::Leader { .. }) && store + log + more > protocol.room
+}
+
 /// Lists what clients can ask in a search: of a leader, one after the other, about one key.
 pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Local>) {
     let is_leader = matches!(state.role, Role::Leader { .. });
@@ -41,12 +58,15 @@ pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Lo
     if !is_leader || waits || number >= protocol.requests {
         return;
     }
-    let key = || "k".to_owned();
+    let key = || match number % protocol.keys.max(1) {
+        0 => "k".to_owned(),
+        other => format!("k{other}"),
+    };
     let value = vec![events.me() as u8, number as u8];
     let put = Operation::Put(key(), value);
     events.application("put", Local::Request { number, operation: put });
     events.application("get", Local::Request { number, operation: Operation::Get(key()) });
-    if state.disk.store.contains_key("k") {
+    if state.disk.store.contains_key(&key()) {
         events.application("delete", Local::Request { number, operation: Operation::Delete(key()) });
     }
 }

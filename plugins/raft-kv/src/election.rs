@@ -1,4 +1,9 @@
 //! Elections: a node asks for votes, gives its own, and leads when a majority has voted for it.
+//!
+//! With `pre-vote` a node first asks whether it would be elected, and a node that hears a leader says no: so a node that is cut off does
+//! not end the terms of leaders that others hear. With `steps-down` a leader that hears no majority for a while gives up: it cannot
+//! commit anything, and the others elect no leader while they hear it. Source: Ongaro, "Consensus: Bridging Theory and Practice", 2014,
+//! sections 6.2 and 9.6.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +12,55 @@ use guest_sdk::{Context, NodeId};
 use crate::replication::{self, Progress};
 use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, others, tell};
 
-/// Nobody has been heard of for too long: the node stands for election in the next term.
+/// No leader was heard of for too long: the node asks whether it would be elected.
+pub(crate) fn ask(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    state.role = Role::Asking { votes: BTreeSet::from([ctx.me()]) };
+    let last = state.disk.log.last();
+    others(ctx).for_each(|node| tell(ctx, state, node, Raft::AskVote(last)));
+    stand_if_it_would_win(protocol, ctx, state);
+}
+
+/// A node asks whether this one would vote for it in the term after its own: not while a leader is heard.
+pub(crate) fn asked(
+    protocol: &RaftKv,
+    ctx: &mut Context<Message>,
+    state: &State,
+    (from, term): (NodeId, Term),
+    last: Mark,
+) {
+    let hears_leader = matches!(state.role, Role::Leader { .. } | Role::Follower { leader: Some(_) });
+    let would = term == state.disk.term && !hears_leader && is_up_to_date(protocol, state, last);
+    tell(ctx, state, from, Raft::WouldVote(would));
+}
+
+/// A node would vote for this one in the next term.
+pub(crate) fn would_vote(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId) {
+    if let Role::Asking { votes } = &mut state.role {
+        votes.insert(from);
+        stand_if_it_would_win(protocol, ctx, state);
+    }
+}
+
+fn stand_if_it_would_win(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    if matches!(&state.role, Role::Asking { votes } if votes.len() >= ctx.majority()) {
+        stand(protocol, ctx, state);
+    }
+}
+
+/// A leader counts whom it has heard since it has done so last, and gives up if that is no majority with itself.
+pub(crate) fn check(ctx: &mut Context<Message>, state: &mut State) {
+    let Role::Leader { heard, .. } = &mut state.role else { return };
+    let count = std::mem::take(heard).len() + 1;
+    if count < ctx.majority() {
+        let (term, nodes) = (state.disk.term, ctx.nodes());
+        ctx.log(format_args!(
+            "steps down as leader of term {term}: it hears {count} of {nodes} nodes, itself included"
+        ));
+        state.role = Role::Follower { leader: None };
+    }
+}
+
+/// The node stands for election in the next term.
 pub(crate) fn stand(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     state.disk.term += 1;
     state.disk.voted_for = Some(ctx.me());
@@ -18,8 +71,11 @@ pub(crate) fn stand(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut S
 }
 
 /// A node of an older term, or of none, learns of this one.
-pub(crate) fn observe_term(state: &mut State, term: Term) {
+pub(crate) fn observe_term(ctx: &mut Context<Message>, state: &mut State, term: Term) {
     if term > state.disk.term {
+        if matches!(state.role, Role::Leader { .. }) {
+            ctx.log(format_args!("leads no more: there is term {term}"));
+        }
         state.disk.term = term;
         state.disk.voted_for = None;
         state.role = Role::Follower { leader: None };
@@ -34,13 +90,17 @@ pub(crate) fn request_vote(
     last: Mark,
 ) {
     let is_free = state.disk.voted_for.is_none_or(|voted_for| voted_for == from);
-    let is_up_to_date = protocol.bug == Bug::NoLogCheck || last >= state.disk.log.last();
-    let granted = term == state.disk.term && is_free && is_up_to_date;
+    let granted = term == state.disk.term && is_free && is_up_to_date(protocol, state, last);
     if granted {
         state.disk.voted_for = Some(from);
         ctx.restart("timeout");
     }
     tell(ctx, state, from, Raft::Vote(granted));
+}
+
+/// Whether a log that ends there has all that may be committed.
+fn is_up_to_date(protocol: &RaftKv, state: &State, last: Mark) -> bool {
+    protocol.bug == Bug::NoLogCheck || last >= state.disk.log.last()
 }
 
 /// A node has voted for this one in the present term.
@@ -54,8 +114,11 @@ pub(crate) fn vote(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut St
 fn lead_if_elected(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     let Role::Candidate { votes } = &state.role else { return };
     if votes.len() >= ctx.majority() {
-        let unknown = Progress { next: state.disk.log.last().index + 1, matched: 0 };
-        state.role = Role::Leader { followers: others(ctx).map(|node| (node, unknown)).collect() };
+        ctx.log(format_args!("leads in term {}", state.disk.term));
+        let last = state.disk.log.last().index;
+        let unknown = Progress { next: last + 1, matched: 0, sent: last, taken: 0 };
+        let followers = others(ctx).map(|node| (node, unknown)).collect();
+        state.role = Role::Leader { followers, heard: BTreeSet::new(), snapshot: None };
         // Only entries of this term are counted: what earlier leaders have left is committed with this one.
         replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });
     }

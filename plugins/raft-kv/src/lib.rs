@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `store` | keys with values, and operations on them |
 //! | `log` | the replicated log behind a snapshot |
-//! | `election` | votes |
+//! | `election` | votes, and leaders that step down |
+//! | `pieces` | logs and stores in messages of bounded length |
 //! | `replication` | the leader's log becomes that of the others |
 //! | `clients` | requests, and histories of them |
 //! | `answers` | what clients are told once an operation is done |
@@ -17,6 +18,7 @@ mod answers;
 mod clients;
 mod election;
 mod log;
+mod pieces;
 mod replication;
 mod spec;
 mod store;
@@ -32,7 +34,10 @@ use guest_sdk::{
 };
 use serde::{Deserialize, Serialize};
 
+use pieces::Piece;
+
 pub use log::{Command, Entry, Index, Log, Mark, Term};
+pub use pieces::{Incoming, Snapshot};
 pub use replication::Progress;
 pub use store::{Operation, Outcome, Sequential, Store};
 
@@ -49,6 +54,16 @@ pub struct RaftKv {
     heartbeats: bool,
     /// Whether nodes remember their clients' operations, for `linearizable`.
     records: bool,
+    /// Keys that are asked for in a search.
+    keys: u64,
+    /// Whether a leader steps down that hears no majority.
+    steps_down: bool,
+    /// Whether a node asks whether it would be elected before it stands for election.
+    pre_vote: bool,
+    /// Bytes of keys and values in one message, unless one of them has more.
+    piece: usize,
+    /// Bytes of keys and values that a store may have, and what is to become of it.
+    room: usize,
     /// How many times longer timers wait than they would on a fast network.
     patience: u32,
     bug: Bug,
@@ -102,13 +117,28 @@ pub enum Raft {
     Install {
         /// The last entry that is in it.
         last: Mark,
-        /// What has come of all entries up to there.
+        /// Which piece of it this is, counted from 0.
+        number: u32,
+        /// What has come of all entries up to there; of a store in pieces, some keys in their order.
         store: Store,
+        /// Whether this is the last piece.
+        is_last: bool,
     },
     /// The answer to both: the logs are equal up to here.
     Matched(Index),
     /// The answer to Append: the entry before is missing; the logs may be equal up to here.
     Missing(Index),
+    /// The answer to Install: the first `count` pieces of this store have arrived.
+    Took {
+        /// The last entry that is in it.
+        last: Mark,
+        /// The number of pieces.
+        count: u32,
+    },
+    /// To all others: would you vote for me in the next term, the end of whose log this is?
+    AskVote(Mark),
+    /// The answer.
+    WouldVote(bool),
 }
 
 /// What can happen to a node without a message.
@@ -118,6 +148,8 @@ pub enum Local {
     Timeout,
     /// The leader says that it is there, and what others lack.
     Heartbeat,
+    /// The leader counts the nodes that it has heard since the last check.
+    Check,
     /// A client asks.
     Request {
         /// The number of the request.
@@ -144,6 +176,15 @@ pub enum Role {
     Leader {
         /// All other nodes.
         followers: BTreeMap<NodeId, Progress>,
+        /// Who was heard of since it was counted last, where that is counted.
+        heard: BTreeSet<NodeId>,
+        /// The store as it is sent in pieces, while some node takes them.
+        snapshot: Option<Snapshot>,
+    },
+    /// Wants to stand for election, and asks whether it would win.
+    Asking {
+        /// Who would vote for it, itself included.
+        votes: BTreeSet<NodeId>,
     },
 }
 
@@ -157,6 +198,8 @@ pub struct State {
     pub disk: Disk,
     /// What it does.
     pub role: Role,
+    /// The pieces of a store that have come so far, if it comes in several.
+    pub incoming: Option<Incoming>,
 }
 
 /// What survives a reset.
@@ -176,6 +219,13 @@ pub struct Disk {
     pub asked: u64,
     /// Their operations; none where they are not recorded.
     pub history: Option<History>,
+}
+
+impl Disk {
+    /// The last entry that is committed.
+    fn committed(&self) -> Mark {
+        self.log.mark(self.commit).expect("what is committed is not before the base, nor behind the end")
+    }
 }
 
 impl Protocol for RaftKv {
@@ -199,6 +249,15 @@ impl Protocol for RaftKv {
             kept: parameters.get("kept", 0, "committed entries that a log keeps, for nodes that are behind")?,
             heartbeats: parameters.get("heartbeats", false, "whether a leader says again what may have been lost")?,
             records: parameters.get("records", false, "whether nodes remember operations, for `linearizable`")?,
+            keys: parameters.get("keys", 1, "how many keys are asked for in a search")?,
+            steps_down: parameters.get("steps-down", false, "whether a leader steps down that hears no majority")?,
+            pre_vote: parameters.get(
+                "pre-vote",
+                false,
+                "whether a node asks for votes only where it would get them",
+            )?,
+            piece: parameters.get("piece", 48 << 10, "bytes of keys and values in one message, unless one has more")?,
+            room: parameters.get("room", 4 << 20, "bytes of keys and values from which on writes are refused")?,
             patience: parameters.get("patience", 1, "how many times longer timers wait than on a fast network")?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
         })
@@ -214,7 +273,7 @@ impl Protocol for RaftKv {
             asked: 0,
             history: self.records.then(|| History::new(ctx.me() as ClientId)),
         });
-        State { disk, role: Role::Follower { leader: None } }
+        State { disk, role: Role::Follower { leader: None }, incoming: None }
     }
 
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
@@ -230,19 +289,26 @@ impl Protocol for RaftKv {
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         let is_leader = matches!(state.role, Role::Leader { .. });
-        if !is_leader && (self.terms == 0 || state.disk.term < self.terms) {
+        // Who asks whether it would be elected says it again only where messages may be lost: else a search has no end.
+        let waits = matches!(state.role, Role::Asking { .. }) && !self.heartbeats;
+        if !is_leader && !waits && (self.terms == 0 || state.disk.term < self.terms) {
             events.timer("timeout", Local::Timeout);
         }
         if is_leader && self.heartbeats {
             events.timer("heartbeat", Local::Heartbeat);
+        }
+        if is_leader && self.steps_down {
+            events.timer("check", Local::Check);
         }
         clients::list(self, state, events);
     }
 
     fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
         match event {
+            Local::Timeout if self.pre_vote => election::ask(self, ctx, state),
             Local::Timeout => election::stand(self, ctx, state),
-            Local::Heartbeat => replication::send_to_all(ctx, state),
+            Local::Heartbeat => replication::repeat(self, ctx, state),
+            Local::Check => election::check(ctx, state),
             Local::Request { number, operation } => clients::request(self, ctx, state, (number, operation)),
         }
     }
@@ -264,12 +330,14 @@ impl Protocol for RaftKv {
         match event {
             Local::Timeout => milliseconds(150, 300),
             Local::Heartbeat => milliseconds(50, 50),
+            // By then who hears nothing of it has stood for election.
+            Local::Check => milliseconds(300, 300),
             Local::Request { .. } => None,
         }
     }
 
     fn request(&self, _: Place, state: &State, number: u64, request: Request) -> Result<LocalEvent<Local>, Response> {
-        clients::accept(state, number, request)
+        clients::accept(self, state, number, request)
     }
 
     fn properties(claims: &mut Properties<Self>) {
@@ -279,8 +347,14 @@ impl Protocol for RaftKv {
 
 impl RaftKv {
     fn handle_raft(&self, ctx: &mut Context<Message>, state: &mut State, (from, term): (NodeId, Term), what: Raft) {
-        election::observe_term(state, term);
+        election::observe_term(ctx, state, term);
         let is_current = term == state.disk.term;
+        if let Role::Leader { heard, .. } = &mut state.role
+            && self.steps_down
+            && is_current
+        {
+            heard.insert(from);
+        }
         match what {
             Raft::RequestVote(last) => election::request_vote(self, ctx, state, (from, term), last),
             Raft::Vote(true) if is_current => election::vote(self, ctx, state, from),
@@ -291,10 +365,15 @@ impl RaftKv {
             Raft::Append { prev, entries, commit } => {
                 replication::append(self, ctx, state, from, (prev, &entries, commit));
             }
-            Raft::Install { last, store } => replication::install(ctx, state, from, last, store),
+            Raft::Install { last, number, store, is_last } => {
+                replication::install(ctx, state, from, Piece { last, number, store, is_last });
+            }
             Raft::Matched(index) if is_current => replication::matched(self, ctx, state, from, index),
-            Raft::Missing(index) if is_current => replication::missing(ctx, state, from, index),
-            Raft::Vote(_) | Raft::Matched(_) | Raft::Missing(_) => {}
+            Raft::Missing(index) if is_current => replication::missing(self, ctx, state, from, index),
+            Raft::Took { last, count } if is_current => replication::took(self, ctx, state, from, (last, count)),
+            Raft::AskVote(last) => election::asked(self, ctx, state, (from, term), last),
+            Raft::WouldVote(true) if is_current => election::would_vote(self, ctx, state, from),
+            Raft::Vote(_) | Raft::Matched(_) | Raft::Missing(_) | Raft::Took { .. } | Raft::WouldVote(_) => {}
         }
     }
 }

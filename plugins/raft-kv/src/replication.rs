@@ -3,7 +3,8 @@
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Command, Entry, Index, Log, Mark, Message, Raft, RaftKv, Role, State, Store, answers, tell};
+use crate::pieces::{self, Incoming, Piece, Snapshot};
+use crate::{Command, Entry, Index, Log, Mark, Message, Raft, RaftKv, Role, State, answers, others, tell};
 
 /// What a leader knows about the log of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -12,12 +13,16 @@ pub struct Progress {
     pub next: Index,
     /// Up to here the logs are known to be equal.
     pub matched: Index,
+    /// The last entry that was sent, or is to follow what was sent by itself.
+    pub sent: Index,
+    /// How many pieces of the store it has, where it gets that in pieces.
+    pub taken: u32,
 }
 
 /// A leader takes an entry.
 pub(crate) fn take(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, entry: Entry) {
     state.disk.log.push(entry);
-    send_to_all(ctx, state);
+    send_to_all(protocol, ctx, state);
     // In a cluster of one node there is no answer to wait for.
     advance_commit(protocol, ctx, state);
 }
@@ -42,6 +47,7 @@ pub(crate) fn append(
         let missing = log.last().index.min(prev.index.saturating_sub(1));
         return tell(ctx, state, leader, Raft::Missing(missing));
     }
+    state.incoming = None;
     if let Some(entries) = entries.get(skipped as usize..) {
         log.replace_after(prev.index + skipped, entries);
     }
@@ -50,13 +56,17 @@ pub(crate) fn append(
     tell(ctx, state, leader, Raft::Matched(matched));
 }
 
-/// A leader of the present term sends all that it has committed.
-pub(crate) fn install(ctx: &mut Context<Message>, state: &mut State, leader: NodeId, last: Mark, store: Store) {
+/// A leader of the present term sends all that it has committed, or a piece of it.
+pub(crate) fn install(ctx: &mut Context<Message>, state: &mut State, leader: NodeId, piece: Piece) {
     if !follow(ctx, state, leader) {
         return;
     }
-    let disk = &mut state.disk;
+    let (disk, last) = (&mut state.disk, piece.last);
     if last.index > disk.commit {
+        let Some(store) = Incoming::take(&mut state.incoming, piece) else {
+            let count = Incoming::count_of(state.incoming.as_ref(), last);
+            return tell(ctx, state, leader, Raft::Took { last, count });
+        };
         match disk.log.mark(last.index) == Some(last) {
             true => disk.log.forget_up_to(last.index),
             false => disk.log = Log::behind(last),
@@ -71,44 +81,108 @@ fn follow(ctx: &mut Context<Message>, state: &mut State, leader: NodeId) -> bool
     if matches!(state.role, Role::Leader { .. }) {
         return false;
     }
-    state.role = Role::Follower { leader: Some(leader) };
+    let follows = Role::Follower { leader: Some(leader) };
+    if state.role != follows {
+        ctx.log(format_args!("follows node {leader} in term {}", state.disk.term));
+        state.role = follows;
+    }
     ctx.restart("timeout");
     true
 }
 
 pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId, index: Index) {
-    let Role::Leader { followers } = &mut state.role else { return };
+    let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
     let progress = followers.get_mut(&from).expect("followers are all other nodes");
     progress.matched = progress.matched.max(index);
     progress.next = progress.next.max(index + 1);
+    let log = &state.disk.log;
+    // What did not fit into the last message follows.
+    let goes_on = index >= progress.sent && progress.sent < log.last().index;
+    if followers.values().all(|progress| log.mark(progress.next - 1).is_some()) {
+        *snapshot = None;
+    }
     advance_commit(protocol, ctx, state);
+    if goes_on {
+        send(protocol, ctx, state, from);
+    }
 }
 
 /// A node lacks what comes before the entries that it was sent.
-pub(crate) fn missing(ctx: &mut Context<Message>, state: &mut State, from: NodeId, index: Index) {
-    let Role::Leader { followers } = &mut state.role else { return };
+pub(crate) fn missing(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId, index: Index) {
+    let Role::Leader { followers, .. } = &mut state.role else { return };
     let progress = followers.get_mut(&from).expect("followers are all other nodes");
     // An answer to an older message, which another one has answered meanwhile, says nothing new.
     if index + 1 < progress.next && progress.matched <= index {
         progress.next = index + 1;
-        send(ctx, state, from);
+        send(protocol, ctx, state, from);
     }
 }
 
-/// Sends every other node what it lacks as far as the leader knows, and what is committed.
-pub(crate) fn send_to_all(ctx: &mut Context<Message>, state: &State) {
-    let Role::Leader { followers } = &state.role else { return };
-    followers.keys().for_each(|node| send(ctx, state, *node));
+/// A node has `count` pieces of the store up to an entry: it gets the next one. The store must stay as it is meanwhile, so a copy is kept
+/// once a node has asked for more than the first piece.
+pub(crate) fn took(
+    protocol: &RaftKv,
+    ctx: &mut Context<Message>,
+    state: &mut State,
+    from: NodeId,
+    (last, count): (Mark, u32),
+) {
+    let disk = &state.disk;
+    let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
+    let progress = followers.get_mut(&from).expect("followers are all other nodes");
+    if disk.log.mark(progress.next - 1).is_some() {
+        return;
+    }
+    let snapshot = snapshot.take_if(|known| disk.log.mark(known.last.index).is_some());
+    let is_new = snapshot.is_none();
+    let mut known = snapshot.unwrap_or_else(|| Snapshot::new(disk.committed(), &disk.store));
+    let taken = if known.last == last { count } else { 0 };
+    // Each piece has one answer that leads to the next one, also where messages come twice.
+    let is_answered = !is_new && known.last == last && taken == progress.taken;
+    known.idle = 0;
+    let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
+    if is_new {
+        followers.values_mut().for_each(|progress| progress.taken = 0);
+    }
+    *snapshot = Some(known);
+    if !is_answered {
+        followers.get_mut(&from).expect("followers are all other nodes").taken = taken;
+        send(protocol, ctx, state, from);
+    }
 }
 
-fn send(ctx: &mut Context<Message>, state: &State, to: NodeId) {
-    let Role::Leader { followers } = &state.role else { return };
+/// Sends every other node again what it lacks as far as the leader knows.
+pub(crate) fn repeat(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    if let Role::Leader { snapshot, .. } = &mut state.role {
+        snapshot.take_if(|snapshot| !snapshot.grow_old());
+    }
+    send_to_all(protocol, ctx, state);
+}
+
+/// Sends every other node what it lacks as far as the leader knows, and what is committed.
+pub(crate) fn send_to_all(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    others(ctx).for_each(|node| send(protocol, ctx, state, node));
+}
+
+fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: NodeId) {
     let disk = &state.disk;
-    let what = match disk.log.mark(followers[&to].next - 1) {
-        Some(prev) => Raft::Append { prev, entries: disk.log.after(prev.index).to_vec(), commit: disk.commit },
+    let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
+    let progress = followers.get_mut(&to).expect("followers are all other nodes");
+    let what = match disk.log.mark(progress.next - 1) {
+        Some(prev) => {
+            let entries = pieces::batch(disk.log.after(prev.index), protocol.piece);
+            progress.sent = prev.index + entries.len() as Index;
+            Raft::Append { prev, entries: entries.to_vec(), commit: disk.commit }
+        }
         None => {
-            let last = disk.log.mark(disk.commit).expect("what is committed is not behind the log's end");
-            Raft::Install { last, store: disk.store.clone() }
+            let known = snapshot.as_ref().filter(|known| disk.log.mark(known.last.index).is_some());
+            progress.taken = if known.is_some() { progress.taken } else { 0 };
+            let (last, store) = known.map_or((disk.committed(), &disk.store), |known| (known.last, &known.store));
+            let piece = pieces::piece(last, store, progress.taken, protocol.piece);
+            // What follows a store that comes in pieces is sent once it is there.
+            let is_whole = matches!(piece, Raft::Install { number: 0, is_last: true, .. });
+            progress.sent = if is_whole { disk.log.last().index } else { last.index };
+            piece
         }
     };
     tell(ctx, state, to, what);
@@ -117,7 +191,7 @@ fn send(ctx: &mut Context<Message>, state: &State, to: NodeId) {
 /// Commits the last entry that a majority has, if it is of this term: one of an older term can still be replaced by a leader
 /// that does not have it (figure 8 of the Raft paper). The entries before it are committed with it.
 fn advance_commit(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
-    let Role::Leader { followers } = &state.role else { return };
+    let Role::Leader { followers, .. } = &state.role else { return };
     let mut matched: Vec<Index> = followers.values().map(|progress| progress.matched).collect();
     matched.push(state.disk.log.last().index);
     matched.sort_unstable_by(|one, other| other.cmp(one));
@@ -125,7 +199,7 @@ fn advance_commit(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut Sta
     let is_of_this_term = state.disk.log.mark(index).is_some_and(|mark| mark.term == state.disk.term);
     if index > state.disk.commit && is_of_this_term {
         commit_up_to(protocol, ctx, state, index);
-        send_to_all(ctx, state);
+        send_to_all(protocol, ctx, state);
     }
 }
 
@@ -141,5 +215,26 @@ fn commit_up_to(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State
             }
         }
     }
-    state.disk.log.forget_up_to(state.disk.commit.saturating_sub(protocol.kept));
+    forget(protocol, state);
+}
+
+/// Forgets what is committed: of the last entries some stay for nodes that are behind, and all that follows a store which is sent in
+/// pieces; but no more than half of the room.
+fn forget(protocol: &RaftKv, state: &mut State) {
+    let disk = &mut state.disk;
+    let mut up_to = disk.commit.saturating_sub(protocol.kept);
+    if let Role::Leader { snapshot: Some(known), .. } = &state.role {
+        up_to = up_to.min(known.last.index);
+    }
+    let (mut bytes, mut first) = (0, disk.commit);
+    while first > up_to
+        && let Some(entry) = disk.log.entry(first)
+    {
+        bytes += pieces::size(entry);
+        if bytes > protocol.room / 2 {
+            break;
+        }
+        first -= 1;
+    }
+    disk.log.forget_up_to(first);
 }

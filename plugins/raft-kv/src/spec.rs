@@ -74,13 +74,9 @@ fn leads(state: &State) -> Option<Term> {
     matches!(state.role, Role::Leader { .. }).then_some(state.disk.term)
 }
 
-fn committed(state: &State) -> Mark {
-    state.disk.log.mark(state.disk.commit).expect("what is committed is not before the base")
-}
-
 fn done(state: &State) -> Option<Done> {
     let disk = &state.disk;
-    let (commit, base) = (committed(state), disk.log.base().index);
+    let (commit, base) = (disk.committed(), disk.log.base().index);
     let entries = &disk.log.after(base)[..(commit.index - base) as usize];
     (commit.index > 0).then(|| Done {
         commit,
@@ -94,7 +90,7 @@ fn knowledge(state: &State) -> Knowledge {
     let log = &state.disk.log;
     let terms = || log.after(log.base().index).iter().map(|entry| entry.term).collect();
     let leads = leads(state).map(|_| Terms { base: log.base(), entries: terms() });
-    Knowledge { term: state.disk.term, leads, commit: committed(state) }
+    Knowledge { term: state.disk.term, leads, commit: state.disk.committed() }
 }
 
 fn operations(state: &State) -> Option<Operations> {

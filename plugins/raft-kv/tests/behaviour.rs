@@ -2,7 +2,7 @@
 
 use guest_sdk::test::{Cluster, InFlight};
 use guest_sdk::{NodeId, Request, Response};
-use raft_kv::{Message, Raft, RaftKv, Role};
+use raft_kv::{Entry, Message, Operation, Raft, RaftKv, Role};
 
 fn cluster(parameters: &[(&str, &str)]) -> Cluster<RaftKv> {
     Cluster::new(3, parameters).expect("the parameters are known")
@@ -196,4 +196,195 @@ fn every_state_of_two_nodes_is_well() {
         let explored = cluster.with_resets(1).explore(200_000);
         assert_eq!(explored.broken, None, "kept {kept}");
     }
+}
+
+/// Numbers that look random, the same in every run.
+fn next(seed: &mut u64) -> usize {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 33) as usize
+}
+
+/// Bytes of the keys and values in a message.
+fn bytes(message: &Message) -> usize {
+    let of_entry = |entry: &Entry| match entry.command.as_ref().map(|command| &command.operation) {
+        Some(Operation::Put(key, value)) => key.len() + value.len(),
+        _ => 0,
+    };
+    match message {
+        Message::Raft { what: Raft::Append { entries, .. }, .. } => entries.iter().map(of_entry).sum(),
+        Message::Raft { what: Raft::Install { store, .. }, .. } => {
+            store.iter().map(|(key, value)| key.len() + value.len()).sum()
+        }
+        _ => 0,
+    }
+}
+
+/// Bytes of a piece, where values are as long as two thirds of one.
+const PIECE: usize = 150;
+
+/// Node 2 has missed what the others have committed, some values, and is back.
+fn behind(kept: &str, values: usize) -> Cluster<RaftKv> {
+    let piece = PIECE.to_string();
+    let mut cluster = cluster(&[("terms", "0"), ("kept", kept), ("heartbeats", "true"), ("piece", &piece)]);
+    elect(&mut cluster, 0);
+    for number in 0..values {
+        cluster.request(0, put(&format!("/{number:02}"), &"x".repeat(100)));
+        while let Some(index) = cluster.in_flight().iter().position(|flight| flight.to != 2 && flight.from != 2) {
+            cluster.deliver(index);
+        }
+        cluster.lose_all();
+    }
+    cluster
+}
+
+/// Messages are delivered in any order, and lost or repeated now and then; a leader says again what may have been lost.
+fn catch_up(cluster: &mut Cluster<RaftKv>, seed: u64) {
+    let mut seed = seed;
+    for step in 0..20_000 {
+        let [leader, behind] = [0, 2].map(|node| &cluster.state(node).disk);
+        if (leader.commit, &leader.store) == (behind.commit, &behind.store) {
+            return;
+        }
+        let flights = cluster.in_flight();
+        assert!(flights.iter().all(|flight| bytes(&flight.message) <= PIECE), "{step}");
+        match (flights.len(), next(&mut seed) % 10) {
+            (0, _) => cluster.happen(0, "heartbeat"),
+            (count, 0) => cluster.lose(next(&mut seed) % count),
+            (count, 1) if count < 20 => cluster.duplicate(next(&mut seed) % count),
+            (count, 2) if count < 20 => cluster.happen(0, "heartbeat"),
+            (count, _) => cluster.deliver(next(&mut seed) % count),
+        }
+        if step % 16 == 0 {
+            assert_eq!(cluster.check(), Ok(()));
+        }
+    }
+    panic!("node 2 does not catch up");
+}
+
+/// More than one message may have, in a log and in a store, over a network that loses, repeats and swaps.
+#[test]
+fn a_node_that_is_far_behind_catches_up_by_messages_of_bounded_length() {
+    for (kept, values) in [("0", 21), ("100", 21), ("0", 1), ("5", 8)] {
+        for seed in 0..3 {
+            let mut cluster = behind(kept, values);
+            catch_up(&mut cluster, seed);
+            assert_eq!(cluster.check(), Ok(()));
+            assert_eq!(cluster.state(2).disk.store.len(), values);
+            assert_eq!(cluster.state(2).incoming, None);
+        }
+    }
+}
+
+/// Each loss, repetition and order of the pieces of a store is tried, up to a number of states; and a node that forgets what it has.
+#[test]
+fn every_order_of_the_pieces_of_a_store_is_well() {
+    let mut cluster = cluster(&[("piece", "1"), ("requests", "0")]);
+    elect(&mut cluster, 0);
+    for key in ["/a", "/b"] {
+        cluster.request(0, put(key, "x"));
+        while let Some(index) = cluster.in_flight().iter().position(|flight| flight.to != 2 && flight.from != 2) {
+            cluster.deliver(index);
+        }
+        cluster.lose_all();
+    }
+    cluster.request(0, get("/a"));
+    cluster.deliver_where(|flight| flight.to == 2);
+    cluster.deliver_where(|flight| flight.from == 2);
+    let flights = cluster.in_flight().len();
+    (0..flights).for_each(|index| cluster.duplicate(index));
+    assert!(cluster.state(2).incoming.is_some(), "{:?}", cluster.state(2));
+    let mut forgets = cluster.clone();
+    forgets.reset(2);
+    for cluster in [cluster, forgets] {
+        let explored = cluster.explore(20_000);
+        assert_eq!(explored.broken, None);
+        assert!(explored.global_states > 20, "{explored:?}");
+    }
+}
+
+/// The store is refused what it has no room for, and takes it again once there is.
+#[test]
+fn a_store_that_is_full_says_so_and_lives() {
+    let mut cluster = cluster(&[("room", "200000"), ("kept", "9")]);
+    elect(&mut cluster, 0);
+    let value = "x".repeat(1 << 16);
+    let statuses: Vec<u16> =
+        (0..5).map(|key| answered(&mut cluster, 0, put(&format!("/{key}"), &value)).status).collect();
+    assert_eq!(statuses, [204, 204, 204, 507, 507]);
+    assert_eq!(answered(&mut cluster, 0, get("/0")).status, 200);
+    assert_eq!(answered(&mut cluster, 0, Request::new("DELETE", "/0")).status, 204);
+    assert_eq!(answered(&mut cluster, 0, put("/9", &value)).status, 204);
+    // What stays for others is no more than half of the room.
+    let entries = cluster.state(0).disk.log.after(cluster.state(0).disk.log.base().index);
+    assert!(entries.len() < 9, "{}", entries.len());
+}
+
+/// Delivers what is in flight, but for what a cut takes: from one node to another.
+fn settle_but(cluster: &mut Cluster<RaftKv>, is_cut: impl Fn(NodeId, NodeId) -> bool) {
+    while !cluster.in_flight().is_empty() {
+        let flight = &cluster.in_flight()[0];
+        if is_cut(flight.from, flight.to) { cluster.lose(0) } else { cluster.deliver(0) }
+    }
+}
+
+const STEADY: [(&str, &str); 4] =
+    [("terms", "0"), ("heartbeats", "true"), ("steps-down", "true"), ("pre-vote", "true")];
+
+/// Others hear the leader, which hears none of them: it gives up, they elect another one, and what it asks them disturbs nobody.
+#[test]
+fn a_leader_that_hears_nobody_steps_down_and_another_one_answers() {
+    let mut cluster = cluster(&STEADY);
+    elect(&mut cluster, 0);
+    let is_cut = |from: NodeId, to: NodeId| to == 0 && from != 0;
+    // It hears all that was sent before.
+    cluster.happen(0, "check");
+    assert!(matches!(cluster.state(0).role, Role::Leader { .. }));
+    cluster.happen(0, "heartbeat");
+    settle_but(&mut cluster, is_cut);
+    cluster.happen(0, "check");
+    assert_eq!(cluster.state(0).role, Role::Follower { leader: None });
+    assert!(cluster.log().iter().any(|line| line.starts_with("steps down as leader of term 1")), "{:?}", cluster.log());
+    // The first one asks while the other one still hears the leader of before, as far as it knows.
+    for node in [1, 2] {
+        cluster.happen(node, "timeout");
+        settle_but(&mut cluster, is_cut);
+    }
+    assert!(matches!(cluster.state(2).role, Role::Leader { .. }), "{:?}", cluster.state(2));
+    let number = cluster.request(2, put("/color", "red"));
+    settle_but(&mut cluster, is_cut);
+    assert_eq!(cluster.response(number), Some(&Response::new(204)));
+    let term = cluster.state(2).disk.term;
+    for _ in 0..3 {
+        cluster.happen(0, "timeout");
+        cluster.happen(2, "heartbeat");
+        settle_but(&mut cluster, is_cut);
+        cluster.happen(2, "check");
+    }
+    assert_eq!((cluster.state(2).disk.term, matches!(cluster.state(2).role, Role::Leader { .. })), (term, true));
+    assert_eq!(cluster.check(), Ok(()));
+}
+
+/// A node that hears no leader and is heard by the others does not end the term of the leader that these hear.
+#[test]
+fn a_node_that_does_not_hear_the_leader_disturbs_nobody() {
+    for (pre_vote, term) in [("true", 1), ("false", 3)] {
+        let mut cluster = cluster(&[("terms", "0"), ("heartbeats", "true"), ("pre-vote", pre_vote)]);
+        elect(&mut cluster, 0);
+        let is_cut = |from: NodeId, to: NodeId| from != 2 && to == 2;
+        for _ in 0..2 {
+            cluster.happen(2, "timeout");
+            settle_but(&mut cluster, is_cut);
+        }
+        assert_eq!(cluster.state(0).disk.term, term);
+        assert_eq!(matches!(cluster.state(0).role, Role::Leader { .. }), pre_vote == "true");
+    }
+}
+
+/// All executions of two nodes that step down and ask before they stand.
+#[test]
+fn every_state_of_two_steady_nodes_is_well() {
+    let parameters = [("requests", "0"), ("steps-down", "true"), ("pre-vote", "true")];
+    let cluster = Cluster::<RaftKv>::new(2, &parameters).expect("the parameters are known");
+    let explored = cluster.with_resets(1).explore(100_000);
+    assert_eq!(explored.broken, None);
 }

@@ -141,6 +141,11 @@ impl Cluster {
         (0..3).filter_map(|node| self.counted(node, name)).sum()
     }
 
+    /// Takes what others send to a node and forgets it, and what it sends comes to them; or no longer.
+    pub fn cut(&self, node: usize, is_cut: bool) {
+        self.relays[node].is_cut.store(is_cut, Ordering::Relaxed);
+    }
+
     /// How often the relays got in the way.
     pub fn troubles(&self) -> u64 {
         self.relays.iter().map(|relay| relay.troubles.load(Ordering::Relaxed)).sum()

@@ -198,3 +198,24 @@ fn what_a_majority_does_not_have_is_not_acknowledged() {
     assert_eq!(told, Answer::Unknown);
     assert_eq!(verdict.map(|told| (told.answered, told.unknown)), Ok((2, 1)));
 }
+
+/// Others hear the leader, which hears none of them. Clients of the others are answered all the same, and the one that was cut off does
+/// not end the term of the next leader.
+#[test]
+fn a_leader_that_hears_nobody_is_replaced_as_long_as_a_one_way_cut_lasts() {
+    for network in ["ordered", "unordered"] {
+        let (nodes, cluster) = Cluster::start_as(network, "steps-down = true\npre-vote = true\n", "");
+        let put = |value: &[u8]| Operation::Put("key".into(), value.to_vec());
+        let (leader, _) = client::ask_one_until_told(cluster.clients(), 0, &put(b"first"));
+        cluster.cut(leader, true);
+        let other = (leader + 1) % 3;
+        for value in [&b"second"[..], b"third"] {
+            let (next, _) = client::ask_one_until_told(cluster.clients(), other, &put(value));
+            assert_ne!(next, leader, "{network}");
+        }
+        assert!(!nodes.lines("steps down as leader").is_empty(), "{network}");
+        cluster.cut(leader, false);
+        let (_, read) = client::ask_one_until_told(cluster.clients(), leader, &Operation::Get("key".into()));
+        assert_eq!(read, Outcome::Value(Some(b"third".to_vec())));
+    }
+}

@@ -1,0 +1,117 @@
+//! Logs and stores in messages of bounded length.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Command, Entry, Mark, Operation, Raft, Store};
+
+/// Heartbeats without progress of any node until a store that was to be sent in pieces is given up.
+const IDLE_MAX: u32 = 20;
+
+/// A store as it was after some entry, from which pieces are made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The last entry that is in it.
+    pub last: Mark,
+    /// What has come of all entries up to there.
+    pub store: Store,
+    /// Heartbeats since a node has taken a piece of it.
+    pub idle: u32,
+}
+
+/// The pieces of a store that have come so far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Incoming {
+    /// The last entry that is in the store.
+    pub last: Mark,
+    /// How many pieces have come.
+    pub count: u32,
+    /// What is in them.
+    pub store: Store,
+}
+
+/// A piece of a store, see [`Raft::Install`].
+pub(crate) struct Piece {
+    pub(crate) last: Mark,
+    pub(crate) number: u32,
+    pub(crate) store: Store,
+    pub(crate) is_last: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn new(last: Mark, store: &Store) -> Self {
+        Self { last, store: store.clone(), idle: 0 }
+    }
+
+    /// A heartbeat has come; whether the snapshot is still of use.
+    pub(crate) fn grow_old(&mut self) -> bool {
+        self.idle += 1;
+        self.idle < IDLE_MAX
+    }
+}
+
+impl Incoming {
+    /// Takes a piece in; what comes twice or too early changes nothing. The whole store, if this was the last piece.
+    pub(crate) fn take(incoming: &mut Option<Self>, piece: Piece) -> Option<Store> {
+        let Piece { last, number, store, is_last } = piece;
+        let known = incoming.take_if(|incoming| incoming.last == last);
+        let mut now = match known {
+            None if number == 0 => Self { last, count: 1, store },
+            Some(mut known) if number == known.count => {
+                known.store.extend(store);
+                known.count += 1;
+                known
+            }
+            known => {
+                *incoming = known.or_else(|| incoming.take());
+                return None;
+            }
+        };
+        if is_last {
+            *incoming = None;
+            return Some(std::mem::take(&mut now.store));
+        }
+        *incoming = Some(now);
+        None
+    }
+
+    /// How many pieces of the store up to an entry have come.
+    pub(crate) fn count_of(incoming: Option<&Self>, last: Mark) -> u32 {
+        incoming.filter(|incoming| incoming.last == last).map_or(0, |incoming| incoming.count)
+    }
+}
+
+/// A piece of the store up to an entry, counted from 0; the last one if there are fewer. The same at every node that has this store.
+pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) -> Raft {
+    let (mut part, mut at, mut bytes) = (Store::new(), 0, 0);
+    for (key, value) in store {
+        let more = key.len() + value.len();
+        if bytes > 0 && bytes + more > bytes_max {
+            if at == number {
+                return Raft::Install { last, number, store: part, is_last: false };
+            }
+            (part, at, bytes) = (Store::new(), at + 1, 0);
+        }
+        part.insert(key.clone(), value.clone());
+        bytes += more;
+    }
+    Raft::Install { last, number: at, store: part, is_last: true }
+}
+
+/// The first of these entries, as many as one message takes: one at least, if there is one.
+pub(crate) fn batch(entries: &[Entry], bytes_max: usize) -> &[Entry] {
+    let mut bytes = 0;
+    let fits = |entry: &&Entry| {
+        bytes += size(entry);
+        bytes <= bytes_max
+    };
+    let count = entries.iter().take_while(fits).count();
+    &entries[..count.max(entries.len().min(1))]
+}
+
+/// Bytes of the keys and values of an entry.
+pub(crate) fn size(entry: &Entry) -> usize {
+    entry.command.as_ref().map_or(0, |Command { operation, .. }| match operation {
+        Operation::Get(key) | Operation::Delete(key) => key.len(),
+        Operation::Put(key, value) => key.len() + value.len(),
+    })
+}
