@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use host_live::checkpoint::Dropped;
 use host_live::node::{Refusal, Undone};
 
 use crate::drive::Running;
@@ -48,7 +49,10 @@ impl Running {
 
     pub(super) fn tell_refused(&mut self, refusal: Refusal) {
         // What is late, or comes twice, is as networks are.
-        let is_usual = matches!(refusal, Refusal::Dropped(_) | Refusal::Overtaken | Refusal::NoBase);
+        let is_usual = match refusal {
+            Refusal::Dropped(dropped) => !matches!(dropped, Dropped::LaterStart(_) | Dropped::Malformed),
+            refusal => matches!(refusal, Refusal::Overtaken | Refusal::NoBase),
+        };
         if !is_usual {
             self.log.tell(refusal.name(), &format_args!("has refused a frame: {refusal}"));
         }
