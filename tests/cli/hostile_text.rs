@@ -56,6 +56,28 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     texts
 }
 
+/// Why a plugin refuses its configuration is one line of whatever command says it.
+#[test]
+fn what_a_plugin_refuses_is_one_line() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("made")).expect("writable");
+    place.put("made/guest.wasm", fixtures::speaks(HOSTILE, "refusal"));
+    place.put("made/host.toml", "[build]\ncommand = \"true\"\noutput = \"guest.wasm\"\n");
+    let commands: [&[&str]; 6] = [
+        &["build", "made"],
+        &["run", "made", "--nodes", "2"],
+        &["run", "made", "--nodes", "2", "--json"],
+        &["doctor", "made", "--nodes", "2"],
+        &["simulate", "made", "--", "--nodes", "2"],
+        &["graph", "made", "--out", "g.svg", "--", "--nodes", "2"],
+    ];
+    for command in commands {
+        let ran = place.host(command);
+        assert!(ran.out.contains("forged") || ran.err.contains("forged"), "{command:?}: {ran:?}");
+        harmless_output(&ran, &format!("{command:?}"));
+    }
+}
+
 #[test]
 fn what_a_plugin_says_is_shown_and_not_obeyed() {
     let place = Place::new();

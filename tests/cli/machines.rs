@@ -70,8 +70,8 @@ fn a_machine_without_address_space_is_no_finding() {
     assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
 }
 
-/// From what is too little for one instance to what is enough for all.
-const SIZES: [u64; 6] = [2048, 4096, 8192, 16_384, 32_768, 131_072];
+/// From what is too little for the stack of a compiler, and for one instance, to what is enough for all.
+const SIZES: [u64; 8] = [448, 640, 2048, 4096, 8192, 16_384, 32_768, 131_072];
 
 #[test]
 fn a_cache_that_others_could_have_written_is_told_of_once() {

@@ -4,7 +4,7 @@
 //! refused with the reason, and the connection is closed.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -245,7 +245,7 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     if !all("host").all(|header| is_near(&String::from_utf8_lossy(header.value))) {
         return refuse(
             403,
-            "the name in `Host` may be that of a web page: ask by an address, or by a name without a dot",
+            "the name in `Host` may be that of a web page: ask by an address, or by the name localhost",
         );
     }
     if first("transfer-encoding").is_some() {
@@ -272,13 +272,20 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     Ok(Some(Head { request, length, body, keeps_open, expects }))
 }
 
-/// Whether what a client calls this machine is an address, or a name without a dot, such as `localhost`.
+/// Whether what a client calls this machine is an address or `localhost`.
 ///
-/// The owner of any other name can have it lead here, and a page that comes from under that name then asks, for a browser, where it
-/// comes from: it may read the answers. Such requests have no `Origin`, and without TLS no `Sec-Fetch-Site` either, so nothing else tells
-/// them from those of a curl.
+/// The owner of any other name can have it lead here, a search domain those without a dot, and a page from under that name then asks the
+/// site that it comes from: it may read the answers. Such requests have no `Origin`, and without TLS no `Sec-Fetch-Site` either, so
+/// nothing else tells them from those of a curl.
 fn is_near(host: &str) -> bool {
-    !host.contains('.') || host.parse::<SocketAddr>().is_ok() || host.parse::<Ipv4Addr>().is_ok()
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
+        || name.parse::<Ipv4Addr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
 }
 
 /// The words of a status that a node or this file uses; nobody depends on them.

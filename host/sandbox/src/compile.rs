@@ -82,7 +82,7 @@ pub(crate) fn compile(
         // The receiver is gone if it took too long.
         let _ = sender.send(run(&shared, (&bytes, world), &of_thread, tell));
     });
-    let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
+    let thread = spawned.map_err(|error| LoadError::Host { detail: format!("cannot start a compiler: {error}") })?;
     let (began, before) = (Instant::now(), resident_bytes());
     loop {
         match receiver.recv_timeout(INTERVAL.min(Duration::from_secs(limits.compile_seconds))) {

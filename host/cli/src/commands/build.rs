@@ -42,6 +42,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
         Some(found) => format!("{}: {}", doctor::verdict(&seen), doctor::finding(found)),
     };
     if !arguments.source.quiet {
+        let verdict = words::on_one_line(&verdict);
         environment.tell(&format!("examined: {verdict}; `host doctor {}` says more", folder.display()));
     }
     let is_unfit = seen.findings.iter().any(|found| !matches!(found, Deviation::Refused(_)));
