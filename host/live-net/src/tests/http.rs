@@ -160,7 +160,7 @@ fn requests_of_web_pages_are_refused() {
         ("Host: [::1]", 200),
         ("Host: localhost:8101", 200),
         ("Host: LOCALHOST", 200),
-        ("Host: my-machine:8101", 200),
+        ("Host: my-machine:8101", 403),
         ("X: pages.example", 200),
     ];
     for (header, status) in cases {
