@@ -2,8 +2,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `open` | what it begins with: its ports, its gate, and whether it can run there |
 //! | `tell` | its log and its metrics |
 
+mod open;
 mod tell;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -21,22 +23,21 @@ use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
-use crate::accept::Listening;
 use crate::board::Board;
 use crate::budget::{Budget, Holding};
 use crate::connections::{Broken, Connections, Meeting};
 use crate::disk::{Disk, DiskError, Ways};
-use crate::hold::Hold;
-use crate::http::Server;
+use crate::drive::open::{check, gate, ports};
 use crate::log::{Log, Sink};
 use crate::records::Owner;
 use crate::requests::Waiting;
-use crate::steer::{Inbox, LOOK, Steer, Steerer, SteeringCounts};
-use crate::tcp::{Shared, Tcp};
+use crate::shared::Shared;
+use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
+use crate::tcp::Tcp;
 use crate::tls::Tls;
 use crate::udp::Udp;
 use crate::watch::{Beside, Watch, Watched};
-use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
+use crate::wire::{ARRIVALS_MAX, Arrival, Asked};
 
 /// How long the node waits for something to happen before it looks whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -68,16 +69,6 @@ pub struct Place {
     pub component: (String, String),
     /// Which files it takes that it refuses otherwise.
     pub ways: Ways,
-}
-
-impl Place {
-    /// Whose file it is.
-    fn owner(&self) -> Owner {
-        let Identity { node, nodes, config, .. } = &self.identity;
-        let (plugin, digest) = self.component.clone();
-        let network = self.settings.network.to_string();
-        Owner { node: *node, plugin, digest, nodes: *nodes, config: config.clone(), network }
-    }
 }
 
 /// Why a node does not run any more.
@@ -149,12 +140,12 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
     check(place)?;
-    let Place { identity, settings, addresses, tls, clients, metrics, log, disk, .. } = place;
+    let Place { identity, settings, addresses, tls, log, disk, .. } = place;
     let mut settings = *settings;
     if let Some(watch) = &watch {
         settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
     }
-    let (disk, record) = Disk::open(disk, &place.owner(), place.ways)?;
+    let (disk, record) = Disk::open(disk, &Owner::new(identity, settings.network, &place.component), place.ways)?;
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
     let mut gate = gate(watch.as_ref(), (me, nodes), &inbox)?;
@@ -164,31 +155,12 @@ pub fn run(
     }
     let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
-    let (stopped, budget) = (Arc::new(AtomicBool::new(false)), Budget::new(nodes));
+    let budget = Budget::new(nodes);
+    let shared = Shared::new(identity, tls.clone(), sender, budget.clone());
+    let stopped = Arc::clone(&shared.stopped);
     let board = Arc::new(Board::new(begun));
-    let server = |port| Server {
-        port,
-        board: Arc::clone(&board),
-        arrivals: sender.clone(),
-        budget: budget.clone(),
-        stopped: Arc::clone(&stopped),
-        clients: Arc::new(clients.clone()),
-    };
-    let ports = clients.get(me as usize).map(|address| (Port::Clients, address));
-    let ports = ports.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address)));
-    let bound = ports.map(|(port, address)| {
-        server(port).bind(*address).map_err(|error| RunError::Bind { address: *address, error })
-    });
     // Open until this is dropped.
-    let _ports: Vec<Listening> = bound.collect::<Result<_, _>>()?;
-    let shared = Shared {
-        identity: Arc::new(identity.clone()),
-        tls: tls.clone(),
-        arrivals: sender,
-        budget: budget.clone(),
-        stopped: Arc::clone(&stopped),
-        next: Arc::default(),
-    };
+    let _ports = ports(place, &shared, &board)?;
     let net = match settings.network {
         Network::Ordered => Tcp::bind(addresses, &shared).map(Net::Tcp),
         _ => Udp::bind(addresses, shared).map(Net::Udp),
@@ -225,33 +197,6 @@ pub fn run(
         result => result?,
     }
     Ok(running.ended())
-}
-
-/// The gate of a node, if it is steered.
-fn gate(watch: Option<&Watch>, place: (NodeId, u32), inbox: &Arc<Inbox>) -> Result<Option<Steerer>, RunError> {
-    let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?)));
-    let Some((Watch { factory, scenario, .. }, Steer { quota, hold, .. })) = steered else { return Ok(None) };
-    let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
-    let hold = hold.transpose().map_err(RunError::Checker)?;
-    Ok(Some(Steerer::new(place, *quota, Arc::clone(inbox), hold)))
-}
-
-/// Whether a node can run there.
-fn check(place: &Place) -> Result<(), RunError> {
-    let Place { identity, settings, addresses, tls, clients, metrics, .. } = place;
-    if tls.is_some() && settings.network != Network::Ordered {
-        return Err(RunError::Datagrams);
-    }
-    // Who a client is, nothing proves in any case.
-    let unproven = addresses.iter().filter(|_| tls.is_none()).chain(clients).chain(metrics);
-    if let Some(address) = unproven.into_iter().find(|address| !address.ip().is_loopback()) {
-        return Err(RunError::NotLoopback(*address));
-    }
-    let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
-    if !is_right(addresses) || identity.node >= identity.nodes || !(clients.is_empty() || is_right(clients)) {
-        return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
-    }
-    Ok(())
 }
 
 /// The file that ends steering.

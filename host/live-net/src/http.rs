@@ -136,7 +136,10 @@ impl Server {
         let body = come.bytes[head.length..head.length + head.body].to_vec();
         come.bytes.drain(..head.length + head.body);
         let answer = self.ask(Request { body, ..head.request.clone() });
-        let _share = self.budget.take(self.port.account(), answer.body.len()).map_err(|_| Close(None))?;
+        let _share = self.budget.take(self.port.account(), answer.body.len()).map_err(|Exceeded| {
+            let why = "there is no room left for the answer: what was asked for may have happened\n";
+            Close(Some(Response::words(503, why)))
+        })?;
         client.until = Instant::now() + patience;
         self.write(client, &answer, Some(&head))?;
         // What a long request took is not kept for the next one, which may never come.

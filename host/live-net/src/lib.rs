@@ -12,6 +12,7 @@
 //! | `accept` | a port, and the connections to it |
 //! | `budget` | the bytes that others make a node hold |
 //! | `receive` | what comes over the streams that others have made |
+//! | `shared` | what the threads that serve the network share |
 //! | `tcp` | streams between nodes, where links have an order |
 //! | `tls` | who a peer is, by certificates |
 //! | `udp` | datagrams between nodes, where they have none |
@@ -48,6 +49,7 @@ mod pace;
 mod receive;
 mod records;
 mod requests;
+mod shared;
 mod slot;
 mod status;
 mod steer;

@@ -17,7 +17,7 @@ use host_model::contract::NodeId;
 use crate::accept::Listening;
 use crate::budget::{Account, Exceeded, Share};
 use crate::connections::Handle;
-use crate::tcp::{MAGIC, PAUSE, Shared};
+use crate::shared::{MAGIC, PAUSE, Shared};
 use crate::wire::Arrival;
 
 /// Strangers at a time.

@@ -4,7 +4,8 @@
 //! if the file ends before the record does, or has nothing but zeros from some byte on, as a block that was never written has: it was not
 //! acknowledged. All else that is no record is *damaged*: it was there completely, since its mark is, or something else stands in its place.
 
-use host_live::node::Record;
+use host_live::node::{Identity, Record};
+use host_model::scenario::Network;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the longest record.
@@ -34,6 +35,15 @@ pub struct Owner {
     pub config: String,
     /// The network between its nodes.
     pub network: String,
+}
+
+impl Owner {
+    /// A node over a network, of a component of this name and digest.
+    pub(crate) fn new(identity: &Identity, network: Network, component: &(String, String)) -> Self {
+        let Identity { node, nodes, config, .. } = identity.clone();
+        let (plugin, digest) = component.clone();
+        Self { node, plugin, digest, nodes, config, network: network.to_string() }
+    }
 }
 
 /// What is in a file.

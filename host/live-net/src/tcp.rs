@@ -9,22 +9,19 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use host_live::node::Identity;
 use host_model::contract::NodeId;
 
 use crate::accept::Listening;
 use crate::budget::{Account, Budget, Share};
 use crate::connections::Place;
 use crate::receive::{Patient, listen};
-use crate::tls::Tls;
+use crate::shared::{MAGIC, PAUSE, Shared};
 use crate::wire::Arrival;
 
-/// How often a thread looks whether the node has ended, or a peer is there by now.
-pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 /// How long a peer that is not there is left alone at most.
 const PAUSE_MAX: Duration = Duration::from_millis(160);
 /// How long a peer is left alone with whom there is no stream since one end does not take the other.
@@ -33,48 +30,6 @@ const DISTRUSTED: Duration = Duration::from_secs(1);
 const WAITING_MAX: usize = 10_000;
 /// So many that a protocol which asks should send no more: what one handler sends fits.
 const WAITING_MANY: usize = WAITING_MAX / 2;
-/// What a stream begins with, before the number.
-pub(crate) const MAGIC: [u8; 4] = *b"HCON";
-/// What the threads of a node share.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    /// Who the node is.
-    pub(crate) identity: Arc<Identity>,
-    /// Without it, a peer is whoever it says that it is.
-    pub(crate) tls: Option<Tls>,
-    pub(crate) arrivals: SyncSender<Arrival>,
-    /// What others make the node hold.
-    pub(crate) budget: Budget,
-    pub(crate) stopped: Arc<AtomicBool>,
-    /// The number of the next stream.
-    pub(crate) next: Arc<AtomicU64>,
-}
-
-impl Shared {
-    /// The number of a new stream.
-    pub(crate) fn number(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// That of node 0 of so many, without TLS.
-    #[cfg(test)]
-    pub(crate) fn of_tests(arrivals: SyncSender<Arrival>, nodes: u32) -> Self {
-        let identity = Identity { node: 0, nodes, config: String::new(), cluster: [4; 16], session: 1 };
-        Self {
-            identity: Arc::new(identity),
-            tls: None,
-            arrivals,
-            budget: Budget::new(nodes),
-            stopped: Arc::default(),
-            next: Arc::default(),
-        }
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
-    }
-}
-
 /// A frame that waits for its turn.
 struct Waiting {
     place: Place,

@@ -8,7 +8,7 @@ use host_live::node::{Refusal, announced};
 use host_model::contract::NodeId;
 
 use crate::budget::{Account, Exceeded};
-use crate::tcp::Shared;
+use crate::shared::Shared;
 use crate::wire::Arrival;
 
 /// What a datagram is: judged before it is kept.

@@ -19,7 +19,9 @@ use std::time::Duration;
 use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
-use host_live_net::{Ended, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp};
+use host_live_net::{
+    DiskError, Ended, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp,
+};
 use host_model::contract::{FaultKind, MachineError};
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
@@ -311,6 +313,9 @@ fn failure(id: u32, error: &RunError) -> Failure {
     let exit = match error {
         RunError::Node(NodeFailure::Machine(error @ MachineError::Stopped(_))) => return error.clone().into(),
         RunError::NotLoopback(_) | RunError::Datagrams | RunError::Addresses { .. } => Exit::Configuration,
+        RunError::Disk(
+            DiskError::Other { .. } | DiskError::Changed { .. } | DiskError::Lost { .. } | DiskError::Later { .. },
+        ) => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(_)) => Exit::GuestFault,
         RunError::Bind { .. } | RunError::Checker(_) | RunError::Disk(_) | RunError::Node(NodeFailure::Machine(_)) => {

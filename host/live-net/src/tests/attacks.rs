@@ -41,7 +41,7 @@ struct Attack {
 /// What the frames of the honest peer take.
 const HONEST: usize = 64 << 10;
 
-const ATTACKS: [Attack; 8] = [
+const ATTACKS: [Attack; 10] = [
     Attack {
         name: "checkpoints that were not asked for",
         network: Network::Ordered,
@@ -116,6 +116,28 @@ const ATTACKS: [Attack; 8] = [
         held_max: HONEST,
     },
     Attack {
+        name: "as a node, a start far ahead, and one of the target that it has not had",
+        network: Network::Ordered,
+        send: |target| {
+            let (ahead, later) = (target.message_of(1 << 60, 0), target.message_of(1, 9));
+            vec![target.say(&[&begins_with(0), &ahead, &later])]
+        },
+        refused: &["malformed", "later-start"],
+        over_budget: &[],
+        held_max: HONEST,
+    },
+    Attack {
+        name: "a message that is longer than any",
+        network: Network::Ordered,
+        send: |target| {
+            let longest = vec![1; Network::Ordered.message_max() + 1];
+            vec![target.say(&[&begins_with(0), &target.packed(1, 0, longest)])]
+        },
+        refused: &["too-long"],
+        over_budget: &[],
+        held_max: PEER_MAX + HONEST,
+    },
+    Attack {
         name: "long datagrams of another cluster, and of none",
         network: Network::Unordered,
         send: |target| {
@@ -142,7 +164,7 @@ impl Target<'_> {
     fn say(&self, pieces: &[&[u8]]) -> TcpStream {
         let mut stream = connected(self.address);
         // Whoever writes to a stream that is not read waits.
-        stream.set_write_timeout(Some(Duration::from_millis(500))).expect("a socket can");
+        stream.set_write_timeout(Some(Duration::from_secs(30))).expect("a socket can");
         let _ = pieces.iter().try_for_each(|piece| stream.write_all(piece));
         stream
     }
@@ -156,8 +178,17 @@ impl Target<'_> {
 
     /// A frame of node 2 that is taken.
     fn message(&self) -> Vec<u8> {
-        let header = Header { number: 1, incarnation: 1, addressee: 0, acknowledged: None };
-        let packet = Packet { header, body: Body::Message { sequence: 1, payload: vec![1] } };
+        self.message_of(1, 0)
+    }
+
+    /// The same of a start of node 2, for one of the target.
+    fn message_of(&self, incarnation: u64, addressee: u64) -> Vec<u8> {
+        self.packed(incarnation, addressee, vec![1])
+    }
+
+    fn packed(&self, incarnation: u64, addressee: u64, payload: Vec<u8>) -> Vec<u8> {
+        let header = Header { number: 1, incarnation, addressee, acknowledged: None };
+        let packet = Packet { header, body: Body::Message { sequence: 1, payload } };
         self.signed(&postcard::to_extend(&packet, vec![0]).expect("it has an encoding"))
     }
 
@@ -235,15 +266,14 @@ fn under_tls_places_are_for_peers_that_speak() {
         going_on.wait_for_start(1);
         let of = |node: usize| trial.tls[node].as_ref().expect("each has some");
         let raw = connected(address);
-        let silent =
-            of(2).connect(raw.try_clone().expect("a socket can"), 1, &|| false).map(|_| ()).expect("it is node 2");
+        let silent = of(2).connect(raw.try_clone().expect("a socket can"), 1, &|| false).expect("it is node 2");
         let _strangers: Vec<TcpStream> = (0..PLACES + 44).map(|_| connected(address)).collect();
         let mut peer = connect(of(0), address).expect("it is node 0");
         peer.write_all(&[begins_with(0), frame(&trial)].concat()).and_then(|()| peer.flush()).expect("it is taken");
         going_on.wait(1, 1);
-        let () = silent;
         raw.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket can");
         let mut bytes = [0; 64];
         while let Ok(1..) = (&raw).read(&mut bytes) {}
+        drop(silent);
     });
 }

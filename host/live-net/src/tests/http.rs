@@ -10,7 +10,7 @@ use host_model::contract::Response;
 
 use crate::accept::Listening;
 use crate::board::Board;
-use crate::budget::Budget;
+use crate::budget::{Account, Budget, CLIENTS_MAX};
 use crate::http::{Limits, Server};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
 
@@ -21,15 +21,21 @@ const SHORT: Duration = Duration::from_millis(100);
 /// A port for one connection at a time, behind which each request has an answer at once.
 struct Service {
     listening: Listening,
+    budget: Budget,
 }
 
 impl Service {
     fn new(patience: Duration) -> Self {
+        Self::with(patience, 1)
+    }
+
+    /// The same for so many connections at a time.
+    fn with(patience: Duration, connections: usize) -> Self {
         let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
         let (clients, board, budget) = (Arc::default(), Arc::new(Board::new(Instant::now())), Budget::new(1));
-        let stopped = Arc::default();
+        let (stopped, shared) = (Arc::default(), budget.clone());
         let server = Server { port: Port::Clients, arrivals: sender, budget, stopped, clients, board };
-        let limits = Limits { connections: 1, patience, hearing_out: SHORT };
+        let limits = Limits { connections, patience, hearing_out: SHORT };
         let listening = server.bind_within(SocketAddr::from(([127, 0, 0, 1], 0)), limits).expect("loopback has room");
         std::thread::spawn(move || {
             for arrival in arrivals {
@@ -39,7 +45,7 @@ impl Service {
                 let _ = reply.try_send(Response { status: 200, body, ask: None });
             }
         });
-        Self { listening }
+        Self { listening, budget: shared }
     }
 
     fn connect(&self) -> TcpStream {
@@ -167,4 +173,30 @@ fn requests_of_web_pages_are_refused() {
         let answer = service.told(&format!("GET / HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n"));
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{header}: {answer}");
     }
+}
+
+/// Many clients send most of a long request, and not its end: those for which there is no room are told so, and none holds room beyond.
+#[test]
+fn clients_that_do_not_end_their_requests_have_so_much_room_together() {
+    let service = Service::with(PATIENCE, 64);
+    let begun = [&b"PUT / HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n"[..], &vec![0; (1 << 20) - 1]].concat();
+    // Each takes its bytes twice.
+    let fitting = CLIENTS_MAX >> 21;
+    let mut streams: Vec<TcpStream> = (0..fitting + 8).map(|_| service.connect()).collect();
+    streams.iter_mut().for_each(|stream| drop(stream.write_all(&begun)));
+    let holding = until("all are heard", || {
+        let holding = service.budget.holding();
+        holding.refused.get("clients").filter(|refused| **refused >= 8).map(|_| holding.clone())
+    });
+    assert!(holding.most <= CLIENTS_MAX, "{holding:?}");
+    assert!(service.budget.take(Account::Metrics, 1 << 20).is_ok(), "who asks for metrics has room");
+    // Those that have room end their requests, and there is room again.
+    streams.iter_mut().for_each(|stream| drop(stream.write_all(&[0])));
+    until("they are answered", || (service.budget.holding().bytes == 0).then_some(()));
+    let mut answers = streams.into_iter().map(|mut stream| {
+        let mut status = [0; 12];
+        let _ = stream.read_exact(&mut status);
+        status
+    });
+    assert!(answers.any(|status| &status == b"HTTP/1.1 200"));
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::{Effects, Fault, Input, Likelihood, Machine, MachineError, NodeId, Snapshot};
-use host_model::scenario::Network;
 use host_search::kernel::dice::below;
 use rand_chacha::ChaCha8Rng;
 
@@ -33,18 +32,6 @@ pub(super) fn run(
     }
     machine.restore(state)?;
     Ok(machine.handle(input, &likely.unwrap_or_default(), effects))
-}
-
-/// The same over a network, on which no message is too long: one that is has the handler fail, as in a search.
-pub(super) fn run_over(
-    network: Network,
-    machine: &mut dyn Machine,
-    (state, input): (Option<&Snapshot>, Input<'_>),
-    (dice, full): (&mut ChaCha8Rng, &BTreeSet<NodeId>),
-    effects: &mut Effects,
-) -> Result<Result<(), Fault>, MachineError> {
-    let result = run(machine, (state, input), (dice, full), effects)?;
-    Ok(result.and_then(|()| network.check_lengths(&effects.sent)))
 }
 
 /// One execution, with answers that are drawn evenly. Each question takes another run up to it.

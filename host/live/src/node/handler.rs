@@ -26,8 +26,9 @@ impl<G: Gate> Node<G> {
         let mut effects = Effects::default();
         let state = Some(&self.moment.snapshot);
         let drawn = (&mut self.dice, &self.full);
-        answers::run_over(self.settings.network, &mut *self.machine, (state, input), drawn, &mut effects)?
-            .map_err(|fault| self.confirm(fault))?;
+        let result = answers::run(&mut *self.machine, (state, input), drawn, &mut effects)?;
+        let result = result.and_then(|()| self.settings.network.check_lengths(&effects.sent));
+        result.map_err(|fault| self.confirm(fault))?;
         let next = self.moment.next(&mut *self.machine, self.identity.node);
         let mut next = next.map_err(|fault| self.confirm(fault))?;
         if let (Some(event), Some(next)) = (event, &mut next)

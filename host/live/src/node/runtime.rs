@@ -93,17 +93,11 @@ impl<G: Gate> Node<G> {
         let (Identity { node, nodes, config, .. }, mut effects) = (&identity, Effects::default());
         let (node, nodes) = (*node, *nodes);
         let input = Input::Init { node, nodes, config, durable: protocol.as_deref() };
-        let result = answers::run_over(
-            settings.network,
-            &mut *machine,
-            (None, input),
-            (&mut dice, &BTreeSet::new()),
-            &mut effects,
-        )?;
+        let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {
-            let moment = Moment::of(&mut *machine, node)?;
-            Ok((moment, machine.takes_quorums()?))
+            settings.network.check_lengths(&effects.sent)?;
+            Ok((Moment::of(&mut *machine, node)?, machine.takes_quorums()?))
         });
         let (moment, takes_quorums) = match moment {
             Ok(all) => all,

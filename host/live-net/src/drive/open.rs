@@ -1,0 +1,67 @@
+//! What a node begins with: its ports, its gate, and whether it can run where it should.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use host_model::contract::NodeId;
+use host_model::scenario::Network;
+
+use crate::accept::Listening;
+use crate::board::Board;
+use crate::drive::{Place, RunError};
+use crate::hold::Hold;
+use crate::http::Server;
+use crate::shared::Shared;
+use crate::steer::{Inbox, Steer, Steerer};
+use crate::watch::Watch;
+use crate::wire::Port;
+
+/// The gate of a node, if it is steered.
+pub(super) fn gate(
+    watch: Option<&Watch>,
+    place: (NodeId, u32),
+    inbox: &Arc<Inbox>,
+) -> Result<Option<Steerer>, RunError> {
+    let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?)));
+    let Some((Watch { factory, scenario, .. }, Steer { quota, hold, .. })) = steered else { return Ok(None) };
+    let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
+    let hold = hold.transpose().map_err(RunError::Checker)?;
+    Ok(Some(Steerer::new(place, *quota, Arc::clone(inbox), hold)))
+}
+
+/// Whether a node can run there.
+pub(super) fn check(place: &Place) -> Result<(), RunError> {
+    let Place { identity, settings, addresses, tls, clients, metrics, .. } = place;
+    if tls.is_some() && settings.network != Network::Ordered {
+        return Err(RunError::Datagrams);
+    }
+    // Who a client is, nothing proves in any case.
+    let unproven = addresses.iter().filter(|_| tls.is_none()).chain(clients).chain(metrics);
+    if let Some(address) = unproven.into_iter().find(|address| !address.ip().is_loopback()) {
+        return Err(RunError::NotLoopback(*address));
+    }
+    let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
+    if !is_right(addresses) || identity.node >= identity.nodes || !(clients.is_empty() || is_right(clients)) {
+        return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
+    }
+    Ok(())
+}
+
+/// The ports of a node for clients and for metrics, which are open until they are dropped.
+pub(super) fn ports(place: &Place, shared: &Shared, board: &Arc<Board>) -> Result<Vec<Listening>, RunError> {
+    let Place { identity, clients, metrics, .. } = place;
+    let own = clients.get(identity.node as usize).map(|address| (Port::Clients, address));
+    let ports = own.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address)));
+    let bound = ports.map(|(port, address)| {
+        let server = Server {
+            port,
+            board: Arc::clone(board),
+            arrivals: shared.arrivals.clone(),
+            budget: shared.budget.clone(),
+            stopped: Arc::clone(&shared.stopped),
+            clients: Arc::new(clients.clone()),
+        };
+        server.bind(*address).map_err(|error| RunError::Bind { address: *address, error })
+    });
+    bound.collect()
+}
