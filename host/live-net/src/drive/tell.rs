@@ -61,6 +61,6 @@ impl Running {
     pub(super) fn tell_undone(&mut self, undone: &Undone) {
         let kind = format!("undone {} {}", undone.cause.name(), undone.limit);
         let words = format!("has undone a handler ({}): {}", undone.cause.name(), undone.fault);
-        self.log.tell(&kind, &format_args!("{}, as `{}` under `[limits]` does", words, undone.limit));
+        self.log.tell(&kind, &format_args!("{words}; the limit is `{}` under `[limits]`", undone.limit));
     }
 }
