@@ -230,6 +230,16 @@ impl Snapshot {
         &self.0
     }
 
+    /// Whether this is the same snapshot, and not only an equal one.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether there is a second handle to it.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Bytes kept for this snapshot alone, what it shares with others apart.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.0)

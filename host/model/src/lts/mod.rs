@@ -20,6 +20,7 @@
 //! | `jobs` | from a step of a local state to the handler that has to be executed for it |
 //! | `adopt` | local states from elsewhere, and the one of an absent node |
 //! | `intern` | interns what came out of handlers |
+//! | `snapshots` | large snapshots, kept once for all siblings |
 //! | `derive` | the steps of local states, derived from handler executions without a machine |
 //! | `mover` | moves global states from one local transition system to its sibling |
 //! | `cache` | a lock-free copy of the tables per stepper |
@@ -44,6 +45,7 @@ mod pool;
 mod protocol_step;
 mod questions;
 pub mod quorum;
+mod snapshots;
 mod state;
 mod stepper;
 mod system;

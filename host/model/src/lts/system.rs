@@ -12,6 +12,7 @@ use crate::contract::{
 };
 use crate::lts::idle::IdleMachines;
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
+use crate::lts::snapshots::{Forgetting, SharedSnapshots};
 use crate::lts::state::{Evaluated, LocalState, Message};
 use crate::lts::tables::Tables;
 use crate::scenario::Scenario;
@@ -58,6 +59,8 @@ pub struct Lts<'f> {
     pub(crate) evaluations: Arc<AtomicU64>,
     /// Verdicts of the properties of node scope on a view, by property and view.
     node_verdicts: Mutex<NodeVerdicts>,
+    /// Dropped after the tables.
+    snapshots: Forgetting,
 }
 
 /// Verdicts of properties of node scope.
@@ -85,9 +88,11 @@ impl<'f> Lts<'f> {
         let config = scenario.config();
         let idle = IdleMachines::default();
         idle.put([machine]);
+        let snapshots = SharedSnapshots::default();
+        let takes_quorums = vec![false; scenario.nodes as usize];
         Ok(Self {
             rules: Rules::new(&scenario, factory.hears_errors()),
-            tables: RwLock::new(Tables::new(properties.len(), vec![false; scenario.nodes as usize])),
+            tables: RwLock::new(Tables::new(properties.len(), takes_quorums, snapshots.clone())),
             scenario,
             config,
             properties,
@@ -97,6 +102,7 @@ impl<'f> Lts<'f> {
             handler_calls: Arc::default(),
             evaluations: Arc::default(),
             node_verdicts: Mutex::default(),
+            snapshots: Forgetting(snapshots),
         })
     }
 
@@ -121,9 +127,11 @@ impl<'f> Lts<'f> {
     }
 
     /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in
-    /// one after the other. All of them count handler calls, and evaluations of properties, together.
+    /// one after the other. All of them count handler calls, and evaluations of properties, together, and share large snapshots.
     #[must_use]
     pub fn sibling(&self) -> Self {
+        let Forgetting(snapshots) = &self.snapshots;
+        let (snapshots, takes_quorums) = (snapshots.clone(), self.read().takes_quorums.clone());
         Self {
             scenario: self.scenario.clone(),
             config: self.config.clone(),
@@ -132,10 +140,11 @@ impl<'f> Lts<'f> {
             left_out: self.left_out.clone(),
             factory: self.factory,
             idle: self.idle.clone(),
-            tables: RwLock::new(Tables::new(self.properties.len(), self.read().takes_quorums.clone())),
+            tables: RwLock::new(Tables::new(self.properties.len(), takes_quorums, snapshots.clone())),
             handler_calls: Arc::clone(&self.handler_calls),
             evaluations: Arc::clone(&self.evaluations),
             node_verdicts: Mutex::default(),
+            snapshots: Forgetting(snapshots),
         }
     }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::{ClassId, LocalEvent, NodeId, Quorum, Role, ViewId};
+use crate::contract::{ClassId, LocalEvent, NodeId, Quorum, Role, Snapshot, ViewId};
 use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
 use crate::lts::protocol_step::{ProtocolOutcome, ProtocolStep};
+use crate::lts::snapshots::SharedSnapshots;
 use crate::lts::state::{LocalState, Message, Outcome, ProtocolState};
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultState, Route};
@@ -47,6 +48,7 @@ pub(crate) struct Tables {
     /// The keys of `steps` in the order in which they were executed, on which all ids depend.
     pub(crate) journal: Vec<(LocalStateId, Trigger)>,
     bytes: u64,
+    snapshots: SharedSnapshots,
 }
 
 /// Bytes that the tables keep for an entry besides what it holds: its places in a list, in a hash table, and in the copy of a
@@ -54,9 +56,9 @@ pub(crate) struct Tables {
 const ENTRY_BYTES: usize = 96;
 
 impl Tables {
-    /// Empty tables for so many properties, and for nodes of which these take quorums.
-    pub(crate) fn new(properties: usize, takes_quorums: Vec<bool>) -> Self {
-        let mut tables = Self { takes_quorums, ..Self::default() };
+    /// Empty tables for so many properties, and for nodes of which these take quorums, that share snapshots with others.
+    pub(crate) fn new(properties: usize, takes_quorums: Vec<bool>, snapshots: SharedSnapshots) -> Self {
+        let mut tables = Self { takes_quorums, snapshots, ..Self::default() };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
         tables.intern_class(vec![None; properties]);
         // Class 1 is that of nodes that are stuck, which have no views.
@@ -86,11 +88,14 @@ impl Tables {
     }
 
     /// The id of a protocol state; `state` is kept if it is the first with its fingerprint.
-    pub(crate) fn intern_protocol_state(&mut self, state: ProtocolState) -> ProtocolStateId {
+    pub(crate) fn intern_protocol_state(&mut self, mut state: ProtocolState) -> ProtocolStateId {
         let next = ProtocolStateId(next_id(self.protocol_states.len()));
         let id = *self.protocol_state_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
-            self.grow(state.bytes());
+            // A snapshot counts where it was met first.
+            let is_counted = !self.snapshots.share(state.fingerprint, &mut state.snapshot);
+            let snapshot = state.snapshot.as_ref().filter(|_| !is_counted).map_or(0, Snapshot::bytes);
+            self.grow(state.bytes() - snapshot);
             self.protocol_states.push(Arc::new(state));
         }
         id
