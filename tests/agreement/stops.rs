@@ -78,6 +78,7 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets
     let lts = Lts::new(&factory, scenario(toy, resets)).expect("a toy lists its properties");
     let whole = search(&lts, strategy, bounds, &Unmonitored).expect("nothing stops it");
     let all = never.asked.load(Ordering::Relaxed);
+    let mut had = false;
     // The first moments, then some.
     for at in (0..12).chain((12..all).step_by((all as usize / 8).max(1))) {
         let stop = Arc::new(StopAfter::new(u64::MAX));
@@ -91,6 +92,9 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets
         if let Ok(report) = stopped {
             let has_ended = late == 0 || report.is_full();
             assert!(has_ended || report.end == EndCondition::Interrupted, "{what}, at {at} of {all}: {:?}", report.end);
+            let has = !report.violations.is_empty();
+            assert!(has || !had, "{what}, at {at} of {all}: what a stop before had found is lost");
+            had = has;
             for found in &report.violations {
                 stop.goes_on.store(u64::MAX, Ordering::Relaxed);
                 let mut stepper = Stepper::new(&lts).expect("nothing stops it");

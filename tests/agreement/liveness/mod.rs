@@ -21,7 +21,7 @@ mod minimising;
 mod outlooks;
 mod prefixes;
 mod scale;
-mod searches;
+pub(crate) mod searches;
 mod toys;
 mod walks;
 mod workers;

@@ -1,6 +1,7 @@
 //! What random walks report of promises: what is said to be dead is dead, since the step that is said to have killed it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_agreement::effort::{systems, telling};
 use host_agreement::programs::Program;
@@ -13,7 +14,9 @@ use host_model::scenario::Scenario;
 use host_model::trace::start;
 use host_model::trace::{BreachClass, TraceStep};
 use host_search::kernel::rules::Rules;
-use host_search::kernel::{EndCondition, FoundViolation, Progress, Sampled, Search, SearchBounds, Unmonitored};
+use host_search::kernel::{
+    EndCondition, FoundViolation, Monitor, Progress, Sampled, Search, SearchBounds, Unmonitored,
+};
 use host_search::outlook::Outlook;
 use host_search::outlook::question::Question;
 use host_search::strategy::random_walk;
@@ -42,8 +45,14 @@ fn after(case: &Case, steps: &[TraceStep], init_choices: &Prefix) -> Option<Vec<
 }
 
 /// Asserts that the promise of a finding is dead where walks say so, and was alive before the step that is said to have killed it, whatever
-/// bounds the search has. Whether there is such a step; none if the system is too large for the reference.
-pub(super) fn dead_is_dead(case: &Case, lts: &Lts<'_>, violation: &FoundViolation, context: &str) -> Option<bool> {
+/// bounds the search has. Whether there is such a step; none if the system is too large for the reference. A search that `was_stopped` may not
+/// know the step.
+pub(super) fn dead_is_dead(
+    (case, was_stopped): (&Case, bool),
+    lts: &Lts<'_>,
+    violation: &FoundViolation,
+    context: &str,
+) -> Option<bool> {
     let breach = violation.breach.as_ref().expect("it is one");
     assert_eq!((breach.class, breach.cycle, violation.shortest), (BreachClass::Dead, 0, false), "{context}");
     let trace = confirmed(case, lts, violation);
@@ -62,7 +71,7 @@ pub(super) fn dead_is_dead(case: &Case, lts: &Lts<'_>, violation: &FoundViolatio
             let before = outcome(&trace.steps[..trace.steps.len() - 1])?;
             assert_eq!(before, Some(breach.sibling.len()), "{context}");
         }
-        false => assert_eq!(trace.steps.len(), own, "it is dead from the start: {context}"),
+        false => assert!(was_stopped || trace.steps.len() == own, "it is dead from the start: {context}"),
     }
     Some(breach.is_critical)
 }
@@ -95,7 +104,7 @@ fn what_walks_say_is_dead_is_dead_for_the_reference() {
                 *seen.entry("dead").or_default() += sampled.dead;
             }
             for violation in &found {
-                let Some(is_critical) = dead_is_dead(&case, lts, violation, &context) else { continue };
+                let Some(is_critical) = dead_is_dead((&case, false), lts, violation, &context) else { continue };
                 *seen.entry(if is_critical { "critical" } else { "from the start" }).or_default() += 1;
                 *seen.entry("prefix").or_default() += u64::from(case.prefix.is_some());
             }
@@ -132,6 +141,63 @@ fn what_walks_say_of_promises_does_not_depend_on_the_workers() {
         assert!(all[0] == all[1], "seed {seed}: {all:?}");
     }
     telling(dead > 20, format_args!("{dead}"));
+}
+
+/// Stops a search at some question, and leaves no room for what is executed to examine something.
+struct StopAt {
+    question: u64,
+    asked: AtomicU64,
+    memory_max: Option<u64>,
+}
+
+impl Monitor for StopAt {
+    fn check(&self, _: &Progress) -> Option<EndCondition> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        (asked >= self.question).then_some(EndCondition::TimeBound)
+    }
+
+    fn memory_max(&self) -> Option<u64> {
+        self.memory_max
+    }
+}
+
+/// Three nodes that take steps of two kinds to their ends; none keeps its promise. What is owed where nothing can happen any more is dead by
+/// itself: wherever the search is stopped after a walk has come to its end, also in the middle of making the way there short, it is reported,
+/// and whatever the memory.
+#[test]
+fn what_is_owed_at_an_end_is_reported_wherever_the_search_is_stopped() {
+    let program = Program {
+        events: |_, state| if state < 4 { vec![0, 1] } else { Vec::new() },
+        on_event: |_, state, event| (state + 1 + event, Vec::new()),
+        kind: PropertyKind::Eventually,
+        is_bad: |_, _| true,
+        ..Program::default()
+    };
+    let (mut short, mut long) = (0, 0);
+    for (seed, memory_max) in (0..4).flat_map(|seed| [(seed, None), (seed, Some(1_000))]) {
+        for question in 0.. {
+            let lts = Lts::new(&program, Scenario::new(3)).expect("it lists its properties");
+            let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
+            let promises = Some(Rules::default());
+            let bounds = SearchBounds { seed: Some(seed), promises, walks: Some(20), ..SearchBounds::default() };
+            let monitor = StopAt { question, asked: AtomicU64::new(0), memory_max };
+            let search = Search { lts: &lts, starts: &starts, bounds, monitor: &monitor, collect_system_states: false };
+            let report = random_walk::run(&search).expect("no host faults");
+            let context = format!("seed {seed}, {memory_max:?}, question {question}");
+            let has_ended = report.counts.walks_ended > Some(0);
+            assert_eq!(report.violations.len(), usize::from(has_ended), "{context}");
+            assert_eq!(report.end == EndCondition::Violation, has_ended, "{context}");
+            for found in &report.violations {
+                assert!(found.judgement.violated().is_some(), "{context}");
+                *(if found.path.is_empty() { &mut short } else { &mut long }) += 1;
+            }
+            if monitor.asked.into_inner() <= question {
+                break;
+            }
+        }
+    }
+    // It is dead from the start, which takes some questions to find out.
+    assert!(short > 0 && long > 0, "{short} {long}");
 }
 
 /// A ladder: each step may be the one that falls back to its foot, and the promise is kept at its end, which no walk comes to and which is

@@ -28,6 +28,8 @@ pub enum Phase {
     Exploring,
     /// Finding out whether what it came across is reachable.
     Verifying,
+    /// Finding out whether something that is owed at the end of a walk can still be kept, and making the way there short.
+    Examining,
 }
 
 /// Told about progress every few thousand transitions; may end the search. Keeps clocks out of this crate.
@@ -45,6 +47,14 @@ pub trait Monitor: Sync {
     fn memory_max(&self) -> Option<u64> {
         None
     }
+
+    /// Whether the search ends at some time anyway.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// Told that a strategy of several has ended for the others to have its memory, which is free by now.
+    fn frees(&self) {}
 
     /// Told that a strategy of several has its turn. Called by one worker at a time.
     fn runs(&self, _strategy: &'static str) {}

@@ -25,7 +25,7 @@ use crate::global::judge::judge_start;
 use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end};
 use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
-use crate::strategy::random_walk::suspects::Suspects;
+use crate::strategy::random_walk::suspects::{Ended, Suspects};
 
 /// How many walks there are unless [`SearchBounds::walks`](crate::kernel::SearchBounds::walks) says otherwise.
 pub const WALKS_DEFAULT: u64 = 1_000;
@@ -35,7 +35,7 @@ pub const LENGTH_DEFAULT: u32 = 1_000;
 
 /// Walks of which each takes a step before one takes the next. Their handlers are executed together, so this is also
 /// how much work there is for several workers; what is found does not depend on them.
-const BATCH: u64 = 256;
+pub const BATCH: u64 = 256;
 
 /// Bytes of a local transition system in which walks do not go on, whatever memory there is: few walks come across what is
 /// older.
@@ -112,6 +112,8 @@ pub fn run_sabotaged(
         sabotage,
     };
     let end = or_end(run.search().map(Some))?;
+    // What was found stands, whatever stopped the search meanwhile.
+    let end = if run.has_enough { Some(EndCondition::Violation) } else { end };
     Ok(run.finish(end.expect("a search has an end")))
 }
 
@@ -252,22 +254,23 @@ impl WalkSearch<'_> {
             self.has_enough |= self.note(walk, vec![(None, deadlock)])?;
         }
         let was_over = walk.is_over;
-        self.ended += u64::from(ground.draw(walk)? == Drawn::Ended);
+        let is_final = ground.draw(walk)? == Drawn::Ended;
+        self.ended += u64::from(is_final);
         if walk.drawn.is_none() && !was_over {
-            self.examine(ground, walk)?;
+            self.examine(ground, Ended { walk, is_final })?;
         }
         Ok(())
     }
 
     /// Looks at the promises where a walk has ended.
-    fn examine(&mut self, ground: &mut Ground<'_>, walk: &Walk) -> Result<(), SearchError> {
+    fn examine(&mut self, ground: &mut Ground<'_>, ended: Ended<'_>) -> Result<(), SearchError> {
         if self.suspects.is_none() {
             return Ok(());
         }
         let progress = self.progress(&ground.stepper);
         let Some(suspects) = &mut self.suspects else { return Ok(()) };
         let mut found = Vec::new();
-        let ended = suspects.ended(&mut ground.stepper, walk, &progress, &mut found);
+        let ended = suspects.ended(&mut ground.stepper, ended, &progress, &mut found);
         for found in found {
             if self.report.wants_more(&found.kind) {
                 self.report.violations.push(found);

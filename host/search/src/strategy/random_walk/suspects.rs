@@ -7,7 +7,8 @@ use host_model::trace::start::Start;
 use crate::global::cursor::GlobalCursor;
 use crate::kernel::rules::Rules;
 use crate::kernel::{
-    BreachClass, FoundBreach, FoundViolation, Progress, PromiseReport, Sampled, Search, SearchBounds, SearchError,
+    BreachClass, FoundBreach, FoundViolation, Phase, Progress, PromiseReport, Sampled, Search, SearchBounds,
+    SearchError, stopped_end,
 };
 use crate::liveness;
 use crate::outlook::question::Question;
@@ -59,10 +60,11 @@ impl<'s> Suspects<'s> {
     }
 
     /// Takes in that a walk has ended; adds the promises that it has shown to be broken, each of them once, also those from before an error.
+    /// What is owed where nothing can happen any more is dead by itself: it is reported whatever the work and the memory so far.
     pub(super) fn ended(
         &mut self,
         stepper: &mut Stepper<'_>,
-        walk: &Walk,
+        ended: Ended<'_>,
         progress: &Progress,
         found: &mut Vec<FoundViolation>,
     ) -> Result<(), SearchError> {
@@ -71,11 +73,11 @@ impl<'s> Suspects<'s> {
         let mut suspects = Vec::new();
         for (index, (promise, sampled)) in self.promises.iter_mut().enumerate() {
             sampled.walks += 1;
-            if !is_owed(stepper, walk.cursor.locals(), *promise)? {
+            if !is_owed(stepper, ended.walk.cursor.locals(), *promise)? {
                 continue;
             }
             sampled.owing += 1;
-            if sampled.dead > 0 || is_full {
+            if sampled.dead > 0 || (is_full && !ended.is_final) {
                 sampled.unexamined += 1;
             } else {
                 suspects.push(index);
@@ -84,30 +86,51 @@ impl<'s> Suspects<'s> {
         if suspects.is_empty() {
             return Ok(());
         }
+        let monitor = self.search.monitor;
+        monitor.enter(Phase::Examining);
+        let result = self.examine(&suspects, ended, progress, found);
+        monitor.enter(Phase::Exploring);
+        result
+    }
+
+    /// Examines the promises that are owed at the end of a walk.
+    fn examine(
+        &mut self,
+        suspects: &[usize],
+        ended: Ended<'_>,
+        progress: &Progress,
+        found: &mut Vec<FoundViolation>,
+    ) -> Result<(), SearchError> {
         let search = self.search;
         let mut ground = match self.ground.take() {
             Some(ground) => ground,
             None => Ground::new(search.lts, search.starts, search.bounds)?,
         };
-        let path = ground.path(walk.number, walk.depth)?;
+        let path = ground.path(ended.walk.number, ended.walk.depth)?;
         let mut result = Ok(());
-        for index in suspects {
-            let mut way = Way::new(self, &mut ground, (index, walk), path.clone(), progress);
-            // What is stopped in between has shown nothing.
-            match result.and_then(|()| way.examine()) {
-                Ok(finding) => {
-                    found.extend(finding);
-                    result = Ok(());
-                }
+        for &index in suspects {
+            let mut way = Way::new(self, &mut ground, (index, ended.walk), path.clone(), progress);
+            // What is stopped before it is proven has shown nothing.
+            result = match result.and_then(|()| way.outlook_at_end(ended.is_final)) {
+                Ok(outlook) => way.take_in(&outlook, found),
                 Err(error) => {
                     self.promises[index].1.unexamined += 1;
-                    result = Err(error);
+                    Err(error)
                 }
-            }
+            };
         }
         self.ground = Some(ground);
         result
     }
+}
+
+/// A walk that has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Ended<'w> {
+    /// Which.
+    pub(super) walk: &'w Walk,
+    /// Whether nothing can happen there any more, faults included.
+    pub(super) is_final: bool,
 }
 
 /// The way of a walk, with a promise that is not kept at its end.
@@ -138,10 +161,13 @@ impl<'w, 's> Way<'w, 's> {
         Self { suspects, ground, index, promise, number: walk.number, start, path, cursor, progress }
     }
 
-    /// Finds out whether the promise is dead at the end, and since when.
-    fn examine(&mut self) -> Result<Option<FoundViolation>, SearchError> {
-        let outlook = self.outlook(self.path.len())?;
-        let finding = if outlook == Outlook::Dead { Some(self.finding()?) } else { None };
+    /// The outlook at the end.
+    fn outlook_at_end(&mut self, is_final: bool) -> Result<Outlook, SearchError> {
+        if is_final { Ok(Outlook::Dead) } else { self.outlook(self.path.len()) }
+    }
+
+    /// Takes in the outlook at the end; adds the finding if there is one, also where an error has kept it from being made short.
+    fn take_in(&mut self, outlook: &Outlook, found: &mut Vec<FoundViolation>) -> Result<(), SearchError> {
         let sampled = &mut self.suspects.promises[self.index].1;
         match outlook {
             Outlook::Alive(_) => sampled.alive += 1,
@@ -149,9 +175,17 @@ impl<'w, 's> Way<'w, 's> {
                 sampled.open += 1;
                 sampled.trials = TRIALS;
             }
-            Outlook::Dead => sampled.dead += 1,
+            Outlook::Dead => {
+                sampled.dead += 1;
+                let (sibling, result) = match self.make_short() {
+                    Ok(sibling) => (sibling, Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                found.push(self.finding(sibling)?);
+                return result;
+            }
         }
-        Ok(finding)
+        Ok(())
     }
 
     /// The outlook after so many steps of the way.
@@ -218,11 +252,12 @@ impl<'w, 's> Way<'w, 's> {
         Ok(turn.way)
     }
 
-    /// A short path to the step that takes the last chance, and what should have happened instead.
-    fn finding(&mut self) -> Result<FoundViolation, SearchError> {
+    /// Makes the path short, to the step that takes the last chance, if that is known; returns what should have happened instead. After an
+    /// error the path leads to where the promise is dead as well.
+    fn make_short(&mut self) -> Result<Option<Vec<Step>>, SearchError> {
         self.cut()?;
         let question = self.question();
-        let path = std::mem::take(&mut self.path);
+        let path = self.path.clone();
         self.path = shortened(&mut self.ground.stepper, self.start, path, &mut |stepper, cursor| {
             if !is_owed(stepper, cursor.locals(), question.promise)? {
                 return Ok((false, 0));
@@ -230,15 +265,21 @@ impl<'w, 's> Way<'w, 's> {
             let (outlook, work) = question.ask(stepper, &cursor.as_start())?;
             Ok((outlook == Outlook::Dead, work))
         })?;
-        let way = self.cut()?;
-        let is_critical = way.is_some();
-        let sibling = match way {
-            Some(way) => self.shorter(way)?,
-            None => Vec::new(),
+        self.cut()?.map(|way| self.shorter(way)).transpose()
+    }
+
+    /// The finding at the end of the path, in the plugin's words; without words if it is told to stop.
+    fn finding(&mut self, sibling: Option<Vec<Step>>) -> Result<FoundViolation, SearchError> {
+        let message = match liveness::words(&mut self.ground.stepper, self.start, self.promise, &self.path) {
+            Ok(words) => words.expect("where a promise is dead it is not kept"),
+            Err(error) => {
+                stopped_end(error)?;
+                String::new()
+            }
         };
-        let words = liveness::words(&mut self.ground.stepper, self.start, self.promise, &self.path)?;
-        let message = words.expect("where a promise is dead it is not kept");
         let judgement = Judgement::Violated { property: self.promise.property, message };
+        let is_critical = sibling.is_some();
+        let sibling = sibling.unwrap_or_default();
         let breach =
             FoundBreach { class: BreachClass::Dead, rules: self.suspects.rules, cycle: 0, is_critical, sibling };
         let found = FoundViolation::new(self.start, &self.path, self.promise.node, judgement);
