@@ -15,6 +15,7 @@
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `origins` | searches that begin in states from elsewhere, absent nodes, messages that are lost |
 //! | `portfolio` | the portfolio: its members, their turns, and what bounds all of them |
+//! | `portfolio_bounds` | the portfolio within bounds on memory and time: no answer is dropped, and who ends |
 //! | `prefixes` | the search after walks: how far it comes, and what it has left there |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
@@ -41,6 +42,7 @@ mod losses;
 mod memory;
 mod origins;
 mod portfolio;
+mod portfolio_bounds;
 mod prefixes;
 mod properties;
 mod quorums;

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `race` | searches in turns, by the work that they have done |
+//! | `levels` | what the levels of a search take, and whether the next ones take much more |
 //! | `apart` | a search in a local transition system of its own, and its answer in the common one |
 
 use std::sync::{Mutex, PoisonError};
@@ -12,13 +13,15 @@ use host_model::scenario::{Network, Scenario};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::kernel::{
-    Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError,
+    Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError, stopped_end,
 };
 use crate::liveness;
-use crate::strategy::auto::race::{Pace, Race, Turn};
+use crate::strategy::auto::race::{Pace, Race, Turn, WEIGHT_UNIT};
+use crate::strategy::random_walk::{BATCH, WALKS_DEFAULT};
 use crate::strategy::{bdfs, find, lmc, random_walk, unfold};
 
 mod apart;
+mod levels;
 mod race;
 
 /// The work after which a search waits for the others, unless told otherwise: a fraction of a second. Most small systems are done
@@ -28,6 +31,9 @@ const SHORTEST_TURN: u64 = 1 << 18;
 /// The work on a better answer once there is one: half of what the answer took, but between these.
 const BETTER_MIN: u64 = 400_000;
 const BETTER_MAX: u64 = 4_000_000;
+
+/// How many walks are begun at least where only they can say more: with these, as many have ended as `walk` makes.
+const WALKS_ALONE: u64 = WALKS_DEFAULT.next_multiple_of(BATCH) + 1;
 
 /// Small steps that take as long as a unit of work.
 const STEPS_PER_UNIT: u64 = 16;
@@ -86,9 +92,11 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
     if let Some(only) = turns.only.filter(|only| members.contains(only)) {
         members = vec![only];
     }
+    let decides = liveness::decides(search.lts, search.bounds.promises).is_some();
+    let is_by_levels = decides || search.lts.scenario().has_network(Network::Ordered);
     let race = Race::new(search.monitor, search.lts, turns.shortest);
     for member in &members {
-        race.add(member.name(), member.pace(&members), member.is_apart(&search.bounds));
+        race.add(member.name(), member.pace(&members, is_by_levels), member.is_apart(&search.bounds));
     }
     let portfolio = Portfolio { search, members: &members, race, answers: Mutex::new(Answers::new(members.len())) };
     // One thread each to wait in; what works uses threads of its own.
@@ -160,8 +168,8 @@ impl Member {
     }
 
     /// A unit of work is what takes about as long as a global state of `bdfs`, half of a microsecond; calls into the plugin come on top.
-    /// Members that mostly have the answer first have more turns.
-    fn pace(self, members: &[Self]) -> Pace {
+    /// Members that mostly have the answer first have more turns. `is_by_levels`: `bdfs` goes level by level.
+    fn pace(self, members: &[Self], is_by_levels: bool) -> Pace {
         let work: fn(&Progress) -> u64 = match self {
             Self::Bdfs => |it| it.counts.global_states.unwrap_or_default(),
             Self::Unfold => |it| it.counts.events.unwrap_or_default() * 2 + it.steps / STEPS_PER_UNIT,
@@ -181,6 +189,8 @@ impl Member {
             // Walks that examine what they have found ask every few steps, the others far less often.
             idle: if self == Self::Walk { 64 } else { 1_024 },
             weight,
+            forgets: self == Self::Walk,
+            has_levels: self == Self::Bdfs && is_by_levels,
         }
     }
 
@@ -265,7 +275,9 @@ impl Answers {
         turn: &Turn<'_, '_>,
         (search, members): (&Search<'_>, &[Member]),
     ) {
-        let report = match answer {
+        // One that was stopped before it had anything to say takes nothing from what others say.
+        let stopped = |end| Report { end, ..Report::new(search.lts) };
+        let report = match answer.or_else(|error| stopped_end(error).map(stopped)) {
             Ok(report) => report,
             Err(error) => {
                 self.error.get_or_insert(error);
@@ -279,9 +291,13 @@ impl Answers {
         self.reports[index] = Some(report);
         let is_exhaustive = |member: usize| members[member] != Member::Walk;
         let Some(best) = self.best else {
-            // Walks alone would never end.
-            if !turn.is_awaited(is_exhaustive) {
-                turn.stop_all();
+            // Walks alone would never end. Where there was too little memory for the others, walks do without.
+            let mut ended = self.reports.iter().flatten();
+            let is_for_memory = ended.any(|report| report.end == EndCondition::MemoryBound);
+            match turn.is_awaited(is_exhaustive) {
+                true => {}
+                false if is_for_memory => turn.leave_to_others(WALKS_ALONE),
+                false => turn.stop_all(),
             }
             return;
         };
@@ -296,8 +312,13 @@ impl Answers {
         };
         if best == index {
             let work = turn.work();
-            let more = work.saturating_add((work / 2).clamp(BETTER_MIN, BETTER_MAX));
-            turn.limit(|member| if helps(member) { more } else { 0 });
+            let more = work.saturating_add((work / 2).clamp(BETTER_MIN * WEIGHT_UNIT, BETTER_MAX * WEIGHT_UNIT));
+            // What must happen is worth as much as all else.
+            let as_all = |member: usize| turn.as_all(member).filter(|_| is_open && members[member] == Member::Bdfs);
+            let more: Vec<u64> =
+                (0..members.len()).map(|member| as_all(member).map_or(more, |all| all.max(more))).collect();
+            let walks = if is_open { WALKS_ALONE } else { 0 };
+            turn.limit(|member| if helps(member) { (more[member], walks) } else { (0, 0) });
         }
         if !turn.is_awaited(helps) {
             turn.stop_all();
@@ -347,7 +368,12 @@ impl Answers {
         let sampled = walked.map(|report| report.promises.clone()).unwrap_or_default();
         let mut report = match self.best {
             Some(best) => {
-                let report = self.reports[best].take().expect("the best one has an answer");
+                let mut report = self.reports[best].take().expect("the best one has an answer");
+                // What another one has found beyond the bounds of the answer is there as well.
+                if report.violations.is_empty() {
+                    let found = self.reports.iter().flatten().find(|other| !other.violations.is_empty());
+                    report.violations = found.map(|other| other.violations.clone()).unwrap_or_default();
+                }
                 Report { decided_by: Some(members[best].decider()), ..report }
             }
             None => self.merged(search, members, stopped),
@@ -406,8 +432,11 @@ fn sample(report: &mut Report, sampled: &[PromiseReport]) {
     if report.promises.is_empty() && report.end != EndCondition::Violation {
         report.promises = sampled.to_vec();
     }
-    for promise in report.promises.iter_mut().filter(|promise| promise.decided.is_none()) {
-        promise.sampled = sampled.iter().find(|other| other.promise == promise.promise).and_then(|other| other.sampled);
+    for promise in &mut report.promises {
+        let walks = sampled.iter().find(|other| other.promise == promise.promise).and_then(|other| other.sampled);
+        // Within bounds walks can prove what is not decided there.
+        let is_open = promise.decided.is_none_or(|decided| decided.class.is_none());
+        promise.sampled = walks.filter(|walks| promise.decided.is_none() || (is_open && walks.dead > 0));
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use host_model::lts::Lts;
 
 use crate::kernel::{EndCondition, Monitor, Phase, Progress};
+use crate::strategy::auto::levels::Levels;
 
 /// Units of work per call into a plugin: a handler that was executed, or a property that was evaluated.
 const WORK_PER_CALL: u64 = 8;
@@ -19,6 +20,18 @@ const IDLE: u64 = 16;
 
 /// A turn is as long as this part of what all have worked, or as the shortest turn if that is longer.
 const TURN_SHARE: u64 = 8;
+
+/// How much a unit of work counts where the pace has weight 1.
+pub const WEIGHT_UNIT: u64 = 64;
+
+/// Shortest turns that all have worked together before it matters how levels grow: about a second.
+const EXPLODING_TURNS: u64 = 4;
+
+/// How many times as many units as all others together one that forgets has while levels explode.
+const EXPLODING_SHARE: u64 = 2;
+
+/// The part of the memory that is left for one that forgets.
+const FORGETTING_SHARE: u64 = 4;
 
 /// Events of a path that make each of its states cost as much again: what is in flight grows with it.
 const LONG_PATH: u64 = 128;
@@ -34,6 +47,11 @@ pub struct Pace {
     pub idle: u64,
     /// What a unit of work counts: where it counts twice, there are half of the turns.
     pub weight: u64,
+    /// Whether it forgets what it knows before that takes too much memory. It is the last one to end for want of memory, and has most of the
+    /// turns while levels explode.
+    pub forgets: bool,
+    /// Whether it goes level by level, so that its depth says what a level takes.
+    pub has_levels: bool,
 }
 
 /// Searches that take turns.
@@ -47,6 +65,8 @@ pub struct Race<'m> {
 
 struct State {
     runners: Vec<Runner>,
+    /// The units of work of all before it matters how levels grow.
+    exploding_min: u64,
     /// The runner whose turn it is; none before the first turn, and when all are over.
     turn: Option<usize>,
     /// The work of this runner at which its turn ends.
@@ -70,8 +90,10 @@ struct Runner {
     /// Units of work, and what they count by its weight.
     units: u64,
     work: u64,
-    /// The work at which it is to end.
+    /// The work at which it is to end, as soon as it has begun so many walks.
     work_max: u64,
+    walks_min: u64,
+    walks: u64,
     /// Whether it is to end so that the others have its memory.
     is_dropped: bool,
     /// What its counts said last.
@@ -80,14 +102,15 @@ struct Runner {
     idle: u64,
     /// Bytes of its own when its last turn ended.
     bytes: u64,
+    levels: Levels,
     phase: Phase,
     has_begun: bool,
     is_over: bool,
 }
 
 impl Runner {
-    /// Adds what was done since the last question.
-    fn add(&mut self, progress: &Progress, calls: u64) {
+    /// Adds what was done since the last question, at so much of [`WEIGHT_UNIT`] for each unit.
+    fn add(&mut self, progress: &Progress, calls: u64, weight: u64) {
         let counted = (self.pace.work)(progress);
         // A search that begins again counts from the start.
         let done = counted.checked_sub(self.counted).unwrap_or(counted);
@@ -96,36 +119,83 @@ impl Runner {
         let length = if self.pace.keeps_messages { u64::from(progress.depth) / LONG_PATH } else { 0 };
         let units = 1 + done * (1 + length) + combining + calls * WORK_PER_CALL;
         self.units += units;
-        self.work += units * self.pace.weight;
+        self.work += units * weight;
+        if self.pace.has_levels {
+            self.levels.look(progress.depth, counted);
+        }
         self.counted = counted;
+        self.walks = progress.counts.walks.unwrap_or(0);
+    }
+
+    /// Whether it is in the middle of what no turn ends: what is owed at the end of a walk is a violation, or will soon be known not to be.
+    fn is_examining(&self) -> bool {
+        self.phase == Phase::Examining
     }
 }
 
 impl State {
+    /// What a unit of a runner counts now. While levels explode one that forgets has most of the turns: the end is far away, and walks are as
+    /// deep as they ever are.
+    fn weight(&self, runner: usize) -> u64 {
+        let it = &self.runners[runner];
+        if !it.pace.forgets || !self.levels_explode() {
+            return it.pace.weight * WEIGHT_UNIT;
+        }
+        let others = self.alive().filter(|other| *other != runner);
+        let turns: u64 = others.map(|other| WEIGHT_UNIT / self.runners[other].pace.weight).sum();
+        (WEIGHT_UNIT * WEIGHT_UNIT / (turns.max(1) * EXPLODING_SHARE)).max(1)
+    }
+
+    /// Whether a search that goes level by level was about to take a multiple of what it has taken, when all together have taken a while.
+    fn levels_explode(&self) -> bool {
+        let units: u64 = self.runners.iter().map(|it| it.units).sum();
+        units >= self.exploding_min && self.runners.iter().any(|it| it.levels.explode())
+    }
+
     /// Why a runner is to end, if it is.
     fn end_of(&self, runner: usize) -> Option<EndCondition> {
         let it = &self.runners[runner];
         let own = match it.is_dropped {
             true => Some(EndCondition::MemoryBound),
-            false => (it.work >= it.work_max).then_some(EndCondition::Interrupted),
+            false => (it.work >= it.work_max && it.walks >= it.walks_min).then_some(EndCondition::Interrupted),
         };
         self.stop.or(own)
     }
 
-    /// Has the one with the most memory end, for the others to go on; false if there are no others.
+    /// The runners that are not to end yet.
+    fn alive(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        (0..self.runners.len()).filter(|runner| !self.runners[*runner].is_over && self.end_of(*runner).is_none())
+    }
+
+    /// Has the one with the most memory end, for the others to go on; one that forgets only if all others have ended. False if there are no
+    /// others.
     fn drop_largest(&mut self) -> bool {
-        let alive: Vec<usize> = (0..self.runners.len())
-            .filter(|runner| !self.runners[*runner].is_over && self.end_of(*runner).is_none())
-            .collect();
-        let largest = alive.iter().copied().max_by_key(|runner| self.runners[*runner].bytes);
-        match largest.filter(|_| alive.len() > 1) {
+        let keeping = self.alive().filter(|runner| !self.runners[*runner].pace.forgets);
+        let largest = keeping.max_by_key(|runner| self.runners[*runner].bytes);
+        match largest.filter(|_| self.alive().count() > 1) {
             Some(largest) => self.runners[largest].is_dropped = true,
             None => return false,
         }
         true
     }
 
-    /// The runner that is next: one that is to end, so that its memory is free, or else the one that has worked least.
+    /// Has those end that explore in the local transition system that all share, which is never given up: what is left is for one that
+    /// forgets. False if there is none, or it takes less.
+    fn drop_crowding(&mut self, shared_bytes: u64, memory_max: Option<u64>) -> bool {
+        let Some(memory_max) = memory_max else { return false };
+        let is_crowded = shared_bytes.saturating_add(memory_max / FORGETTING_SHARE) >= memory_max;
+        if !is_crowded || !self.alive().any(|runner| self.runners[runner].pace.forgets) {
+            return false;
+        }
+        let crowding =
+            self.alive().filter(|runner| !self.runners[*runner].is_apart && !self.runners[*runner].pace.forgets);
+        let crowding: Vec<usize> = crowding.collect();
+        crowding.iter().for_each(|runner| self.runners[*runner].is_dropped = true);
+        !crowding.is_empty()
+    }
+
+    /// The runner that is next: one that is to end, so that its memory is free; or else one that is examining something, or the one that has
+    /// worked least.
     fn next(&mut self) -> Option<usize> {
         for runner in 0..self.runners.len() {
             if self.end_of(runner).is_some() {
@@ -135,7 +205,8 @@ impl State {
         }
         let alive = (0..self.runners.len()).filter(|runner| !self.runners[*runner].is_over);
         let ending = alive.clone().find(|runner| self.end_of(*runner).is_some());
-        ending.or_else(|| alive.min_by_key(|runner| (self.runners[*runner].work, *runner)))
+        let first = ending.or_else(|| alive.clone().find(|runner| self.runners[*runner].is_examining()));
+        first.or_else(|| alive.min_by_key(|runner| (self.runners[*runner].work, *runner)))
     }
 
     /// The progress of one as that of all: each keeps its memory while it waits.
@@ -152,6 +223,7 @@ impl<'m> Race<'m> {
     pub fn new(monitor: &'m dyn Monitor, lts: &'m Lts<'m>, shortest_turn: u64) -> Self {
         let state = State {
             runners: Vec::new(),
+            exploding_min: shortest_turn * EXPLODING_TURNS,
             turn: None,
             turn_end: 0,
             stop: None,
@@ -171,10 +243,13 @@ impl<'m> Race<'m> {
             units: 0,
             work: 0,
             work_max: u64::MAX,
+            walks_min: 0,
+            walks: 0,
             is_dropped: false,
             counted: 0,
             idle: 0,
             bytes: 0,
+            levels: Levels::default(),
             phase: Phase::Exploring,
             has_begun: false,
             is_over: false,
@@ -223,7 +298,7 @@ impl<'m> Race<'m> {
         if let Some(next) = state.turn {
             let others = state.runners.iter().enumerate().filter(|(other, it)| *other != next && !it.is_over);
             let least = others.map(|(_, it)| it.work).min();
-            let longer = |least: u64| least.saturating_add(self.shortest_turn.max(least / TURN_SHARE));
+            let longer = |least: u64| least.saturating_add((self.shortest_turn * WEIGHT_UNIT).max(least / TURN_SHARE));
             state.turn_end = least.map_or(u64::MAX, longer);
             self.monitor.runs(state.runners[next].name);
         }
@@ -259,18 +334,43 @@ impl Turn<'_, '_> {
         self.race.lock().stop.get_or_insert(EndCondition::Interrupted);
     }
 
-    /// Ends each other one when it has done so much work.
-    pub fn limit(&self, work_max: impl Fn(usize) -> u64) {
+    /// Ends each other one when it has done so much work and has begun so many walks, if it makes any.
+    pub fn limit(&self, least: impl Fn(usize) -> (u64, u64)) {
         for (runner, it) in self.race.lock().runners.iter_mut().enumerate() {
-            it.work_max = it.work_max.min(work_max(runner));
+            let (work_max, walks_min) = least(runner);
+            it.work_max = it.work_max.min(work_max);
+            it.walks_min = if it.pace.forgets { walks_min } else { 0 };
         }
+    }
+
+    /// Leaves the rest to those that are not over, which would never end: without a bound on time each does as much as all have done
+    /// together, halved, and begins so many walks.
+    pub fn leave_to_others(&self, walks_min: u64) {
+        let mut state = self.race.lock();
+        if self.race.monitor.is_timed() {
+            return;
+        }
+        let all: u64 = state.runners.iter().map(|it| it.units).sum();
+        for it in &mut state.runners {
+            it.work_max = it.work_max.min(it.work.saturating_add(all / 2 * it.pace.weight * WEIGHT_UNIT));
+            it.walks_min = if it.pace.forgets { walks_min } else { 0 };
+        }
+    }
+
+    /// The work that another one has done once it has done as much as all have done so far; none if it is one whose levels explode, which
+    /// is far from its end.
+    pub fn as_all(&self, runner: usize) -> Option<u64> {
+        let state = self.race.lock();
+        let all: u64 = state.runners.iter().map(|it| it.units).sum();
+        let it = &state.runners[runner];
+        let left = all.saturating_sub(it.units);
+        (!it.levels.explode()).then(|| it.work.saturating_add(left.saturating_mul(it.pace.weight * WEIGHT_UNIT)))
     }
 
     /// Whether another one that is not to end yet satisfies a condition.
     pub fn is_awaited(&self, condition: impl Fn(usize) -> bool) -> bool {
         let state = self.race.lock();
-        let mut others = (0..state.runners.len()).filter(|runner| *runner != self.runner);
-        others.any(|runner| !state.runners[runner].is_over && state.end_of(runner).is_none() && condition(runner))
+        state.alive().any(|runner| runner != self.runner && condition(runner))
     }
 
     /// Accounts for what was done, and asks the monitor of all in its turn.
@@ -283,15 +383,19 @@ impl Turn<'_, '_> {
         let mut state = race.lock();
         let calls = calls(race.lts);
         let new_calls = calls - std::mem::replace(&mut state.calls, calls);
-        state.runners[runner].add(progress, new_calls);
+        let weight = state.weight(runner);
+        state.runners[runner].add(progress, new_calls, weight);
         if let Some(end) = state.end_of(runner) {
             return Some(end);
         }
         let end = monitor(race.monitor, &state.of_all(runner, progress));
-        if end.is_none() && state.runners[runner].work < state.turn_end {
+        let shared = race.lts.counts().bytes;
+        let is_crowded = end.is_none() && state.drop_crowding(shared, race.monitor.memory_max());
+        let is_over = state.runners[runner].work >= state.turn_end && !state.runners[runner].is_examining();
+        if end.is_none() && !is_crowded && !is_over {
             return None;
         }
-        let shared = if state.runners[runner].is_apart { 0 } else { race.lts.counts().bytes };
+        let shared = if state.runners[runner].is_apart { 0 } else { shared };
         state.runners[runner].bytes = progress.bytes.saturating_sub(shared);
         if let Some(end) = end
             && !(end == EndCondition::MemoryBound && state.drop_largest())
@@ -343,6 +447,9 @@ impl Drop for Turn<'_, '_> {
         }
         state.runners[self.runner].is_over = true;
         state.runners[self.runner].bytes = 0;
+        if state.runners[self.runner].is_dropped {
+            self.race.monitor.frees();
+        }
         self.race.rest(&state.runners[self.runner]);
         self.race.pass(&mut state);
     }
