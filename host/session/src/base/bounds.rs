@@ -23,6 +23,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Likewise of memory: a confirmation runs one instance per node, most of which take less than 100 KiB.
 const GRACE_BYTES: u64 = 64 << 20;
 
+/// The last part of the time and of the memory, which belongs to the work after a search: confirming, making short, witnesses.
+const CLOSING_SHARE: u64 = 10;
+
 /// The phase of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -44,8 +47,9 @@ pub struct Bounds {
     phase: AtomicU8,
     /// Whether the search was interrupted; what follows then has its moment of grace.
     was_interrupted: AtomicBool,
-    /// When the search began and when the time is up, in nanoseconds of the clock.
+    /// When the search began, when it is to end, and when the time is up, in nanoseconds of the clock.
     began: AtomicU64,
+    search_end: AtomicU64,
     deadline: AtomicU64,
     memory_max: AtomicU64,
     /// When the memory of the process is to be read next, and what it was.
@@ -62,6 +66,7 @@ impl Bounds {
             phase: AtomicU8::new(Phase::Open as u8),
             was_interrupted: AtomicBool::new(false),
             began: AtomicU64::new(0),
+            search_end: AtomicU64::new(u64::MAX),
             deadline: AtomicU64::new(u64::MAX),
             memory_max: AtomicU64::new(u64::MAX),
             next_memory: AtomicU64::new(0),
@@ -69,11 +74,15 @@ impl Bounds {
         }
     }
 
-    /// The search begins, with `init`. Without a bound on memory it may use half of what is available now.
+    /// The search begins, with `init`. Without a bound on memory it may use half of what is available now. It is to end before the last
+    /// tenth of the time and the memory.
     pub fn search(&self, time_max: Option<Duration>, memory_max: Option<u64>) {
         let now = self.now();
         self.began.store(now, Ordering::Relaxed);
-        self.deadline.store(time_max.map_or(u64::MAX, |max| now.saturating_add(nanos(max))), Ordering::Relaxed);
+        let end = |time: Option<u64>| time.map_or(u64::MAX, |time| now.saturating_add(time));
+        let time_max = time_max.map(nanos);
+        self.search_end.store(end(time_max.map(without_closing)), Ordering::Relaxed);
+        self.deadline.store(end(time_max), Ordering::Relaxed);
         self.memory_max.store(memory_max.or_else(default_memory).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.enter(Phase::Searching);
     }
@@ -84,13 +93,15 @@ impl Bounds {
         self.enter(Phase::Recording);
     }
 
-    /// Findings are confirmed, made short and audited: in the time and memory that are left, or in a moment and some
-    /// megabytes if there are none.
+    /// Findings are confirmed, made short and audited: in the time and memory that are left, in a tenth of all time or a second at least,
+    /// and in some megabytes.
     pub fn close(&self) {
-        let grace = self.now().saturating_add(nanos(GRACE));
-        let deadline = match self.was_interrupted.load(Ordering::Relaxed) {
-            true => grace,
-            false => self.deadline.load(Ordering::Relaxed).max(grace),
+        let (now, deadline) = (self.now(), self.deadline.load(Ordering::Relaxed));
+        let last = deadline.saturating_sub(self.began.load(Ordering::Relaxed)) / CLOSING_SHARE;
+        let deadline = match (self.was_interrupted.load(Ordering::Relaxed), deadline) {
+            (true, _) => now.saturating_add(nanos(GRACE)),
+            (false, u64::MAX) => u64::MAX,
+            (false, deadline) => deadline.max(now.saturating_add(nanos(GRACE).max(last))),
         };
         self.deadline.store(deadline, Ordering::Relaxed);
         // What the search kept is freed by now.
@@ -105,9 +116,9 @@ impl Bounds {
         Duration::from_nanos(self.now().saturating_sub(self.began.load(Ordering::Relaxed)))
     }
 
-    /// Until the time is up; none without a bound.
+    /// Until the search is to end; none without a bound.
     pub fn left(&self) -> Option<Duration> {
-        let deadline = self.deadline.load(Ordering::Relaxed);
+        let deadline = self.search_end.load(Ordering::Relaxed);
         (deadline != u64::MAX).then(|| Duration::from_nanos(deadline.saturating_sub(self.now())))
     }
 
@@ -116,15 +127,21 @@ impl Bounds {
         self.process_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are too many; none without a bound.
+    /// Bytes that are too many for a search; none without a bound.
     pub fn memory_max(&self) -> Option<u64> {
         let max = self.memory_max.load(Ordering::Relaxed);
-        (max != u64::MAX).then_some(max)
+        (max != u64::MAX).then(|| without_closing(max))
     }
 
-    /// Whether so many bytes are too many.
+    /// Whether so many bytes are too many: in a search the last part of the memory is for what follows.
     pub fn is_too_much(&self, bytes: u64) -> bool {
-        bytes >= self.memory_max.load(Ordering::Relaxed)
+        let max = self.memory_max.load(Ordering::Relaxed);
+        bytes >= if self.is_in(Phase::Closing) || max == u64::MAX { max } else { without_closing(max) }
+    }
+
+    /// Reads the memory of the process again, of which some was given back.
+    pub fn frees(&self) {
+        self.process_bytes.store(process_bytes("VmRSS:").unwrap_or(0), Ordering::Relaxed);
     }
 
     fn enter(&self, phase: Phase) {
@@ -164,15 +181,23 @@ impl Stop for Bounds {
         if self.is_interrupted() && !was_interrupted {
             return Some(Stopped::Interrupted);
         }
-        if now >= self.deadline.load(Ordering::Relaxed) {
+        let is_searching = self.is_in(Phase::Searching);
+        let deadline = if is_searching { &self.search_end } else { &self.deadline };
+        if now >= deadline.load(Ordering::Relaxed) {
             return Some(if was_interrupted { Stopped::Interrupted } else { Stopped::Time });
         }
-        if self.is_in(Phase::Searching) || self.is_in(Phase::Closing) {
+        if is_searching || self.is_in(Phase::Closing) {
             self.look_at_memory(now);
-            return self.is_too_much(self.process_bytes()).then_some(Stopped::Memory);
+            // Between two calls of a guest all of it counts: a search that asks more often ends before.
+            return (self.process_bytes() >= self.memory_max.load(Ordering::Relaxed)).then_some(Stopped::Memory);
         }
         None
     }
+}
+
+/// Of so much time or memory, the part without the last one.
+fn without_closing(all: u64) -> u64 {
+    all - all / CLOSING_SHARE
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -263,7 +288,37 @@ pub(crate) mod tests {
         assert_eq!(bounds.reason(), Some(Stopped::Interrupted));
     }
 
-    /// With time left it is used; without any there is a moment, and a search that was interrupted does not stop it.
+    /// Of any time and memory a search has all but the last tenth, and what follows it has that tenth, and a second at least.
+    #[test]
+    fn the_last_tenth_belongs_to_what_follows_a_search() {
+        for time in [1_u64, 3, 10, 59, 600] {
+            let (bounds, seconds, _) = bounds();
+            bounds.search(Some(Duration::from_secs(time)), None);
+            let mut until = |from: u64| {
+                let end = (from..).find(|now| {
+                    seconds.store(*now, Ordering::Relaxed);
+                    bounds.reason().is_some()
+                });
+                end.expect("everything ends")
+            };
+            let searched = until(0);
+            assert_eq!(searched, (time * 9).div_ceil(10), "{time}");
+            bounds.record();
+            bounds.close();
+            let closed = until(searched) - searched;
+            assert!(closed * 10 + 9 >= time && closed >= 1 && searched + closed <= time + 1, "{time}: {closed}");
+        }
+        let (bounds, ..) = bounds();
+        bounds.search(None, Some(1_000_000_000_000));
+        assert_eq!(bounds.memory_max(), Some(900_000_000_000));
+        assert!(bounds.is_too_much(900_000_000_000) && !bounds.is_too_much(899_999_999_999));
+        assert_eq!(bounds.reason(), None);
+        bounds.record();
+        bounds.close();
+        assert!(bounds.is_too_much(1_000_000_000_000) && !bounds.is_too_much(999_999_999_999));
+    }
+
+    /// With time left it is used; without any there is a tenth of all time, or a moment, and a search that was interrupted does not stop it.
     #[test]
     fn what_follows_a_search_has_the_time_that_is_left_or_a_moment() {
         let end = |at: u64, is_interrupted: bool| {
@@ -280,6 +335,7 @@ pub(crate) mod tests {
             });
             reasons.expect("everything ends")
         };
+        assert_eq!(end(9, false), (10, Stopped::Time));
         assert_eq!(end(3, false), (10, Stopped::Time));
         assert_eq!(end(10, false), (11, Stopped::Time));
         assert_eq!(end(3, true), (4, Stopped::Interrupted));

@@ -194,6 +194,14 @@ impl Monitor for Watch<'_> {
         self.bounds.memory_max()
     }
 
+    fn is_timed(&self) -> bool {
+        self.bounds.left().is_some()
+    }
+
+    fn frees(&self) {
+        self.bounds.frees();
+    }
+
     fn runs(&self, strategy: &'static str) {
         self.state.lock().expect(UNPOISONED).strategy = Some(strategy);
     }
@@ -220,13 +228,15 @@ impl Monitor for Watch<'_> {
             let (process_bytes, strategy) = (self.bounds.process_bytes(), state.strategy);
             state.show(shown, &Moment { elapsed, left, progress, process_bytes, strategy, is_verifying });
         }
-        self.bounds.is_too_much(progress.bytes).then_some(EndCondition::MemoryBound)
+        let kept = progress.bytes.max(self.bounds.process_bytes());
+        self.bounds.is_too_much(kept).then_some(EndCondition::MemoryBound)
     }
 
     fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
+        let end = self.check(progress);
         let kept = progress.bytes.max(self.bounds.process_bytes());
         let is_too_much = self.bounds.is_too_much(kept.saturating_add(bytes));
-        self.check(progress).or(is_too_much.then_some(EndCondition::MemoryBound))
+        end.or(is_too_much.then_some(EndCondition::MemoryBound))
     }
 }
 
@@ -274,12 +284,12 @@ mod tests {
             left.map(|left| left.as_secs())
         };
         assert_eq!(watch(None, None, None), None);
-        assert_eq!(watch(Some(60), None, None), Some(50));
+        assert_eq!(watch(Some(60), None, None), Some(44), "a tenth is for what follows");
         // A tenth of the walks in ten seconds, half of the states in ten seconds.
         assert_eq!(watch(None, Some(1_000), None), Some(90));
         assert_eq!(watch(Some(60), Some(1_000), Some(2_000)), Some(10));
         assert_eq!(watch(None, None, Some(10)), Some(0), "a bound that is passed");
-        assert_eq!(watch(Some(60), Some(u64::MAX), None), Some(50), "walks until the time is up");
+        assert_eq!(watch(Some(60), Some(u64::MAX), None), Some(44), "walks until the time is up");
         assert_eq!(watch(None, Some(u64::MAX), None), None, "walks without end");
     }
 
