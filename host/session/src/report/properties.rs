@@ -6,6 +6,7 @@ use host_model::trace::{BreachClass, Finding};
 use host_search::kernel::{Decided, EndCondition, PromiseReport, Report, Sampled};
 use serde::Serialize;
 
+use crate::base::text::count;
 use crate::cluster::judged::not_judged;
 use crate::report::run::FinishedRun;
 use crate::search::finding::Violation;
@@ -293,5 +294,48 @@ pub fn notes(properties: &[PropertyReport]) -> String {
         (0, _) => {}
         (_, names) => notes += &format!("; not checked: {names}"),
     }
-    notes
+    notes + &unexamined(properties)
+}
+
+/// What walks have come to that may be a violation, and that there was no time or memory to examine; empty if there is nothing.
+fn unexamined(properties: &[PropertyReport]) -> String {
+    let open = properties.iter().filter(|it| it.status == "unknown");
+    let ends = open.map(|it| (it, it.sampled.iter().map(|walks| walks.unexamined).sum::<u64>()));
+    let notes = ends.filter(|(_, ends)| *ends > 0).map(|(property, ends)| {
+        let (name, walks) = (words::on_one_line(&property.name), count(ends, "walk"));
+        format!("; at the end of {walks} {name} is owed, and whether it can still be kept was not examined")
+    });
+    notes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::lts::Promise;
+
+    use super::*;
+
+    #[test]
+    fn what_was_not_examined_is_in_the_last_line_while_it_is_open() {
+        let report = |status, unexamined: u64| {
+            let promise = PromiseReport { promise: Promise { property: 0, node: None }, decided: None, sampled: None };
+            let sampled = Sampled { walks: 9, owing: 5, alive: 5 - unexamined, unexamined, ..Sampled::default() };
+            PropertyReport {
+                name: "served".to_owned(),
+                kind: PropertyKind::Eventually,
+                scope: "system".to_owned(),
+                status,
+                expression: None,
+                spec: None,
+                witness: None,
+                not_checked: None,
+                undecided: None,
+                vacuous: None,
+                promises: Vec::new(),
+                sampled: vec![PromiseWalks::new((&promise, sampled))],
+            }
+        };
+        let said = "; at the end of 2 walks served is owed, and whether it can still be kept was not examined";
+        assert_eq!(notes(&[report("unknown", 2)]), said);
+        assert_eq!([notes(&[report("unknown", 0)]), notes(&[report("violated", 2)])], ["", ""]);
+    }
 }
