@@ -197,6 +197,16 @@ fn walks_have_most_of_the_turns_where_levels_explode() {
     }
 }
 
+/// What a batch of walks finds is found in their first turn.
+#[test]
+fn a_batch_of_walks_takes_one_turn() {
+    let bounds = Bounds::new(u64::MAX, u64::MAX);
+    let report = explore(&deep(), 1, &bounds, &auto_in(Turns::default().shortest));
+    assert_eq!(report.counts.walks, Some(256));
+    let turns = bounds.told.into_inner().expect("one tells").into_iter().filter(|told| *told == Err("walk"));
+    assert_eq!(turns.count(), 1);
+}
+
 /// Where the memory has ended all others, walks go on: without a bound on time as long as the others have taken, with one until it is up.
 #[test]
 fn walks_alone_come_to_an_end() {

@@ -53,8 +53,8 @@ pub trait Monitor: Sync {
         false
     }
 
-    /// Told that a strategy of several has ended for the others to have its memory, which is free by now.
-    fn frees(&self) {}
+    /// Told that a strategy of several has ended for the others to have its memory, so many bytes that are free by now.
+    fn frees(&self, _bytes: u64) {}
 
     /// Told that a strategy of several has its turn. Called by one worker at a time.
     fn runs(&self, _strategy: &'static str) {}

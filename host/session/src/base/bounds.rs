@@ -26,6 +26,9 @@ const GRACE_BYTES: u64 = 64 << 20;
 /// The last part of the time and of the memory, which belongs to the work after a search: confirming, making short, witnesses.
 const CLOSING_SHARE: u64 = 10;
 
+/// By how much the process can grow where the allocator keeps what was freed: not all of it is of use.
+const SPARE_MORE: u64 = 16 << 20;
+
 /// The phase of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -55,6 +58,9 @@ pub struct Bounds {
     /// When the memory of the process is to be read next, and what it was.
     next_memory: AtomicU64,
     process_bytes: AtomicU64,
+    /// Bytes that a search has given up, and those of the process that do not count for it.
+    freed: AtomicU64,
+    spare: AtomicU64,
 }
 
 impl Bounds {
@@ -71,6 +77,8 @@ impl Bounds {
             memory_max: AtomicU64::new(u64::MAX),
             next_memory: AtomicU64::new(0),
             process_bytes: AtomicU64::new(0),
+            freed: AtomicU64::new(0),
+            spare: AtomicU64::new(0),
         }
     }
 
@@ -139,9 +147,19 @@ impl Bounds {
         bytes >= if self.is_in(Phase::Closing) || max == u64::MAX { max } else { without_closing(max) }
     }
 
-    /// Reads the memory of the process again, of which some was given back.
-    pub fn frees(&self) {
-        self.process_bytes.store(process_bytes("VmRSS:").unwrap_or(0), Ordering::Relaxed);
+    /// Whether the process has too many bytes, with so many more.
+    pub fn process_takes_too_much(&self, more: u64) -> bool {
+        let spare = self.spare.load(Ordering::Relaxed);
+        self.is_too_much(self.process_bytes().saturating_add(more).saturating_sub(spare))
+    }
+
+    /// Takes in that so many bytes are free. What the allocator keeps of them is there for what comes next, and does not count.
+    pub fn frees(&self, bytes: u64) {
+        let process = process_bytes("VmRSS:").unwrap_or(0);
+        self.process_bytes.store(process, Ordering::Relaxed);
+        let freed = self.freed.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let above = self.memory_max().filter(|max| process >= *max).map_or(0, |max| process - max + SPARE_MORE);
+        self.spare.store(freed.min(above), Ordering::Relaxed);
     }
 
     fn enter(&self, phase: Phase) {
@@ -189,7 +207,9 @@ impl Stop for Bounds {
         if is_searching || self.is_in(Phase::Closing) {
             self.look_at_memory(now);
             // Between two calls of a guest all of it counts: a search that asks more often ends before.
-            return (self.process_bytes() >= self.memory_max.load(Ordering::Relaxed)).then_some(Stopped::Memory);
+            let spare = if is_searching { self.spare.load(Ordering::Relaxed) } else { 0 };
+            let kept = self.process_bytes().saturating_sub(spare);
+            return (kept >= self.memory_max.load(Ordering::Relaxed)).then_some(Stopped::Memory);
         }
         None
     }
@@ -294,7 +314,7 @@ pub(crate) mod tests {
         for time in [1_u64, 3, 10, 59, 600] {
             let (bounds, seconds, _) = bounds();
             bounds.search(Some(Duration::from_secs(time)), None);
-            let mut until = |from: u64| {
+            let until = |from: u64| {
                 let end = (from..).find(|now| {
                     seconds.store(*now, Ordering::Relaxed);
                     bounds.reason().is_some()
@@ -362,6 +382,21 @@ pub(crate) mod tests {
         assert!(bounds.is_too_much(bound) && !bounds.is_too_much(bound - 1), "no more than that");
         bounds.memory_max.store(1, Ordering::Relaxed);
         assert_eq!(bounds.reason(), Some(Stopped::Memory), "it is looked at there, too");
+    }
+
+    /// What was freed and is kept by the allocator does not end the search; no more than that, and 16 MiB.
+    #[test]
+    fn memory_that_was_freed_does_not_end_what_goes_on() {
+        let (bounds, ..) = bounds();
+        bounds.search(None, Some(1 << 20));
+        assert_eq!(bounds.reason(), Some(Stopped::Memory), "the process has more");
+        bounds.frees(1_000);
+        assert_eq!(bounds.reason(), Some(Stopped::Memory), "that is not enough");
+        bounds.frees(1 << 40);
+        assert_eq!(bounds.reason(), None);
+        assert!(!bounds.process_takes_too_much(0) && !bounds.process_takes_too_much(SPARE_MORE / 2));
+        assert!(bounds.process_takes_too_much(SPARE_MORE * 2), "no more than that");
+        assert!(bounds.is_too_much(1 << 20), "what is counted counts");
     }
 
     #[test]

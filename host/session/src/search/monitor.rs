@@ -198,8 +198,8 @@ impl Monitor for Watch<'_> {
         self.bounds.left().is_some()
     }
 
-    fn frees(&self) {
-        self.bounds.frees();
+    fn frees(&self, bytes: u64) {
+        self.bounds.frees(bytes);
     }
 
     fn runs(&self, strategy: &'static str) {
@@ -228,14 +228,14 @@ impl Monitor for Watch<'_> {
             let (process_bytes, strategy) = (self.bounds.process_bytes(), state.strategy);
             state.show(shown, &Moment { elapsed, left, progress, process_bytes, strategy, is_verifying });
         }
-        let kept = progress.bytes.max(self.bounds.process_bytes());
-        self.bounds.is_too_much(kept).then_some(EndCondition::MemoryBound)
+        let is_too_much = self.bounds.is_too_much(progress.bytes) || self.bounds.process_takes_too_much(0);
+        is_too_much.then_some(EndCondition::MemoryBound)
     }
 
     fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         let end = self.check(progress);
-        let kept = progress.bytes.max(self.bounds.process_bytes());
-        let is_too_much = self.bounds.is_too_much(kept.saturating_add(bytes));
+        let counted = progress.bytes.saturating_add(bytes);
+        let is_too_much = self.bounds.is_too_much(counted) || self.bounds.process_takes_too_much(bytes);
         end.or(is_too_much.then_some(EndCondition::MemoryBound))
     }
 }

@@ -303,9 +303,16 @@ impl Answers {
         };
         let report = self.reports[best].as_ref().expect("the best one has an answer");
         let is_open = leaves_promises_open(report, search);
+        let as_all: Vec<Option<u64>> = (0..members.len()).map(|member| turn.as_all(member)).collect();
+        // Only the whole graph says of a broken promise what is shortest.
+        let is_breach = report.violations.iter().all(|found| found.breach.is_some());
+        let could_shorten = |member: usize| match members[member] {
+            Member::Bdfs => !is_breach || as_all[member].is_some(),
+            member => member.shows_shortest() && !is_breach,
+        };
         let helps = |member: usize| match report.end {
             _ if is_open && matches!(members[member], Member::Bdfs | Member::Walk) => true,
-            EndCondition::Violation => members[member].shows_shortest() && !is_shortest(report, &search.bounds),
+            EndCondition::Violation => could_shorten(member) && !is_shortest(report, &search.bounds),
             // Local states can be all there are where a bound on local events leaves out what only repeats them.
             EndCondition::LocalEventBound => members[member] == Member::Lmc,
             _ => false,
@@ -314,11 +321,10 @@ impl Answers {
             let work = turn.work();
             let more = work.saturating_add((work / 2).clamp(BETTER_MIN * WEIGHT_UNIT, BETTER_MAX * WEIGHT_UNIT));
             // What must happen is worth as much as all else.
-            let as_all = |member: usize| turn.as_all(member).filter(|_| is_open && members[member] == Member::Bdfs);
-            let more: Vec<u64> =
-                (0..members.len()).map(|member| as_all(member).map_or(more, |all| all.max(more))).collect();
+            let as_all = |member: usize| as_all[member].filter(|_| is_open && members[member] == Member::Bdfs);
+            let more = |member: usize| as_all(member).map_or(more, |all| all.max(more));
             let walks = if is_open { WALKS_ALONE } else { 0 };
-            turn.limit(|member| if helps(member) { (more[member], walks) } else { (0, 0) });
+            turn.limit(|member| if helps(member) { (more(member), walks) } else { (0, 0) });
         }
         if !turn.is_awaited(helps) {
             turn.stop_all();

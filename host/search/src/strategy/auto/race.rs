@@ -27,6 +27,9 @@ pub const WEIGHT_UNIT: u64 = 64;
 /// Shortest turns that all have worked together before it matters how levels grow: about a second.
 const EXPLODING_TURNS: u64 = 4;
 
+/// Shortest turns of units in the first turn of one that forgets: a batch of 256 walks of 1,000 events.
+const FIRST_WALKS: u64 = 2;
+
 /// How many times as many units as all others together one that forgets has while levels explode.
 const EXPLODING_SHARE: u64 = 2;
 
@@ -298,7 +301,14 @@ impl<'m> Race<'m> {
         if let Some(next) = state.turn {
             let others = state.runners.iter().enumerate().filter(|(other, it)| *other != next && !it.is_over);
             let least = others.map(|(_, it)| it.work).min();
-            let longer = |least: u64| least.saturating_add((self.shortest_turn * WEIGHT_UNIT).max(least / TURN_SHARE));
+            let shortest = match &state.runners[next] {
+                // With a long turn at first; the others have the next ones until they have worked as much.
+                it if it.pace.forgets && it.units == 0 => {
+                    self.shortest_turn * FIRST_WALKS * it.pace.weight * WEIGHT_UNIT
+                }
+                _ => self.shortest_turn * WEIGHT_UNIT,
+            };
+            let longer = |least: u64| least.saturating_add(shortest.max(least / TURN_SHARE));
             state.turn_end = least.map_or(u64::MAX, longer);
             self.monitor.runs(state.runners[next].name);
         }
@@ -446,9 +456,9 @@ impl Drop for Turn<'_, '_> {
             state.stop.get_or_insert(EndCondition::Interrupted);
         }
         state.runners[self.runner].is_over = true;
-        state.runners[self.runner].bytes = 0;
+        let bytes = std::mem::take(&mut state.runners[self.runner].bytes);
         if state.runners[self.runner].is_dropped {
-            self.race.monitor.frees();
+            self.race.monitor.frees(bytes);
         }
         self.race.rest(&state.runners[self.runner]);
         self.race.pass(&mut state);
