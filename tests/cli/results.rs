@@ -234,8 +234,7 @@ fn an_interrupted_search_reports_what_it_has() {
 #[test]
 fn progress_is_shown_on_request() {
     let place = Place::new();
-    let arguments =
-        ["run", bundled("paxos"), "--algo", "bdfs", "--set", "proposers=2", "--time", "1300ms", "--progress"];
+    let arguments = ["run", bundled("paxos"), "--algo", "bdfs", "--set", "proposers=2", "--time", "2s", "--progress"];
     let ran = place.host(&arguments).exits(0);
     assert!(ran.err.contains("   1 s: ") && ran.err.contains(" transitions, "), "{ran:?}");
 }
