@@ -97,21 +97,19 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         command.spawn()
     };
-    let mut started = |tell: &mut dyn FnMut(&str)| {
-        if arguments.source.quiet {
-            return;
-        }
-        let (name, digest) = running.plugin();
-        tell(&format!("{} nodes of {name} ({digest}); Ctrl-C ends them", spec.nodes.len()));
-        for (id, node) in spec.nodes.iter().enumerate() {
-            let clients = node.clients.map(|at| format!(", clients at http://{at}"));
-            tell(&format!("node {id} at {}{}", node.address, clients.unwrap_or_default()));
-        }
-    };
+    let (name, digest) = running.plugin();
+    let mut news = vec![format!("{} nodes of {name} ({digest}); Ctrl-C ends them", spec.nodes.len())];
+    news.extend(spec.nodes.iter().enumerate().map(|(id, node)| {
+        let clients = node.clients.map(|at| format!(", clients at http://{at}"));
+        format!("node {id} at {}{}", node.address, clients.unwrap_or_default())
+    }));
+    if arguments.source.quiet {
+        news.clear();
+    }
     let interrupted = Arc::clone(&environment.interrupted);
     let mut tell = |line: &str| environment.tell(&format!("{} {line}", stamp()));
     let restarts = !arguments.no_restart;
-    supervise(spec.nodes.len(), restarts, &interrupted, &mut start, &mut started, &mut tell)
+    supervise(spec.nodes.len(), restarts, &interrupted, &mut start, &news, &mut tell)
 }
 
 /// The options of checkers, for a node.

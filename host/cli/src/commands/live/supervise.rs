@@ -29,13 +29,14 @@ struct Node {
 struct Nodes(Vec<Node>);
 
 /// Starts `count` nodes, and ends them when one of them ends or it is `interrupted`. With `restarts`,
-/// one that was killed is started again. Each start and end is a line for `tell`.
+/// one that was killed is started again. Each start and end is a line for `tell`, after the
+/// `news` once all have started.
 pub(super) fn supervise(
     count: usize,
     restarts: bool,
     interrupted: &AtomicBool,
     start: &mut dyn FnMut(usize) -> std::io::Result<Child>,
-    started: &mut dyn FnMut(&mut dyn FnMut(&str)),
+    news: &[String],
     tell: &mut dyn FnMut(&str),
 ) -> Result<Exit, Failure> {
     let mut start =
@@ -44,7 +45,7 @@ pub(super) fn supervise(
     for id in 0..count {
         nodes.0.push(Node { id, child: Some(start(id)?), since: Instant::now(), away: Duration::ZERO });
     }
-    started(tell);
+    news.iter().for_each(|line| tell(line));
     while !interrupted.load(Ordering::Relaxed) {
         for node in &mut nodes.0 {
             if let Some(status) = node.ended()? {
@@ -156,8 +157,8 @@ mod tests {
             interrupted.fetch_or(!until.is_empty() && line.contains(until), Ordering::Relaxed);
             told.push(line.to_owned());
         };
-        let mut started = |tell: &mut dyn FnMut(&str)| tell("all run");
-        let exit = supervise(scripts.len(), restarts, &interrupted, &mut start, &mut started, &mut tell);
+        let news = ["all run".to_owned()];
+        let exit = supervise(scripts.len(), restarts, &interrupted, &mut start, &news, &mut tell);
         (exit.expect("a shell starts"), told)
     }
 
