@@ -46,7 +46,7 @@ const TYPESCRIPT: Edits = Edits {
     wrong: "return 1;\n",
     broken: "return (1;\n",
     words: ["Expected \")\"", "register.ts"],
-    failure: ["(panic: SyntaxError: ", " (in parse, decode, handleMessage))"],
+    failure: ["(panic: SyntaxError: ", " (src/host/json.ts:21))"],
 };
 
 /// Builds a plugin, with an interpreter that is prepared or as a whole; none if its toolchain is not there.

@@ -5,6 +5,7 @@
 //! | `refinement` | the gain of a static reduction from quorum transitions that are split by senders |
 //! | `weights` | random walks over a sandboxed guest |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
+//! | `requests` | what a guest asks of a system, language by request |
 //! | `edited` | an edited line of Python, without another interpreter |
 //! | `sdk` | the SDKs of Python, Go and TypeScript against that of Rust |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
@@ -20,6 +21,7 @@ mod fuzzing;
 mod languages;
 mod plugins;
 mod refinement;
+mod requests;
 mod sdk;
 mod stores;
 mod weights;

@@ -22,8 +22,11 @@ const WASI: &str = "wasi_snapshot_preview1";
 const ASSUMED: &str = "host:assumed";
 
 /// What a report says of functions of the adapter that a module imports.
-const OF_ADAPTER: [(&str, &str); 2] =
-    [("clock_time_get", "the clock stands still"), ("random_get", "random bytes are the same each time")];
+const OF_ADAPTER: [(&str, &str); 2] = [("clock_time_get", STILL_CLOCK), ("random_get", SAME_BYTES)];
+
+/// What a report says of a clock and of random bytes that stand in.
+pub(crate) const STILL_CLOCK: &str = "the clock stands still";
+pub(crate) const SAME_BYTES: &str = "random bytes are the same each time";
 
 /// Why a core module does not become a component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,10 +95,15 @@ fn adapter() -> Vec<u8> {
 }
 
 /// A component with what a report says of it: `assumed`, and what its core module takes of the adapter.
-pub(crate) fn with_assumed(mut component: Vec<u8>, core: &[u8], assumed: &[String]) -> Vec<u8> {
+pub(crate) fn with_assumed(component: Vec<u8>, core: &[u8], assumed: &[String]) -> Vec<u8> {
     let imported = Contents::read(core).map(|contents| contents.wasi).unwrap_or_default();
     let of_adapter = OF_ADAPTER.iter().filter(|(function, _)| imported.iter().any(|name| name == function));
     let lines: Vec<&str> = assumed.iter().map(String::as_str).chain(of_adapter.map(|(_, phrase)| *phrase)).collect();
+    assuming(component, &lines)
+}
+
+/// A component with what a report says of it.
+pub(crate) fn assuming(mut component: Vec<u8>, lines: &[&str]) -> Vec<u8> {
     if !lines.is_empty() {
         let section = CustomSection { name: ASSUMED.into(), data: lines.join("\n").into_bytes().into() };
         section.append_to_component(&mut component);

@@ -20,6 +20,7 @@
 //! | `update` | builds a component only if something has changed |
 //! | `component` | from a core module to a component |
 //! | `exports` | exports by their plain names |
+//! | `wasi` | what stands in for WASI 0.2 below an interpreter |
 //! | `sdk` | the SDKs that new folders get a copy of: version, age, renewal |
 //! | `install` | tools in the host's cache |
 //! | `tool` | runs other programs |
@@ -38,6 +39,7 @@ pub mod sdk;
 mod source;
 mod tool;
 mod update;
+mod wasi;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

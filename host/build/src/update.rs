@@ -9,10 +9,10 @@ use crate::component::{self, componentize};
 use crate::job::{Job, Made, Say};
 use crate::source::{read, read_text};
 use crate::tool::{self, Tool};
-use crate::{BuildError, ComponentError};
+use crate::{BuildError, ComponentError, wasi};
 
 /// Raised when the host drives its toolchains in another way, so that what was made before is made again.
-const RECIPE: u32 = 3;
+const RECIPE: u32 = 4;
 
 /// Runs `compile` and makes a component of what it returns, unless sources and tool are those of the component that is there.
 ///
@@ -34,6 +34,7 @@ pub(crate) fn unless_current(
     let key = blake3::Hasher::new()
         .update(component::CONTRACT.as_bytes())
         .update(component::ADAPTER.as_bytes())
+        .update(wasi::FUNCTIONS.as_bytes())
         .update(format!("{} {RECIPE} {toolchain} {}", env!("CARGO_PKG_VERSION"), tool.identity()).as_bytes())
         .update(source.digest()?.as_bytes())
         .finalize();

@@ -8,8 +8,9 @@ use wasmtime::ResourceLimiter;
 use crate::limits::{GuestLimits, allows_more, within};
 use crate::memory::Budget;
 
-/// How the panic hook of a guest begins the line that it logs.
-const PANIC_PREFIX: &str = "panic: ";
+/// How a line begins that a guest logs right before a trap: the text of a panic, and what was asked for that no plugin has.
+pub(crate) const PANIC_PREFIX: &str = "panic: ";
+pub(crate) const PLATFORM_PREFIX: &str = "host:platform ";
 
 /// The work of the guest at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,7 +225,7 @@ impl Context {
 
     /// Takes a line of `log`, of which so many bytes are given that are [wanted](Self::log_wanted).
     pub(crate) fn log(&mut self, line: String, bytes: usize) {
-        if line.starts_with(PANIC_PREFIX) {
+        if [PANIC_PREFIX, PLATFORM_PREFIX].iter().any(|prefix| line.starts_with(prefix)) {
             self.panic_line = Some(shortened(&line, bytes, self.limits.text_bytes));
         }
         if !self.keep_log || self.log_bytes > self.limits.log_bytes {

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `platform` | panics of Rust's standard library for want of an operating system |
+//! | `platform` | what a guest asked for that no plugin has |
 
 mod platform;
 
@@ -27,10 +27,13 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// Explains the error of a call of `function`.
 pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
-    let trapped = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
-    let by_panic = || evidence.context.panic_line.as_deref().and_then(platform::by_panic);
+    // A guest that has logged why traps in either way. What happens after memory was refused is for want of it: a runtime polls.
+    let trap = error.downcast_ref::<Trap>();
+    let trapped =
+        matches!(trap, Some(Trap::UnreachableCodeReached | Trap::MemoryOutOfBounds)) && !evidence.memory_refused;
+    let by_line = || evidence.context.panic_line.as_deref().and_then(platform::by_line);
     let by_trap = || platform::by_trap(&frames(error).next()?);
-    if trapped && let Some(wanted) = by_panic().or_else(by_trap) {
+    if trapped && let Some(wanted) = by_line().or_else(by_trap) {
         let frames: Vec<String> = frames(error).map(|name| shortened(&name, name.len(), NAME_BYTES_MAX)).collect();
         return Fault { kind: FaultKind::Platform, message: wanted.message(function, &frames) };
     }

@@ -5,6 +5,7 @@ package host
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -120,10 +121,20 @@ func refused(err error) uint32 {
 // A panic is quoted by the host as the reason of the fault.
 func explain() {
 	if why := recover(); why != nil {
-		Log(fmt.Sprint("panic: ", why))
+		Log(words(why))
 		// Go's own way to end a program writes a stack trace and asks the system to exit.
 		trap()
 	}
+}
+
+// An error of the system is nothing that the protocol does wrong: no plugin has one.
+func words(why any) string {
+	// As the numbers of errors are, and what package net makes of them.
+	var number interface{ Temporary() bool }
+	if err, ok := why.(error); ok && errors.As(err, &number) {
+		return fmt.Sprintf("host:platform a file, a socket or a process: %v", err)
+	}
+	return fmt.Sprint("panic: ", why)
 }
 
 // Never returns: the host would take an empty result for an answer.

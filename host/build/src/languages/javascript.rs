@@ -3,15 +3,17 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `prepared` | an engine that is given the text of a plugin after each edit |
+//! | `sources` | file and line of each line of a bundle |
 
 mod prepared;
+mod sources;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Toolchain;
-use crate::component::{CONTRACT, exported, wit_text};
+use crate::component::{self, CONTRACT, exported, wit_text};
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
@@ -30,8 +32,18 @@ pub(super) const ROW: Toolchain = Toolchain {
 const COMPILER: npm::Package = npm::Package { name: "componentize-qjs", version: "0.4.5", program: "componentize-qjs" };
 const BUNDLER: npm::Package = npm::Package { name: "esbuild", version: "0.28.0", program: "esbuild" };
 
-/// What tells why a plugin fails. It wants the module `environment` of the host.
+/// What tells why a plugin fails. It wants [`PLATFORM`] before it.
 const FAILURES: &str = include_str!("javascript/failures.js");
+
+/// What stands in for a system. It wants the module `environment` of the host.
+const PLATFORM: &str = concat!(include_str!("javascript/promises.js"), "\n", include_str!("javascript/platform.js"));
+
+/// What esbuild writes in another way, see `promises.js`.
+const WRITTEN_AS_GENERATORS: [&str; 3] =
+    ["--supported:async-await=false", "--supported:async-generator=false", "--supported:for-await=false"];
+
+/// What a report says of each plugin in JavaScript: an engine could be asked for all of it.
+const ASSUMED: [&str; 2] = [component::STILL_CLOCK, component::SAME_BYTES];
 
 const HINT: &str = "the main file must export the constants `node` and `specification`";
 
@@ -48,13 +60,14 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let module = work.join("bundle.js");
         job.run(bundle(job, &bundler, &main, "esm", &module))?;
         let text = read_text(&module)?;
+        let text = sources::without(&text);
         let exports = text.rsplit("export {").next().unwrap_or_default().to_owned();
         let names: Vec<&str> = exports.split([',', '}', '\n']).map(str::trim).collect();
         let wants = |interface: &str| text.contains(&format!("\"host:protocol/{interface}@"));
         let wit_text = wit_text(|interface| names.contains(&interface), wants);
         let wit = work.join("wit/protocol.wit");
         update::write(&wit, wit_text.as_bytes())?;
-        if let Some(component) = prepared::build(job, work, (&bundler, &compiler), (&main, &text), &wit_text, say)? {
+        if let Some(component) = prepared::build(job, work, (&bundler, &compiler), (&main, text), &wit_text, say)? {
             return Ok(component);
         }
         say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));
@@ -65,28 +78,35 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let module = explaining(job, work, &bundler, &wit_text)?;
         command.arg(module).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
         job.run(command)?;
-        read(&component)
+        Ok(component::assuming(read(&component)?, &ASSUMED))
     })
 }
 
 /// The command that makes one file of a plugin, a module in this format.
 fn bundle(job: &Job<'_>, bundler: &Tool, main: &Path, format: &str, output: &Path) -> Command {
     let mut command = bundler.command(&job.source.folder);
-    command.arg(main).args(["--bundle", "--external:host:*", "--log-level=warning"]);
+    command.arg(main).args(["--bundle", "--external:host:*", "--log-level=warning", "--sourcemap=inline"]);
+    command.arg("--sources-content=false").args(WRITTEN_AS_GENERATORS);
     command.arg(format!("--format={format}")).arg(format!("--outfile={}", output.display()));
     command
 }
 
-/// Makes one file of a plugin, the module `bundle.js`, and of what tells why it fails.
+/// Makes one file of a plugin, the module `bundle.js`, of what stands in for a system, and of what tells why it fails.
 fn explaining(job: &Job<'_>, work: &Path, bundler: &Tool, wit_text: &str) -> Result<PathBuf, BuildError> {
     let (main, module) = (work.join("explaining.js"), work.join("plugin.js"));
-    let mut program = format!("import * as environment from {};\n", full_name("environment"));
+    let environment = format!("import * as environment from {};\n", full_name("environment"));
+    // A module of its own, since it stands there before the plugin begins.
+    let platform = format!("{environment}{PLATFORM}\nexport {{ Platform, platform, promises }};\n");
+    update::write(&work.join("platform.js"), platform.as_bytes())?;
+    let mut program = format!("import {{ Platform, platform, promises }} from \"./platform.js\";\n{environment}");
     for interface in exported(wit_text) {
         let _ = writeln!(program, "import {{ {interface} as the_{interface} }} from \"./bundle.js\";");
         let _ = writeln!(program, "export const {interface} = standing(() => the_{interface});");
     }
     update::write(&main, (program + FAILURES).as_bytes())?;
     job.run(bundle(job, bundler, &main, "esm", &module))?;
+    let text = read_text(&module)?;
+    update::write(&module, sources::behind(&text, &job.source.folder, work, 0).as_bytes())?;
     Ok(module)
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::job::{Job, Say};
 use crate::source::{read, read_text};
 use crate::tool::{Tool, finish};
-use crate::{BuildError, update};
+use crate::{BuildError, update, wasi};
 
 /// A program that waits for the text of a plugin.
 pub(super) struct Waiting<'w> {
@@ -28,13 +28,14 @@ pub(super) struct Waiting<'w> {
 
 impl Waiting<'_> {
     /// The plugin of this text as a component; none if it has to be built as a whole. `arguments` are those of the compiler, which
-    /// makes a component of the file in a folder.
+    /// makes a component of the file in a folder; `finished` is what becomes of that.
     pub fn given(
         &self,
         job: &Job<'_>,
         work: &Path,
         text: &str,
         arguments: impl FnOnce(&Path, &Path) -> Vec<std::ffi::OsString>,
+        finished: &dyn Fn(&[u8]) -> Result<Vec<u8>, BuildError>,
         say: Say<'_>,
     ) -> Result<Option<Vec<u8>>, BuildError> {
         let Some(initialise) = &job.options.initialise else { return Ok(None) };
@@ -44,6 +45,7 @@ impl Waiting<'_> {
             .update(self.compiler.identity().as_bytes())
             .update(self.wit_text.as_bytes())
             .update(self.program.as_bytes())
+            .update(wasi::FUNCTIONS.as_bytes())
             .finalize();
         let stamp_of = |base: &[u8]| format!("{made_of} {}\n", blake3::hash(base));
         let kept = read(&wasm).ok().filter(|base| read_text(&stamp).is_ok_and(|stamp| stamp == stamp_of(base)));
@@ -57,7 +59,8 @@ impl Waiting<'_> {
                 if !finish(command)?.success {
                     return Ok(None);
                 }
-                let base = read(&wasm)?;
+                let base = finished(&read(&wasm)?)?;
+                update::write(&wasm, &base)?;
                 update::write(&stamp, stamp_of(&base).as_bytes())?;
                 base
             }

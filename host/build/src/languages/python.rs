@@ -9,12 +9,12 @@ mod prepared;
 use prepared::Prepared;
 
 use super::Toolchain;
-use crate::component::{exported, wit_text};
+use crate::component::{self, exported, wit_text};
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
 use crate::tool::finish;
-use crate::{BuildError, update};
+use crate::{BuildError, update, wasi};
 
 pub(super) const ROW: Toolchain = Toolchain {
     name: "python",
@@ -28,8 +28,18 @@ pub(super) const ROW: Toolchain = Toolchain {
 const COMPILER: pip::Package =
     pip::Package { name: "componentize-py", version: "0.25.1", program: "bin/componentize-py", size: "46 MB" };
 
-/// What tells why a plugin fails. It wants `sys`, and the module `environment` of the host.
+/// What tells why a plugin fails. It wants [`PLATFORM`] before it.
 const FAILURES: &str = include_str!("python/failures.py");
+
+/// What stands in for a system, as far as the interpreter does not ask WASI for it. Once the modules of the plugin are there,
+/// [`SETTLE`] is called.
+const PLATFORM: &str = include_str!("python/platform.py");
+
+/// The end of a program with [`PLATFORM`].
+const SETTLE: &str = "settle()\n";
+
+/// What a report says of each plugin in Python: an interpreter could ask for all of it.
+const ASSUMED: [&str; 2] = [component::STILL_CLOCK, component::SAME_BYTES];
 
 /// The module that a plugin begins in that is built as a whole, and its folder.
 const EXPLAINING: [&str; 2] = ["host_explaining", "explaining"];
@@ -60,7 +70,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("compiling {} with {}", source.name, compiler.found));
         let output_path = work.join("component.wasm");
         let mut command = compiler.command(&source.folder);
-        // `--stub-wasi`: what the interpreter asks of the system becomes a trap.
+        // `--stub-wasi`: what the interpreter asks of the system becomes a trap, in the place of which stands `wasi`.
         command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
         let [begins_in, folder] = EXPLAINING;
         let folder = work.join(folder);
@@ -71,15 +81,24 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         if !output.success {
             return Err(BuildError::Compile { name: source.name.clone(), output: without_trace(&output.both()) });
         }
-        read(&output_path)
+        with_platform(&read(&output_path)?, &source.name)
     })
+}
+
+/// The component of the compiler with what stands in for a system.
+fn with_platform(component: &[u8], name: &str) -> Result<Vec<u8>, BuildError> {
+    let wrong = |error: wasmparser::BinaryReaderError| BuildError::Compile {
+        name: name.to_owned(),
+        output: format!("{}: what it made is no component: {error}", COMPILER.name),
+    };
+    Ok(component::assuming(wasi::with_platform(component).map_err(wrong)?, &ASSUMED))
 }
 
 /// The module that has the classes of a plugin, whose module this is, and tells why it fails.
 fn explaining(module: &str, wit_text: &str) -> String {
     let classes: Vec<String> = exported(wit_text).map(class).collect();
     let classes = classes.join(", ");
-    format!("import sys\n\nfrom {module} import {classes}\nfrom wit_world.imports import environment\n{FAILURES}")
+    format!("{PLATFORM}\n\nfrom {module} import {classes}\n{FAILURES}\n{SETTLE}")
 }
 
 /// The class that exports an interface.

@@ -1,14 +1,27 @@
-//! What a guest asked for that no plugin has: the panics of Rust's standard library for want of an operating system, and the traps of the
-//! adapter for WASI that `host build` puts in.
+//! What a guest asked for that no plugin has: the panics of Rust's standard library for want of an operating system, the traps of what
+//! `host build` puts in the place of WASI, and the words of what it puts into interpreters.
+
+use crate::context::{PANIC_PREFIX, PLATFORM_PREFIX};
 
 /// Something that was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// For people.
-    what: &'static str,
+    what: String,
     remedy: &'static str,
     /// How the library says it, as far as its words have more than `what`.
     function: Option<String>,
+    /// Where it was asked for.
+    caller: Caller,
+}
+
+/// What asked.
+#[derive(Debug, PartialEq, Eq)]
+enum Caller {
+    /// The first function that is not of a library.
+    Frame,
+    /// A place in the source. The functions that ran are those of an interpreter, and say nothing.
+    Source(Option<String>),
 }
 
 const CLOCK: &str = "let the author of the wrapper hand time in as a local event or as a number of the state, or build for \
@@ -18,6 +31,12 @@ const THREAD: &str =
     "look for a feature or a constructor of the library without threads, and call its parts from the handlers";
 const SYSTEM: &str =
     "look for a feature of the library without it; what comes from outside is a message or a local event";
+const MODULE: &str = "import it at the top of a file of the plugin, so that it is there when the plugin is built";
+const END: &str = "let the handler return, or raise an error where the protocol must not get to";
+
+/// Remedies, by how the words begin for what was asked for.
+const REMEDIES: [(&str, &str); 5] =
+    [("a wait", WAIT), ("a timer", WAIT), ("a thread", THREAD), ("a module", MODULE), ("the end of the process", END)];
 
 /// Words of the standard library, with what was asked for; the first that fits counts.
 const WORDS: [(&str, &str, &str); 7] = [
@@ -36,28 +55,64 @@ const UNSUPPORTED: &str = "operation not supported on this platform";
 /// Traps of the adapter; its functions are named after those of WASI.
 const ADAPTER: &str = "wasi_snapshot_preview1.";
 
-/// What was asked for, by the line of a panic: `panic: message (file:line)`.
-pub(super) fn by_panic(line: &str) -> Option<Wanted> {
-    let message = line.strip_prefix("panic: ")?;
+/// Traps of what stands in for WASI 0.2: interface and function follow, with a `#` between them.
+const WASI: &str = "wasi:";
+
+/// What the interfaces of WASI 0.2 are for, by how their names begin.
+const INTERFACES: [(&str, &str); 4] = [
+    ("io/poll", "a wait"),
+    ("sockets/", "a socket"),
+    ("filesystem/", "a file"),
+    ("cli/exit", "the end of the process"),
+];
+
+/// What was asked for, by the last line before a trap: `panic: message (file:line)`, or `host:platform what: words (file:line)`.
+pub(super) fn by_line(line: &str) -> Option<Wanted> {
+    match line.strip_prefix(PLATFORM_PREFIX) {
+        Some(words) => Some(by_words(words)),
+        None => by_panic(line.strip_prefix(PANIC_PREFIX)?),
+    }
+}
+
+/// What was asked for, as what stands in for a system in an interpreter says it.
+fn by_words(words: &str) -> Wanted {
+    let (words, place) = match words.rsplit_once(" (") {
+        Some((words, place)) => (words, place.strip_suffix(')').filter(|place| *place != "None")),
+        None => (words, None),
+    };
+    let (what, function) = words.split_once(": ").map_or((words, None), |(what, name)| (what, Some(name.to_owned())));
+    Wanted { what: what.to_owned(), remedy: remedy(what), function, caller: Caller::Source(place.map(str::to_owned)) }
+}
+
+fn remedy(what: &str) -> &'static str {
+    REMEDIES.iter().find(|(start, _)| what.starts_with(start)).map_or(SYSTEM, |(_, remedy)| remedy)
+}
+
+fn by_panic(message: &str) -> Option<Wanted> {
     let (message, place) = message.rsplit_once(" (").unwrap_or((message, ""));
     let is_of_std = place.contains("library/std/src/");
     let found = WORDS.iter().find(|(words, ..)| is_of_std && message.starts_with(words));
+    let wanted =
+        |what: &str, remedy, function| Wanted { what: what.to_owned(), remedy, function, caller: Caller::Frame };
     if let Some((_, what, remedy)) = found {
-        return Some(Wanted { what, remedy, function: None });
+        return Some(wanted(what, remedy, None));
     }
     // The place is that of the library, and names it.
     let by_library = message.contains(UNSUPPORTED).then(|| place.trim_end_matches(')').to_owned());
-    by_library.map(|place| Wanted { what: "a thread, a socket or a file", remedy: SYSTEM, function: Some(place) })
+    by_library.map(|place| wanted("a thread, a socket or a file", SYSTEM, Some(place)))
 }
 
 /// What was asked for, by the function that trapped.
 pub(super) fn by_trap(frame: &str) -> Option<Wanted> {
-    let function = frame.strip_prefix(ADAPTER)?;
-    let (what, remedy) = match function {
-        "poll_oneoff" => ("a wait", WAIT),
-        _ => ("a socket", SYSTEM),
-    };
-    Some(Wanted { what, remedy, function: Some(function.to_owned()) })
+    if let Some(function) = frame.strip_prefix(ADAPTER) {
+        let what = if function == "poll_oneoff" { "a wait" } else { "a socket" };
+        let function = Some(function.to_owned());
+        return Some(Wanted { what: what.to_owned(), remedy: remedy(what), function, caller: Caller::Frame });
+    }
+    let (interface, function) = frame.strip_prefix(WASI)?.split_once('#')?;
+    let what = INTERFACES.iter().find(|(start, _)| interface.starts_with(start)).map_or(interface, |(_, what)| what);
+    let function = Some(format!("{interface} {function}"));
+    Some(Wanted { what: what.to_owned(), remedy: remedy(what), function, caller: Caller::Source(None) })
 }
 
 /// Whether a function belongs to the standard library or to a runtime, so that someone else called for it.
@@ -72,10 +127,13 @@ pub(super) fn is_of_library(frame: &str) -> bool {
 impl Wanted {
     /// The words of the fault of a call of `function`, in which `frames` ran, the innermost first.
     pub fn message(self, function: &str, frames: &[String]) -> String {
-        let Self { what, remedy, function: called } = self;
+        let Self { what, remedy, function: called, caller } = self;
         let of_std = || frames.iter().find(|frame| frame.starts_with("std::") && is_public(frame)).cloned();
         let called = called.or_else(of_std).map(|name| format!(" (`{name}`)")).unwrap_or_default();
-        let caller = frames.iter().find(|frame| !is_of_library(frame));
+        let caller = match caller {
+            Caller::Frame => frames.iter().find(|frame| !is_of_library(frame)).cloned(),
+            Caller::Source(place) => place,
+        };
         let caller = caller.map(|name| format!(" in `{name}`")).unwrap_or_default();
         format!("`{function}` asks for {what}{called}{caller}, which no plugin has; {remedy}")
     }
@@ -96,19 +154,22 @@ mod tests {
 
     #[test]
     fn panics_for_want_of_a_system_are_told_from_others() {
-        let what = |line: &str| by_panic(line).map(|wanted| wanted.what);
-        assert_eq!(what(&format!("panic: time not implemented on this platform ({STD}")), Some("a clock"));
-        assert_eq!(what("panic: can't sleep (library/std/src/sys/thread/unsupported.rs:45)"), Some("a wait"));
+        let what = |line: &str| by_line(line).map(|wanted| wanted.what);
+        assert_eq!(what(&format!("panic: time not implemented on this platform ({STD}")), Some("a clock".to_owned()));
+        assert_eq!(
+            what("panic: can't sleep (library/std/src/sys/thread/unsupported.rs:45)"),
+            Some("a wait".to_owned())
+        );
         let spawn =
             "panic: failed to spawn thread: Error { kind: Unsupported } (library/std/src/thread/functions.rs:131)";
-        assert_eq!(what(spawn), Some("a thread"));
+        assert_eq!(what(spawn), Some("a thread".to_owned()));
         // The author's own words.
         assert_eq!(what("panic: can't sleep (src/lib.rs:45)"), None);
         assert_eq!(what("can't sleep (library/std/src/sys/thread/unsupported.rs:45)"), None);
         assert_eq!(what("panic: index out of bounds (library/std/src/lib.rs:4)"), None);
         let unwrapped = "panic: called `Result::unwrap()` on an `Err` value: Error { kind: Unsupported, message: \"operation not supported \
              on this platform\" } (/cargo/registry/src/index/net-1.0.0/src/lib.rs:7)";
-        let message = by_panic(unwrapped).expect("a system").message("init", &[]);
+        let message = by_line(unwrapped).expect("a system").message("init", &[]);
         assert!(message.contains("(`/cargo/registry/src/index/net-1.0.0/src/lib.rs:7`)"), "{message}");
     }
 
@@ -121,12 +182,41 @@ mod tests {
             "init",
         ];
         let frames = frames.map(str::to_owned);
-        let wanted = by_panic(&format!("panic: time not implemented on this platform ({STD}")).expect("a clock");
+        let wanted = by_line(&format!("panic: time not implemented on this platform ({STD}")).expect("a clock");
         let message = wanted.message("init", &frames);
         let expected =
             "`init` asks for a clock (`std::time::Instant::now`) in `timers::wheel::Wheel::new`, which no plugin has; ";
         assert!(message.starts_with(expected), "{message}");
         assert_eq!(by_trap("unreachable_of_mine"), None);
-        assert_eq!(by_trap("wasi_snapshot_preview1.sock_send").map(|wanted| wanted.what), Some("a socket"));
+        assert_eq!(by_trap("wasi_snapshot_preview1.sock_send").map(|wanted| wanted.what), Some("a socket".to_owned()));
+    }
+
+    #[test]
+    fn interpreters_say_what_was_asked_for_and_where() {
+        let said = |line: &str| by_line(line).expect("a system").message("handle-local", &["PyEval".to_owned()]);
+        let expected =
+            "`handle-local` asks for a wait (`time.sleep(1)`) in `app.py:7`, which no plugin has; a timer that is due";
+        let message = said("host:platform a wait: time.sleep(1) (app.py:7)");
+        assert!(message.starts_with(expected), "{message}");
+        let message = said("host:platform a module that was not there: No module named 'x' (None)");
+        assert!(
+            message.starts_with("`handle-local` asks for a module that was not there (`No module named 'x'`), which")
+        );
+        assert!(message.ends_with(MODULE), "{message}");
+        // A line of the author's own.
+        assert_eq!(by_line("platform a wait: of mine"), None);
+    }
+
+    #[test]
+    fn traps_of_what_stands_in_for_wasi_are_named() {
+        let said = |frame: &str| by_trap(frame).expect("a system").message("init", &["poll".to_owned()]);
+        let message = said("wasi:io/poll#[method]pollable.block");
+        assert!(
+            message
+                .starts_with("`init` asks for a wait (`io/poll [method]pollable.block`), which no plugin has; a timer")
+        );
+        assert!(said("wasi:sockets/tcp#[method]tcp-socket.shutdown").contains("asks for a socket (`sockets/tcp "));
+        assert!(said("wasi:cli/exit#exit").contains("asks for the end of the process"));
+        assert_eq!(by_trap("wasi:of mine"), None);
     }
 }

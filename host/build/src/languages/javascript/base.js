@@ -1,6 +1,6 @@
 // Stands where a plugin will be: the first call of `init` brings its text, as a CommonJS module.
 //
-// What precedes is added by `host build`: failures.js, `imported`, the modules of the host by their names, and an export for each
+// What precedes is added by `host build`: promises.js, platform.js, failures.js, `imported`, the modules of the host by their names, and an export for each
 // interface of the plugin, `offered` at each call.
 
 let exported = null;

@@ -12,7 +12,7 @@ function standing(object) {
 
 function calledByHost(object, called, given) {
   try {
-    return object()[called](...given);
+    return promises.settle(object()[called](...given), called);
   } catch (error) {
     throw refusing.includes(called) && !(error instanceof Error) ? error : explained(error);
   }
@@ -20,9 +20,29 @@ function calledByHost(object, called, given) {
 
 /** Tells the host; what is left to throw is no answer of any function. */
 function explained(error) {
-  // Lines are those of the bundle, so functions say more. Some have no name, such as those of the engine.
-  const functions = error instanceof Error ? [...error.stack.matchAll(/at ([\w.]+) \(/g)].map((found) => found[1]) : [];
-  const place = functions.slice(0, functions.indexOf("calledByHost")).join(", ");
-  environment.log(`panic: ${error}${place && ` (in ${place})`}`);
+  const wanted = platform.wanted(error);
+  const words = wanted === undefined ? `panic: ${error}` : `host:platform ${wanted}`;
+  const place = error instanceof Error ? placeOf(error.stack) : "";
+  environment.log(`${words}${place && ` (${place})`}`);
   return undefined;
+}
+
+/** The first place in a file of the plugin, else in one of its libraries; else the functions, which may have no names. */
+function placeOf(stack) {
+  const frames = stack.split("\n").slice(0, stack.split("\n").findIndex((frame) => frame.includes("calledByHost")));
+  const places = frames.map(sourceOf).filter((place) => place !== undefined);
+  const own = places.find((place) => !place.includes("node_modules/"));
+  const named = frames.map((frame) => /at ([\w.]+) \(/.exec(frame)?.[1]);
+  const functions = named.filter((name) => name !== undefined && name !== "Platform" && name !== "settle");
+  return own ?? places[0] ?? (functions.length > 0 ? `in ${functions.join(", ")}` : "");
+}
+
+/** File and line of a frame, by the lines of the bundle that `host build` puts behind it. */
+function sourceOf(frame) {
+  const { file, files, lines, before } = globalThis[Symbol.for("host:sources")] ?? {};
+  const found = /\(?([^() ]+):(\d+):\d+\)?$/.exec(frame);
+  if (!lines || !found || !found[1].endsWith(file)) return undefined;
+  const line = lines.split(" ")[Number(found[2]) - 1 - before];
+  const [of, at] = line ? line.split(":") : [];
+  return at === undefined ? undefined : `${files[of]}:${at}`;
 }

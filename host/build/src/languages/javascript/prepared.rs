@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{FAILURES, bundle, full_name};
+use super::{FAILURES, PLATFORM, bundle, full_name, sources};
 use crate::BuildError;
-use crate::component::{exported, optional};
+use crate::component::{self, exported, optional};
 use crate::job::{Job, Say};
 use crate::languages::prepared::Waiting;
 use crate::source::read_text;
@@ -17,6 +17,9 @@ const PROGRAM: &str = include_str!("base.js");
 
 /// The name of its file.
 const FILE: &str = "base.js";
+
+/// Lines that the engine puts before the text of a function.
+const HEAD: usize = 2;
 
 /// What means something else, or nothing, where a module is a function that is called later.
 const OTHERWISE: [&str; 5] = ["import.meta", "import(", "require(", "typeof module", "typeof exports"];
@@ -45,7 +48,9 @@ pub(super) fn build(
         let output = [OsStr::new("-o"), wasm.as_os_str()];
         before.into_iter().chain(after).chain(output).map(OsStr::to_owned).collect()
     };
-    waiting.given(job, work, &read_text(&function)?, arguments, say)
+    let text = sources::behind(&read_text(&function)?, &job.source.folder, work, HEAD);
+    let finished = |base: &[u8]| Ok(component::assuming(base.to_vec(), &super::ASSUMED));
+    waiting.given(job, work, &text, arguments, &finished, say)
 }
 
 /// The program that waits for a plugin of this world.
@@ -61,7 +66,7 @@ fn program(wit_text: &str) -> String {
     for interface in exported(wit_text) {
         let _ = writeln!(program, "export const {interface} = standing(() => offered(\"{interface}\"));");
     }
-    program + FAILURES + PROGRAM
+    program + PLATFORM + FAILURES + PROGRAM
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ import wit_world
 from componentize_py_types import Err
 from wit_world.imports import environment  # noqa: F401
 
-# What follows at the end is added by `host build`: the imports of the plugin from the standard library, its classes, and failures.py.
+# `host build` puts platform.py before this, and at the end the imports of the plugin from the standard library, its classes, and
+# failures.py.
 
 
 def bring_in(package):

@@ -113,19 +113,20 @@ impl Prepared {
             let after = ["componentize", "--stub-wasi", MODULE, "-o"].map(OsStr::new);
             before.into_iter().chain(after).chain([wasm.as_os_str()]).map(OsStr::to_owned).collect()
         };
-        waiting.given(job, work, &self.texts, arguments, say)
+        let name = &job.source.name;
+        waiting.given(job, work, &self.texts, arguments, &|base| super::with_platform(base, name), say)
     }
 
     /// The program that waits for this plugin.
     fn program(&self, wit_text: &str) -> String {
-        let mut program = PROGRAM.to_owned();
+        let mut program = format!("{}\n\n{PROGRAM}", super::PLATFORM);
         for name in &self.imports {
             program.push_str(&format!("import_module(\"{name}\")\n"));
         }
         for interface in ["specification"].into_iter().chain(optional(wit_text, "export")) {
             program.push_str(&format!("\n\nclass {}(Later):\n    pass\n", super::class(interface)));
         }
-        program + super::FAILURES
+        program + super::FAILURES + "\n" + super::SETTLE
     }
 }
 
