@@ -148,6 +148,14 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_floating_point_does_not_tell_apart_differ() {
+        let large = |text: &str| serde_json::from_str::<Value>(&format!(r#"{{"id": {text}}}"#)).expect("JSON");
+        let (one, next) = ("1267650600228229401496703205376", "1267650600228229401496703205377");
+        assert_eq!(texts(&large(one), &large(next)), [format!("id: {one} -> {next}")]);
+        assert!(texts(&large(one), &large(one)).is_empty());
+    }
+
+    #[test]
     fn another_variant_is_told_as_a_whole() {
         let before = json!({ "proposer": "Ready" });
         let after = json!({ "proposer": { "Collecting": { "responders": [] } } });

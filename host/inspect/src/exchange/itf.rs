@@ -255,8 +255,12 @@ fn none() -> Value {
 fn encoded(value: &Value) -> Value {
     match value {
         Value::Null => none(),
-        Value::Number(number) if number.is_f64() => json!(number.to_string()),
-        Value::Number(number) => json!({ "#bigint": number.to_string() }),
+        // As it is written: at any length, and a fraction or a power of ten as a text.
+        Value::Number(number) => {
+            let text = number.to_string();
+            let is_whole = text.bytes().all(|letter| letter == b'-' || letter.is_ascii_digit());
+            if is_whole { json!({ "#bigint": text }) } else { Value::String(text) }
+        }
         Value::Array(values) => Value::Array(values.iter().map(encoded).collect()),
         Value::Object(fields) if fields.keys().all(|name| is_name(name)) => {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), encoded(value))).collect())
@@ -278,7 +282,7 @@ fn decoded(value: &Value) -> Value {
         Value::Array(values) => Value::Array(values.iter().map(decoded).collect()),
         Value::Object(fields) => {
             if let Some(Value::String(digits)) = fields.get("#bigint") {
-                return digits.parse::<i64>().map_or(Value::Null, |number| json!(number));
+                return digits.parse().map_or(Value::Null, Value::Number);
             }
             if *value == none() {
                 return Value::Null;
@@ -286,5 +290,22 @@ fn decoded(value: &Value) -> Value {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), decoded(value))).collect())
         }
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_exact_and_come_back() {
+        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        for whole in ["0", "-7", "18446744073709551615", "1267650600228229401496703205377"] {
+            assert_eq!(encoded(&value(whole)), json!({ "#bigint": whole }));
+            assert_eq!(decoded(&encoded(&value(whole))), value(whole));
+        }
+        for other in ["0.5", "1e400", "-2E3"] {
+            assert!(encoded(&value(other)).is_string(), "{other}");
+        }
     }
 }

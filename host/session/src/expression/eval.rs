@@ -1,7 +1,9 @@
 //! The value of an expression.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::number;
 use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
 use super::value::Value;
 use super::{Misfit, WORK_MAX, misfit};
@@ -61,7 +63,9 @@ impl<'e> Evaluation<'e> {
             }
             Kind::Has(of, field) => {
                 let of = self.value(of)?;
-                Ok(Value::Bool(field_of(at, &of, field)?.is_some()))
+                // A variant without fields is a text, and an option without a value is `null`.
+                let is_there = !matches!(of, Value::Text(_) | Value::Null) && field_of(at, &of, field)?.is_some();
+                Ok(Value::Bool(is_there))
             }
             Kind::Index(of, index) => {
                 let of = self.value(of)?;
@@ -77,7 +81,10 @@ impl<'e> Evaluation<'e> {
             Kind::Not(of) => Ok(Value::Bool(!self.truth(of)?)),
             Kind::Negative(of) => {
                 let value = self.value(of)?;
-                self.arithmetic(at, Operator::Minus, (&Value::Int(0), &value))
+                match &value {
+                    Value::Large(large) => Ok(number::negative(large).unwrap_or(value)),
+                    _ => self.arithmetic(at, Operator::Minus, (&Value::Int(0), &value)),
+                }
             }
             Kind::Binary(operator, one, other) => self.binary(at, *operator, (one, other)),
             Kind::Choice(parts) => {
@@ -108,7 +115,7 @@ impl<'e> Evaluation<'e> {
             _ => {}
         }
         let (one, other) = (self.value(one)?, self.value(other)?);
-        let ordered = |is_so: fn(std::cmp::Ordering) -> bool| {
+        let ordered = |is_so: fn(Ordering) -> bool| {
             let order = one.order(&other);
             let what = || format!("`{}` compares two numbers or two texts", operator.text());
             order.map(|order| Value::Bool(is_so(order))).ok_or_else(|| unfit(at, &what(), &one, &other))
@@ -116,10 +123,10 @@ impl<'e> Evaluation<'e> {
         match operator {
             Operator::Equal => Ok(Value::Bool(self.equal(at, &one, &other)?)),
             Operator::Unequal => Ok(Value::Bool(!self.equal(at, &one, &other)?)),
-            Operator::Less => ordered(std::cmp::Ordering::is_lt),
-            Operator::AtMost => ordered(std::cmp::Ordering::is_le),
-            Operator::More => ordered(std::cmp::Ordering::is_gt),
-            Operator::AtLeast => ordered(std::cmp::Ordering::is_ge),
+            Operator::Less => ordered(Ordering::is_lt),
+            Operator::AtMost => ordered(Ordering::is_le),
+            Operator::More => ordered(Ordering::is_gt),
+            Operator::AtLeast => ordered(Ordering::is_ge),
             Operator::In => self.is_in(at, &one, &other),
             _ => self.arithmetic(at, operator, (&one, &other)),
         }
@@ -154,6 +161,10 @@ impl<'e> Evaluation<'e> {
                 result
                     .map(Value::Int)
                     .ok_or_else(|| misfit(at, format!("`{text}` divides by 0, or the number is too large")))
+            }
+            (_, Value::Large(_), Value::Int(_) | Value::Large(_) | Value::Real(_))
+            | (_, Value::Int(_) | Value::Real(_), Value::Large(_)) => {
+                Err(misfit(at, format!("`{text}` takes whole numbers of up to 128 bits, and one of these has more")))
             }
             (_, Value::Int(_) | Value::Real(_), Value::Int(_) | Value::Real(_)) => {
                 let real = |value: &Value| match value {
@@ -214,11 +225,8 @@ impl<'e> Evaluation<'e> {
             }
             (Function::Keys | Function::Values, _) => wrong("an object"),
             (Function::Unique, [Value::List(list)]) => {
-                let mut all = Vec::new();
-                for (_, item) in present(list) {
-                    self.insert(at, &mut all, item)?;
-                }
-                Ok(Value::list(all))
+                let items = present(list).map(|(_, item)| item.clone()).collect();
+                Ok(Value::list(self.set(at, items)?))
             }
             (Function::Flatten, [Value::List(list)]) => {
                 let mut all = Vec::new();
@@ -254,23 +262,33 @@ impl<'e> Evaluation<'e> {
         let mut best = items.next().ok_or_else(|| misfit(at, "an empty list has neither a least nor a greatest"))?;
         for item in items {
             let order = item.order(best).ok_or_else(|| unfit(at, "it takes numbers alone, or texts", item, best))?;
-            if order == if function == Function::Min { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater } {
+            if order == if function == Function::Min { Ordering::Less } else { Ordering::Greater } {
                 best = item;
             }
         }
         Ok(best.clone())
     }
 
-    /// Adds a value to a set; whether it was not there.
-    fn insert(&mut self, at: usize, all: &mut Vec<Value>, item: &Value) -> Result<bool, Misfit> {
-        for other in &*all {
-            if self.equal(at, item, other)? {
-                return Ok(false);
-            }
+    /// The values of a list in their order, equal ones once: two sets with the same elements are equal lists.
+    fn set(&mut self, at: usize, mut items: Vec<Value>) -> Result<Vec<Value>, Misfit> {
+        self.works(at, items.len())?;
+        if items.len() < 2 {
+            return Ok(items);
         }
-        self.works(at, 1)?;
-        all.push(item.clone());
-        Ok(true)
+        let others = items.split_off(items.len() / 2);
+        let (one, other) = (self.set(at, items)?, self.set(at, others)?);
+        let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
+        let mut all = Vec::new();
+        while let (Some(first), Some(second)) = (one.peek(), other.peek()) {
+            let order = first.compare(second, &mut self.work);
+            self.works(at, 0)?;
+            if order.is_eq() {
+                other.next();
+            }
+            all.extend(if order.is_gt() { other.next() } else { one.next() });
+        }
+        all.extend(one.chain(other));
+        Ok(all)
     }
 
     /// The elements that a walk goes through, with their places or keys.
@@ -323,35 +341,45 @@ impl<'e> Evaluation<'e> {
     }
 
     fn closure(&mut self, at: usize, closure: &'e Closure) -> Evaluated {
-        let mut all = Vec::new();
+        let (mut all, mut waiting) = (BTreeSet::new(), Vec::new());
         let start = self.value(&closure.start)?;
-        self.reach(at, &mut all, &start)?;
-        let mut next = 0;
-        while next < all.len() {
-            self.names.push((&closure.item, Value::clone(&all[next])));
+        self.reach(at, (&mut all, &mut waiting), &start)?;
+        while let Some(item) = waiting.pop() {
+            self.names.push((&closure.item, item));
             let there = self.value(&closure.next);
             self.names.pop();
-            self.reach(at, &mut all, &there?)?;
-            next += 1;
+            self.reach(at, (&mut all, &mut waiting), &there?)?;
         }
-        Ok(Value::list(all))
+        Ok(Value::list(all.into_iter().map(|Key(value)| value).collect()))
     }
 
     /// Adds a value or those of a list; `null` leads nowhere.
-    fn reach(&mut self, at: usize, all: &mut Vec<Value>, there: &Value) -> Result<(), Misfit> {
+    fn reach(
+        &mut self,
+        at: usize,
+        (all, waiting): (&mut BTreeSet<Key>, &mut Vec<Value>),
+        there: &Value,
+    ) -> Result<(), Misfit> {
         let items = match there {
-            Value::List(list) => list.to_vec(),
-            one => vec![one.clone()],
+            Value::List(list) => list,
+            one => std::slice::from_ref(one),
         };
         for item in items {
+            // Finding a place among so many takes as many comparisons as their number has bits.
+            self.works(at, 1 + all.len().checked_ilog2().unwrap_or(0) as usize)?;
             match item {
                 Value::Null => {}
                 // Lists that hold what was reached before would have no end.
-                Value::Bool(_) | Value::Int(_) | Value::Real(_) | Value::Text(_) => drop(self.insert(at, all, &item)?),
+                Value::Int(_) | Value::Large(_) | Value::Text(_) => {
+                    if all.insert(Key(item.clone())) {
+                        waiting.push(item.clone());
+                    }
+                }
                 other => {
+                    let kind = if matches!(other, Value::Real(_)) { "another number" } else { other.kind() };
                     return Err(misfit(
                         at,
-                        format!("`closure` goes along numbers and texts, and this is {}", other.kind()),
+                        format!("`closure` goes along whole numbers and texts, and this is {kind}"),
                     ));
                 }
             }
@@ -398,6 +426,29 @@ impl<'e> Evaluation<'e> {
         }
     }
 }
+
+/// A whole number or a text in a set.
+struct Key(Value);
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.compare(&other.0, &mut 0)
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Key {}
 
 fn plain(value: &Value) -> String {
     let mut text = String::new();

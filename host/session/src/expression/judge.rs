@@ -41,7 +41,7 @@ impl Outside for Judge {
         let state = match description.map(serde_json::from_str) {
             None => Err("the component does not describe its states".to_owned()),
             Some(Err(error)) => Err(format!("the description of the state is not JSON: {error}")),
-            Some(Ok(json)) => Ok(Value::of_json(&json)),
+            Some(Ok(json)) => Value::of_json(&json).map_err(|why| format!("in the description of the state, {why}")),
         };
         let view = |(_, expression): &(Property, Expression)| match &state {
             Ok(state) => {
@@ -69,10 +69,11 @@ impl Judge {
     /// read has none. What is read of them does not say that.
     pub fn names_beside(&self, property: &str, nodes: &[Option<&serde_json::Value>]) -> Option<Vec<String>> {
         let (_, expression) = self.0.iter().find(|(stated, _)| stated.name == property)?;
-        let mut values = nodes.iter().map(|node| node.map_or(Value::Absent, Value::of_json));
+        let values = nodes.iter().map(|node| node.map_or(Ok(Value::Absent), Value::of_json));
+        let values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
         let root = match expression.is_about_all {
-            false => ("node", values.find(|value| !matches!(value, Value::Absent))?),
-            true => ("nodes", Value::list(values.collect())),
+            false => ("node", values.into_iter().find(|value| !matches!(value, Value::Absent))?),
+            true => ("nodes", Value::list(values)),
         };
         let mut evaluation = Evaluation::new(root);
         evaluation.truth(&expression.whole).err()?;
@@ -87,8 +88,8 @@ impl Judge {
             None => Ok(Value::Absent),
             Some([b'!', why @ ..]) => Err(fault(String::from_utf8_lossy(why).into_owned())),
             Some(view) => {
-                let json = serde_json::from_slice(view);
-                json.map(|json| Value::of_json(&json)).map_err(|error| fault(format!("this is no view: {error}")))
+                let json = serde_json::from_slice(view).map_err(|error| error.to_string());
+                json.and_then(|json| Value::of_json(&json)).map_err(|why| fault(format!("this is no view: {why}")))
             }
         };
         let mut values: Vec<Value> = views.iter().map(value).collect::<Result<_, _>>()?;

@@ -13,10 +13,12 @@
 //! | `tokens` | words |
 //! | `syntax` | the syntax tree |
 //! | `value` | values |
+//! | `number` | their numbers |
 //! | `tests` | the language, and that what is read determines the value |
 
 mod eval;
 mod judge;
+mod number;
 mod parser;
 mod reads;
 mod syntax;
@@ -28,7 +30,6 @@ mod value;
 use std::fmt;
 
 pub use judge::Judge;
-pub(crate) use value::Value;
 
 /// Characters of an expression.
 pub const LETTERS_MAX: usize = 4096;

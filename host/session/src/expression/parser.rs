@@ -56,7 +56,7 @@ impl Parser {
             Word::End => "it ends here".to_owned(),
             Word::Name(name) => format!("there is `{name}`"),
             Word::Sign(sign) => format!("there is `{sign}`"),
-            Word::Int(_) | Word::Real(_) => "there is a number".to_owned(),
+            Word::Number(_) => "there is a number".to_owned(),
             Word::Text(_) => "there is a text".to_owned(),
         };
         misfit(self.at(), format!("expected {wanted}, and {there}"))
@@ -208,8 +208,7 @@ impl Parser {
             return Ok(Part { at, kind: Kind::List(items) });
         }
         let constant = match self.word().clone() {
-            Word::Int(number) => Value::Int(number),
-            Word::Real(number) => Value::Real(number),
+            Word::Number(number) => number,
             Word::Text(text) => Value::Text(text.into()),
             Word::Name(name) => {
                 self.next += 1;

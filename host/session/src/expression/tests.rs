@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `typed` | random expressions that have a type, and their text |
 //! | `naive` | their values as the page defines them |
+//! | `values` | equality, order, numbers and sets over random JSON |
 
 mod naive;
 mod typed;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -22,7 +24,7 @@ use super::{DEPTH_MAX, Expression, Judge, LETTERS_MAX, Misfit};
 /// The truth of an expression about all nodes; a node that is `null` is read by no property.
 fn truth(expression: &str, nodes: &Json) -> Result<bool, String> {
     let read = Expression::parse(expression).map_err(|misfit| format!("syntax, {misfit}"))?;
-    let node = |json: &Json| if json.is_null() { Value::Absent } else { Value::of_json(json) };
+    let node = |json: &Json| if json.is_null() { Value::Absent } else { Value::of_json(json).expect("a value") };
     let nodes = nodes.as_array().expect("a list").iter().map(node).collect();
     Evaluation::new(("nodes", Value::list(nodes))).truth(&read.whole).map_err(|misfit| misfit.to_string())
 }
@@ -39,6 +41,7 @@ fn expressions_have_the_values_of_arithmetic() {
         "prefix(nodes[2].log, nodes[0].log) && !prefix(nodes[0].log, nodes[2].log)",
         "size(unique(flatten(nodes.map(n, n.log)))) == 2",
         "'x' in nodes[0].log && !('z' in nodes[0].log) && 'k' in nodes[2].m",
+        "!has(nodes[0].log[0].k) && !has(nodes[0].up.k)",
         "has(nodes[2].m) && !has(nodes[0].m) && nodes[2].m['k'] == 3 && keys(nodes[2].m) == ['k']",
         "values(nodes[2].m) == [3] && nodes[2].m.all(k, v, k == 'k' && v == 3)",
         "min(nodes.map(n, n.a)) == 1 && max(nodes.map(n, n.a)) == 2",
@@ -92,7 +95,19 @@ fn what_cannot_be_read_or_evaluated_is_pointed_at() {
         ),
         ("nodes[0].a / 0 == 1", "at character 12: `/` divides by 0"),
         ("max(nodes[0].l) == 1", "at character 1: it takes numbers alone, or texts"),
-        ("closure(0, x, [nodes]) == []", "at character 1: `closure` goes along numbers and texts, and this is a list"),
+        (
+            "closure(0, x, [nodes]) == []",
+            "at character 1: `closure` goes along whole numbers and texts, and this is a list",
+        ),
+        (
+            "size(closure(nodes[0].a == 1, x, null)) == 1",
+            "goes along whole numbers and texts, and this is true or false",
+        ),
+        (
+            "size(closure(nodes[0].a / 2.0, x, null)) == 1",
+            "goes along whole numbers and texts, and this is another number",
+        ),
+        ("has(nodes.a)", "at character 1: `a` is a field of an object, and this is a list"),
         (busy, "the evaluation takes more than 1000000 steps"),
     ];
     for (expression, expected) in cases {
@@ -324,7 +339,7 @@ fn what_an_expression_reads_determines_its_value() {
     for round in 0..20_000 {
         let text = dice.expression(&mut vec!["nodes".to_owned()], 1 + round % 5);
         let Ok(expression) = Expression::parse(&text) else { continue };
-        let nodes: Vec<Value> = (0..3).map(|_| Value::of_json(&dice.json(3))).collect();
+        let nodes: Vec<Value> = (0..3).map(|_| Value::of_json(&dice.json(3)).expect("a value")).collect();
         let read: Vec<Value> = nodes.iter().map(|node| expression.reads.part(node)).collect();
         let value = |nodes: Vec<Value>| -> Result<bool, Misfit> {
             Evaluation::new(("nodes", Value::list(nodes))).truth(&expression.whole)

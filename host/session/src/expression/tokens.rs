@@ -1,9 +1,10 @@
 //! The words of an expression.
 
-use super::{Misfit, misfit};
+use super::value::Value;
+use super::{Misfit, misfit, number};
 
 /// A word with the number of its first character, from 1 on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Token {
     /// Where.
     pub at: usize,
@@ -12,14 +13,12 @@ pub struct Token {
 }
 
 /// A word.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Word {
     /// A name, or a word of the language.
     Name(String),
-    /// A whole number.
-    Int(i128),
-    /// Another number.
-    Real(f64),
+    /// A number.
+    Number(Value),
     /// A text in quotes.
     Text(String),
     /// An operator or a bracket.
@@ -59,10 +58,10 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Misfit> {
             let digits: String = letters[next..end].iter().collect();
             next = end;
             let number = match is_real {
-                true => digits.parse().ok().filter(|number: &f64| number.is_finite()).map(Word::Real),
-                false => digits.parse().ok().map(Word::Int),
+                true => digits.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Real),
+                false => number::whole(&digits),
             };
-            number.ok_or_else(|| misfit(at, "this number is too large"))?
+            Word::Number(number.ok_or_else(|| misfit(at, "this number is too large"))?)
         } else if letter == '"' || letter == '\'' {
             let (text, end) = quoted(&letters, next)?;
             next = end;

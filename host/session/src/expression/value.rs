@@ -1,10 +1,15 @@
 //! Values of expressions: JSON, with whole numbers that are exact.
+//!
+//! Values have an order, of which `==` is the equality: numbers by their exact values, texts, lists and objects letter by letter,
+//! element by element and key by key, and one kind below the other.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
+
+use super::number;
 
 /// A value. Copies share their content.
 #[derive(Clone, Debug)]
@@ -17,6 +22,8 @@ pub enum Value {
     Bool(bool),
     /// A whole number.
     Int(i128),
+    /// A whole number of more than 128 bits: its decimal digits, behind a sign if it is negative.
+    Large(Arc<str>),
     /// Another number; never one that JSON does not have.
     Real(f64),
     /// A text.
@@ -29,20 +36,24 @@ pub enum Value {
 
 impl Value {
     /// The value that a JSON value stands for.
-    pub fn of_json(json: &Json) -> Self {
-        match json {
+    ///
+    /// # Errors
+    ///
+    /// A number is too large, in words that name it.
+    pub fn of_json(json: &Json) -> Result<Self, String> {
+        Ok(match json {
             Json::Null => Self::Null,
             Json::Bool(truth) => Self::Bool(*truth),
             Json::Number(number) => {
-                let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-                whole.map_or_else(|| Self::Real(number.as_f64().unwrap_or_default()), Self::Int)
+                number::of_json(number).ok_or_else(|| format!("the number {number} is too large for floating point"))?
             }
             Json::String(text) => Self::Text(text.as_str().into()),
-            Json::Array(list) => Self::list(list.iter().map(Self::of_json).collect()),
+            Json::Array(list) => Self::list(list.iter().map(Self::of_json).collect::<Result<_, _>>()?),
             Json::Object(map) => {
-                Self::Map(Arc::new(map.iter().map(|(key, value)| (key.clone(), Self::of_json(value))).collect()))
+                let fields = map.iter().map(|(key, value)| Ok((key.clone(), Self::of_json(value)?)));
+                Self::Map(Arc::new(fields.collect::<Result<_, String>>()?))
             }
-        }
+        })
     }
 
     /// A list.
@@ -56,7 +67,7 @@ impl Value {
             Self::Absent => "a node that no property reads",
             Self::Null => "null",
             Self::Bool(_) => "true or false",
-            Self::Int(_) | Self::Real(_) => "a number",
+            Self::Int(_) | Self::Large(_) | Self::Real(_) => "a number",
             Self::Text(_) => "a text",
             Self::List(_) => "a list",
             Self::Map(_) => "an object",
@@ -69,6 +80,7 @@ impl Value {
             Self::Absent | Self::Null => out.push_str("null"),
             Self::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
             Self::Int(number) => out.push_str(&number.to_string()),
+            Self::Large(digits) => out.push_str(digits),
             Self::Real(number) => out.push_str(&Json::from(*number).to_string()),
             Self::Text(text) => out.push_str(&Json::from(&**text).to_string()),
             Self::List(items) => {
@@ -92,34 +104,53 @@ impl Value {
         }
     }
 
-    /// Whether two values are the same; each pair that is looked at is counted.
+    /// Whether two values are the same; each pair that is compared is counted.
     pub fn equals(&self, other: &Self, work: &mut u64) -> bool {
-        *work += 1;
         match (self, other) {
-            (Self::Absent, Self::Absent) | (Self::Null, Self::Null) => true,
-            (Self::Bool(one), Self::Bool(other)) => one == other,
-            (Self::Text(one), Self::Text(other)) => one == other,
-            (Self::Int(_) | Self::Real(_), Self::Int(_) | Self::Real(_)) => self.order(other) == Some(Ordering::Equal),
-            (Self::List(one), Self::List(other)) => {
-                one.len() == other.len() && one.iter().zip(&**other).all(|(one, other)| one.equals(other, work))
-            }
-            (Self::Map(one), Self::Map(other)) => {
-                let mut pairs = one.iter().zip(&**other);
-                one.len() == other.len() && pairs.all(|(one, other)| one.0 == other.0 && one.1.equals(other.1, work))
-            }
-            _ => false,
+            // The longer one is no equal, whatever they hold.
+            (Self::List(one), Self::List(other)) if one.len() != other.len() => false,
+            (Self::Map(one), Self::Map(other)) if one.len() != other.len() => false,
+            _ => self.compare(other, work).is_eq(),
         }
     }
 
     /// The order of two numbers or two texts; none of anything else.
     pub fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
-            (Self::Int(one), Self::Int(other)) => Some(one.cmp(other)),
             (Self::Text(one), Self::Text(other)) => Some(one.cmp(other)),
-            (Self::Int(one), Self::Real(other)) => (*one as f64).partial_cmp(other),
-            (Self::Real(one), Self::Int(other)) => one.partial_cmp(&(*other as f64)),
-            (Self::Real(one), Self::Real(other)) => one.partial_cmp(other),
-            _ => None,
+            _ => number::order(self, other),
+        }
+    }
+
+    /// The place of its kind in the order of all values.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Absent => 0,
+            Self::Null => 1,
+            Self::Bool(_) => 2,
+            Self::Int(_) | Self::Large(_) | Self::Real(_) => 3,
+            Self::Text(_) => 4,
+            Self::List(_) => 5,
+            Self::Map(_) => 6,
+        }
+    }
+
+    /// The order of any two values, in which sets are sorted; each pair that is compared is counted.
+    pub fn compare(&self, other: &Self, work: &mut u64) -> Ordering {
+        *work += 1;
+        match (self, other) {
+            (Self::Bool(one), Self::Bool(other)) => one.cmp(other),
+            (Self::List(one), Self::List(other)) => {
+                let mut orders = one.iter().zip(&**other).map(|(one, other)| one.compare(other, work));
+                orders.find(|order| order.is_ne()).unwrap_or_else(|| one.len().cmp(&other.len()))
+            }
+            (Self::Map(one), Self::Map(other)) => {
+                let pairs = one.iter().zip(&**other);
+                let mut orders =
+                    pairs.map(|(one, other)| one.0.cmp(other.0).then_with(|| one.1.compare(other.1, work)));
+                orders.find(|order| order.is_ne()).unwrap_or_else(|| one.len().cmp(&other.len()))
+            }
+            _ => self.order(other).unwrap_or_else(|| self.rank().cmp(&other.rank())),
         }
     }
 }

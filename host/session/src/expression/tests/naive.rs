@@ -1,5 +1,6 @@
 //! The values of expressions as the page defines them: by recursion over plain JSON, without bounds, shared values or characters.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
@@ -17,7 +18,10 @@ pub fn value(term: &Term, names: &BTreeMap<String, Json>) -> Option<Json> {
         Term::Constant(constant) => Some(constant.clone()),
         Term::Name(name) => names.get(name).cloned(),
         Term::Field(of, field) => value(of, names)?.as_object()?.get(*field).cloned(),
-        Term::Has(of, field) => Some(json!(value(of, names)?.as_object()?.contains_key(*field))),
+        Term::Has(of, field) => match value(of, names)? {
+            Json::String(_) | Json::Null => Some(json!(false)),
+            of => Some(json!(of.as_object()?.contains_key(*field))),
+        },
         Term::At(of, index) => {
             let found = value(of, names)?.as_array()?.get(value(index, names)?.as_u64()? as usize)?.clone();
             Some(if found == absent() { Json::Null } else { found })
@@ -63,12 +67,13 @@ pub fn value(term: &Term, names: &BTreeMap<String, Json>) -> Option<Json> {
                 if one.is_null() || reached.iter().any(|other| same(other, &one)) {
                     continue;
                 }
-                reached.push(one.clone());
+                let is_key = one.is_string() || one.as_i64().is_some() || one.as_u64().is_some();
+                reached.push(is_key.then(|| one.clone())?);
                 let mut names = names.clone();
                 names.insert(item.clone(), one);
                 waiting.extend(several(&value(next, &names)?));
             }
-            Some(Json::Array(reached))
+            Some(Json::Array(set(reached)))
         }
     }
 }
@@ -101,9 +106,9 @@ fn items(value: &Json) -> Option<Vec<Json>> {
     Some(elements(value)?.into_iter().map(|(_, item)| item).collect())
 }
 
-fn same(one: &Json, other: &Json) -> bool {
+pub fn same(one: &Json, other: &Json) -> bool {
     match (one, other) {
-        (Json::Number(one), Json::Number(other)) => one.as_f64() == other.as_f64(),
+        (Json::Number(_), Json::Number(_)) => decimal_order(&one.to_string(), &other.to_string()).is_eq(),
         (Json::Array(one), Json::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
         }
@@ -115,11 +120,75 @@ fn same(one: &Json, other: &Json) -> bool {
     }
 }
 
+/// All digits of a number: sign, and the digits before and behind the point. A number that is not whole is a floating-point number.
+fn decimal(text: &str) -> (bool, String, String) {
+    let is_whole = text.bytes().all(|letter| letter == b'-' || letter.is_ascii_digit());
+    // No floating-point number has more than 1,074 digits behind the point.
+    let text = if is_whole { text.to_owned() } else { format!("{:.1074}", text.parse::<f64>().expect("a number")) };
+    let (before, behind) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = before.trim_start_matches('-').trim_start_matches('0');
+    let behind = behind.trim_end_matches('0');
+    (text.starts_with('-') && digits.len() + behind.len() > 0, digits.to_owned(), behind.to_owned())
+}
+
+/// The order of two numbers by their digits.
+pub fn decimal_order(one: &str, other: &str) -> Ordering {
+    let ((one_is_less, one, one_behind), (other_is_less, other, other_behind)) = (decimal(one), decimal(other));
+    let by_digits = (one.len(), one, one_behind).cmp(&(other.len(), other, other_behind));
+    match (one_is_less, other_is_less) {
+        (false, false) => by_digits,
+        (true, true) => by_digits.reverse(),
+        (one_is_less, other_is_less) => other_is_less.cmp(&one_is_less),
+    }
+}
+
+/// The order of all values: kinds, numbers, letters, elements, fields by their names.
+pub fn order(one: &Json, other: &Json) -> Ordering {
+    let kind = |json: &Json| match json {
+        Json::Null => 0,
+        Json::Bool(_) => 1,
+        Json::Number(_) => 2,
+        Json::String(_) => 3,
+        Json::Array(_) => 4,
+        Json::Object(_) => 5,
+    };
+    match (one, other) {
+        (Json::Bool(one), Json::Bool(other)) => one.cmp(other),
+        (Json::Number(_), Json::Number(_)) => decimal_order(&one.to_string(), &other.to_string()),
+        (Json::String(one), Json::String(other)) => one.cmp(other),
+        (Json::Array(one), Json::Array(other)) => {
+            let differs = (0..one.len().min(other.len())).find(|place| !same(&one[*place], &other[*place]));
+            differs.map_or(one.len().cmp(&other.len()), |place| order(&one[place], &other[place]))
+        }
+        (Json::Object(one), Json::Object(other)) => {
+            let pairs = |map: &serde_json::Map<String, Json>| {
+                let sorted: BTreeMap<String, Json> = map.clone().into_iter().collect();
+                Json::Array(sorted.into_iter().map(|(key, value)| json!([key, value])).collect())
+            };
+            order(&pairs(one), &pairs(other))
+        }
+        _ => kind(one).cmp(&kind(other)),
+    }
+}
+
+/// The values of a list in their order, each once.
+pub fn set(items: Vec<Json>) -> Vec<Json> {
+    let mut kept: Vec<Json> = Vec::new();
+    for item in items {
+        if !kept.iter().any(|other| same(other, &item)) {
+            kept.push(item);
+        }
+    }
+    kept.sort_by(order);
+    kept
+}
+
 /// Whether the first one of two numbers or two texts is less.
 fn is_less(one: &Json, other: &Json) -> Option<bool> {
     match (one, other) {
         (Json::String(one), Json::String(other)) => Some(one < other),
-        _ => Some(one.as_f64()? < other.as_f64()?),
+        (Json::Number(_), Json::Number(_)) => Some(decimal_order(&one.to_string(), &other.to_string()).is_lt()),
+        _ => None,
     }
 }
 
@@ -178,15 +247,7 @@ fn call(function: &str, arguments: &[Json]) -> Option<Json> {
             one.as_object()?;
             elements(one)?.into_iter().map(|(key, item)| if function == "keys" { key } else { item }).collect()
         }
-        "unique" => {
-            let mut kept: Vec<Json> = Vec::new();
-            for item in items(one)? {
-                if !kept.iter().any(|other| same(other, &item)) {
-                    kept.push(item);
-                }
-            }
-            Json::Array(kept)
-        }
+        "unique" => Json::Array(set(items(one)?)),
         "flatten" => {
             let lists = items(one)?.into_iter().map(|list| list.as_array().cloned());
             Json::Array(lists.collect::<Option<Vec<_>>>()?.concat())
