@@ -44,7 +44,7 @@ pub struct SimulateArguments {
     /// Messages that are delivered again, where links duplicate
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
     pub duplicate: Share,
-    /// Resets, of whichever nodes: 1/m is one a minute on the average [default: none]
+    /// Resets, of whichever nodes: 1/m is one a minute on the average, with times between 0 and 2 minutes equally likely [default: none]
     #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "Conditions")]
     pub churn: Option<Duration>,
     /// Partitions, from the end of one to the next: messages between the parts are lost, or wait where links have an order

@@ -52,7 +52,7 @@ pub struct Delays {
     pub internal: Range,
 }
 
-/// Partitions that come and go: some nodes, drawn one by one, do not reach the others.
+/// Partitions that come and go: some nodes do not reach the others. Each division into two parts with a node in each is as likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partitions {

@@ -98,7 +98,11 @@ impl Run<'_, '_, '_> {
     pub(super) fn divide(&mut self) {
         let Partitions { every, lasting } = self.conditions.partitions.expect("there are partitions");
         let nodes = self.locals.len();
-        let sides = (0..nodes).map(|_| self.chance.below(Purpose::Partitions, 2) > 0).collect();
+        let mut sides: Vec<bool> = Vec::new();
+        // All on one side would separate no two nodes, so these are drawn again.
+        while sides.is_empty() || (nodes > 1 && sides.iter().all(|side| *side == sides[0])) {
+            sides = (0..nodes).map(|_| self.chance.below(Purpose::Partitions, 2) > 0).collect();
+        }
         let end = self.now.after(lasting);
         self.partition = Some((sides, end));
         self.counts.partitions += 1;
