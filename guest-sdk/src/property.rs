@@ -38,7 +38,8 @@ pub struct Property {
 ///
 /// One declaration is all there is to a property: name, kind, scope, view and check. A view is what the
 /// property reads of one node: `None` says that the node, as it is now, cannot matter. Where no node has a view nothing is checked:
-/// an `always` property holds there, another does not. The fewer distinct views there are, the faster the
+/// an `always` property holds there, a `sometimes` property does not, and a node owes no promise. Only an `eventually` property of all
+/// nodes is checked there as well: whether something is owed where no node leads, say, it says itself. The fewer distinct views there are, the faster the
 /// search; a property that needs everything returns the state.
 ///
 /// ```
@@ -184,11 +185,13 @@ impl<P: Protocol> Claim<'_, '_, P> {
                 *json = format::from_bytes::<P, V>(view).map(|view| view.json());
             }
             Question::Check { property, views, outcome }
-                if *property == self.index && views.iter().all(Option::is_none) =>
+                if *property == self.index
+                    && views.iter().all(Option::is_none)
+                    && (self.kind, scope) != (PropertyKind::Eventually, PropertyScope::System) =>
             {
                 *outcome = match self.kind {
-                    PropertyKind::Always => Ok(()),
-                    PropertyKind::Sometimes | PropertyKind::Eventually => Err("no node has a view of it".to_owned()),
+                    PropertyKind::Always | PropertyKind::Eventually => Ok(()),
+                    PropertyKind::Sometimes => Err("no node has a view of it".to_owned()),
                 };
             }
             Question::Check { property, views, outcome } if *property == self.index => {

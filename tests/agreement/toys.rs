@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::contract::{Judgement, MachineFactory, Property};
+use host_model::contract::{Judgement, MachineFactory, NodeId, Property};
 use host_model::lts::{LocalStateId, Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys;
-use host_model::trace::replay::Replay;
-use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
+use host_model::trace::replay::{Replay, StepReport};
+use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep, start};
 use host_search::kernel::{FoundViolation, Report, Search, SearchBounds, SearchError, Unmonitored};
 
 use crate::reference::{Local, System, Words};
@@ -159,6 +159,32 @@ pub fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
     }
 }
 
+/// The messages in flight: sender, destination and content.
+type Messages = Vec<(NodeId, NodeId, Vec<u8>)>;
+
+fn in_flight(replay: &Replay) -> Messages {
+    let mut messages: Messages = replay.in_flight().map(|(from, to, payload)| (from, to, payload.to_vec())).collect();
+    messages.sort_unstable();
+    messages
+}
+
+/// The messages in flight after a step: those before without what it has received and lost, and what it has sent.
+fn accounted(mut messages: Messages, step: &TraceStep, report: &StepReport) -> Messages {
+    messages.extend(report.effects.sent.iter().map(|sent| (step.node, sent.to, sent.payload.clone())));
+    let mut gone: Messages =
+        step.event.received().into_iter().map(|(from, payload)| (from, step.node, payload.to_vec())).collect();
+    if let TraceEvent::Lose { from, payload } = &step.event {
+        gone.push((*from, step.node, payload.0.clone()));
+    }
+    gone.extend(report.lost.iter().map(|lost| (lost.from, lost.to, lost.payload.clone())));
+    for message in gone {
+        let place = messages.iter().position(|other| *other == message);
+        messages.swap_remove(place.unwrap_or_else(|| panic!("{message:?} was not in flight at {step:?}")));
+    }
+    messages.sort_unstable();
+    messages
+}
+
 /// Executes a path from the start, at whose end is what was found.
 fn replay(
     stepper: &mut Stepper<'_>,
@@ -167,8 +193,14 @@ fn replay(
 ) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &found.origin).expect("a toy starts");
+    let duplicates = stepper.lts().scenario().faults.duplicates > 0;
     for step in &steps {
-        replay.step(step).expect("a path that is reported replays");
+        let before = in_flight(&replay);
+        let report = replay.step(step).expect("a path that is reported replays");
+        // A message that can come again is in flight more than once.
+        if !duplicates {
+            assert_eq!(in_flight(&replay), accounted(before, step, &report), "{step:?} of {steps:?}");
+        }
     }
     let finding = finding(stepper.lts(), found);
     trace::confirm(factory, stepper.lts().scenario(), &found.origin, &steps, &finding).expect("it is there at the end");

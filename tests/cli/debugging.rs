@@ -87,3 +87,23 @@ fn a_terminal_has_completion_and_history() {
     assert!(child.wait().expect("it ends").success());
     assert!(place.path("cache/host/debug-history").exists());
 }
+
+/// A node has a name, and commands take it in place of its number.
+#[test]
+fn nodes_are_named_in_commands_and_answers() {
+    let place = repository();
+    let debug = ["debug", "plugins/two-phase-commit", "--quiet", "--", "--nodes", "3", "--set", "stops=coordinator"];
+    let script = "take 0\nnode participant 1\nstate participant 2\nwhy participant 1 Prepare\nwatch coordinator /x\nstate 3\n\
+                  state nobody\nwhy participant 1\nquit\n";
+    let ran = place.host_reading(&debug, script).exits(1);
+    for words in [
+        "nothing happens at participant 1 after this on the branch",
+        "state participant 2\n",
+        "coordinator /x: nothing here",
+        "there are only 3 nodes, counted from 0",
+        "NODE, a name or number",
+        "why needs NODE REGEX",
+    ] {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+}

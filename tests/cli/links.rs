@@ -22,7 +22,7 @@ fn a_link_is_part_of_what_is_reported_recorded_and_replayed() {
         let ran = run("0>1=ordered", algo).exits(0);
         for words in [
             "  links       0>1 ordered\n",
-            "  faults      none but lost messages on links without order\n",
+            "  faults      none; on links without order a message may never arrive\n",
             " --link '0>1=ordered' ",
         ] {
             assert!(ran.out.contains(words), "no {words:?} in {}", ran.out);

@@ -375,3 +375,23 @@ fn walks_find_the_dead() {
     // With a way back by resets that node can be helped, and nobody is served for ever all the same if there are none left.
     walk(&["--recover-by", "resets"]).exits(151).says(&["--resets"]);
 }
+
+/// Where nothing has to happen, the calls that lead on are named; where a call takes the last chance, one way on from there is shown.
+#[test]
+fn calls_of_the_application_are_named_and_followed() {
+    let place = Place::new();
+    let run = ["run", bundled("lock"), "--algo", "bdfs", "--set", "locked=queue", "--nodes", "3"];
+    let stuck = place.host(&[&run[..], &["--set", "release=application", "--out", "stuck"]].concat()).exits(13);
+    let calls = ", only calls of the application lead on (finish at client ";
+    assert!(stuck.out.lines().next().is_some_and(|verdict| verdict.contains(calls)), "{}", stuck.out);
+    let replayed = place.host(&["replay", "stuck/trace.json", "--plugin", bundled("lock")]).exits(13);
+    assert!(replayed.out.contains(calls), "{}", replayed.out);
+
+    let scenario = "plugins/raft/scenarios/no-backtrack.toml";
+    let raft = super::golden::repository();
+    let dead = raft.host(&["run", scenario, "--out", "dead"]).exits(13);
+    let (_, way) = dead.out.split_once("one way on, to where nothing has to happen any more\n").expect("it is shown");
+    assert!(way.trim_start().starts_with("11. "), "{way}");
+    let text = std::fs::read_to_string(raft.path("dead/trace.txt")).expect("it is written");
+    assert!(text.contains("one way on"), "{text}");
+}

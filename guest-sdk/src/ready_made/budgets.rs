@@ -12,6 +12,10 @@ const KINDS_MAX: usize = 8;
 ///
 /// Without a bound on what could go on for ever, no search comes to an end.
 ///
+/// The host does not know of a budget: an event that has used it up can never happen again. So where an `eventually` property needs the
+/// event, it is dead once the budget is spent, and a report can show the rest of a budget as the way to keep it. Where such a property is
+/// to be decided, give the event a budget that is never spent, and bound it by `--local-events`: what that leaves out stays possible.
+///
 /// ```
 /// # use guest_sdk::ready_made::{Budgets, Spent};
 /// # use guest_sdk::{LocalEvents, ParameterError, Parameters};
@@ -93,6 +97,12 @@ impl<L: Clone + PartialEq> Budgets<L> {
         }
     }
 
+    /// How often an event can still happen at a node; none for one without a budget.
+    pub fn left(&self, spent: &Spent, event: &L) -> Option<u32> {
+        let place = self.place(event)?;
+        Some(self.events[place].1.saturating_sub(spent.0[place]))
+    }
+
     /// An event happens: its number, from 1 on. One without a budget is not counted, and has the number 0.
     pub fn spend(&self, spent: &mut Spent, event: &L) -> u32 {
         let Some(place) = self.place(event) else { return 0 };
@@ -121,7 +131,9 @@ mod tests {
         let mut spent = Spent::default();
         assert_eq!(listed(&budgets, spent, |_| true), "tc");
         assert_eq!(listed(&budgets, spent, |event| *event == 'c'), "c", "of those that can happen");
+        assert_eq!(['t', 'c', 'n', 'x'].map(|event| budgets.left(&spent, &event)), [Some(2), Some(1), Some(0), None]);
         assert_eq!(budgets.spend(&mut spent, &'t'), 1);
+        assert_eq!((budgets.left(&spent, &'t'), budgets.left(&spent, &'c')), (Some(1), Some(1)));
         assert_eq!(budgets.spend(&mut spent, &'c'), 1);
         assert_eq!(listed(&budgets, spent, |_| true), "t");
         assert_eq!(budgets.spend(&mut spent, &'t'), 2);

@@ -3224,7 +3224,8 @@ pub mod exports {
                     ///
                     /// Scope `system`: one view a node, in the order of the nodes. Scope `node`: exactly one view, of
                     /// the node in question. Where every view is none there is nothing to say, and the host does not ask: an `always`
-                    /// property holds there, a `sometimes` or `eventually` property does not.
+                    /// property holds there, a `sometimes` property does not, and a node owes nothing by an `eventually` property of scope `node`. Only
+                    /// an `eventually` property of scope `system` is asked about there too: it says itself whether something is owed.
                     ///
                     /// Pure: works before `init`, reads nothing but its arguments, and the order of questions does not matter.
                     #[allow(async_fn_in_trait)]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use host_model::contract::NodeId;
+use host_model::trace::replay::LostMessage;
 use host_model::trace::{BreachClass, Finding, Sent};
 
 use crate::diff;
@@ -156,8 +157,31 @@ pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -
     };
     let critical =
         before.map(|before| format!(", {}; before it, {before}", recording.event(steps))).unwrap_or_default();
-    let text = format!("{}{critical}: {}", words::broken(promise, &recording.names, &since), promise.message);
+    let way = leads_on(recording);
+    let text = format!("{}{critical}{way}: {}", words::broken(promise, &recording.names, &since), promise.message);
     words::shortened(words::on_one_line(&text))
+}
+
+/// The calls of the application that alone lead on from where a promise is stuck; empty where there are none.
+fn leads_on(recording: &Recording) -> String {
+    let at = |(node, name): &(NodeId, String)| format!("{} at {}", words::on_one_line(name), recording.names.of(*node));
+    let mut calls: Vec<String> = recording.calls.iter().map(at).collect();
+    calls.dedup();
+    match calls.is_empty() {
+        true => String::new(),
+        false => format!(", only calls of the application lead on ({})", calls.join(", ")),
+    }
+}
+
+/// One way on from where a promise is dead, of a recording that goes on for more steps than the trace.
+pub fn way_on(recording: &Recording, trace_steps: usize, is_over: bool, paint: Paint) -> String {
+    let steps = steps_from(recording, trace_steps + 1, 0, paint);
+    let what = "nothing has to happen any more";
+    match (recording.steps.len() - trace_steps, is_over) {
+        (0, _) => format!("after step {trace_steps} {what}\n"),
+        (_, true) => format!("one way on, to where {what}\n{steps}"),
+        (_, false) => format!("the beginning of one way on\n{steps}"),
+    }
 }
 
 /// The heading of the steps from the critical one on, in the recording of the way that keeps a promise.
@@ -180,6 +204,7 @@ pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
         parts.push(format!("and {} more changes", changes.len() - CHANGES_MAX));
     }
     parts.extend(sent);
+    parts.extend(losses(recording, observed));
     parts.extend(logs(observed));
     parts.extend(observed.fault.as_ref().map(|fault| {
         format!(
@@ -314,6 +339,21 @@ fn sends(recording: &Recording, sent: &[Sent]) -> Vec<String> {
         format!("sends {} to {}", recording.message(&group[0].payload.0), recording.names.list(&nodes))
     };
     groups.map(line).collect()
+}
+
+/// The messages that are lost with a broken connection, a line for each link and content.
+fn losses(recording: &Recording, observed: &Observed) -> Vec<String> {
+    let alike = |one: &LostMessage, other: &LostMessage| (one.is_sent, &one.payload) == (other.is_sent, &other.payload);
+    let line = |group: &[LostMessage]| {
+        let LostMessage { from, payload, is_sent, .. } = &group[0];
+        let to: Vec<NodeId> = group.iter().map(|lost| lost.to).collect();
+        let (message, names) = (recording.message(payload), &recording.names);
+        match is_sent {
+            true => format!("{message} to {} is lost, the connection is broken", names.list(&to)),
+            false => format!("{message} from {} is lost with the connection", names.of(*from)),
+        }
+    };
+    observed.lost.chunk_by(alike).map(line).collect()
 }
 
 fn logs(observed: &Observed) -> impl Iterator<Item = String> {

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
 use host_model::scenario::NodeNames;
-use host_model::trace::replay::{Replay, ReplayError, StepReport};
-use host_model::trace::{self, BrokenPromise, Finding, Hex, PromiseWatch, Sent, Trace, TraceEvent, TraceStep};
+use host_model::trace::replay::{LostMessage, Replay, ReplayError, StepReport};
+use host_model::trace::{
+    self, BreachClass, BrokenPromise, Finding, Hex, PromiseWatch, Sent, Trace, TraceEvent, TraceStep,
+};
 use serde_json::Value;
 
 use crate::course::{self, Course};
@@ -18,6 +20,8 @@ pub struct Observed {
     pub choices: Vec<Choice>,
     /// The messages sent, in order.
     pub sent: Vec<Sent>,
+    /// The messages that are lost with a broken connection.
+    pub lost: Vec<LostMessage>,
     /// The lines given to `log`.
     pub log: Vec<String>,
     /// The fault in which it ended.
@@ -47,6 +51,8 @@ pub struct Recording {
     pub findings: Vec<(Option<NodeId>, Finding)>,
     /// The nodes that have crashed by the end, of a trace that shows a deadlock.
     pub crashed: Vec<NodeId>,
+    /// The calls of the application that are possible at the end, of a trace that shows a stuck promise: nothing else leads on.
+    pub calls: Vec<(NodeId, String)>,
     /// What people call the nodes.
     pub names: NodeNames,
     /// The messages that were sent, in the plugin's words.
@@ -76,6 +82,7 @@ impl Recording {
             courses: Vec::new(),
             findings: Vec::new(),
             crashed: Vec::new(),
+            calls: Vec::new(),
             names: NodeNames::default(),
             messages: BTreeMap::new(),
             views: BTreeMap::new(),
@@ -93,6 +100,17 @@ impl Recording {
         let Some(sibling) = trace::sibling(trace) else { return Ok(None) };
         let (recording, result) = Self::new(factory, &sibling);
         result.map(|()| Some(recording))
+    }
+
+    /// The execution with one way on from its end, see [`trace::way_on`], and whether that ends where nothing has to happen any more.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn of_way_on(factory: &dyn MachineFactory, trace: &Trace) -> Result<Option<(Self, bool)>, ReplayError> {
+        let Some((trace, is_over)) = trace::way_on(factory, trace)? else { return Ok(None) };
+        let (recording, result) = Self::new(factory, &trace);
+        result.map(|()| Some((recording, is_over)))
     }
 
     /// The findings at the end.
@@ -131,6 +149,9 @@ impl Recording {
             }
         }
         self.findings = replay.judged()?;
+        if trace.promise().is_some_and(|promise| promise.class == BreachClass::Stuck) {
+            self.calls = replay.calls();
+        }
         if let Some((watch, promise)) = watch.zip(trace.promise()) {
             let message = watch.end(&mut replay)?;
             let broken = Finding::Promise(BrokenPromise { message, ..promise.clone() });
@@ -192,6 +213,7 @@ impl Recording {
         Observed {
             choices: report.effects.choices,
             sent: report.effects.sent.iter().map(Sent::from).collect(),
+            lost: report.lost,
             log: report.effects.log,
             fault: report.fault,
             // The encoding that all languages share describes itself.

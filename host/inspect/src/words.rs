@@ -1,6 +1,7 @@
 //! Events, messages and states in words for people.
 
 use host_model::contract::{Choice, NodeId, PropertyKind};
+use host_model::lts::deadlock::with_names;
 use host_model::scenario::{Link, NodeNames, Scenario};
 use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;
@@ -123,7 +124,8 @@ pub fn finding(finding: &Finding, node: Option<NodeId>, names: &NodeNames) -> St
         Finding::Property { name, message, .. } => format!("{name} is violated{at}: {message}"),
         Finding::Broken { property, fault } => format!("{property} cannot be evaluated{at}: {fault}"),
         Finding::Fault { node, fault } => format!("{} of {}: {fault}", name(fault.kind), names.of(*node)),
-        Finding::Deadlock { message } => format!("deadlock: {message}"),
+        Finding::Deadlock { message } if names.is_empty() => format!("deadlock: {message}"),
+        Finding::Deadlock { message } => format!("deadlock: {}", with_names(message, names)),
         Finding::Promise(promise) => format!("{}: {}", broken(promise, names, ""), promise.message),
     };
     shortened(on_one_line(&text))
@@ -295,6 +297,11 @@ mod tests {
         assert_eq!(compact(r#""Note""#), "Note");
         assert_eq!(compact(r#"{"sent": ["a b", 1]}"#), r#"{sent: ["a b", 1]}"#);
         assert_eq!(compact("no JSON\u{1b}"), r"no JSON\u{1b}");
+        // Numbers are shown as they are written: 2^100 + 1 is no floating-point number.
+        let large = r#"{"id": 1267650600228229401496703205377, "share": 0.10}"#;
+        assert_eq!(compact(large), "{id: 1267650600228229401496703205377, share: 0.10}");
+        assert_eq!(payload(large.as_bytes()), compact(large));
+        assert_eq!(parsed(large).to_string(), r#"{"id":1267650600228229401496703205377,"share":0.10}"#);
     }
 
     #[test]

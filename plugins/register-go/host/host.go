@@ -24,7 +24,7 @@ type Protocol interface {
 	Happen(event LocalEvent) []Envelope
 	// Serialize is the canonical encoding of the state.
 	Serialize() []byte
-	// View is the part of the state that a property reads, or nil.
+	// View is the part of the state that a property reads, or nil where the node cannot matter: it then owes nothing.
 	View(property int) []byte
 	// Invariant says why a property does not hold on the views of the nodes; it reads nothing else.
 	Invariant(property int, views [][]byte) error

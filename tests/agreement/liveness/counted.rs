@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host_agreement::reference::System;
 use host_agreement::reference::promises::{Edge, State};
-use host_model::contract::LocalKind;
+use host_model::contract::{LocalKind, PropertyScope};
 use host_model::scenario::{Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
@@ -52,6 +52,24 @@ fn a_dropped_request_is_the_one_critical_step() {
     assert!(event.step.trigger.message().is_some(), "a message is delivered");
     // In s7 nothing happens any more. In s0 nothing has to: nobody need ever ask, so "holding" is not what a lock server promises.
     assert_eq!((verdict.stuck.states, verdict.stop), (2, Some(Vec::new())));
+}
+
+/// The lock server with views of the state in which the client holds the lock alone. Elsewhere the client has no view, and owes nothing.
+/// A promise of both nodes together is asked there too, and says itself that it does not hold.
+#[test]
+fn a_node_without_a_view_owes_nothing() {
+    let kept = |scope, sees_all| {
+        let mut system = lock_server();
+        let promise = &mut system.toy.properties[0];
+        (promise.scope, promise.sees_all) = (scope, sees_all);
+        let verdict = judge(&record(&system, SearchBounds::default()).graph, 0, Rules::default());
+        (verdict.kept_states, verdict.dead_states, verdict.class())
+    };
+    // The promise names the state in which the client holds the lock, s3; with a view it is broken elsewhere.
+    assert_eq!(kept(PropertyScope::Node, true), (1, 2, Some(BreachClass::Dead)));
+    assert_eq!(kept(PropertyScope::Node, false), (8, 0, None), "without a view it is not");
+    assert_eq!(kept(PropertyScope::System, true), kept(PropertyScope::System, false));
+    assert_eq!(kept(PropertyScope::System, false), (1, 2, Some(BreachClass::Dead)));
 }
 
 /// Node 0 goes four steps by calls of the application, or, if it `ends`, by another one to where nothing happens. Nothing helps anywhere.

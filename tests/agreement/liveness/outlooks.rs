@@ -94,6 +94,8 @@ fn ask_everywhere(system: &System, recovery: Recovery, seen: &mut Seen) {
             let context = || format!("{promise:?}, {recovery:?}, {state:?}, {system:#?}");
             let is_dead = distance == FAR;
             assert_eq!(is_owed(&mut stepper, &state.locals, promise), Ok(distance > 0), "{}", context());
+            let owing = stepper.owing(promise.property, promise.node, &state.locals).expect("a machine");
+            assert_eq!(owing.is_some(), distance > 0, "{}", context());
             let (outlook, _) = look_around(&search, state, (index, rules), &Progress::default()).expect("it is told");
             match outlook {
                 Outlook::Alive(way) => assert_eq!(way.len(), distance as usize, "{}", context()),

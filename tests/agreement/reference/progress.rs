@@ -127,7 +127,8 @@ fn classify(system: &System, node: NodeId, happening: &Happening) -> (EventClass
 }
 
 /// For each promise whether it is not kept in a state: for each `eventually` property of system scope, and for each of node scope at
-/// each node. Where a node has trapped nothing is asked.
+/// each node. Where a node has trapped nothing is asked, nor of a node
+/// without a view in a property of node scope.
 fn owed(system: &System, global: &Global) -> Vec<bool> {
     let mut owed = Vec::new();
     let promises = system.toy.properties.iter().filter(|property| property.kind == PropertyKind::Eventually);
@@ -136,8 +137,8 @@ fn owed(system: &System, global: &Global) -> Vec<bool> {
             (0..).zip(&global.locals).map(|(node, local)| property.view(node, local.state)).collect();
         let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
         let is_owed = |views: &[Option<&[u8]>]| {
-            let is_asked = views.iter().any(Option::is_some);
-            !(global.is_over() || is_asked && property.evaluate(views) == Ok(Ok(())))
+            let is_asked = property.scope == PropertyScope::System || views.iter().any(Option::is_some);
+            is_asked && !global.is_over() && property.evaluate(views) != Ok(Ok(()))
         };
         match property.scope {
             PropertyScope::System => owed.push(is_owed(&views)),

@@ -54,7 +54,10 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
             let sibling = Recording::of_sibling(cluster.factory(), &trace).map_err(|error| failure(given, error))?;
             let sibling =
                 sibling.map(|sibling| sibling_text(&sibling, trace.steps.len(), paint) + "\n").unwrap_or_default();
-            format!("{text}\n{sibling}{}{}\n", explain::views(&recording), ended(&recording, &ending))
+            let way_on = Recording::of_way_on(cluster.factory(), &trace).map_err(|error| failure(given, error))?;
+            let way_on = way_on.map(|(way, is_over)| explain::way_on(&way, trace.steps.len(), is_over, paint) + "\n");
+            let way_on = way_on.unwrap_or_default();
+            format!("{text}\n{sibling}{way_on}{}{}\n", explain::views(&recording), ended(&recording, &ending))
         }
     };
     environment.print(&text)?;

@@ -82,11 +82,14 @@ impl<'r> RunFiles<'r> {
             let is_seen = recording.init.len() == recording.nodes() as usize;
             let sibling = violation.sibling.as_ref();
             let way = sibling.map(|it| sibling_text(it, recording.steps.len(), Paint::Plain) + "\n");
+            let on = violation.way_on.as_ref();
+            let on = on.map(|(on, is_over)| explain::way_on(on, recording.steps.len(), *is_over, Paint::Plain) + "\n");
             let text = format!(
-                "{}\n{}\n{}{}",
+                "{}\n{}\n{}{}{}",
                 explain::start(recording),
                 explain::steps(recording, prefix, Paint::Plain),
                 way.unwrap_or_default(),
+                on.unwrap_or_default(),
                 explain::end(recording)
             );
             self.write(("trace", "txt"), index, &text, environment);

@@ -3,6 +3,7 @@
 use host_inspect::explain::{self, Paint};
 use host_inspect::recording::Recording;
 use host_inspect::words;
+use host_model::contract::NodeId;
 use host_model::scenario::Network;
 use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
@@ -10,7 +11,7 @@ use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, sh
 use host_session::cluster::placement;
 use host_session::report::assumed::{Prefix, ProgressRules};
 use host_session::report::audit::{BrokenPromise, HiddenDifference};
-use host_session::report::properties::{PromiseCounts, PromiseWalks, PropertyReport};
+use host_session::report::properties::{PromiseCounts, PromiseStates, PromiseWalks, PropertyReport};
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
@@ -216,7 +217,10 @@ impl Text<'_> {
         let views = if views.is_empty() { String::new() } else { format!("\n{views}") };
         let sibling = self.violations[index].sibling.as_ref().zip(violation.critical);
         let sibling = sibling.map(|(sibling, critical)| format!("\n{}", sibling_text(sibling, critical, self.paint)));
-        let views = sibling.unwrap_or_default() + &views;
+        let way_on = self.violations[index].way_on.as_ref();
+        let way_on = way_on.map(|(way, is_over)| explain::way_on(way, recording.steps.len(), *is_over, self.paint));
+        let way_on = way_on.map(|way| format!("\n{way}")).unwrap_or_default();
+        let views = sibling.unwrap_or_default() + &way_on + &views;
         let unfinished = violation.unfinished.as_ref().map(|what| format!(", {what}")).unwrap_or_default();
         format!("{also}after {length}{shortest}{found}{alike}{unfinished}\n{steps}{views}")
     }
@@ -235,7 +239,7 @@ impl Text<'_> {
             return format!("not checked: {why}");
         }
         if let Some(why) = property.undecided {
-            return format!("not decided: {why}{}", walks_text(&property.sampled));
+            return format!("not decided: {why}{}{}", so_far(&property.so_far), walks_text(&property.sampled));
         }
         if let Some(witness) = &property.witness {
             return format!("{}, see {}", self.status(property.status), on_one_line(witness));
@@ -269,9 +273,20 @@ impl Text<'_> {
     }
 }
 
+/// That a promise was kept in no state so far, at some node if it is about nodes; nothing if it was.
+fn so_far(met: &[PromiseStates]) -> String {
+    let never = met.iter().find(|it| it.kept_states == 0 && it.states > 0);
+    let at = |node: Option<NodeId>| node.map(|node| format!(" at node {node}")).unwrap_or_default();
+    never
+        .map_or_else(String::new, |it| format!("; kept in none of {} so far{}", count(it.states, "state"), at(it.node)))
+}
+
 /// What random walks have seen of a promise, at the node that says most; nothing without any.
 fn walks_text(sampled: &[PromiseWalks]) -> String {
     let Some(worst) = sampled.iter().max_by_key(|it| (it.dead, it.open, it.owing)) else { return String::new() };
+    if worst.walks == 0 {
+        return "; no walk has come to its end".to_owned();
+    }
     let walks = count(worst.walks, "walk");
     let ends = |number: u64| format!("at the end of {} of {walks}", grouped(number));
     match (worst.dead, worst.probability_max.zip(worst.confidence)) {
@@ -279,7 +294,7 @@ fn walks_text(sampled: &[PromiseWalks]) -> String {
         (0, Some((probability, confidence))) => {
             let (tried, likely, sure) = (count(worst.trials, "walk"), probability * 100.0, confidence * 100.0);
             format!(
-                "; {} it is owed, and none of {tried} from there led to where it is kept: each does with at most {likely:.1} % (confidence {sure:.0} %)",
+                "; {} it is owed, and none of {tried} from there led to where it is kept: each does with at most {likely:.1} % (confidence {sure:.0} % for all of them together)",
                 ends(worst.open)
             )
         }
@@ -334,7 +349,12 @@ fn symmetry(symmetry: &SymmetryReport) -> String {
 fn progress(rules: &ProgressRules) -> String {
     let fairness = match rules.fairness {
         "none" => "nothing has to happen, fairness none",
-        _ => "faults come to an end, no message is lost, and what stays possible happens, fairness stable",
+        "fair-lossy" => {
+            "other faults than losses come to an end, and what is possible again and again happens, fairness fair-lossy"
+        }
+        _ => {
+            "faults come to an end, and what stays possible happens, so each message arrives in the end, fairness stable"
+        }
     };
     let timers = match rules.timers {
         "late" => "timers fire only where nothing can be delivered, timers late",
@@ -396,5 +416,48 @@ mod tests {
     fn a_lower_bound_is_called_so() {
         assert_eq!(counted(573_381, false), "573,381");
         assert_eq!(counted(573_381, true), "at least 573,381");
+    }
+
+    /// Of all counts that walks can have: no word of no walk at all, and none of a bound without those that it is about.
+    #[test]
+    fn what_walks_have_seen_is_said_of_walks() {
+        let numbers = [0, 1, 2];
+        for (owing, alive, dead, open) in numbers.into_iter().flat_map(|owing| {
+            let alive = numbers.into_iter().filter(move |alive| *alive <= owing);
+            alive.flat_map(move |alive| {
+                let dead = numbers.into_iter().filter(move |dead| alive + dead <= owing);
+                dead.map(move |dead| (owing, alive, dead, owing - alive - dead))
+            })
+        }) {
+            for walks in [owing, owing + 1] {
+                let probability_max = (open > 0).then_some(0.1);
+                let confidence = probability_max.map(|_| 0.95);
+                let (node, unexamined, trials) = (None, 0, 40);
+                let seen = PromiseWalks {
+                    node,
+                    walks,
+                    owing,
+                    alive,
+                    dead,
+                    open,
+                    unexamined,
+                    trials,
+                    confidence,
+                    probability_max,
+                };
+                let text = walks_text(&[seen]);
+                assert!(!text.contains(" 0 walks"), "{text}");
+                assert_eq!(text.contains("no walk has"), walks == 0, "{text}");
+                assert_eq!(text.contains("kept at the end of each"), walks > 0 && owing == 0, "{text}");
+                assert_eq!(text.contains("for all of them together"), open > 0 && dead == 0, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_promise_that_was_never_kept_so_far_is_named() {
+        let met = |kept_states, states| PromiseStates { node: Some(1), states, kept_states };
+        assert_eq!(so_far(&[met(3, 9), met(0, 1_234)]), "; kept in none of 1,234 states so far at node 1");
+        assert_eq!((so_far(&[met(3, 9)]), so_far(&[met(0, 0)])), (String::new(), String::new()));
     }
 }

@@ -200,8 +200,8 @@ impl<'l> Console<'l> {
     }
 
     fn lose(&mut self, rest: &str) -> Answer {
-        let (node, wanted) = rest.split_once(char::is_whitespace).ok_or("lose needs NODE REGEX")?;
-        let (node, wanted) = (self.node(node)?, regex(wanted.trim())?);
+        let (node, wanted) = self.node_and(rest, "lose needs NODE REGEX")?;
+        let wanted = regex(wanted)?;
         let found = self.cursor.losses().into_iter().find(|loss| {
             let taken = loss.cause.messages();
             let payload = self.cursor.stepper().message(taken[0]).payload.clone();
@@ -251,8 +251,8 @@ impl<'l> Console<'l> {
     }
 
     fn watch(&mut self, rest: &str) -> Answer {
-        let (node, pointer) = rest.split_once(char::is_whitespace).ok_or("watch needs NODE /POINTER")?;
-        let (node, pointer) = (self.node(node)?, pointer.trim().to_owned());
+        let (node, pointer) = self.node_and(rest, "watch needs NODE /POINTER")?;
+        let pointer = pointer.to_owned();
         if !pointer.starts_with('/') {
             return Err("a pointer begins with /, such as /Running/acceptor/promised".into());
         }
@@ -264,8 +264,31 @@ impl<'l> Console<'l> {
         Ok(Reply::Text(text))
     }
 
+    /// A node, and what is said behind it.
+    pub(super) fn node_and<'t>(&self, text: &'t str, needs: &str) -> Result<(NodeId, &'t str), Wrong> {
+        let names = self.cursor.names();
+        let named = (0..self.cursor.nodes()).filter_map(|node| {
+            let rest = text.strip_prefix(names.get(node)?)?;
+            (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| (node, rest.trim()))
+        });
+        // `client 1 (old)` is another node than `client 1`.
+        let (node, rest) = match named.min_by_key(|(_, rest)| rest.len()) {
+            Some(found) => found,
+            None => {
+                let (node, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+                (self.node(node)?, rest.trim())
+            }
+        };
+        if rest.is_empty() { Err(needs.into()) } else { Ok((node, rest)) }
+    }
+
+    /// A node by its name or number.
     pub(super) fn node(&self, text: &str) -> Result<NodeId, Wrong> {
-        let node = number(text, "NODE, a number")?;
+        let names = self.cursor.names();
+        if let Some(node) = (0..self.cursor.nodes()).find(|node| names.get(*node) == Some(text)) {
+            return Ok(node);
+        }
+        let node = number(text, "NODE, a name or number")?;
         match node < self.cursor.nodes() as usize {
             true => Ok(node as NodeId),
             false => Err(format!("there are only {} nodes, counted from 0", self.cursor.nodes()).into()),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use host_model::contract::{Judgement, NodeId};
 use host_model::lts::MessageId;
+use host_model::lts::deadlock::with_names;
 use host_model::trace::TraceStep;
 
 use crate::debug::commands::{Answer, Reply, regex};
@@ -164,8 +165,8 @@ impl Console<'_> {
     }
 
     pub(super) fn why(&mut self, rest: &str) -> Answer {
-        let (node, wanted) = rest.split_once(char::is_whitespace).ok_or("why needs NODE REGEX")?;
-        let (node, wanted) = (self.node(node)?, regex(wanted.trim())?);
+        let (node, wanted) = self.node_and(rest, "why needs NODE REGEX")?;
+        let wanted = regex(wanted)?;
         let lines = why::why(&mut self.cursor, node, &wanted);
         Ok(Reply::Text(lines.iter().map(|line| format!("{line}\n")).collect()))
     }
@@ -181,7 +182,7 @@ impl Console<'_> {
                 Judgement::Witnessed { property } => format!("{} is reached", name(*property)),
                 Judgement::Broken { property, fault } => format!("{} cannot be evaluated: {fault}", name(*property)),
                 Judgement::Fault(fault) => format!("a node is stuck in a fault: {fault}"),
-                Judgement::Deadlock { message } => format!("deadlock: {message}"),
+                Judgement::Deadlock { message } => format!("deadlock: {}", with_names(message, self.cursor.names())),
             };
             let line = words::shortened(words::on_one_line(&line));
             if !text.contains(&line) {

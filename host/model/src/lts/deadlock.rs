@@ -12,6 +12,7 @@ use crate::contract::{Fault, Judgement, MachineError, NodeId};
 use crate::lts::cache::LtsCache;
 use crate::lts::ids::LocalStateId;
 use crate::lts::stepper::Stepper;
+use crate::scenario::NodeNames;
 
 /// The nodes that have crashed if nothing can happen any more in a global state where a local event is possible at these nodes, and
 /// messages are on their way to those. None if they are more than `crashes_max`.
@@ -65,6 +66,39 @@ fn name(nodes: &[NodeId], one: &str, many: &str) -> Option<String> {
     })
 }
 
+/// A [`message`] with names in place of the numbers of nodes.
+pub fn with_names(message: &str, names: &NodeNames) -> String {
+    let mut parts = message.split("; ");
+    let mut named = in_names(parts.next().unwrap_or_default(), names);
+    for part in parts {
+        // What a node answered is no word of ours.
+        let asked = part.strip_prefix("node ").and_then(|it| it.split_once(" was asked: "));
+        named += "; ";
+        named += &match asked.and_then(|(node, answer)| Some((node.parse().ok()?, answer))) {
+            Some((node, answer)) => format!("{} was asked: {answer}", names.of(node)),
+            None => part.to_owned(),
+        };
+    }
+    named
+}
+
+/// Words with names in place of `node 1` and `nodes 0, 1 and 3`.
+fn in_names(text: &str, names: &NodeNames) -> String {
+    let (mut said, mut is_list): (Vec<String>, bool) = (Vec::new(), false);
+    for word in text.split(' ') {
+        let number = word.trim_end_matches(',');
+        match number.parse::<NodeId>().ok().filter(|_| is_list) {
+            Some(node) => said.push(names.of(node) + &word[number.len()..]),
+            None if matches!(word, "node" | "nodes") => is_list = true,
+            None => {
+                is_list &= word == "and";
+                said.push(word.to_owned());
+            }
+        }
+    }
+    said.join(" ")
+}
+
 impl Stepper<'_> {
     /// The deadlock in an end with these local states, one per node, after some of the nodes have crashed; none if all others
     /// are done.
@@ -98,5 +132,20 @@ mod tests {
         assert_eq!(message(&[Ok(false), Ok(true)], &[0]), None);
         let without = "nothing can happen any more after nodes 0 and 2 have crashed, and node 1 is not done";
         assert_eq!(message(&[Ok(false), Ok(false), Ok(true)], &[0, 2]).as_deref(), Some(without));
+    }
+
+    #[test]
+    fn who_waits_has_a_name() {
+        let names = NodeNames::new(["server", "client 1", ""].map(|name| Some(name.to_owned())));
+        let fault = Fault { kind: FaultKind::Trap, message: "it is at; node 1 was asked: no".to_owned() };
+        let said = message(&[Ok(false), Ok(false), Err(fault), Ok(false)], &[1]).expect("some are not done");
+        let named = "nothing can happen any more after client 1 has crashed, and server, node 2 and node 3 are not done; node 2 was \
+                     asked: it is at; client 1 was asked: no";
+        assert_eq!(with_names(&said, &names), named);
+        let numbers = NodeNames::default();
+        let plain = "nothing can happen any more, and node 0, node 1 and node 3 are not done";
+        assert_eq!(with_names("nothing can happen any more, and nodes 0, 1 and 3 are not done", &numbers), plain);
+        let one = "nothing can happen any more, and client 1 is not done";
+        assert_eq!(with_names(&message(&[Ok(true), Ok(false)], &[]).expect("it is not"), &names), one);
     }
 }

@@ -300,11 +300,8 @@ fn judge_node(lts: &Lts<'_>, machine: &mut dyn Machine, observed: &mut Observed)
         if property.scope != PropertyScope::Node {
             continue;
         }
-        let Some(view) = observed.views[index as usize].take() else {
-            // Nobody is asked: an `eventually` property does not hold there.
-            observed.owed.extend((property.kind == PropertyKind::Eventually).then_some(index));
-            continue;
-        };
+        // A node without a view cannot matter: nothing is violated, reached or owed.
+        let Some(view) = observed.views[index as usize].take() else { continue };
         // A property is a function of the view. To ask again can cost more than the handler: it is asked in the state before
         // `init`, which has to be restored.
         let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
@@ -353,12 +350,12 @@ pub(crate) fn evaluate(
 /// The words in which an `eventually` property does not hold on some views; none if it holds, or cannot be evaluated.
 pub(crate) fn owed(
     machine: &mut dyn Machine,
-    property: u32,
+    (property, scope): (u32, PropertyScope),
     views: &[Option<&[u8]>],
 ) -> Result<Option<String>, MachineError> {
-    // Where nobody is asked, it does not hold.
-    if views.iter().all(Option::is_none) {
-        return Ok(Some("no node has a view of it".to_owned()));
+    // A node without a view cannot matter. Of all nodes together the property itself says whether something is owed then.
+    if scope == PropertyScope::Node && views.iter().all(Option::is_none) {
+        return Ok(None);
     }
     machine.restore_to_judge()?;
     match machine.invariant(property, views) {

@@ -50,16 +50,11 @@ impl Stepper<'_> {
             |property: &Property| property.kind == PropertyKind::Eventually && property.scope == PropertyScope::System;
         let is_over = classes.contains(&ClassId::STUCK);
         for (index, property) in (0u32..).zip(&self.lts.properties).filter(|(_, it)| !is_over && is_asked(it)) {
+            // Asked about nodes without a view too: whether something is owed where no leader is known, it says itself.
             let views = self.lts.views_of(classes, index);
-            // Where nobody is asked, it does not hold.
-            let is_owed = match views.iter().all(Option::is_none) {
-                true => true,
-                false => {
-                    let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-                    self.lts.evaluations.fetch_add(1, Ordering::Relaxed);
-                    evaluate(self.machines.first(), index, property.kind, &views)?.is_owed
-                }
-            };
+            let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+            self.lts.evaluations.fetch_add(1, Ordering::Relaxed);
+            let is_owed = evaluate(self.machines.first(), index, property.kind, &views)?.is_owed;
             owed.extend(is_owed.then_some(index));
         }
         let owed: Arc<[u32]> = owed.into();
@@ -98,7 +93,8 @@ impl Stepper<'_> {
             }
         };
         let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-        owed(self.machines.first(), property, &views)
+        let scope = self.lts.properties[property as usize].scope;
+        owed(self.machines.first(), (property, scope), &views)
     }
 
     /// What properties of system scope read of a node in a local state, by property; nothing for those of node scope.

@@ -88,6 +88,8 @@ impl Toy {
             };
             let tuples = (0..1 + dice.below(2)).map(|_| tuple(&mut dice)).collect();
             let (name, kind, sees_all) = (format!("promise{index}"), PropertyKind::Eventually, dice.below(2) == 0);
+            // A node without a view owes nothing, so a promise that sees no more than where it is kept is worth an eighth of the systems.
+            let sees_all = sees_all || (scope == PropertyScope::Node && !seed.is_multiple_of(8));
             toy.properties.push(ToyProperty { name, kind, scope, tuples, traps: Vec::new(), sees_all });
         }
         (toy, credits)

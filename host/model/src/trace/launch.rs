@@ -53,6 +53,7 @@ impl Replay {
             rules,
             takes_quorums: vec![false; nodes],
             faults: Vec::new(),
+            lost: Vec::new(),
         })
     }
 

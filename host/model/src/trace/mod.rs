@@ -11,6 +11,7 @@
 //! | `start` | the global states where a search begins |
 //! | `launch` | how a replay begins |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
+//! | `effects` | the effects of a step of a replay |
 //! | `description` | what a protocol says of a replay for people |
 //! | `promise` | promises of progress that a trace shows to be broken, and whether a replay shows it too |
 //! | `standing` | the standing of a property in the state that a replay is in |
@@ -19,6 +20,7 @@
 mod confirm;
 mod description;
 mod document;
+mod effects;
 mod hex;
 mod launch;
 mod origin;
@@ -39,7 +41,7 @@ pub use document::{
 pub use hex::Hex;
 pub use origin::{Beginning, Flight, NodeState, Origin};
 pub use progress::{Fairness, Recovery, Timers};
-pub use promise::{PromiseWatch, check_sibling, sibling};
+pub use promise::{PromiseWatch, check_sibling, sibling, way_on};
 pub use record::{event, record};
 pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};
 pub use standing::Standing;

@@ -4,10 +4,11 @@
 //! that the promise is not kept where the trace says so, that the loop is one, in machines that go round it twice, and that in a stuck
 //! state nothing has to happen.
 
-use crate::contract::{LocalKind, MachineError, MachineFactory, NodeId, Role};
+use crate::contract::{LocalEvent, LocalKind, MachineError, MachineFactory, NodeId, Role};
 use crate::lts::handler::owed;
 use crate::scenario::FaultState;
-use crate::trace::document::{BreachClass, BrokenPromise, Trace, TraceStep};
+use crate::trace::document::{BreachClass, BrokenPromise, Trace, TraceEvent, TraceStep};
+use crate::trace::hex::Hex;
 use crate::trace::replay::{Replay, ReplayError, Travelling};
 
 /// A global state of a replay, to be compared with others of the same replay.
@@ -118,6 +119,47 @@ pub fn sibling(trace: &Trace) -> Option<Trace> {
     Some(Trace { finding: None, steps: [before, &promise.sibling].concat(), ..trace.clone() })
 }
 
+/// Events of a way on from where a promise is dead, at most.
+const WAY_ON_MAX: usize = 20;
+
+/// A trace whose critical step is a call of the application, with one way on from its end: what has to happen, those events first that
+/// have happened least often. Whether that way ends where nothing has to happen any more, and not at its bound. None for other traces: what
+/// takes the last chance there explains itself.
+///
+/// # Errors
+///
+/// The trace does not replay. The host cannot provide an instance.
+pub fn way_on(factory: &dyn MachineFactory, trace: &Trace) -> Result<Option<(Trace, bool)>, ReplayError> {
+    let is_call = |step: &TraceStep| matches!(step.event, TraceEvent::Local { cause: LocalKind::Application, .. });
+    let critical = trace.promise().is_some_and(|promise| promise.critical.is_some());
+    if !critical || !trace.steps.last().is_some_and(is_call) {
+        return Ok(None);
+    }
+    let (mut replay, _) = Replay::new(factory, &trace.scenario, &trace.origin())?;
+    for step in &trace.steps {
+        replay.step(step)?;
+    }
+    let mut way: Vec<TraceStep> = Vec::new();
+    while way.len() < WAY_ON_MAX {
+        let mut due = replay.due()?;
+        let Some((first, _)) = (0..).zip(&due).min_by_key(|(place, step)| {
+            let before = way.iter().filter(|other| other.node == step.node && other.event == step.event).count();
+            (before, *place)
+        }) else {
+            let steps = [trace.steps.clone(), way].concat();
+            return Ok(Some((Trace { finding: None, steps, ..trace.clone() }, true)));
+        };
+        let step = due.swap_remove(first);
+        let is_over = replay.step(&step)?.fault.is_some();
+        way.push(step);
+        if is_over {
+            break;
+        }
+    }
+    let steps = [trace.steps.clone(), way].concat();
+    Ok(Some((Trace { finding: None, steps, ..trace.clone() }, false)))
+}
+
 /// The index of the property of a promise; the node is there.
 fn index_of(replay: &Replay, promise: &BrokenPromise) -> Result<u32, ReplayError> {
     let mut properties = (0..).zip(replay.properties());
@@ -147,7 +189,8 @@ impl Replay {
             None => self.views.iter().map(of_node).collect(),
         };
         let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-        Ok(owed(&mut *self.judge, property, &views)?)
+        let scope = self.properties[property as usize].scope;
+        Ok(owed(&mut *self.judge, (property, scope), &views)?)
     }
 
     /// The present state. Messages without an order among themselves are sorted.
@@ -174,25 +217,53 @@ impl Replay {
         Ok(Instant { states, fault_states: self.fault_states.clone(), in_flight })
     }
 
-    /// Something that happens in the present state if nothing else does: a delivery, a timer, an internal event; none if there is
-    /// nothing. Members of a quorum are left out: whether a node takes them together, only its handler says.
+    /// Something that happens in the present state if nothing else does, in words; none if there is nothing.
     fn has_to_happen(&mut self) -> Result<Option<String>, MachineError> {
-        for item in self.next_items() {
-            let (from, to) = (item.route.from, item.route.to);
-            if item.route.is_notice {
-                return Ok(Some(format!("the news of a broken connection from node {from} to node {to}")));
+        let due = self.due()?;
+        Ok(due.first().map(|TraceStep { node, event, .. }| match event {
+            TraceEvent::TransportError { peer, .. } => {
+                format!("the news of a broken connection from node {peer} to node {node}")
             }
-            if matches!(self.role(to, from, &item.payload)?, Ok(Role::Alone) | Err(_)) {
-                return Ok(Some(format!("the delivery of a message from node {from} to node {to}")));
+            TraceEvent::Deliver { from, .. } => format!("the delivery of a message from node {from} to node {node}"),
+            TraceEvent::Local { name, .. } => format!("{name} at node {node}"),
+            other => unreachable!("{other:?} has not to happen"),
+        }))
+    }
+
+    /// What happens in the present state if nothing else does: deliveries, then timers and internal events. Members of a quorum are left
+    /// out: whether a node takes them together, only its handler says.
+    fn due(&mut self) -> Result<Vec<TraceStep>, MachineError> {
+        let step = |node, event| TraceStep { node, event, choices: Vec::new(), sent: None, state: None };
+        let mut due = Vec::new();
+        for Travelling { route, payload } in self.next_items() {
+            let (peer, node) = (route.from, route.to);
+            if route.is_notice {
+                due.push(step(node, TraceEvent::TransportError { peer, lost: false }));
+            } else if matches!(self.role(node, peer, &payload)?, Ok(Role::Alone) | Err(_)) {
+                due.push(step(node, TraceEvent::Deliver { from: peer, payload: Hex(payload) }));
             }
         }
+        let local = |(node, event): (NodeId, LocalEvent)| {
+            let LocalEvent { name, kind: cause, payload } = event;
+            step(node, TraceEvent::Local { name, cause, payload: Hex(payload) })
+        };
+        due.extend(self.local_events().into_iter().filter(|(_, it)| it.kind != LocalKind::Application).map(local));
+        Ok(due)
+    }
+
+    /// The calls of the application that are possible in the present state, by name, with their nodes.
+    pub fn calls(&mut self) -> Vec<(NodeId, String)> {
+        let calls = self.local_events().into_iter().filter(|(_, event)| event.kind == LocalKind::Application);
+        calls.map(|(node, event)| (node, event.name)).collect()
+    }
+
+    /// The local events of all nodes that are not stuck.
+    fn local_events(&mut self) -> Vec<(NodeId, LocalEvent)> {
+        let mut events = Vec::new();
         for (node, machine) in (0..).zip(&mut self.machines) {
-            let events = if self.rules.is_absent(node) { Ok(Vec::new()) } else { machine.local_events() };
-            let event = events.unwrap_or_default().into_iter().find(|event| event.kind != LocalKind::Application);
-            if let Some(event) = event {
-                return Ok(Some(format!("{} at node {node}", event.name)));
-            }
+            let own = if self.rules.is_absent(node) { Ok(Vec::new()) } else { machine.local_events() };
+            events.extend(own.unwrap_or_default().into_iter().map(|event| (node, event)));
         }
-        Ok(None)
+        events
     }
 }

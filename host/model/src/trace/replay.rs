@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use crate::contract::{
-    Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
+    Choice, Envelope, Fault, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
 };
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
+pub use crate::trace::effects::{LostMessage, StepReport};
 use crate::trace::resolve::{Enabled, Situation, Unresolved, WantedMessage, resolve};
 
 /// Why a trace does not replay.
@@ -43,19 +44,6 @@ pub enum ReplayError {
     /// The host itself cannot go on.
     #[error(transparent)]
     Machine(#[from] MachineError),
-}
-
-/// The effects of one step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StepReport {
-    /// Messages, choices and log lines.
-    pub effects: Effects,
-    /// The fault in which the step ended.
-    pub fault: Option<Fault>,
-    /// The canonical encoding of the node's state afterwards; none after a fault.
-    pub state: Option<Vec<u8>>,
-    /// The node's state as JSON, if the plugin describes itself.
-    pub description: Option<String>,
 }
 
 /// A message in flight in a replay, or a notice of a break.
@@ -109,6 +97,8 @@ pub struct Replay {
     pub(super) takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     pub(super) faults: Vec<(NodeId, Fault)>,
+    /// The messages that the present step has lost.
+    pub(super) lost: Vec<LostMessage>,
 }
 
 impl Replay {
@@ -124,9 +114,10 @@ impl Replay {
             Err(Unresolved::NotEnabled(why)) => return Err(self.not_enabled(why)),
             Err(Unresolved::Machine(error)) => return Err(error.into()),
         };
+        self.lost.clear();
         let report = self.take(step, event)?;
         self.compare(step, &report)?;
-        Ok(report)
+        Ok(StepReport { lost: std::mem::take(&mut self.lost), ..report })
     }
 
     fn not_enabled(&self, why: String) -> ReplayError {
@@ -136,8 +127,11 @@ impl Replay {
     /// Takes an event that is enabled.
     fn take(&mut self, step: &TraceStep, event: Enabled<Travelling, LocalEvent>) -> Result<StepReport, ReplayError> {
         let (node, choices) = (step.node, &*step.choices);
+        // A notice overtakes the messages before it, which are lost.
+        let overtaken = event.taken().iter().any(|item| item.route.is_notice).then(|| self.travelling());
         let (links, in_flight) = self.network();
         event.taken().iter().for_each(|item| in_flight.take(&links, item));
+        self.note_lost(overtaken.unwrap_or_default());
         let fault_state = &mut self.fault_states[node as usize];
         match event {
             Enabled::Deliver(Travelling { route, .. }) if route.is_notice => {
@@ -198,14 +192,39 @@ impl Replay {
 
     /// Takes an item into flight, unless it is lost already.
     fn post(&mut self, item: Travelling) {
+        let route = item.route;
+        let payload = (!route.is_notice).then(|| item.payload.clone());
         let (links, in_flight) = self.network();
+        let before = in_flight.iter().count();
         in_flight.insert(&links, item);
+        let is_taken = in_flight.iter().count() > before;
+        if let Some(payload) = payload.filter(|_| !is_taken) {
+            self.lost.push(LostMessage { from: route.from, to: route.to, payload, is_sent: true });
+        }
     }
 
     /// Loses what a node can never take.
     fn lose(&mut self, node: NodeId) {
+        let before = self.travelling();
         let (links, in_flight) = self.network();
         in_flight.lose(&links, node);
+        self.note_lost(before);
+    }
+
+    fn travelling(&self) -> Vec<Travelling> {
+        self.in_flight.iter().cloned().collect()
+    }
+
+    /// Notes what was in flight before and is gone.
+    fn note_lost(&mut self, before: Vec<Travelling>) {
+        let mut kept = self.in_flight.iter().peekable();
+        for Travelling { route, payload } in before {
+            match kept.peek() {
+                Some(next) if next.route == route && next.payload == payload => drop(kept.next()),
+                _ if route.is_notice => {}
+                _ => self.lost.push(LostMessage { from: route.from, to: route.to, payload, is_sent: false }),
+            }
+        }
     }
 
     /// Tells peers that connections are broken, after what is lost by that at the node itself is gone.

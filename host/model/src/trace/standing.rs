@@ -36,12 +36,12 @@ impl Replay {
             None => &self.views,
         };
         let views: Vec<Option<&[u8]>> = views.iter().map(|views| views[property as usize].as_deref()).collect();
-        // Where no node has a view, none is asked: nothing is violated, and nothing is kept or reached.
-        if views.iter().all(Option::is_none) {
+        // Where no node has a view, none is asked, but for a promise of all nodes together.
+        let is_asked = views.iter().any(Option::is_some) || (kind == PropertyKind::Eventually && node.is_none());
+        if !is_asked {
             return Ok(match kind {
-                PropertyKind::Always => Standing::Holds,
+                PropertyKind::Always | PropertyKind::Eventually => Standing::Holds,
                 PropertyKind::Sometimes => Standing::NotReached,
-                PropertyKind::Eventually => Standing::Owed("no node has a view of it".to_owned()),
             });
         }
         self.judge.restore(None)?;

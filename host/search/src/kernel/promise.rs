@@ -31,6 +31,17 @@ pub struct PromiseReport {
     pub decided: Option<Decided>,
     /// What random walks have seen of it; none of other searches.
     pub sampled: Option<Sampled>,
+    /// The states that were met, also where nothing was decided; none of a search that does not keep them.
+    pub met: Option<MetStates>,
+}
+
+/// The states in which a promise was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetStates {
+    /// All of them.
+    pub states: u64,
+    /// Those in which it is kept.
+    pub kept: u64,
 }
 
 /// What random walks have seen of a promise.

@@ -6,7 +6,8 @@ use host_model::trace::start::Start;
 
 use crate::kernel::rules::Rules;
 use crate::kernel::{
-    BreachClass, Decided, FoundBreach, FoundViolation, Promise, PromiseReport, Report, Search, SearchError, stopped_end,
+    BreachClass, Decided, FoundBreach, FoundViolation, MetStates, Promise, PromiseReport, Report, Search, SearchError,
+    stopped_end,
 };
 use crate::liveness::check::{Breach, Checked, check, refusal};
 use crate::liveness::verdict::Verdict;
@@ -56,12 +57,14 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
 
 /// The report of the exploration, with what was found out about promises.
 fn report(checked: Checked) -> Report {
-    let Checked { report, ended, promises, .. } = checked;
-    let promises = promises
-        .into_iter()
-        .map(|(promise, verdict)| PromiseReport { promise, decided: verdict.as_ref().map(decided), sampled: None })
-        .collect();
-    Report { promises, promises_end: ended, ..report }
+    let Checked { report, ended, promises, recorded } = checked;
+    let graph = &recorded.graph;
+    let promises = promises.into_iter().enumerate().map(|(index, (promise, verdict))| {
+        let states = u64::from(graph.states());
+        let met = MetStates { states, kept: states - graph.owing(index) };
+        PromiseReport { promise, decided: verdict.as_ref().map(decided), sampled: None, met: Some(met) }
+    });
+    Report { promises: promises.collect(), promises_end: ended, ..report }
 }
 
 fn decided(verdict: &Verdict) -> Decided {

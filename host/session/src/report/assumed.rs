@@ -129,18 +129,21 @@ impl FaultBudgets {
         words.extend((!parts.is_empty()).then(|| format!("at most {}", parts.join(", "))));
         words.extend(unlimited.iter().map(|(_, budget, _)| format!("any number of {}s", budget.one)));
         let is_event = counted.iter().chain(&unlimited).any(|(name, _, _)| *name == "losses");
-        // Where it has an order, a message is lost only with its connection, unless losses are events.
-        let lost = match order {
-            OrderedLinks::Nowhere => "lost messages",
-            OrderedLinks::Somewhere if words.is_empty() => "lost messages on links without order",
-            OrderedLinks::Somewhere => "lost messages on links without order, on others those of broken connections",
-            OrderedLinks::Everywhere => "messages of broken connections",
+        // Where it has an order, a message is lost only with its connection, unless losses are events. Elsewhere one that never arrives
+        // stays in flight: that is no fault, and what must happen is not excused by it.
+        let late = match order {
+            OrderedLinks::Nowhere => "a message may never arrive",
+            OrderedLinks::Somewhere if words.is_empty() => "on links without order a message may never arrive",
+            OrderedLinks::Somewhere => {
+                "on links without order a message may never arrive, on others those of broken connections do not"
+            }
+            OrderedLinks::Everywhere => "messages of broken connections do not arrive",
         };
         match (words.is_empty(), order) {
             (true, OrderedLinks::Everywhere) => "none".to_owned(),
-            (true, _) => format!("none but {lost}"),
+            (true, _) => format!("none; {late}"),
             (false, _) if is_event => words.join("; "),
-            (false, _) => format!("{}; {lost}", words.join("; ")),
+            (false, _) => format!("{}; {late}", words.join("; ")),
         }
     }
 }

@@ -47,6 +47,20 @@ pub struct PropertyReport {
     /// What random walks have seen of an `eventually` property, at each node if it is of node scope.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sampled: Vec<PromiseWalks>,
+    /// The states that were met so far, where it is open whether an `eventually` property holds, at each node if it is of node scope.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub so_far: Vec<PromiseStates>,
+}
+
+/// The states that a search has met before it was ended, for a promise of progress.
+#[derive(Debug, Serialize)]
+pub struct PromiseStates {
+    /// The node that it is about; null of a property of system scope.
+    pub node: Option<NodeId>,
+    /// All of them.
+    pub states: u64,
+    /// Those in which it is kept.
+    pub kept_states: u64,
 }
 
 /// What was found out about a promise of progress.
@@ -93,21 +107,25 @@ pub struct PromiseWalks {
     pub unexamined: u64,
     /// Walks that were tried in vain from the end of each that is open.
     pub trials: u64,
-    /// With how much confidence the next one leads to where it is kept no more often than `probability_max`; null if none is open.
+    /// With how much confidence a walk from any end that is open leads to where it is kept no more often than `probability_max`; null if
+    /// none is open.
     pub confidence: Option<f64>,
     /// The probability.
     pub probability_max: Option<f64>,
 }
 
-/// The confidence in what walks in vain say.
+/// The confidence in what walks in vain say about all ends together.
 const CONFIDENCE: f64 = 0.95;
 
 impl PromiseWalks {
     fn new((report, sampled): (&PromiseReport, Sampled)) -> Self {
         // Without `..`, so that a new count cannot be forgotten here.
         let Sampled { walks, owing, alive, dead, open, unexamined, trials } = sampled;
-        // If a walk leads there with probability p, so many walks miss it with probability (1 - p)^trials.
-        let probability_max = (open > 0).then(|| 1.0 - (1.0 - CONFIDENCE).powf(1.0 / trials as f64));
+        // If a walk leads there with probability p, so many walks miss it with probability (1 - p)^trials. That holds of each end that
+        // was examined; the sum over all of them bounds the probability that one or more of them mislead.
+        let examined = (alive + dead + open) as f64;
+        let missed = |trials: u64| ((1.0 - CONFIDENCE) / examined).powf(1.0 / trials as f64);
+        let probability_max = (open > 0).then(|| 1.0 - missed(trials));
         let confidence = probability_max.map(|_| CONFIDENCE);
         Self {
             node: report.promise.node,
@@ -204,6 +222,7 @@ pub fn properties(
             vacuous: None,
             promises: Vec::new(),
             sampled: Vec::new(),
+            so_far: Vec::new(),
         };
         let Some(place) = place else {
             let why = not_judged(&run.spec.cluster, &property.name).to_owned();
@@ -266,7 +285,10 @@ fn promised(
         (false, true) => Some("never-owed"),
         (false, false) => None,
     };
-    PropertyReport { status, undecided, vacuous, promises, sampled, ..report }
+    let of_it = found.promises.iter().filter(|other| other.promise.property == index && undecided.is_some());
+    let so_far = of_it.filter_map(|it| Some((it.promise.node, it.met?)));
+    let so_far = so_far.map(|(node, met)| PromiseStates { node, states: met.states, kept_states: met.kept }).collect();
+    PropertyReport { status, undecided, vacuous, promises, sampled, so_far, ..report }
 }
 
 /// Notes that the verdict needs: a goal that cannot be reached is no violation, but hardly what was meant, nor is a promise that is never
@@ -337,5 +359,33 @@ mod tests {
         let said = "; at the end of 2 walks served is owed, and whether it can still be kept was not examined";
         assert_eq!(notes(&[report("unknown", 2)]), said);
         assert_eq!([notes(&[report("unknown", 0)]), notes(&[report("violated", 2)])], ["", ""]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_search::kernel::Promise;
+
+    use super::*;
+
+    /// Of so many ends that are open, among so many from which a way was found.
+    fn bound(open: u64, alive: u64) -> f64 {
+        let sampled = Sampled { walks: 100, owing: open + alive, open, alive, trials: 40, ..Sampled::default() };
+        let promise = Promise { property: 0, node: None };
+        let report = PromiseReport { promise, decided: None, sampled: Some(sampled), met: None };
+        let walks = PromiseWalks::new((&report, sampled));
+        assert_eq!(walks.confidence, Some(0.95));
+        walks.probability_max.expect("some are open")
+    }
+
+    /// With the probability that is named, walks from each of m ends miss it with (1 - p)^40, and the m probabilities together are 5 %.
+    #[test]
+    fn a_confidence_is_one_for_all_ends_together() {
+        assert!((bound(1, 0) - 0.072_157).abs() < 1e-6, "{}", bound(1, 0));
+        for (open, alive) in [(1, 0), (1, 9), (5, 5), (100, 900)] {
+            let ends = (open + alive) as f64;
+            assert!((ends * (1.0 - bound(open, alive)).powi(40) - 0.05).abs() < 1e-9, "{open} of {ends}");
+        }
+        assert!(bound(10, 0) > bound(1, 0));
     }
 }

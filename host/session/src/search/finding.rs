@@ -27,6 +27,8 @@ pub struct Violation {
     pub recording: Recording,
     /// The same on the way that keeps the promise, of a promise that is broken by its last step.
     pub sibling: Option<Recording>,
+    /// One way on from its end, and whether that ends, of a promise that is broken by a call of the application.
+    pub way_on: Option<(Recording, bool)>,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
     /// The [shape](host_inspect::shape) of the trace, which tells findings apart.
@@ -137,6 +139,7 @@ pub fn confirm(
     }
     // What was not confirmed is shown without.
     let sibling = Recording::of_sibling(cluster.factory(), &trace).unwrap_or_default();
+    let way_on = Recording::of_way_on(cluster.factory(), &trace).unwrap_or_default();
     let shape = shape(&recording, trace.finding.as_ref().unwrap_or(&finding));
     // What became shorter on the way is another state than the one that the search has come to first.
     let shortest = found.shortest && trace.steps.len() == found.path.len();
@@ -146,6 +149,7 @@ pub fn confirm(
         found,
         recording,
         sibling,
+        way_on,
         node,
         shape,
         alike: 0,

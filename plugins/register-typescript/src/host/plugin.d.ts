@@ -53,6 +53,7 @@ interface Node {
 /** The export `specification`. */
 interface Specification {
   properties(): Property[];
+  /** What the property reads; undefined where this node cannot matter to it, and then it owes nothing. */
   view(property: number): Uint8Array | undefined;
   /** Throws a string that says why the property does not hold. */
   invariant(property: number, views: (Uint8Array | undefined)[]): void;

@@ -395,6 +395,7 @@ impl Answers {
     fn merged(self, search: &Search<'_>, members: &[Member], stopped: Option<EndCondition>) -> Report {
         let exhaustive = members.iter().zip(&self.reports).filter(|(member, _)| **member != Member::Walk);
         let end = stopped.or(exhaustive.filter_map(|(_, report)| Some(report.as_ref()?.end)).max());
+        let met: Vec<PromiseReport> = self.reports.iter().flatten().flat_map(|it| it.promises.clone()).collect();
         let mut reports = self.reports.into_iter().flatten();
         let mut all = reports.next().unwrap_or_else(|| Report::new(search.lts));
         for report in reports {
@@ -411,6 +412,7 @@ impl Answers {
                 }
             }
         }
+        meet(&mut all, &met);
         all.end = end.unwrap_or(all.end);
         all.count_local(search.lts);
         all
@@ -443,6 +445,16 @@ fn sample(report: &mut Report, sampled: &[PromiseReport]) {
         // Within bounds walks can prove what is not decided there.
         let is_open = promise.decided.is_none_or(|decided| decided.class.is_none());
         promise.sampled = walks.filter(|walks| promise.decided.is_none() || (is_open && walks.dead > 0));
+    }
+}
+
+/// Adds the states that one of several searches has met to a report that leaves promises open.
+fn meet(report: &mut Report, of_all: &[PromiseReport]) {
+    for other in of_all.iter().filter(|it| it.met.is_some()) {
+        match report.promises.iter_mut().find(|it| it.promise == other.promise) {
+            Some(known) => known.met = known.met.or(other.met),
+            None => report.promises.push(PromiseReport { decided: None, sampled: None, ..*other }),
+        }
     }
 }
 

@@ -55,6 +55,7 @@ impl<'s> Suspects<'s> {
             promise: *promise,
             decided: None,
             sampled: Some(*sampled),
+            met: None,
         };
         self.promises.iter().map(report).collect()
     }
