@@ -249,6 +249,15 @@ func message(at unsafe.Pointer, length uint32) uint32 {
 	return pair(list(shown(given(at, length))))
 }
 
+//go:wasmexport nodeName
+func nodeName() uint32 {
+	defer explain()
+	if named, ok := protocol.(Named); ok && named.NodeName() != "" {
+		return option([]byte(named.NodeName()))
+	}
+	return option(nil)
+}
+
 // What is JSON already describes itself.
 func shown(encoded []byte) []byte {
 	if json.Valid(encoded) {
@@ -339,6 +348,9 @@ func postState(uint32) { release() }
 
 //go:wasmexport cabi_post_message
 func postMessage(uint32) { release() }
+
+//go:wasmexport cabi_post_nodeName
+func postNodeName(uint32) { release() }
 
 //go:wasmexport cabi_post_about
 func postAbout(uint32) { release() }

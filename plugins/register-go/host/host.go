@@ -46,6 +46,12 @@ type Described interface {
 	DescribeMessage(message []byte) any
 }
 
+// Named is a protocol whose nodes have names for people.
+type Named interface {
+	// NodeName is what people call this node, such as "client 1", or empty for its number.
+	NodeName() string
+}
+
 // Envelope is a message on its way out of a handler.
 type Envelope struct {
 	To      uint32

@@ -72,6 +72,12 @@ interface Defaults {
   };
 }
 
+/** The export `names`; optional. */
+interface Names {
+  /** What people call this node, such as `client 1`; undefined for its number. */
+  nodeName(): string | undefined;
+}
+
 /** A range of durations from which a node draws, in microseconds. */
 interface Span {
   shortest: number;
