@@ -350,7 +350,8 @@ pub(crate) fn evaluate(
 /// The words in which an `eventually` property does not hold on some views; none if it holds, or cannot be evaluated.
 pub(crate) fn owed(
     machine: &mut dyn Machine,
-    (property, scope): (u32, PropertyScope),
+    property: u32,
+    scope: PropertyScope,
     views: &[Option<&[u8]>],
 ) -> Result<Option<String>, MachineError> {
     // A node without a view cannot matter. Of all nodes together the property itself says whether something is owed then.

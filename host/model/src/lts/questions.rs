@@ -94,7 +94,7 @@ impl Stepper<'_> {
         };
         let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
         let scope = self.lts.properties[property as usize].scope;
-        owed(self.machines.first(), (property, scope), &views)
+        owed(self.machines.first(), property, scope, &views)
     }
 
     /// What properties of system scope read of a node in a local state, by property; nothing for those of node scope.

@@ -343,12 +343,12 @@ impl<'e> Evaluation<'e> {
     fn closure(&mut self, at: usize, closure: &'e Closure) -> Evaluated {
         let (mut all, mut waiting) = (BTreeSet::new(), Vec::new());
         let start = self.value(&closure.start)?;
-        self.reach(at, (&mut all, &mut waiting), &start)?;
+        self.reach(at, &mut all, &mut waiting, &start)?;
         while let Some(item) = waiting.pop() {
             self.names.push((&closure.item, item));
             let there = self.value(&closure.next);
             self.names.pop();
-            self.reach(at, (&mut all, &mut waiting), &there?)?;
+            self.reach(at, &mut all, &mut waiting, &there?)?;
         }
         Ok(Value::list(all.into_iter().map(|Key(value)| value).collect()))
     }
@@ -357,7 +357,8 @@ impl<'e> Evaluation<'e> {
     fn reach(
         &mut self,
         at: usize,
-        (all, waiting): (&mut BTreeSet<Key>, &mut Vec<Value>),
+        all: &mut BTreeSet<Key>,
+        waiting: &mut Vec<Value>,
         there: &Value,
     ) -> Result<(), Misfit> {
         let items = match there {
