@@ -203,6 +203,11 @@ fn bdfs_reports_of_promises_what_the_reference_says() {
             });
         }
         assert!(reports[0] == reports[1], "{context}");
+        for promise in &reports[0].1 {
+            let (met, decided) = (promise.met.expect("it keeps states"), promise.decided);
+            let counts = decided.map(|it| (it.kept_states, it.live_states + it.dead_states + it.unknown_states));
+            assert!(counts.is_none_or(|counts| counts == (met.kept, met.states)), "{met:?} and {decided:?}, {context}");
+        }
         tried += 1;
         let mut note = |what: &str, is_so: bool| *seen.entry(what.to_owned()).or_default() += u64::from(is_so);
         note("links", !case.system.links.is_empty());
@@ -362,6 +367,11 @@ fn a_search_that_is_stopped_takes_nothing_back() {
                         stopped.decided.is_none() || (is_explored && stopped.decided == whole.decided),
                         "seed {seed}"
                     );
+                    // What was met before the stop is part of what is met without one.
+                    let (met, all) = (stopped.met.expect("it keeps states"), whole.met.expect("it keeps states"));
+                    let (owed, all_owed) = (met.states - met.kept, all.states - all.kept);
+                    assert!(met.kept <= all.kept && owed <= all_owed, "seed {seed}: {met:?} of {all:?}");
+                    assert!(!is_explored || met == all, "seed {seed}: {met:?} of {all:?}");
                 }
                 if !is_explored {
                     assert_eq!(report.end, EndCondition::Interrupted, "seed {seed}");
