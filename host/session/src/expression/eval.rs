@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::number;
 use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
-use super::value::Value;
+use super::value::{self, Value};
 use super::{Misfit, WORK_MAX, misfit};
 
 /// An evaluation. Its work is bounded, and with it the memory: whatever grows is counted.
@@ -82,7 +81,7 @@ impl<'e> Evaluation<'e> {
             Kind::Negative(of) => {
                 let value = self.value(of)?;
                 match &value {
-                    Value::Large(large) => Ok(number::negative(large).unwrap_or(value)),
+                    Value::Large(large) => Ok(value::negative(large).unwrap_or(value)),
                     _ => self.arithmetic(at, Operator::Minus, (&Value::Int(0), &value)),
                 }
             }

@@ -13,12 +13,10 @@
 //! | `tokens` | words |
 //! | `syntax` | the syntax tree |
 //! | `value` | values |
-//! | `number` | their numbers |
 //! | `tests` | the language, and that what is read determines the value |
 
 mod eval;
 mod judge;
-mod number;
 mod parser;
 mod reads;
 mod syntax;

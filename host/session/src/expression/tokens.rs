@@ -1,7 +1,7 @@
 //! The words of an expression.
 
-use super::value::Value;
-use super::{Misfit, misfit, number};
+use super::value::{self, Value};
+use super::{Misfit, misfit};
 
 /// A word with the number of its first character, from 1 on.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Misfit> {
             next = end;
             let number = match is_real {
                 true => digits.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Real),
-                false => number::whole(&digits),
+                false => value::whole(&digits),
             };
             Word::Number(number.ok_or_else(|| misfit(at, "this number is too large"))?)
         } else if letter == '"' || letter == '\'' {
