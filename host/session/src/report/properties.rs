@@ -339,7 +339,8 @@ mod tests {
     #[test]
     fn what_was_not_examined_is_in_the_last_line_while_it_is_open() {
         let report = |status, unexamined: u64| {
-            let promise = PromiseReport { promise: Promise { property: 0, node: None }, decided: None, sampled: None };
+            let promise = Promise { property: 0, node: None };
+            let promise = PromiseReport { promise, decided: None, sampled: None, met: None };
             let sampled = Sampled { walks: 9, owing: 5, alive: 5 - unexamined, unexamined, ..Sampled::default() };
             PropertyReport {
                 name: "served".to_owned(),
@@ -354,19 +355,13 @@ mod tests {
                 vacuous: None,
                 promises: Vec::new(),
                 sampled: vec![PromiseWalks::new((&promise, sampled))],
+                so_far: Vec::new(),
             }
         };
         let said = "; at the end of 2 walks served is owed, and whether it can still be kept was not examined";
         assert_eq!(notes(&[report("unknown", 2)]), said);
         assert_eq!([notes(&[report("unknown", 0)]), notes(&[report("violated", 2)])], ["", ""]);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use host_search::kernel::Promise;
-
-    use super::*;
 
     /// Of so many ends that are open, among so many from which a way was found.
     fn bound(open: u64, alive: u64) -> f64 {
