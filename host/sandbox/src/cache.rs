@@ -140,7 +140,7 @@ fn compile_all(
 trait Compiled: Sized {
     /// What tells their entries apart.
     const KIND: u8;
-    /// Whether its functions are worth a place of their own: those of a library change with nothing.
+    /// Whether its functions are worth a place of their own once it is compiled: those of a library change with nothing.
     const HAS_FUNCTIONS: bool;
     fn compile(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Self>;
     fn code(&self) -> wasmtime::Result<Vec<u8>>;
@@ -212,10 +212,11 @@ fn find<C: Compiled>(
     }
     progress.misses();
     *used = Use::Missed;
-    let _opened = C::HAS_FUNCTIONS.then(|| cache.functions.open(user));
+    let opened = cache.functions.open(user);
     let made = C::compile(engine, bytes)?;
-    if let Ok(code) = made.code() {
-        let _ = private::write_sealed(&path, MAGIC, &code);
+    let written = made.code().and_then(|code| Ok(private::write_sealed(&path, MAGIC, &code)?));
+    if !C::HAS_FUNCTIONS && written.is_ok() {
+        opened.without_new();
     }
     Ok(made)
 }

@@ -1,14 +1,16 @@
 //! Checking, rewriting and compiling a component, apart from the caller.
 //!
 //! How long a compiler takes is not bounded by the size of what it compiles: 300 KB of nested blocks take half a minute,
-//! and some 80 KB take gigabytes. So this runs in a thread of its own that is given up when it takes too much. Unlike all
-//! other limits these two depend on the machine; they can only decide that a plugin is not loaded.
+//! and some 80 KB take gigabytes. So this runs in threads of its own that are given up when they take too much. Unlike all
+//! other limits these two depend on the machine; they can only decide that a plugin is not loaded. Time is processor time of
+//! these threads: what else the machine does is no property of a component. Functions that are compiled by then stay in the cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use wasmparser::Validator;
 
 use crate::cache::{self, Code, Modules, Progress};
@@ -16,6 +18,7 @@ use crate::check::{self, Interfaces, Names, World};
 use crate::compiler_panic;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
+use crate::processor::Threads;
 use crate::rewrite::{Known, Rewritten, rewrite};
 use crate::sandbox::{Sandbox, SandboxParts};
 
@@ -43,27 +46,73 @@ struct Stage {
     compiles_since: OnceLock<Instant>,
     /// Nanoseconds that were for waiting for another host, and do not count as those of a compiler.
     waited: AtomicU64,
+    threads: Threads,
 }
 
 impl Stage {
     fn compiles(&self) {
         let _ = self.compiles_since.set(Instant::now());
     }
+
+    /// The processor time, or the time on the wall where the system does not tell that of threads.
+    fn spent(&self, wall: &dyn Fn() -> Duration) -> Duration {
+        let waited = || Duration::from_nanos(self.waited.load(Ordering::Relaxed));
+        self.threads.spent().unwrap_or_else(|| wall().saturating_sub(waited()))
+    }
 }
 
-impl Progress for &Stage {
+/// Reports the stage of the thread that compiles, and has helpers for it as soon as they are needed.
+struct Told {
+    stage: Arc<Stage>,
+    helpers: Option<ThreadPool>,
+}
+
+impl Progress for Told {
     fn misses(&mut self) {
-        self.compiles();
+        self.stage.compiles();
+        if self.helpers.is_none() {
+            self.helpers = helpers(&self.stage);
+        }
     }
 
     fn waits(&mut self, passed: Duration) {
-        self.compiles();
-        self.waited.fetch_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.stage.compiles();
+        self.stage.waited.fetch_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
+}
+
+/// Threads for what the calling thread compiles, and for nothing else: what they take is taken by it. It is one of them, and belongs to them
+/// until it ends. Without any, where the system has no more threads, it does the work alone.
+fn helpers(stage: &Arc<Stage>) -> Option<ThreadPool> {
+    let pool =
+        |stage: Arc<Stage>| ThreadPoolBuilder::new().use_current_thread().start_handler(move |_| stage.threads.join());
+    let alone = || pool(Arc::clone(stage)).num_threads(1).build().ok();
+    pool(Arc::clone(stage)).build().ok().or_else(alone)
+}
+
+/// How a compilation is looked at from outside.
+pub(crate) struct Looks<'w> {
+    /// Between two looks.
+    pub every: Duration,
+    /// The time since it began, for systems that do not tell the processor time of threads.
+    pub wall: &'w dyn Fn() -> Duration,
 }
 
 /// Checks, rewrites and compiles. While machine code is made, calls `watch` some twenty times per second with the time that it takes.
 pub(crate) fn compile(
+    sandbox: &Sandbox,
+    bytes: &[u8],
+    world: World,
+    watch: &mut dyn FnMut(Duration),
+) -> Result<Compiled, LoadError> {
+    let began = Instant::now();
+    let every = INTERVAL.min(Duration::from_secs(sandbox.config().limits.compile_seconds));
+    compile_by(Looks { every, wall: &|| began.elapsed() }, sandbox, bytes, world, watch)
+}
+
+/// The same, looked at in another way.
+pub(crate) fn compile_by(
+    looks: Looks<'_>,
     sandbox: &Sandbox,
     bytes: &[u8],
     world: World,
@@ -77,15 +126,16 @@ pub(crate) fn compile(
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
+        of_thread.threads.join();
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&shared, (&bytes, world), &of_thread, tell));
+        let _ = sender.send(run(&shared, (&bytes, world), of_thread, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Host { detail: format!("cannot start a compiler: {error}") })?;
-    let (began, before) = (Instant::now(), resident_bytes());
+    let before = resident_bytes();
     loop {
-        match receiver.recv_timeout(INTERVAL.min(Duration::from_secs(limits.compile_seconds))) {
+        match receiver.recv_timeout(looks.every) {
             // Its thread never ends.
             Ok(Err(error @ LoadError::CompilerPanic { .. })) => return Err(error),
             Ok(result) => {
@@ -97,11 +147,10 @@ pub(crate) fn compile(
                 if let Some(since) = stage.compiles_since.get() {
                     watch(Instant::elapsed(since));
                 }
-                if let Some(stopped) = sandbox.stop.as_ref().and_then(|stop| stop.reason()) {
-                    return Err(stopped.into());
+                let stopped = sandbox.stop.as_ref().and_then(|stop| stop.reason()).map(LoadError::from);
+                if let Some(given_up) = stopped.or_else(|| exceeded(limits, stage.spent(looks.wall), before)) {
+                    return Err(keeping(sandbox, given_up));
                 }
-                let waited = Duration::from_nanos(stage.waited.load(Ordering::Relaxed));
-                exceeded(limits, began.elapsed().saturating_sub(waited), before)?;
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let panic = thread.join().expect_err("a thread that sends nothing has panicked");
@@ -111,10 +160,19 @@ pub(crate) fn compile(
     }
 }
 
+/// Why a compilation is given up, after what it has compiled is kept.
+fn keeping(sandbox: &Sandbox, given_up: LoadError) -> LoadError {
+    let functions = sandbox.shared.cache.as_ref().map_or(0, |cache| cache.functions.keep());
+    match given_up {
+        LoadError::CompileTime { seconds, .. } => LoadError::CompileTime { seconds, kept: functions > 0 },
+        other => other,
+    }
+}
+
 fn run(
     shared: &SandboxParts,
     (bytes, world): (&[u8], World),
-    mut stage: &Stage,
+    stage: Arc<Stage>,
     tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
@@ -130,7 +188,8 @@ fn run(
     }
     let rewrite_time = began.elapsed();
     let began = Instant::now();
-    let compiled = || cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut stage);
+    let mut told = Told { stage, helpers: None };
+    let compiled = || cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut told);
     let compiled = compiler_panic::told(tell, compiled).map_err(|detail| LoadError::CompilerPanic { detail })?;
     let code = compiled.map_err(|error| refusal(&rewritten, &error))?;
     check::functions(&shared.engine, &code.component, world)?;
@@ -149,15 +208,15 @@ fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
     )
 }
 
-fn exceeded(limits: &GuestLimits, elapsed: Duration, before: Option<usize>) -> Result<(), LoadError> {
-    if elapsed >= Duration::from_secs(limits.compile_seconds) {
-        return Err(LoadError::CompileTime { seconds: limits.compile_seconds });
+fn exceeded(limits: &GuestLimits, spent: Duration, before: Option<usize>) -> Option<LoadError> {
+    if spent >= Duration::from_secs(limits.compile_seconds) {
+        return Some(LoadError::CompileTime { seconds: limits.compile_seconds, kept: false });
     }
     match (before, resident_bytes()) {
         (Some(before), Some(now)) if now.saturating_sub(before) > limits.compile_bytes => {
-            Err(LoadError::CompileMemory { bytes: limits.compile_bytes })
+            Some(LoadError::CompileMemory { bytes: limits.compile_bytes })
         }
-        _ => Ok(()),
+        _ => None,
     }
 }
 

@@ -128,10 +128,15 @@ pub enum LoadError {
         detail: String,
     },
     /// It takes too long to check and compile. The attempt goes on in a detached thread.
-    #[error("the component is not compiled within {seconds} seconds; `--limit compile-time=N` allows more")]
+    #[error(
+        "the component is not compiled within {seconds} s of processor time; `--limit compile-time=N` allows more{}",
+        if *kept { ", and what is compiled by now stays in the cache" } else { "" }
+    )]
     CompileTime {
-        /// The limit.
+        /// The limit, in seconds of processor time of the threads that compile.
         seconds: u64,
+        /// Whether there are functions in the cache that the next attempt does not compile again.
+        kept: bool,
     },
     /// It takes too much memory to check and compile. The attempt goes on in a detached thread.
     #[error("the component takes more than {bytes} bytes of memory to compile; `--limit compile-memory=N` allows more")]

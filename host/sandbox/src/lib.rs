@@ -17,7 +17,8 @@
 //! | `spec` | a loaded specification from outside |
 //! | `initialised` | a component that begins where another one is after a call of `init` |
 //! | `plugin_parts` | what the instances and machines of a plugin share |
-//! | `compile` | checking and compiling in a thread that can be abandoned |
+//! | `compile` | checking and compiling in threads that can be abandoned |
+//! | `processor` | the processor time of these threads |
 //! | `compiler_panic` | panics of the compiler |
 //! | `check` | the check that bytes are a component of this contract, before any of it runs |
 //! | `validate` | whether a component is valid |
@@ -65,6 +66,7 @@ mod memory;
 mod plugin;
 mod plugin_parts;
 mod portable;
+mod processor;
 mod rest;
 mod rewrite;
 mod sandbox;

@@ -37,7 +37,8 @@ pub struct GuestLimits {
     pub instances: usize,
     /// Bytes of the component itself. Default: 64 MiB.
     pub component_bytes: usize,
-    /// Seconds that checking and compiling a component may take. Default: 120.
+    /// Seconds of processor time that checking and compiling a component may take, on all threads together; on the wall where the system
+    /// does not tell the processor time of threads. Default: 120.
     pub compile_seconds: u64,
     /// Bytes by which the process may grow while it compiles a component. Default: 4 GiB.
     pub compile_bytes: usize,
@@ -193,7 +194,13 @@ pub const LIMITS: &[Limit] = &[
     limit!("stack", Bytes, stack_bytes as usize, 1 << 14..=1 << 20, "native stack of one call"),
     limit!("instances", Count, instances as usize, 1..=1000, "core module instances inside the component"),
     limit!("component", Bytes, component_bytes as usize, 8..=GIB, "the component itself"),
-    limit!("compile-time", Seconds, compile_seconds as u64, 1..=86_400, "seconds to check and compile the component"),
+    limit!(
+        "compile-time",
+        Seconds,
+        compile_seconds as u64,
+        1..=86_400,
+        "processor time to check and compile the component"
+    ),
     limit!("compile-memory", Bytes, compile_bytes as usize, 1 << 26..=1 << 40, "growth of the process meanwhile"),
 ];
 

@@ -3,9 +3,9 @@
 use host_inspect::words;
 use host_model::contract::Outside;
 use host_model::scenario::Scenario;
-use host_sandbox::GuestLimits;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::{plugin_source, spec_source};
+use host_session::spec::limits;
 
 use crate::commands::conformance::{Deviation, examine};
 use crate::commands::doctor::{self, NODES};
@@ -18,12 +18,13 @@ const STEPS: u64 = 100;
 /// Builds the plugin in a folder; the path of the component is the result. Then has a look at it.
 pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (folder, source) = (&arguments.folder, arguments.source.into());
-    let wasm = plugin_source::build(folder, source, &mut environment.context())?;
+    let limits = limits::effective(&arguments.limits.given());
+    let wasm = plugin_source::build(folder, source, &limits, &mut environment.context())?;
     environment.print(&format!("{}\n", wasm.display()))?;
     if arguments.no_examine {
         return Ok(Exit::Ok);
     }
-    if let Some(spec) = spec_source::built(&wasm, source, GuestLimits::default(), &mut environment.context())? {
+    if let Some(spec) = spec_source::built(&wasm, source, limits.clone(), &mut environment.context())? {
         let names: Vec<String> = spec.properties().into_iter().map(|property| property.name).collect();
         if !arguments.source.quiet {
             let (names, folder) = (words::on_one_line(&names.join(", ")), folder.display());
@@ -32,7 +33,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
         }
         return Ok(Exit::Ok);
     }
-    let loaded = plugin_source::load(&wasm, source, GuestLimits::default(), &mut environment.context())?;
+    let loaded = plugin_source::load(&wasm, source, limits, &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
     let seen = examine(loaded.factory(), &Scenario::new(nodes), STEPS, false)?;
     let verdict = match seen.findings.first() {

@@ -6,13 +6,12 @@ use std::time::Instant;
 
 use host_build::{BuildError, Options, TOOLCHAINS};
 use host_model::scenario::Scenario;
-use host_sandbox::GuestLimits;
 use host_session::Request;
 use host_session::base::text::{bytes, grouped, json_text, on_one_line, rounded};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::plugin_source;
 use host_session::report::RunReport;
-use host_session::spec::{RunSpec, Source};
+use host_session::spec::{RunSpec, Source, limits};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -133,7 +132,8 @@ fn measure(
         Err(error) => return failed(error),
     };
     let build_seconds = began.elapsed().as_secs_f64();
-    let loaded = plugin_source::load(&built.wasm, source, GuestLimits::default(), &mut environment.context())?;
+    let limits = limits::effective(&arguments.limits.given());
+    let loaded = plugin_source::load(&built.wasm, source, limits, &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
     let seen = examine(loaded.factory(), &Scenario::new(nodes), STEPS, true)?;
     let inspection = loaded.plugin.inspect();
@@ -169,6 +169,7 @@ fn explore(
     let mut spec = RunSpec::default();
     spec.cluster.plugin = wasm.to_owned();
     spec.cluster.parameters.clone_from(&arguments.set);
+    spec.cluster.limits = arguments.limits.given();
     spec.search.algo = Some(arguments.algo);
     spec.process.source.quiet = true;
     let mut log = std::io::sink();

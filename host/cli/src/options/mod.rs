@@ -93,13 +93,16 @@ pub enum Command {
     /// Finds a toolchain or installs one, and says what it does. Does next to nothing if nothing changed. The last line on
     /// standard output is the path of the component. Then the component is examined for a moment, as `host doctor` does at
     /// length; ends with 14 if it is unfit for a search.
+    #[command(after_long_help = limits::help())]
     Build(BuildArguments),
     /// Show what a plugin is made of, what it promises, and what is kept in a snapshot of it
+    #[command(after_long_help = limits::help())]
     Inspect(InspectArguments),
     /// Run a plugin for a while and say whether it can be searched: is it deterministic, and can its state be captured
     ///
     /// Every step is executed in one instance, again after a restore, in a second instance, and at last from start to end
     /// without snapshots. Ends with 0 if all agree, and with 14 if they do not or a handler ends in a fault.
+    #[command(after_long_help = limits::help())]
     Doctor(DoctorArguments),
     /// Run a trace again and show each step: what was received, sent and logged, and what changed
     ///
@@ -113,14 +116,14 @@ pub enum Command {
     /// Parts of the events are executed until nothing more can be left out; what remains is put into an order that changes
     /// less often between nodes. The result shows a violation of the same property, was run again in fresh instances, and
     /// is never longer. `host run` does this by itself.
-    #[command(after_help = MINIMIZE_EXAMPLES)]
+    #[command(after_help = MINIMIZE_EXAMPLES, after_long_help = with_limits(MINIMIZE_EXAMPLES))]
     Minimize(MinimizeArguments),
     /// Draw a trace: nodes as columns, time downwards, messages as arrows
     ///
     /// The SVG has a tooltip for each event and message. Squares are local events, dots are
     /// deliveries, dashed arrows with a cross were never delivered. A red ring marks a step that changed what the violated
     /// property reads.
-    #[command(after_help = DRAW_EXAMPLES)]
+    #[command(after_help = DRAW_EXAMPLES, after_long_help = with_limits(DRAW_EXAMPLES))]
     Draw(DrawArguments),
     /// Draw the states that a small cluster can reach, and the events between them
     ///
@@ -148,34 +151,37 @@ pub enum Command {
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
     /// `mbt::nondetPicks`. `shiviz` is a log with vector clocks, for the parser that ShiViz has by default. Where a trace is
     /// taken, an *.itf.json that `host` wrote is taken, too.
-    #[command(after_help = EXPORT_EXAMPLES)]
+    #[command(after_help = EXPORT_EXAMPLES, after_long_help = with_limits(EXPORT_EXAMPLES))]
     Export(ExportArguments),
     /// Step through a trace, forwards and backwards, and try other events
     ///
     /// Commands are read from standard input: with history and completion on a terminal, else one per line, so that a session
     /// can be a script. `help` lists them. A script ends with exit code 1 if one of its commands was not understood.
-    #[command(after_help = DEBUG_EXAMPLES)]
+    #[command(after_help = DEBUG_EXAMPLES, after_long_help = with_limits(DEBUG_EXAMPLES))]
     Debug(DebugArguments),
     /// Run the scenarios and saved traces of a folder and compare with the expected results
     ///
-    /// Tests are: files *.toml and *.json in folders named `scenarios`; *.scenario.toml and trace*.json anywhere below the
-    /// paths; and files that are named. A scenario passes if its expected result comes out, or, if it expects nothing, if
-    /// nothing is violated. A trace passes if its events, in this build of the plugin, lead to the violation that it tells of. Where a
-    /// violation is mended, a file with `trace = "NAME.json"` and `expect = "gone"` beside it says so, or `expect = "impossible"` if
-    /// some event cannot happen any more. The exit code is 0 or 1.
+    /// Tests are: files *.toml and *.json in folders named `scenarios`, and *.scenario.toml, anywhere below the paths; files that are
+    /// named; and trace*.json in a folder that is named and is not that of a plugin. So a trace that a run has left elsewhere is none. A
+    /// scenario passes if its expected result comes out, or, if it expects nothing, if nothing is violated. A trace passes if its events, in
+    /// this build of the plugin, lead to the violation that it tells of; for a broken promise, if a search from there finds it broken. Where
+    /// a violation is mended, a file with `trace = "NAME.json"` and `expect = "gone"` beside it says so, or `expect = "impossible"` if some
+    /// event cannot happen any more. The exit code is 0 or 1.
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArguments),
     /// Compare one protocol in many languages: toolchain, build time, size, state outside memory, step cost, snapshots, counts
     ///
     /// Builds each plugin again, examines it and explores its states. Ends with 0 if verdicts and counts are equal and every
     /// plugin is fit for a search, with 1 otherwise. A language whose toolchain is missing is left out with a note.
+    #[command(after_long_help = limits::help())]
     Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
-    /// Show what is kept between runs, machine code and toolchains: where, how much, and how many files
+    /// Show what is kept between runs, machine code, crates and toolchains: where, how much, and how many files
     ///
     /// Machine code of components, libraries and functions is kept so that an edit costs what changed; it takes 1 GiB at most, and
-    /// what was not used for the longest time goes first. Toolchains are those that `host build` has installed.
+    /// what was not used for the longest time goes first. Crates are those that plugins in Rust have in common: each is compiled once, and all
+    /// go before they take more than 4 GiB. Toolchains are those that `host build` has installed.
     #[command(after_help = CACHE_EXAMPLES)]
     Cache(CacheArguments),
     /// Print the completions of commands and options for a shell
@@ -200,7 +206,7 @@ fn run_long_help() -> String {
 
 const TEST_EXAMPLES: &str = "Examples:\n  \
     host test plugins\n  \
-    host test plugins/paxos out --junit results.xml";
+    host test plugins/paxos out/paxos-bdfs-1a2b3c4d --junit results.xml";
 
 const REPLAY_EXAMPLES: &str = "Examples:\n  \
     host replay out/paxos-bdfs-1a2b3c4d/trace.json --plugin plugins/paxos\n  \
@@ -244,6 +250,10 @@ const CACHE_EXAMPLES: &str = "Examples:\n  \
     host cache\n  \
     host cache --clear                                       the next run makes all machine code anew";
 
+fn with_limits(examples: &str) -> String {
+    format!("{examples}\n\n{}", limits::help())
+}
+
 fn replay_long_help() -> String {
     format!("{REPLAY_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
 }
@@ -251,6 +261,26 @@ fn replay_long_help() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every command that loads a plugin takes limits: itself, behind `--`, or from the file that it is given.
+    #[test]
+    fn what_loads_a_plugin_takes_limits_and_lists_them() {
+        let by_file = ["test", "live"];
+        let mut loading = 0;
+        for command in Arguments::command().get_subcommands_mut() {
+            let name = command.get_name().to_owned();
+            let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
+            let (loads, limit) = (has("no_install"), has("limit"));
+            loading += usize::from(loads);
+            if !loads || by_file.contains(&name.as_str()) {
+                continue;
+            }
+            assert!(limit || has("options"), "{name} loads a plugin and takes no --limit");
+            let help = command.render_long_help().to_string();
+            assert_eq!(limit, help.contains("compile-time="), "{name}: --limit refers to the list in --help");
+        }
+        assert!(loading > 8, "{loading} commands load plugins");
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

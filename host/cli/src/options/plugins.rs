@@ -21,9 +21,12 @@ pub struct NewArguments {
     /// One message, one field, one property, in place of a register kept by a majority
     #[arg(long)]
     pub bare: bool,
+    /// With wrap, the name of the folder and of the wrapper in it [default: that of the crate and `-checked`]
+    #[arg(long = "name", value_name = "NAME")]
+    pub name_of_wrapper: Option<String>,
     /// Replace the SDK in a folder that an earlier host made; files that were edited stay, and then everything does
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".")]
-    #[arg(conflicts_with_all = ["language", "name", "bare"])]
+    #[arg(conflicts_with_all = ["language", "name", "bare", "name_of_wrapper"])]
     pub update: Option<PathBuf>,
 }
 
@@ -36,6 +39,9 @@ pub struct BuildArguments {
     /// Only build: do not examine the component as `host doctor` does
     #[arg(long)]
     pub no_examine: bool,
+    /// What the plugin may use up while it is examined.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How it is built.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -124,7 +130,7 @@ pub struct DoctorArguments {
 /// `host test`.
 #[derive(Debug, Args)]
 pub struct TestArguments {
-    /// Folders with scenarios and traces, or single ones; folders `out` below them, where runs leave traces, are not looked into
+    /// Folders with scenarios, or single scenarios and traces. Of traces below a folder those in `scenarios` are tests
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
     /// Leave out the tests with this text in their path; can be repeated. A text that fits none is refused
@@ -162,6 +168,9 @@ pub struct LanguagesArguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// What each plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How plugins are built.
     #[command(flatten)]
     pub source: SourceArguments,

@@ -28,8 +28,7 @@ pub struct TraceArguments {
     /// [default: plugins/NAME as it was built]
     #[arg(long, value_name = "SPEC")]
     pub spec: Vec<PathBuf>,
-    /// Try it with another build of the plugin, or another plugin, than it was recorded with; `replay` and `test` take other builds
-    /// anyway
+    /// Try it with another plugin than it was recorded with; another build of the same one is taken anyway
     #[arg(long)]
     pub any_plugin: bool,
     /// What the plugin may use up.
@@ -49,7 +48,7 @@ impl TraceArguments {
             node: self.node.clone(),
             specs: self.spec.clone(),
             any_plugin: self.any_plugin,
-            any_build: false,
+            any_build: true,
             limits: self.limits.given(),
             source: self.source.into(),
         }

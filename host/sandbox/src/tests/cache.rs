@@ -4,14 +4,18 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use host_model::contract::MachineFactory;
+use host_model::contract::{MachineFactory, Stop, Stopped};
 
 use super::snapshots::{Random, Step, apply, well_behaved};
 use super::{init, run};
-use crate::cache::{self, Cache, Use};
+use crate::cache::{self, Cache, Functions, Use};
+use crate::check::World;
+use crate::compile::{Looks, compile_by};
+use crate::error::LoadError;
 use crate::fixtures;
 use crate::rewrite::{Rewritten, rewrite};
 use crate::{Addresses, Libraries, Plugin, Sandbox, SandboxConfig};
@@ -270,6 +274,58 @@ fn a_function_is_taken_from_intact_collections_of_this_user() {
     // Beside others that are not used, one is.
     let collections = [(&flipped(8)[..], 0o600), (&intact[..20], 0o600), (&intact[..], 0o666), (&intact[..], 0o600)];
     assert!(count(&generated(&guest, &collections)) < few);
+}
+
+/// Stops a compilation as soon as this number of functions was generated.
+struct After {
+    functions: Arc<Functions>,
+    count: usize,
+}
+
+impl Stop for After {
+    fn reason(&self) -> Option<Stopped> {
+        (self.functions.new_count() >= self.count).then_some(Stopped::Interrupted)
+    }
+}
+
+/// For any reason: time, memory, an interrupt. The attempts after it begin where it ended, and the last one leaves what it would have left
+/// without it: no functions of the library, which is a file of its own.
+#[test]
+fn what_was_compiled_by_an_attempt_that_is_given_up_is_not_compiled_again() {
+    const EVERY: usize = 300;
+    let bytes = fixtures::interpreted(1);
+    let (whole, parts) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let counts = |dir: &Path| -> usize {
+        files(dir, "functions").iter().map(|path| count(&fs::read(path).expect("readable"))).sum()
+    };
+    Plugin::load(&with(Libraries::Large, Some(whole.path())), &bytes).expect("a plugin");
+    let of_component = counts(whole.path());
+    let mut kept = 0;
+    for attempt in 1.. {
+        // The thread that is given up keeps working, and writes what it makes: not where the next attempt looks.
+        let dir = tempfile::tempdir().expect("a directory");
+        for file in files(parts.path(), "functions") {
+            fs::copy(&file, dir.path().join(file.file_name().expect("a file"))).expect("writable");
+        }
+        let sandbox = with(Libraries::Large, Some(dir.path()));
+        let functions = Arc::clone(&sandbox.shared.cache.as_ref().expect("there is a cache").functions);
+        let stop: Arc<dyn Stop> = Arc::new(After { functions, count: EVERY });
+        let sandbox = Sandbox { stop: Some(stop), ..sandbox };
+        let looks = Looks { every: Duration::ZERO, wall: &|| Duration::ZERO };
+        let compiled = compile_by(looks, &sandbox, &bytes, World::Plugin, &mut |_| ());
+        let now = counts(dir.path());
+        if compiled.is_ok() {
+            assert!(attempt > 2 && now - kept <= of_component + EVERY, "{attempt}: {kept}, {now}");
+            assert!(Plugin::load(&with(Libraries::Large, Some(dir.path())), &bytes).expect("one").load_times().cached);
+            break;
+        }
+        assert!(matches!(compiled.err(), Some(LoadError::Stopped(_))));
+        assert!(now >= kept + EVERY, "attempt {attempt} has added nothing: {kept}, {now}");
+        kept = now;
+        for file in files(dir.path(), "functions") {
+            fs::copy(&file, parts.path().join(file.file_name().expect("a file"))).expect("writable");
+        }
+    }
 }
 
 /// An engine with a folder that cannot be made compiles all the same.

@@ -141,7 +141,7 @@ pub(super) fn component_bytes(
     limits: &GuestLimits,
     context: &mut Context<'_>,
 ) -> Result<(PathBuf, Vec<u8>), Failure> {
-    let wasm = component(given, source, context)?;
+    let wasm = component(given, source, limits, context)?;
     let bytes = read(&wasm, given, limits.component_bytes)?;
     Ok((wasm, bytes))
 }
@@ -162,7 +162,12 @@ pub fn compiled_code(cache: &Path) -> PathBuf {
 }
 
 /// The file of a component: the one given, or what is built of it.
-fn component(given: &Path, source: Source, context: &mut Context<'_>) -> Result<PathBuf, Failure> {
+fn component(
+    given: &Path,
+    source: Source,
+    limits: &GuestLimits,
+    context: &mut Context<'_>,
+) -> Result<PathBuf, Failure> {
     let path = context.path(given);
     match fs::metadata(&path) {
         Ok(_) if !needs_build(&path) => Ok(path),
@@ -175,7 +180,7 @@ fn component(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
         }
         Ok(_) => {
             let builds = context.builds;
-            builds.component(&path, || build(given, source, context))
+            builds.component(&path, || build(given, source, limits, context))
         }
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
@@ -223,17 +228,23 @@ fn is_source(path: &Path) -> bool {
     }
 }
 
-/// Builds the plugin in a folder or file and returns the component's path. The steps are told as they begin.
+/// Builds the plugin in a folder or file and returns the component's path. The steps are told as they begin. Of the limits, those of
+/// compiling hold for the interpreter of a plugin; the others are no part of what is built.
 ///
 /// # Errors
 ///
 /// See [`BuildError`].
-pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<PathBuf, Failure> {
+pub fn build(
+    given: &Path,
+    source: Source,
+    limits: &GuestLimits,
+    context: &mut Context<'_>,
+) -> Result<PathBuf, Failure> {
     let options = Options {
         install: !source.no_install,
         cache: context.cache.map(Path::to_owned),
         stop: Some(context.stops_builds()),
-        initialise: Some(initialise(context)),
+        initialise: Some(initialise(limits, context)),
         ..Options::default()
     };
     let folder = context.path(given);
@@ -263,11 +274,13 @@ pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
 }
 
 /// Gives programs to interpreters in a sandbox, with the machine code that is kept.
-fn initialise(context: &Context<'_>) -> Initialise {
+fn initialise(limits: &GuestLimits, context: &Context<'_>) -> Initialise {
+    let (compile_seconds, compile_bytes) = (limits.compile_seconds, limits.compile_bytes);
     let cache = context.cache.map(compiled_code);
     let stop: Arc<dyn Stop> = Arc::new(Bounds::new(context));
     Initialise::new(move |component, program| {
-        let limits = GuestLimits { fuel_per_call: PROGRAM_FUEL, ..GuestLimits::default() };
+        let limits =
+            GuestLimits { fuel_per_call: PROGRAM_FUEL, compile_seconds, compile_bytes, ..GuestLimits::default() };
         let config = SandboxConfig { limits, ..SandboxConfig::default() };
         let sandbox = Sandbox::stoppable(config, cache.clone(), Arc::clone(&stop)).ok()?;
         host_sandbox::initialised(&sandbox, component, program).ok()

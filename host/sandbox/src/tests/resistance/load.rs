@@ -1,13 +1,17 @@
 //! What a component can try before it is a plugin: in its file, in the compiler, and at its start.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use host_model::contract::{Stop, Stopped};
 
 use super::*;
+use crate::check::World;
+use crate::compile::{Looks, compile_by};
 
 /// Nested blocks that take seconds to compile.
 const SECONDS_DEEP: usize = 100_000;
@@ -64,9 +68,29 @@ fn modules_as_values_are_refused() {
 fn a_compilation_that_takes_too_long_is_given_up() {
     let impatient = sandbox(|limits| limits.compile_seconds = 0);
     let error = Plugin::load(&impatient, &fixtures::slow_to_compile(SECONDS_DEEP)).expect_err("no time at all");
-    assert_eq!(error, LoadError::CompileTime { seconds: 0 });
+    assert_eq!(error, LoadError::CompileTime { seconds: 0, kept: false });
     assert!(error.to_string().contains("`--limit compile-time=N` allows more"), "{error}");
     lives_on(&sandbox(|_| {}));
+}
+
+/// A machine that does other things for hours: the clock on the wall jumps by one between two looks, and what the compiler takes is what it
+/// takes. So it is with a limit of one second, too, as soon as that is enough.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_compiler_that_is_starved_is_waited_for() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let (patient, hours) = (sandbox(|_| {}), Cell::new(0));
+    let wall = || {
+        hours.set(hours.get() + 1);
+        HOUR * hours.get()
+    };
+    let mut looks = 0;
+    let bytes = fixtures::slow_to_compile(SECONDS_DEEP / 10);
+    let looked = Looks { every: Duration::ZERO, wall: &wall };
+    let compiled = compile_by(looked, &patient, &bytes, World::Plugin, &mut |_| looks += 1);
+    assert!(compiled.is_ok(), "{:?}", compiled.err());
+    assert!(looks > 0, "it was looked at");
+    assert_eq!(hours.get(), 0, "nothing asks the clock on the wall where processor time is known");
 }
 
 /// Says at its third question that the user wants no more.
