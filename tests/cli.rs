@@ -34,6 +34,7 @@
 //! | `platform` | what libraries ask of a system |
 //! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
 //! | `schema` | traces and results of runs against their schemas, and back from other formats |
+//! | `builds` | a trace in another build of its plugin: every command that takes one |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
@@ -46,6 +47,7 @@ mod audits;
 mod bad_input;
 mod book;
 mod bounds;
+mod builds;
 mod by_memory;
 mod cache;
 mod checkpoints;

@@ -188,12 +188,117 @@ fn a_saved_trace_is_a_test() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::traps());
     place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "out/one"]).exits(14);
-    let ran = place.host(&["test", "out"]).exits(1);
+    let ran = place.host(&["test", "out/one"]).exits(1);
     assert!(ran.out.contains("FAILED  out/one/trace.json") && ran.out.contains("no plugin plugins/guest"), "{ran:?}");
-    let ran = place.host(&["test", "out", "--plugin", "guest.wasm"]).exits(0);
+    let ran = place.host(&["test", "out/one", "--plugin", "guest.wasm"]).exits(0);
     assert!(ran.out.contains("ok      out/one/trace.json "), "{ran:?}");
     // From above, what a run has left in `out` is none.
     place.host(&["test"]).exits(151).says(&["no scenario and no trace in ."]);
+}
+
+/// Whatever folder a run leaves its files in, none of them is a test from above: a counterexample of an old build is no promise of this one.
+#[test]
+fn what_runs_leave_is_no_test() {
+    let place = Place::new();
+    place.put("traps.wasm", fixtures::traps()).put("guest.wasm", fixtures::ping_pong());
+    for folder in ["scenarios", "ring/scenarios"] {
+        std::fs::create_dir_all(place.path(folder)).expect("writable");
+        let up = if folder == "scenarios" { "../" } else { "../../" };
+        place.put(&format!("{folder}/quiet.toml"), format!("plugin = \"{up}guest.wasm\"\nnodes = 2\n"));
+    }
+    place.put("scenarios.toml", "plugin = \"traps.wasm\"\nnodes = 1\n[expect]\nresult = \"violation\"\n");
+    place.put("ring/ring.wat", "(module)");
+    let all = |paths: &[&str], running: usize| {
+        let ran = place.host(&[&["test"], paths].concat()).exits(0);
+        assert!(ran.out.starts_with(&format!("running {running} test")), "{paths:?}: {}", ran.out);
+    };
+    all(&["."], 2);
+    for out in ["found", "deep/er/found", "trace", "found/scenarios.old", "ring", "ring/found", "ring/out", "out/x"] {
+        place.host(&["run", "traps.wasm", "--nodes", "1", "--out", out]).exits(14);
+        place.host(&["simulate", "traps.wasm", "--time", "1s", "--out", out, "--", "--nodes", "1"]).exits(14);
+        place.host(&["run", "traps.wasm", "--nodes", "1", "--continue", "--out", out]).exits(14);
+        assert!(place.path(out).join("trace.json").is_file(), "{out}");
+        all(&["."], 2);
+        all(&["ring"], 1);
+    }
+    // By default it is a folder in `out`; of tests, one for each of them below the folder that is named.
+    place.host(&["run", "traps.wasm", "--nodes", "1"]).exits(14);
+    place.host(&["test", ".", "scenarios.toml", "--out", "kept"]).exits(0);
+    assert!(place.path("kept/scenarios.toml/trace.json").is_file());
+    assert!(place.path("kept/ring/scenarios/quiet/stats.json").is_file());
+    all(&["."], 2);
+    // Into `scenarios` itself: the trace is one then, and the result in the same folder none.
+    place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--out", "scenarios"]).exits(0);
+    all(&["."], 2);
+    // What is named is a test.
+    for named in [&["found"][..], &["found/trace.json"], &["found/trace.json", "found"]] {
+        all(&[named, &["--plugin", "traps.wasm"]].concat(), 1);
+    }
+    place.host(&["test", "deep"]).exits(151).says(&["no scenario and no trace in deep", "named"]);
+}
+
+/// A folder holds the files of one run. What the user has changed there, and what the run begins with, stays.
+#[test]
+fn a_folder_that_is_used_again_has_no_old_counterexample() {
+    let place = Place::new();
+    place.put("traps.wasm", fixtures::traps()).put("guest.wasm", fixtures::ping_pong());
+    let list = |folder: &str| {
+        let entries = std::fs::read_dir(place.path(folder)).expect("the folder is there");
+        let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
+    };
+    let fine = ["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs"];
+    let trap = ["run", "traps.wasm", "--nodes", "1"];
+    let simulated = |out| place.host(&["simulate", "traps.wasm", "--time", "1s", "--out", out, "--", "--nodes", "1"]);
+    for first in ["run", "simulate"] {
+        match first {
+            "run" => place.host(&[&trap[..], &["--out", "found"]].concat()).exits(14),
+            _ => simulated("found").exits(14),
+        };
+        assert!(list("found").contains(&"trace.json".to_owned()), "{first}");
+        place.host(&[&fine[..], &["--out", "found"]].concat()).exits(0);
+        assert_eq!(list("found"), ["stats.json"], "{first}");
+    }
+    // Not what lies there otherwise, has been changed, or is the prefix of the run.
+    place.host(&[&trap[..], &["--out", "found"]].concat()).exits(14);
+    place.put("found/mine.json", "{}").put("found/trace.txt", "what I think of it");
+    place.host(&[&fine[..], &["--out", "found"]].concat()).exits(0);
+    assert_eq!(list("found"), ["mine.json", "stats.json", "trace.txt"]);
+    place.host(&["run", "guest.wasm", "--nodes", "2", "--property", "nothing", "--out", "found"]).exits(151);
+    assert_eq!(list("found"), ["mine.json", "stats.json", "trace.txt"], "a run that is refused changes nothing");
+    let paxos = bundled("paxos");
+    place.host(&["run", paxos, "--set", "bug=last-response", "--out", "p"]).exits(12);
+    let mut trace: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("p/trace.json")).expect("there")).expect("JSON");
+    trace["finding"].take();
+    trace["steps"].as_array_mut().expect("a list").truncate(2);
+    trace.as_object_mut().expect("an object").remove("finding");
+    place.put("prefix.json", trace.to_string());
+    place.host(&["run", paxos, "--prefix", "p/trace.json", "--depth", "0", "--set", "bug=last-response", "--out", "p"]);
+    assert!(place.path("p/trace.json").is_file(), "the prefix is there");
+}
+
+/// However many tests need it: also where it fails.
+#[test]
+fn a_plugin_is_built_once_for_all_tests() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("ring/scenarios")).expect("writable");
+    place.put("ring/made.wasm", fixtures::ping_pong());
+    for (nth, name) in ["a", "b", "c"].iter().enumerate() {
+        let up = ["..", "../../ring", "../scenarios/.."][nth];
+        place.put(&format!("ring/scenarios/{name}.toml"), format!("plugin = \"{up}\"\nnodes = 2\n"));
+    }
+    for (command, code) in [("cp made.wasm built.wasm", 0), ("false", 1)] {
+        let command = format!("echo built >> log.txt; {command}");
+        place.put("ring/host.toml", format!("[build]\ncommand = \"{command}\"\noutput = \"built.wasm\"\n"));
+        place.put("ring/log.txt", "");
+        let ran = place.host(&["test", "ring"]).exits(code);
+        assert!(ran.out.starts_with("running 3 tests\n"), "{ran:?}");
+        let log = std::fs::read_to_string(place.path("ring/log.txt")).expect("it was written");
+        assert_eq!(log, "built\n", "{ran:?}");
+    }
 }
 
 #[test]

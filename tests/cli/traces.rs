@@ -150,10 +150,7 @@ fn a_trace_of_another_build_is_followed_and_no_beginning_of_a_search() {
     let replay = ["replay", "found/trace.json", "--plugin", "other/guest.wasm"];
     let ran = place.host(&replay).exits(14);
     assert!(ran.out.lines().last().is_some_and(|last| last.starts_with("still violated: trap of node 0")), "{ran:?}");
-    place
-        .host(&["draw", "found/trace.json", "--plugin", "other/guest.wasm"])
-        .exits(151)
-        .says(&["another build of guest"]);
+    place.host(&["draw", "found/trace.json", "--plugin", "other/guest.wasm"]).exits(0);
     // What it does may differ there, and is drawn as it is.
     let mut changed = read(&place, "found/trace.json");
     changed["steps"][0]["state"] = json!("ffff");

@@ -8,6 +8,7 @@ use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
+use host_session::search::following;
 use host_session::search::minimizing::shorten;
 use serde_json::json;
 
@@ -18,6 +19,7 @@ use crate::options::traces::MinimizeArguments;
 pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let trace = following::still_violated(&cluster, trace, &mut environment.context())?;
     let lts = cluster.lts(cluster.factory())?;
     let options = Options { keep: arguments.keep, work_max: arguments.work, ..Options::default() };
     let (short, minimized) = shorten(&lts, &cluster, &trace, options).map_err(|error| match error {

@@ -9,8 +9,8 @@ use host_model::contract::NodeId;
 use host_model::trace::{Finding, Hex, Trace, TraceEvent};
 use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
+use host_session::cluster::Cluster;
 use host_session::cluster::plugin_source::LoadedPlugin;
-use host_session::cluster::{Cluster, TraceSpec};
 use host_session::report::result::PluginReport;
 use host_session::search::following::{Followed, follow};
 use host_session::search::replay::{Ending, ending, failure};
@@ -25,8 +25,7 @@ const JSON_BYTES_MAX: usize = 256 << 20;
 
 /// Runs a trace again and shows each step.
 pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let spec = TraceSpec { any_build: true, ..arguments.trace.spec() };
-    let (trace, cluster) = Cluster::of_trace(&spec, &mut environment.context())?;
+    let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
     let given = &arguments.trace.trace;
     let has_recorded = cluster.has_recorded(&trace);
     if !has_recorded && trace.plugin.digest.is_some() {
@@ -71,7 +70,7 @@ fn run_followed(
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
-    let (recording, followed) = follow(cluster, trace);
+    let (recording, followed) = follow(cluster, trace, &mut environment.context());
     let followed = followed?;
     let paint = environment.paint();
     let steps = || steps_text(trace, cluster, &recording, paint);
@@ -84,7 +83,7 @@ fn run_followed(
     }
     let findings: Vec<Finding> = match &followed {
         Followed::Violated(finding) | Followed::Other(finding) => vec![finding.clone()],
-        Followed::Gone | Followed::Arrived | Followed::Cut { .. } => Vec::new(),
+        Followed::Gone | Followed::Kept { .. } | Followed::Arrived | Followed::Cut { .. } => Vec::new(),
     };
     let text = match arguments.json {
         true => json_of(&recording, &cluster.plugin, given, (followed.name(), followed.exit(), &findings))?,

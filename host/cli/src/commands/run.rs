@@ -95,6 +95,7 @@ fn explore_unnamed(
     let first = outcome.violations.first().map(|violation| &violation.trace);
     let is_kept = out.is_some();
     let mut run_files = RunFiles::new(out, spec.strategy().name, &cluster, first);
+    run_files.remove_old(spec.cluster.prefix.as_deref(), environment);
     let prefix_steps = cluster.prefix_steps();
     let saved = run_files.save(&outcome.violations, prefix_steps, program, environment);
     // They take a further search each, for whoever wants to keep something.

@@ -39,6 +39,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     let violation = simulated.violation.as_ref().map(|(_, violation)| violation);
     let first = violation.map(|violation| &violation.trace);
     let mut files = RunFiles::new(arguments.out.clone(), "simulate", &cluster, first);
+    files.remove_old(request.spec.cluster.prefix.as_deref(), environment);
     let saved = match violation {
         Some(violation) => files.save(std::slice::from_ref(violation), 0, program, environment).pop().flatten(),
         None => None,

@@ -7,6 +7,7 @@ use host_inspect::draw::{self, Context, Form};
 use host_inspect::explain::{self, Paint};
 use host_model::trace::Trace;
 use host_session::base::names::safe_name;
+use host_session::base::written::{self, Written};
 use host_session::base::{Failure, files};
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
@@ -29,6 +30,8 @@ pub struct RunFiles<'r> {
     cluster: &'r Cluster,
     /// Whether something could not be written anywhere: once is enough to tell.
     failed: bool,
+    /// What was written into the folder that the user named.
+    written: Option<Written>,
 }
 
 /// Finds out now, not after hours of search, that there can be no folder for the trace.
@@ -49,8 +52,17 @@ impl<'r> RunFiles<'r> {
     /// The folder that the user named, or else one with the name of the first trace's content.
     pub fn new(out: Option<PathBuf>, algo: &str, cluster: &'r Cluster, first: Option<&Trace>) -> Self {
         let default = first.map(|trace| trace_file::default_folder(&cluster.plugin.reference.name, algo, trace));
+        let written = out.is_some().then(Written::default);
         let (folder, default) = if out.is_some() { (out, default) } else { (default, None) };
-        Self { folder, default, cluster, failed: false }
+        Self { folder, default, cluster, failed: false, written }
+    }
+
+    /// Removes what an earlier run has left in the folder that the user named: its counterexample is none of this run. The prefix of this run
+    /// may be among it, and stays.
+    pub fn remove_old(&self, prefix: Option<&Path>, environment: &Environment<'_>) {
+        if let Some(folder) = self.folder.as_ref().filter(|_| self.written.is_some()) {
+            written::remove(&environment.path(folder), prefix.map(|path| environment.path(path)).as_deref());
+        }
     }
 
     /// Whether something could not be written anywhere.
@@ -155,10 +167,15 @@ impl<'r> RunFiles<'r> {
             0 => format!("{name}.{extension}"),
             _ => format!("{name}-{}.{extension}", index + 1),
         };
-        let path = self.folder.as_ref().filter(|_| !self.failed)?.join(&file);
+        let folder = self.folder.as_ref().filter(|_| !self.failed)?;
+        let path = folder.join(&file);
         let Err(mut failure) = files::write(&path, text, &environment.directory) else {
+            if let Some(written) = &mut self.written {
+                written.add(folder, &file, text, &environment.directory);
+            }
             return Some(path.display().to_string());
         };
+        self.written = None;
         let instead = self.default.take().filter(|default| {
             let written = files::write(&default.join(&file), text, &environment.directory);
             written.is_ok()

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::plugins::Plugins;
 use crate::base::text::without_controls;
+use crate::base::{Exit, Failure};
 
 /// Everything that a session touches outside of itself.
 pub struct Context<'a> {
@@ -32,8 +33,8 @@ pub struct Context<'a> {
 /// unless it opens many others in between.
 #[derive(Debug, Default)]
 pub struct Builds {
-    /// The components, by the folders or files that they are made of.
-    components: Mutex<BTreeMap<PathBuf, PathBuf>>,
+    /// The components, by the folders or files that they are made of; or why there is none.
+    components: Mutex<BTreeMap<PathBuf, Result<PathBuf, Failure>>>,
     /// The plugins that were loaded.
     pub plugins: Plugins,
 }
@@ -43,16 +44,19 @@ impl Builds {
     ///
     /// # Errors
     ///
-    /// Those of `build`, which is asked again the next time.
-    pub fn component<E>(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, E>) -> Result<PathBuf, E> {
+    /// Those of `build`. It is asked again only where it was stopped: a build that fails fails for each cluster that needs it.
+    pub fn component(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, Failure>) -> Result<PathBuf, Failure> {
         let key = of.canonicalize().unwrap_or_else(|_| of.to_owned());
         let built = self.components.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        if let Some(built) = built.filter(|built| built.is_file()) {
-            return Ok(built);
+        if let Some(built) = built.filter(|built| built.as_ref().map_or(true, |built| built.is_file())) {
+            return built;
         }
-        let built = build()?;
-        self.components.lock().unwrap_or_else(PoisonError::into_inner).insert(key, built.clone());
-        Ok(built)
+        let built = build();
+        let is_final = |failure: &Failure| failure.exit != Exit::Stopped && failure.stopped.is_none();
+        if built.as_ref().map_or_else(is_final, |_| true) {
+            self.components.lock().unwrap_or_else(PoisonError::into_inner).insert(key, built.clone());
+        }
+        built
     }
 }
 
@@ -102,20 +106,27 @@ mod tests {
         std::fs::create_dir(&source).expect("writable");
         let builds = Builds::default();
         let asked = std::cell::Cell::new(0);
+        let failure = std::cell::RefCell::new(Failure::stopped("interrupted"));
         let component = |of: &Path, is_sound: bool| {
             builds.component(of, || {
                 asked.set(asked.get() + 1);
                 std::fs::write(&wasm, "").expect("writable");
-                if is_sound { Ok(wasm.clone()) } else { Err(()) }
+                if is_sound { Ok(wasm.clone()) } else { Err(failure.borrow().clone()) }
             })
         };
-        // A build that fails may succeed the next time.
-        assert_eq!((component(&source, false), asked.get()), (Err(()), 1));
+        // A build that was stopped may succeed the next time.
+        assert_eq!((component(&source, false), asked.get()), (Err(failure.borrow().clone()), 1));
         assert_eq!((component(&source, true), asked.get()), (Ok(wasm.clone()), 2));
         // By another name.
         assert_eq!((component(&source.join("../ring"), true), asked.get()), (Ok(wasm.clone()), 2));
         std::fs::remove_file(&wasm).expect("it is there");
         assert_eq!((component(&source, true), asked.get()), (Ok(wasm.clone()), 3));
         assert_eq!((component(folder.path(), true), asked.get()), (Ok(wasm.clone()), 4));
+        // One that fails does so for all that need it, and its words are not said again by another build.
+        *failure.borrow_mut() = Failure::plugin("it does not compile");
+        let other = folder.path().join("other");
+        for _ in 0..2 {
+            assert_eq!((component(&other, false), asked.get()), (Err(failure.borrow().clone()), 5));
+        }
     }
 }

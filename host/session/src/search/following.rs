@@ -9,7 +9,8 @@ use host_model::trace::{Finding, Trace, TraceStep};
 use crate::base::text::{count, on_one_line};
 use crate::base::{Context, Exit, Failure};
 use crate::cluster::Cluster;
-use crate::search::finding;
+use crate::search::continuing::{self, Continued};
+use crate::search::finding::{self, Violation};
 use crate::search::replay::ending;
 
 /// The end of a trace in another build.
@@ -19,6 +20,13 @@ pub enum Followed {
     Violated(Finding),
     /// All events happen, and nothing bad is at their end, where something was found.
     Gone,
+    /// The promise that was broken is kept by all that can follow these events.
+    Kept {
+        /// Its name.
+        promise: String,
+        /// The number of events after which a search has begun.
+        steps: usize,
+    },
     /// All events of a path without a finding happen, and nothing bad is at their end.
     Arrived,
     /// All events happen, and something else is at their end.
@@ -32,28 +40,65 @@ pub enum Followed {
     },
 }
 
-/// Follows the events of a trace. What was seen until its end, or until the step that cannot happen, comes with the verdict.
+/// Follows the events of a trace. What was seen until its end, or until the step that cannot happen, comes with the verdict; of a promise
+/// that this build breaks, what was seen on the way that a search has found.
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance, or the trace is of a promise that another build has broken: whether this one breaks it takes a
-/// search.
-pub fn follow(cluster: &Cluster, trace: &Trace) -> (Recording, Result<Followed, Failure>) {
-    let is_promise = matches!(trace.finding, Some(Finding::Promise(_)));
-    let is_exact = is_promise && cluster.has_recorded(trace);
-    let loose = events_of(trace);
-    let (recording, result) = Recording::new(cluster.factory(), if is_exact { trace } else { &loose });
-    let result = match result {
-        Ok(()) if is_exact => ending(trace, recording.found()).map(drop),
-        other => other,
+/// The host cannot provide an instance. Or the trace is of a promise that another build has broken, and the search for whether this one
+/// breaks it was not complete.
+pub fn follow(cluster: &Cluster, trace: &Trace, context: &mut Context<'_>) -> (Recording, Result<Followed, Failure>) {
+    let has_recorded = cluster.has_recorded(trace);
+    // One without a digest is meant for every build.
+    if trace.promise().is_some() && (has_recorded || trace.plugin.digest.is_none()) {
+        let (recording, result) = Recording::new(cluster.factory(), trace);
+        let result = result.and_then(|()| ending(trace, recording.found()).map(drop));
+        if has_recorded || result.is_ok() {
+            let followed = told(trace, &recording, result);
+            return (recording, followed);
+        }
+    }
+    let Some(promise) = trace.promise() else {
+        let (recording, result) = Recording::new(cluster.factory(), &events_of(trace));
+        let followed = told(trace, &recording, result);
+        return (recording, followed);
     };
-    let followed = match result {
-        _ if is_promise && !is_exact => Err(needs_search()),
-        Ok(()) => Ok(verdict(trace, &recording)),
-        Err(ReplayError::Machine(error)) => Err(error.into()),
-        Err(error) => Ok(cut(trace, &recording, &error)),
+    let steps = continuing::leading(trace, promise);
+    let continued = continuing::search_on(cluster, trace, promise, context);
+    if let Ok(Continued::Broken(found)) = continued {
+        let Violation { trace: found, recording, nondeterminism, .. } = *found;
+        let followed = match (nondeterminism, found.finding) {
+            (None, Some(finding)) if is_same(&Finding::Promise(promise.clone()), &finding) => {
+                Ok(Followed::Violated(finding))
+            }
+            (None, Some(finding)) => Ok(Followed::Other(finding)),
+            (why, _) => Err(Failure::configuration(format_args!(
+                "what this build does after step {steps} is not the same each time: {}",
+                why.unwrap_or_default()
+            ))),
+        };
+        return (recording, followed);
+    }
+    // What the events show by themselves, up to where the search has begun.
+    let mut path = Trace { finding: None, ..events_of(trace) };
+    path.steps.truncate(steps);
+    let (recording, result) = Recording::new(cluster.factory(), &path);
+    let followed = match (continued, result) {
+        (Ok(Continued::Kept), Ok(())) => Ok(Followed::Kept { promise: promise.name.clone(), steps }),
+        (Ok(Continued::Cut { step, why }), _) => Ok(Followed::Cut { step, why }),
+        (Err(failure), _) => Err(failure),
+        (_, result) => told(trace, &recording, result),
     };
     (recording, followed)
+}
+
+/// The verdict on what was seen.
+fn told(trace: &Trace, recording: &Recording, result: Result<(), ReplayError>) -> Result<Followed, Failure> {
+    match result {
+        Ok(()) => Ok(verdict(trace, recording)),
+        Err(ReplayError::Machine(error)) => Err(error.into()),
+        Err(error) => Ok(cut(trace, recording, &error)),
+    }
 }
 
 /// A trace with nothing of what its steps did.
@@ -62,8 +107,8 @@ fn events_of(trace: &Trace) -> Trace {
     Trace { steps: trace.steps.iter().map(events).collect(), ..trace.clone() }
 }
 
-/// A trace as its cluster can show it: as it is in the build that it was recorded with, in another one its events as far as they can
-/// happen. Why there are no more is told.
+/// A trace as its cluster can show it: as it is in the build that it was recorded with, in another one as that follows it, with the
+/// violation that is there. A warning says why there is none any more, or where the events end.
 ///
 /// # Errors
 ///
@@ -72,29 +117,50 @@ pub fn shown(cluster: &Cluster, trace: Trace, context: &mut Context<'_>) -> Resu
     if cluster.has_recorded(&trace) {
         return Ok(trace);
     }
-    // Whether a promise is broken by another build, these events do not say.
-    let finding = trace.finding.clone().filter(|finding| !matches!(finding, Finding::Promise(_)));
-    let mut loose = Trace { finding, ..events_of(&trace) };
-    let (recording, result) = Recording::new(cluster.factory(), &loose);
-    match result {
-        Ok(()) => {}
-        Err(ReplayError::Machine(error)) => return Err(error.into()),
-        Err(error) => {
-            if let Followed::Cut { step, why } = cut(&trace, &recording, &error) {
-                let what =
-                    format!("another build than the recorded one cannot follow the trace from step {step}: {why}");
-                context.tell(&format!("warning: {}; it ends before the event that cannot happen", on_one_line(&what)));
-            }
-            loose.finding = None;
-            loose.steps.truncate(recording.steps.len());
+    let (recording, followed) = follow(cluster, &trace, context);
+    let shown = taken(cluster, &trace, recording);
+    let what = match followed {
+        Ok(Followed::Violated(finding)) => return Ok(Trace { finding: Some(finding), ..shown }.with_version()),
+        Ok(Followed::Arrived) => return Ok(shown.with_version()),
+        Ok(Followed::Cut { step, why }) => {
+            format!("cannot follow the trace from step {step}: {why}; it ends before the event that cannot happen")
         }
-    }
-    Ok(loose)
+        Ok(other) => other.to_string(),
+        Err(failure) if failure.stopped.is_some() || failure.exit != Exit::Configuration => return Err(failure),
+        Err(failure) => failure.message,
+    };
+    context.tell(&format!("warning: another build than the recorded one: {}", on_one_line(&what)));
+    Ok(shown.with_version())
 }
 
-fn needs_search() -> Failure {
-    let why = "the trace shows a broken promise of another build, and whether this one breaks it depends on more than these events";
-    Failure::configuration(why).help("search again with `host run --algo bdfs`")
+/// A trace in another build than it was recorded with, as a trace of that build: made short, it is one.
+///
+/// # Errors
+///
+/// As for [`follow`]; or nothing that the trace tells of is there any more.
+pub fn still_violated(cluster: &Cluster, trace: Trace, context: &mut Context<'_>) -> Result<Trace, Failure> {
+    if cluster.has_recorded(&trace) || trace.finding.is_none() {
+        return Ok(trace);
+    }
+    let (recording, followed) = follow(cluster, &trace, context);
+    match followed? {
+        Followed::Violated(finding) => {
+            Ok(Trace { finding: Some(finding), ..taken(cluster, &trace, recording) }.with_version())
+        }
+        other => Err(Failure::configuration(format_args!("the trace is of another build; in this one it is {other}"))),
+    }
+}
+
+/// What a build has done on the way of a trace, as a trace of that build. One that is meant for every build stays so.
+fn taken(cluster: &Cluster, trace: &Trace, recording: Recording) -> Trace {
+    let is_of_all = trace.plugin.digest.is_none();
+    Trace {
+        plugin: if is_of_all { trace.plugin.clone() } else { cluster.plugin.reference.clone() },
+        placements: cluster.placements().to_vec(),
+        specs: cluster.spec_references(),
+        finding: None,
+        ..recording.trace
+    }
 }
 
 /// The verdict on a trace all of whose events have happened.
@@ -120,7 +186,7 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
         (Finding::Broken { property, .. }, Finding::Broken { property: other, .. }) => property == other,
         (Finding::Fault { fault, .. }, Finding::Fault { fault: other, .. }) => fault.kind == other.kind,
         (Finding::Deadlock { .. }, Finding::Deadlock { .. }) => true,
-        (Finding::Promise(one), Finding::Promise(other)) => one == other,
+        (Finding::Promise(one), Finding::Promise(other)) => one.name == other.name,
         _ => false,
     }
 }
@@ -158,7 +224,7 @@ impl Followed {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Violated(finding) | Self::Other(finding) => finding::exit(finding),
-            Self::Gone | Self::Arrived => Exit::Ok,
+            Self::Gone | Self::Kept { .. } | Self::Arrived => Exit::Ok,
             Self::Cut { .. } => Exit::Configuration,
         }
     }
@@ -167,7 +233,7 @@ impl Followed {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Violated(_) => "still-violated",
-            Self::Gone => "gone",
+            Self::Gone | Self::Kept { .. } => "gone",
             Self::Arrived => "ok",
             Self::Other(_) => "other-violation",
             Self::Cut { .. } => "impossible",
@@ -181,6 +247,9 @@ impl Followed {
         match self {
             Self::Violated(finding) => format!("still violated: {}", words::finding(finding, None, names)),
             Self::Gone => "gone: the same events happen, and no property is violated at the end".to_owned(),
+            Self::Kept { promise, steps } => {
+                format!("gone: {promise} is kept whatever follows step {steps}, as a complete search has found")
+            }
             Self::Arrived => "the same events happen, and no property is violated at the end".to_owned(),
             Self::Other(finding) => format!("another violation: {}", words::finding(finding, None, names)),
             Self::Cut { step, why } => format!("cannot be followed from step {step}: {why}"),

@@ -15,11 +15,13 @@
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `replay` | how the replay of a trace ends |
 //! | `following` | a trace in another build of its plugin |
+//! | `continuing` | whether a promise is kept by all that follows a path |
 //! | `simulation` | simulated runs, to a confirmed finding |
 //! | `script` | scripts of simulated runs, from files |
 //! | `minimizing` | traces made short and confirmed |
 
 pub mod checkpoint;
+mod continuing;
 pub mod finding;
 pub mod following;
 mod identity;

@@ -32,6 +32,9 @@ use host_session::spec::{RunSpec, Source};
 /// The folder of a plugin's scenarios: everything in it is a test.
 const SCENARIOS: &str = "scenarios";
 
+/// The result of a run, in the folder of its traces.
+const RESULT: &str = "stats.json";
+
 /// A scenario or a trace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Test {
@@ -63,7 +66,7 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
 fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut tests = Vec::new();
     for path in &arguments.paths {
-        find(path, &environment.path(path), true, &mut tests)?;
+        find(path, &environment.path(path), Named::ByUser, &mut tests)?;
     }
     tests.sort();
     tests.dedup();
@@ -80,7 +83,8 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
         let names: Vec<String> = arguments.paths.iter().map(|path| path.display().to_string()).collect();
         let failure = Failure::configuration(format_args!("there is no scenario and no trace in {}", names.join(", ")));
         return Err(failure.help(
-            "tests are *.toml and *.json in folders named `scenarios`, *.scenario.toml and trace*.json anywhere",
+            "tests are *.toml and *.json in folders named `scenarios`, and *.scenario.toml; a trace that lies elsewhere is one if it, or \
+             its folder, is named",
         ));
     }
     let found = tests.len();
@@ -126,43 +130,61 @@ fn skip<T>(texts: &[String], tests: &mut Vec<(T, PathBuf)>) -> Result<(), Failur
     }
 }
 
-/// Adds the tests at a path. What is named on the command line is a test whatever its name; below, names tell.
-fn find(given: &Path, path: &Path, is_named: bool, tests: &mut Vec<Test>) -> Result<(), Failure> {
+/// How it is known that a path is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// It stands on the command line.
+    ByUser,
+    /// Its folder does, and that is not the folder of a plugin.
+    ByFolder,
+    /// It lies somewhere below.
+    No,
+}
+
+/// Adds the tests at a path. What is named on the command line is a test whatever its name; below, names tell. Traces below are tests in
+/// `scenarios` alone: what runs have left elsewhere was not kept on purpose.
+fn find(given: &Path, path: &Path, named: Named, tests: &mut Vec<Test>) -> Result<(), Failure> {
     let failure =
         |error: std::io::Error| Failure::configuration(format_args!("cannot read {}: {error}", given.display()));
     if !path.is_dir() {
         files::open(path).map_err(failure)?;
-        tests.extend(test(given, is_named));
+        tests.extend(test(given, path, named));
         return Ok(());
     }
+    let is_traces = named == Named::ByUser && !host_build::recognises(path);
+    let inside = if is_traces { Named::ByFolder } else { Named::No };
     for entry in fs::read_dir(path).map_err(failure)? {
         let entry = entry.map_err(failure)?;
         let name = entry.file_name();
         // Links are not followed: they could lead in a circle.
         let kind = entry.file_type().map_err(failure)?;
         let (given, path) = (given.join(&name), entry.path());
-        // `out` is where `host run` leaves its traces: nobody has chosen to keep them.
+        // `out` is where `host run` leaves its traces.
         let is_skipped = name.to_string_lossy().starts_with('.')
             || ["target", "node_modules", "out"].iter().any(|skipped| name == *skipped);
         if kind.is_dir() && !is_skipped {
-            find(&given, &path, false, tests)?;
+            find(&given, &path, Named::No, tests)?;
         } else if kind.is_file() {
-            tests.extend(test(&given, false));
+            tests.extend(test(&given, &path, inside));
         }
     }
     Ok(())
 }
 
-fn test(path: &Path, is_named: bool) -> Option<Test> {
+fn test(given: &Path, path: &Path, named: Named) -> Option<Test> {
     let name = path.file_name()?.to_string_lossy();
-    let in_scenarios = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == SCENARIOS);
+    // A path such as `.` has no name of the folder.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let in_scenarios = folder.is_some_and(|folder| folder.ends_with(SCENARIOS));
     let extension = path.extension()?.to_string_lossy();
     let (is_scenario, is_test) = match &*extension {
         "toml" => (true, name.ends_with(".scenario.toml")),
-        "json" => (false, name.starts_with("trace")),
+        "json" => (false, named == Named::ByFolder && name.starts_with("trace")),
         _ => return None,
     };
-    (is_test || in_scenarios || is_named).then(|| Test { path: path.to_owned(), is_scenario })
+    let is_result = name == RESULT && named != Named::ByUser;
+    (is_test || in_scenarios && !is_result || named == Named::ByUser)
+        .then(|| Test { path: given.to_owned(), is_scenario })
 }
 
 /// The test of a trace; none if it is one of a scenario.
@@ -247,7 +269,10 @@ fn folder_of(path: &Path) -> PathBuf {
         Component::ParentDir => Some(OsStr::new("_")),
         Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
     });
-    parts.collect::<PathBuf>().with_extension("")
+    let path = parts.collect::<PathBuf>();
+    let folder = path.with_extension("");
+    // What a run leaves is no test, and would be one in a folder of this name.
+    if folder.ends_with(SCENARIOS) { path } else { folder }
 }
 
 fn line(outcome: &Outcome) -> String {
@@ -287,6 +312,7 @@ mod tests {
         assert_eq!(folder("./ring/scenarios/lost.toml"), "ring/scenarios/lost");
         assert_eq!(folder("../ring/./a.scenario.toml"), "_/ring/a.scenario");
         assert_eq!(folder("/ring/a.toml"), "ring/a");
+        assert_eq!(folder("ring/scenarios.toml"), "ring/scenarios.toml");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum Expected {
     /// The violation that it tells of, or none where it tells of none.
     #[default]
     Violated,
-    /// All its events happen, and nothing bad is at their end.
+    /// All its events happen, and nothing bad is at their end; of a broken promise, it is kept by all that follows them.
     Gone,
     /// Some event cannot happen, or nothing bad is at their end.
     Impossible,
@@ -59,20 +59,21 @@ impl Saved {
             Ok(loaded) => loaded,
             Err(failure) => return (vec![failure.message], true),
         };
-        let followed = match follow(&cluster, &trace).1 {
+        let followed = match follow(&cluster, &trace, &mut environment.context()).1 {
             Ok(followed) => followed,
             Err(failure) => return (vec![failure.message], true),
         };
+        let is_gone = matches!(followed, Followed::Gone | Followed::Kept { .. });
         let is_met = match self.expect {
             Expected::Violated => matches!(followed, Followed::Violated(_) | Followed::Arrived),
-            Expected::Gone => followed == Followed::Gone,
-            Expected::Impossible => matches!(followed, Followed::Gone | Followed::Cut { .. }),
+            Expected::Gone => is_gone,
+            Expected::Impossible => is_gone || matches!(followed, Followed::Cut { .. }),
         };
         if is_met {
             return (Vec::new(), false);
         }
         let remedy = match (self.expect, &followed) {
-            (Expected::Violated, Followed::Gone) => self.remedy("gone"),
+            (Expected::Violated, Followed::Gone | Followed::Kept { .. }) => self.remedy("gone"),
             (Expected::Violated | Expected::Gone, Followed::Cut { .. }) if trace.finding.is_some() => {
                 self.remedy("impossible")
             }
