@@ -38,7 +38,10 @@ fn machine_code_is_shown_and_cleared() {
     }
 
     let removed = place.host(&["cache", "--clear"]).exits(0).out;
-    assert!(removed.starts_with("removed: ") && removed.ends_with("1 file with functions\n"), "{removed}");
+    assert!(
+        removed.starts_with("removed: ") && removed.ends_with("1 file with functions; 0 B of compiled crates\n"),
+        "{removed}"
+    );
     let cleared = json(&place, &[]);
     assert_eq!((&cleared["machine_code"]["bytes"], &cleared["toolchains"]["bytes"]), (&0.into(), &5.into()));
     assert_eq!(fs::read(place.path("cache/compiled/note.txt")).expect("it is no machine code"), b"mine");

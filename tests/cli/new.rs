@@ -71,6 +71,37 @@ fn a_new_wrapper_of_a_library_meets_its_expectations() {
     assert_eq!((&report["result"], &report["assumed"]["identity"]), (&"ok".into(), &"memory".into()));
     assert!(report["assumed"]["platform"].to_string().contains("getrandom 0.2."), "{report:#}");
     place.host(&["new", "wrap", "viewstamped-replication@0.9.0"]).exits(151).says(&["it is there already"]);
+    // By another name, also in the same place.
+    let ran = place.host(&["new", "wrap", "viewstamped-replication@0.9.0", "--name", "vr"]).exits(0);
+    assert!(ran.out.starts_with("vr: a wrapper of viewstamped-replication 0.9.0"), "{ran:?}");
+}
+
+/// A name that is too long, or none of a folder here, has a way out that is named.
+#[test]
+fn crates_whose_names_are_no_names_of_protocols_can_be_wrapped() {
+    let place = Place::new();
+    for library in ["a-crate-whose-name-has-more-than-40-letters-in-all", "2pc-by-others"] {
+        let ran = place.host(&["new", "wrap", &format!("{library}@1.0.0")]).exits(151);
+        ran.says(&[&format!("host new wrap {library}@1.0.0 --name my-wrapper")]);
+        // With a name it is cargo that knows no such crate.
+        let ran = place.host(&["new", "wrap", &format!("{library}@1.0.0"), "--name", "mine"]).exits(151);
+        assert!(ran.err.contains("cannot make mine: "), "{ran:?}");
+    }
+    place.host(&["new", "wrap", "raft@0.7.0", "--name", "a b"]).exits(151).says(&["cannot be the name"]);
+    place.host(&["new", "rust", "ring", "--name", "mine"]).exits(151).says(&["--name", "host new rust NAME"]);
+    assert_eq!(place.list(), [""; 0], "nothing is left");
+}
+
+/// Libraries whose graphs do not compile for a plugin as they are.
+#[test]
+fn a_library_that_wants_a_browser_for_its_randomness_is_corrected() {
+    let place = Place::new();
+    // A library of the graph switches `wasm_js` of getrandom 0.4 on.
+    let ran = place.host(&["new", "wrap", "yrs@0.18.0"]).exits(0);
+    assert!(ran.err.contains("a corrected copy is in `getrandom`"), "{ran:?}");
+    place.shares_builds();
+    let ran = place.host(&["run", "yrs-checked", "--json"]).exits(0);
+    assert!(ran.json()["assumed"]["platform"].to_string().contains("getrandom 0.4."), "{ran:?}");
 }
 
 #[test]

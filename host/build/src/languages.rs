@@ -26,6 +26,8 @@ pub(crate) mod rust;
 mod text;
 mod zig;
 
+pub(crate) use rust::clear as clear_crates;
+
 use crate::BuildError;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;

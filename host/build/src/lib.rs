@@ -139,6 +139,17 @@ pub fn default_cache() -> Option<PathBuf> {
     Some(caches.join("host"))
 }
 
+/// Where crates are, in the cache, that plugins in Rust have in common.
+pub const CRATES_FOLDER: &str = "rust";
+
+/// Bytes of them, above which they are removed before the next build: they are the libraries of some hundred plugins.
+pub const CRATES_BYTES_MAX: u64 = 4 << 30;
+
+/// Removes the crates in the cache that plugins in Rust have in common; whether it did: not while something is built.
+pub fn clear_crates(cache: &Path) -> bool {
+    languages::clear_crates(&cache.join(CRATES_FOLDER))
+}
+
 /// Where the Rust compiler and its standard library come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolchainKind {

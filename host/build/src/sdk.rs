@@ -7,13 +7,16 @@
 //! |---|---|
 //! | `renewal` | a copy is replaced by the SDK of this host |
 //! | `rust` | the Rust SDK, and manifests outside of this repository |
+//! | `corrected` | a library that compiles for browsers alone |
 
+mod corrected;
 mod renewal;
 mod rust;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +32,9 @@ pub const RECORD: &str = "host-sdk.toml";
 
 /// The version of every SDK: that of this host.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// When copied files were changed last, as far as file systems know: long before anything was made of them.
+const COPIED_AT: Duration = Duration::from_secs(1_000_000_000);
 
 /// Bytes of a lock file at most.
 const LOCK_BYTES_MAX: u64 = 16 << 20;
@@ -95,24 +101,42 @@ pub fn files(language: &str) -> Vec<(String, String)> {
     found.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect()
 }
 
-/// Has cargo choose the versions for a new wrapper, and adds what they need to have randomness.
+/// Has cargo choose the versions for a new wrapper, and adds what they need to have randomness. Returns what is worth a word, a phrase each.
 ///
 /// # Errors
 ///
 /// Cargo knows no such library, or has no network.
-pub fn resolve_wrapper(folder: &Path) -> Result<(), BuildError> {
+pub fn resolve_wrapper(folder: &Path) -> Result<Vec<String>, BuildError> {
     let (manifest, lock) = (folder.join("Cargo.toml"), folder.join("Cargo.lock"));
-    let mut cargo = tool("cargo", folder);
-    cargo.arg("generate-lockfile");
-    let output = finish(cargo)?;
-    if !output.success {
-        return Err(BuildError::Manifest { folder: folder.to_owned(), output: output.stderr });
-    }
+    let resolve = || {
+        let mut cargo = tool("cargo", folder);
+        cargo.arg("generate-lockfile");
+        match finish(cargo)? {
+            output if output.success => Ok(()),
+            output => Err(BuildError::Manifest { folder: folder.to_owned(), output: output.stderr }),
+        }
+    };
+    resolve()?;
     let text = |path: &Path| read_text_bounded(path, LOCK_BYTES_MAX).map_err(BuildError::io("read", path));
     if let Some(changed) = rust::with_randomness(&text(&manifest)?, &text(&lock)?) {
         std::fs::write(&manifest, changed).map_err(BuildError::io("write", &manifest))?;
     }
-    Ok(())
+    let mut notes = rust::without_randomness(&text(&lock)?);
+    if corrected::add(folder, &text(&lock)?)? {
+        resolve()?;
+        notes.push("getrandom 0.4 with `wasm_js` compiles for browsers alone: a corrected copy is in `getrandom`, see [patch.crates-io]".into());
+    }
+    Ok(notes)
+}
+
+/// Dates a copied file back: cargo compiles again what is newer than what it has made of it, and folders that have the same copy share that.
+///
+/// # Errors
+///
+/// It is not there, or of another user.
+pub fn date(path: &Path) -> std::io::Result<()> {
+    let time = SystemTime::UNIX_EPOCH + COPIED_AT;
+    std::fs::File::options().write(true).open(path)?.set_modified(time)
 }
 
 /// The text of [`RECORD`] in a new folder; none for a language without an SDK.

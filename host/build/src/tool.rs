@@ -192,12 +192,24 @@ pub(crate) fn check() -> Result<(), BuildError> {
     if is_stopped { Err(BuildError::Stopped) } else { Ok(()) }
 }
 
+/// Makes and locks a file together with others, until the result is dropped; waits for who has locked it alone, unless this build is to stop.
+pub(crate) fn lock_shared(path: &Path) -> Result<File, BuildError> {
+    let file = File::create(path).map_err(BuildError::io("lock", path))?;
+    until_locked(path, || file.try_lock_shared())?;
+    Ok(file)
+}
+
 /// Makes and locks a file that orders builds, until the result is dropped. Waits for another build, unless this one is to stop.
 pub(crate) fn lock(path: &Path) -> Result<File, BuildError> {
     let file = File::create(path).map_err(BuildError::io("lock", path))?;
+    until_locked(path, || file.try_lock())?;
+    Ok(file)
+}
+
+fn until_locked(path: &Path, try_lock: impl Fn() -> Result<(), TryLockError>) -> Result<(), BuildError> {
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
+        match try_lock() {
+            Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) => check()?,
             Err(TryLockError::Error(error)) => return Err(BuildError::io("lock", path)(error)),
         }

@@ -290,3 +290,76 @@ fn what_is_no_module_does_not_become_a_component() {
         assert!(message.starts_with("it is no WebAssembly module"), "{message}");
     }
 }
+
+/// Plugins that differ in themselves alone have one build folder in the cache: what they depend on is compiled once. Neither one that has
+/// another SDK nor another one at the same path, with files from earlier, is taken for what was compiled before.
+#[test]
+fn what_plugins_depend_on_is_compiled_once() {
+    let (place, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let options = Options { cache: Some(cache.path().to_owned()), ..options() };
+    let past = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let put = |name: &str, sdk: &str, source: &str| {
+        let folder = place.path().join(name);
+        let manifest = format!(
+            "[package]\nname = \"mine\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nguest-sdk = {{ path = \"guest-sdk\" }}\n"
+        );
+        let sdk_manifest = "[package]\nname = \"guest-sdk\"\nedition = \"2024\"\n".to_owned();
+        for (path, content) in [
+            ("Cargo.toml", manifest),
+            ("src/lib.rs", source.to_owned()),
+            ("guest-sdk/Cargo.toml", sdk_manifest),
+            ("guest-sdk/src/lib.rs", sdk.to_owned()),
+        ] {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+            fs::write(&path, content).expect("writable");
+            fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(past)).expect("ours");
+        }
+        folder
+    };
+    // Each exports a function that no protocol has, so that the refusal names what was compiled.
+    let source = |number: u32| {
+        format!("#[unsafe(no_mangle)] pub extern \"C\" fn mine() -> u32 {{ guest_sdk::number() + {number} }}")
+    };
+    let sdk = |number: u32| format!("pub fn number() -> u32 {{ std::hint::black_box({number}) }}");
+    let module = |folder: &Path| {
+        let result = build(folder, &options, &mut |_| ());
+        if lacks_toolchain(&result) {
+            return None;
+        }
+        let refused = result.expect_err("it is no plugin").to_string();
+        assert!(refused.contains("compiles but is no plugin"), "{refused}");
+        Some(fs::read(folder.join("target/guests/wasm32-unknown-unknown/release/mine.wasm")).expect("it was compiled"))
+    };
+    let libraries = || {
+        let mut found: Vec<(PathBuf, std::time::SystemTime)> = Vec::new();
+        let mut left = vec![cache.path().join("rust")];
+        while let Some(folder) = left.pop() {
+            for entry in fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable")) {
+                let (path, metadata) = (entry.path(), entry.metadata().expect("it is there"));
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if metadata.is_dir() {
+                    left.push(path);
+                } else if name.starts_with("libguest_sdk") && name.ends_with(".rlib") {
+                    found.push((path, metadata.modified().expect("a time")));
+                }
+            }
+        }
+        found.sort();
+        found
+    };
+    let Some(one) = module(&put("one", &sdk(1), &source(10))) else { return };
+    let once = libraries();
+    assert_eq!(once.len(), 1, "{once:?}");
+    let two = module(&put("two", &sdk(1), &source(20))).expect("a toolchain");
+    assert_eq!(libraries(), once, "the SDK was compiled again");
+    assert_ne!(one, two);
+    let other_sdk = module(&put("three", &sdk(2), &source(10))).expect("a toolchain");
+    assert!(libraries().len() == 2 && other_sdk != one);
+    // The same names, times and places.
+    fs::remove_dir_all(place.path().join("one")).expect("ours");
+    assert_eq!(module(&put("one", &sdk(1), &source(20))).expect("a toolchain"), two);
+    fs::remove_dir_all(place.path().join("one")).expect("ours");
+    assert_eq!(module(&put("one", &sdk(2), &source(10))).expect("a toolchain"), other_sdk);
+    assert!(host_build::clear_crates(cache.path()) && libraries().is_empty());
+}

@@ -7,6 +7,7 @@
 //! | `sysroot` | the standard library for the distribution's compiler, built once |
 //! | `package` | the folder's package, from `cargo metadata` |
 //! | `cargo` | compiling, with flags that make the result reproducible |
+//! | `shared` | what plugins have in common, compiled once |
 //! | `platform` | what stands in for an operating system, and what a report says of it |
 //! | `remedies` | what to do about libraries that do not compile |
 //! | `flags` | flags of cargo and the compiler, and what their output means |
@@ -16,10 +17,14 @@ mod flags;
 mod package;
 mod platform;
 mod remedies;
+mod shared;
 mod sysroot;
 mod system;
 mod toolchain;
 
+pub(crate) use shared::clear;
+
+use self::shared::Shared;
 use super::Toolchain;
 use crate::job::{Job, Made, Say};
 use crate::{BuildError, update};
@@ -54,7 +59,9 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let asked = &job.source.manifest.build;
     let toolchain = toolchain::find(folder, platform::target(folder, asked)?, job.options, say)?;
     let package = package::read(folder, &toolchain)?;
-    let (core, assumed) = cargo::build(&package, &toolchain, asked.overflow_checks.unwrap_or(true), say)?;
+    let shared = Shared::of(&package, job.options.cache().ok().as_deref());
+    let place = shared.as_ref().map(|shared| &*shared.folder);
+    let (core, assumed) = cargo::build((&package, place), &toolchain, asked.overflow_checks.unwrap_or(true), say)?;
     let wasm = package.target_directory.join("plugins").join(format!("{}.wasm", package.name));
     let rebuilt = update::from_core(&core, &assumed, &wasm, &package.name, HINT).map_err(with_remedy)?;
     Ok(Made { wasm, name: package.name, rebuilt, tool: toolchain.found() })

@@ -96,6 +96,23 @@ pub(super) fn with_randomness(manifest: &str, lock: &str) -> Option<String> {
     is_changed.then(|| package.to_string())
 }
 
+/// Versions of rand in a lock file that find no randomness in a plugin, whatever is done: they ask a system or a browser, and nothing else.
+pub(super) fn without_randomness(lock: &str) -> Vec<String> {
+    let lock: Table = lock.parse().unwrap_or_default();
+    let packages = lock.get("package").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let text = |package: &Value, key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_old = |version: &str| ["0.3.", "0.4.", "0.5.", "0.6."].iter().any(|old| version.starts_with(old));
+    let rand = packages.iter().filter(|package| text(package, "name") == "rand");
+    let old = rand.map(|package| text(package, "version")).filter(|version| is_old(version));
+    old.map(|version| {
+        format!(
+            "rand {version} is in the graph, which finds no randomness in a plugin: whatever draws from `thread_rng` or `OsRng` panics there, \
+             and generators with a seed of their own work; look for a version of the library with rand 0.8 or later"
+        )
+    })
+    .collect()
+}
+
 fn dependencies(package: &mut Table) -> &mut Table {
     package["dependencies"].as_table_mut().expect("a table")
 }
@@ -206,6 +223,17 @@ mod tests {
         assert_eq!(table["dependencies"]["uuid"]["features"][0].as_str(), Some("rng-getrandom"));
         assert_eq!(table["dependencies"]["raft"].as_str(), Some("=0.7.0"));
         assert_eq!(with_randomness(&added, &lock(&[("getrandom", "0.2.17"), ("uuid", "1.9.0")])), None);
+    }
+
+    #[test]
+    fn versions_of_rand_without_a_source_are_named() {
+        let lock = |version: &str| format!("[[package]]\nname = \"rand\"\nversion = \"{version}\"\n");
+        for version in ["0.4.6", "0.5.6", "0.6.5"] {
+            assert!(without_randomness(&lock(version))[0].starts_with(&format!("rand {version} is")), "{version}");
+        }
+        for version in ["0.7.3", "0.8.5", "0.9.2", "0.10.0"] {
+            assert!(without_randomness(&lock(version)).is_empty(), "{version}");
+        }
     }
 
     #[test]

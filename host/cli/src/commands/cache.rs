@@ -28,6 +28,9 @@ pub fn run(arguments: &CacheArguments, environment: &mut Environment<'_>) -> Res
     } else {
         CacheUse::of(&compiled)
     };
+    let crates = folder.join(host_build::CRATES_FOLDER);
+    let crates_bytes = bytes_below(&crates, LEVELS_MAX);
+    let kept = arguments.clear && !host_build::clear_crates(&folder);
     let tools = folder.join("tools");
     let tools_bytes = bytes_below(&tools, LEVELS_MAX);
     if arguments.json {
@@ -41,6 +44,11 @@ pub fn run(arguments: &CacheArguments, environment: &mut Environment<'_>) -> Res
                 "bytes": code.bytes,
                 "bytes_max": CACHE_BYTES_MAX,
             },
+            "crates": {
+                "folder": crates.display().to_string(),
+                "bytes": crates_bytes,
+                "bytes_max": host_build::CRATES_BYTES_MAX,
+            },
             "toolchains": { "folder": tools.display().to_string(), "bytes": tools_bytes },
         });
         environment.print(&json_text(&object))?;
@@ -53,13 +61,21 @@ pub fn run(arguments: &CacheArguments, environment: &mut Environment<'_>) -> Res
     );
     let folder = |path: &Path| on_one_line(&path.display().to_string());
     let text = match arguments.clear {
-        true => format!("removed: {} of machine code, {files}\n", bytes(code.bytes)),
+        true => {
+            let crates = match kept {
+                true => "crates stay, since something is built now".to_owned(),
+                false => format!("{} of compiled crates", bytes(crates_bytes)),
+            };
+            format!("removed: {} of machine code, {files}; {crates}\n", bytes(code.bytes))
+        }
         false => table(
             "kept between runs",
             &[
                 ("machine code", format!("{} of at most {}", bytes(code.bytes), bytes(CACHE_BYTES_MAX))),
                 ("", files),
                 ("", folder(&compiled)),
+                ("crates", format!("{} of at most {}", bytes(crates_bytes), bytes(host_build::CRATES_BYTES_MAX))),
+                ("", folder(&crates)),
                 ("toolchains", bytes(tools_bytes)),
                 ("", folder(&tools)),
             ],

@@ -38,6 +38,11 @@ const END: &str = "let the handler return, or raise an error where the protocol 
 const REMEDIES: [(&str, &str); 5] =
     [("a wait", WAIT), ("a timer", WAIT), ("a thread", THREAD), ("a module", MODULE), ("the end of the process", END)];
 
+/// The words of rand 0.4 to 0.7, which ask an operating system or a browser and nothing else.
+const NO_GENERATOR: &str = "could not initialize thread_rng";
+const GENERATOR: &str = "rand before 0.8 finds no randomness in a plugin, but for 0.7 built for wasm32-wasip1: take a version of the library \
+    with a later one, or a constructor of it that takes a generator or a seed";
+
 /// Words of the standard library, with what was asked for; the first that fits counts.
 const WORDS: [(&str, &str, &str); 7] = [
     ("time not implemented on this platform", "a clock", CLOCK),
@@ -96,6 +101,9 @@ fn by_panic(message: &str) -> Option<Wanted> {
         |what: &str, remedy, function| Wanted { what: what.to_owned(), remedy, function, caller: Caller::Frame };
     if let Some((_, what, remedy)) = found {
         return Some(wanted(what, remedy, None));
+    }
+    if message.starts_with(NO_GENERATOR) {
+        return Some(wanted("randomness", GENERATOR, None));
     }
     // The place is that of the library, and names it.
     let by_library = message.contains(UNSUPPORTED).then(|| place.trim_end_matches(')').to_owned());

@@ -9,6 +9,7 @@ use super::flags::{encode_flags, is_offline, remap, remap_registry};
 use super::package::{Package, Target};
 use super::platform;
 use super::remedies::with_remedies;
+use super::shared;
 use super::toolchain::Toolchain;
 use crate::BuildError;
 use crate::tool::follow;
@@ -16,9 +17,9 @@ use crate::tool::follow;
 /// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;
 
-/// Compiles the package, or finds that nothing changed; returns the core module, and what a report says of it.
+/// Compiles the package, in a build folder that others share if there is one, or finds that nothing changed; returns the core module, and what a report says of it.
 pub(crate) fn build(
-    package: &Package,
+    (package, shared): (&Package, Option<&Path>),
     toolchain: &Toolchain,
     has_overflow_checks: bool,
     say: &mut dyn FnMut(&str),
@@ -31,11 +32,15 @@ pub(crate) fn build(
         .arg(&package.manifest)
         .arg("--target-dir")
         .arg(package.target_directory.join("guests"))
-        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags(package, toolchain, say)?))
+        .envs(shared.map(|folder| (shared::VARIABLE, folder)))
+        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags((package, shared), toolchain, say)?))
         .envs(PROFILE)
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", has_overflow_checks.to_string())
         .arg("--")
         .arg(remap(&package.workspace_root, "."));
+    if shared.is_some() {
+        cargo.arg(shared::mark(package)?);
+    }
     let (success, messages, diagnostics) = run(cargo, (&package.name, toolchain.target), say)?;
     if !success {
         return Err(match is_offline(&diagnostics) {
@@ -61,14 +66,18 @@ const PROFILE: [(&str, &str); 6] = [
 ];
 
 /// The compiler's flags for code that runs in the sandbox.
-fn flags(package: &Package, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<Vec<String>, BuildError> {
+fn flags(
+    (package, shared): (&Package, Option<&Path>),
+    toolchain: &Toolchain,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<String>, BuildError> {
     let mut flags = vec![format!("-Clink-arg=-zstack-size={STACK_BYTES}")];
     if let Some(sysroot) = &toolchain.sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
     }
     // Panic messages hold paths. Without the machine's own, equal sources give an equal digest everywhere. The place of the workspace
     // is for the plugin alone: cargo names what it depends on by paths within the workspace, and would compile it again for each one.
-    flags.push(remap(&package.build_directory, "target"));
+    flags.push(remap(shared.unwrap_or(&package.build_directory), "target"));
     flags.extend(remap_registry());
     let own = platform::own_flags(&package.folder, &package.workspace_root, toolchain.target, say)?;
     flags.extend(platform::randomness(toolchain.target, &own));

@@ -97,7 +97,9 @@ pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -
 /// The version of getrandom that an artifact is, unless it was compiled for a build script.
 fn getrandom(artifact: &Artifact) -> Option<String> {
     let is_for_guest = artifact.filenames.iter().any(|file| file.contains(TARGET));
-    let (_, version) = artifact.package_id.rsplit_once("getrandom@")?;
+    let id = &artifact.package_id;
+    // One that lies in the folder of the plugin is named by its path.
+    let (_, version) = id.rsplit_once("getrandom@").or_else(|| id.rsplit_once("/getrandom#"))?;
     is_for_guest.then(|| version.to_owned())
 }
 
@@ -158,5 +160,9 @@ mod tests {
         assert_eq!(said[0], "arithmetic traps where it overflows");
         assert_eq!(said[1..], ["randomness from getrandom 0.3.4 is what the protocol's RANDOMNESS says"]);
         assert_eq!(assumed(WASI, false, &messages), ["arithmetic wraps where it overflows"]);
+        // A copy in the folder of a plugin.
+        let copied =
+            artifact("0.4.3", TARGET).replace("registry+https://index#getrandom@", "path+file:///a/getrandom#");
+        assert!(assumed(TARGET, true, &copied)[1].contains("getrandom 0.4.3"), "{copied}");
     }
 }

@@ -12,7 +12,7 @@ struct Known {
     remedy: &'static str,
 }
 
-const KNOWN: [Known; 8] = [
+const KNOWN: [Known; 10] = [
     Known {
         words: "the wasm*-unknown-unknown targets are not supported by default, you may need to enable the \"js\" feature",
         package: "getrandom@0.2",
@@ -23,6 +23,12 @@ const KNOWN: [Known; 8] = [
         words: "The wasm32-unknown-unknown targets are not supported by default; you may need to enable the \"wasm_js\"",
         package: "getrandom",
         remedy: "the plugin's own flags name another `getrandom_backend`; leave that out, and the SDK answers",
+    },
+    Known {
+        words: "no associated item named `WEB_CRYPTO` found for struct `error::Error`",
+        package: "getrandom",
+        remedy: "its feature `wasm_js` compiles with the backend of a browser alone; `host new wrap CRATE@VERSION` makes a folder with a \
+                 corrected copy in `getrandom`: copy that one, and put `getrandom = { path = \"getrandom\" }` under [patch.crates-io]",
     },
     Known {
         words: "to use `uuid` on `wasm32-unknown-unknown`, specify a source of randomness",
@@ -51,6 +57,12 @@ const KNOWN: [Known; 8] = [
         remedy: "no plugin has an operating system: look for a feature of the library that leaves files and sockets out",
     },
     Known {
+        words: "could not find `unix` in `os`",
+        package: "",
+        remedy: "the crate that does not compile wants a Unix system, and no plugin has one: look for a feature of the library that leaves files \
+                 and sockets out; another target does not help",
+    },
+    Known {
         words: "failed to run custom build command for",
         package: "",
         remedy: "a library brings C along, or wants a tool: look for a feature of it in Rust alone, or install what it names (clang compiles \
@@ -58,13 +70,24 @@ const KNOWN: [Known; 8] = [
     },
 ];
 
+impl Known {
+    /// For people.
+    fn name(&self) -> &'static str {
+        match self.package {
+            "" if self.words.contains("build command") => "a build script",
+            "" => "the system",
+            package => package,
+        }
+    }
+}
+
 /// The output of a build with what to do about each crate that is known in it, and who wants that crate.
 pub(super) fn with_remedies(output: String, package: &Package, toolchain: &Toolchain) -> String {
     let mut text = output;
     for known in KNOWN.iter().filter(|known| is_in(&text, known)).collect::<Vec<_>>() {
         let wanted =
             wanted_by(known.package, package, toolchain).map(|by| format!(", which {by} wants")).unwrap_or_default();
-        let name = if known.package.is_empty() { "a build script" } else { known.package };
+        let name = known.name();
         text.push_str(&format!("\nwhat to do about {name}{wanted}: {}", known.remedy));
     }
     text

@@ -39,7 +39,12 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
         if arguments.bare {
             return Err(Failure::configuration("a wrapper has no bare form").about("--bare"));
         }
-        return wrap::run(name, environment);
+        return wrap::run(name, arguments.name_of_wrapper.as_deref(), environment);
+    }
+    if arguments.name_of_wrapper.is_some() {
+        let failure =
+            Failure::configuration("a folder in a language has the name that is given behind it").about("--name");
+        return Err(failure.help(format_args!("leave `--name` out: `host new {language} NAME`")));
     }
     let template = find(language)?;
     let sources = if arguments.bare { &template.bare } else { &template.register };
@@ -73,11 +78,12 @@ fn make(
     // Written beside its place.
     let parent = folder.parent().expect("a name is not the root");
     let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
-    for (path, content) in files {
-        let path = partial.path().join(path);
+    for (name, content) in files {
+        let path = partial.path().join(name);
         let written =
             fs::create_dir_all(path.parent().expect("below the folder")).and_then(|()| fs::write(&path, content));
-        written.map_err(|error| refused(&error))?;
+        let dated = |()| if name.starts_with("guest-sdk/") { sdk::date(&path) } else { Ok(()) };
+        written.and_then(dated).map_err(|error| refused(&error))?;
     }
     finish(partial.path(), environment)?;
     fs::rename(partial.keep(), &folder).map_err(|error| refused(&error))?;

@@ -22,17 +22,23 @@ const FILES: &[(&str, &str)] = template![
 ];
 
 /// Makes the folder and says what to do next.
-pub fn run(library: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+pub fn run(library: &str, given: Option<&str>, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (library, version) = parse(library)?;
-    let name = format!("{}-checked", library.to_lowercase().replace('_', "-"));
-    check_name(&name)?;
+    let name = given.map_or_else(|| format!("{}-checked", library.to_lowercase().replace('_', "-")), str::to_owned);
+    check_name(&name).map_err(|failure| match given {
+        Some(_) => failure,
+        None => failure
+            .help(format_args!("name the folder yourself: `host new wrap {library}@{version} --name my-wrapper`")),
+    })?;
     make(&name, &files(&name, library, version), environment, |folder, environment| {
         environment.tell(&format!("asking cargo for {library} {version}"));
-        sdk::resolve_wrapper(folder).map_err(|error| {
+        let notes = sdk::resolve_wrapper(folder).map_err(|error| {
             let why = error.to_string();
             let why: Vec<&str> = why.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect();
             Failure::configuration(format_args!("cannot make {name}: {}", why.join("; ")))
-        })
+        })?;
+        notes.iter().for_each(|note| environment.tell(&format!("note: {note}")));
+        Ok(())
     })?;
     environment.print(&format!(
         "{name}: a wrapper of {library} {version}, with a stand-in where the library comes in\n\n  cd {name}\n  \
