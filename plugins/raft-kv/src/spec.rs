@@ -56,6 +56,26 @@ impl Terms {
     }
 }
 
+/// What tells whether a majority has a leader.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Following {
+    term: Term,
+    leader: Leader,
+    /// Whether it may be the last term in which nodes stand for election.
+    is_last: bool,
+}
+
+/// The leader of its term, as a node knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Leader {
+    /// The node itself.
+    Own,
+    /// It follows this one.
+    Other(NodeId),
+    /// It knows of none.
+    None,
+}
+
 type Operations = Vec<guest_sdk::linearizability::Operation<Operation, Outcome>>;
 
 pub(crate) fn properties(claims: &mut Properties<RaftKv>) {
@@ -63,6 +83,7 @@ pub(crate) fn properties(claims: &mut Properties<RaftKv>) {
     claims.always("leader-completeness").system(|_, state| Some(knowledge(state)), leader_completeness);
     claims.always("state-machine-safety").system(|_, state| done(state), state_machine_safety);
     claims.always("linearizable").system(|_, state| operations(state), linearizable);
+    claims.eventually("led").system(|protocol, state| Some(following(protocol, state)), led);
     claims.sometimes("elected").node(|_, state| leads(state), |_| Ok(()));
     claims.sometimes("done").node(|_, state| (!state.disk.store.is_empty()).then_some(()), |()| Ok(()));
     claims
@@ -72,6 +93,18 @@ pub(crate) fn properties(claims: &mut Properties<RaftKv>) {
 
 fn leads(state: &State) -> Option<Term> {
     matches!(state.role, Role::Leader { .. }).then_some(state.disk.term)
+}
+
+fn following(protocol: &RaftKv, state: &State) -> Following {
+    let leader = match &state.role {
+        Role::Leader { .. } => Leader::Own,
+        Role::Follower { leader } => leader.map_or(Leader::None, Leader::Other),
+        Role::Candidate { .. } | Role::Asking { .. } => Leader::None,
+    };
+    // Who asks before an election says so once where nothing is said again.
+    let asks_once = protocol.pre_vote && !protocol.heartbeats;
+    let is_last = asks_once || protocol.terms > 0 && state.disk.term >= protocol.terms;
+    Following { term: state.disk.term, leader, is_last }
 }
 
 fn done(state: &State) -> Option<Done> {
@@ -103,6 +136,26 @@ fn election_safety(leads: &[Option<Term>]) -> Result<(), String> {
         true => Err(format!("nodes {} and {} both lead in term {}", one.0, other.0, one.1)),
         false => Ok(()),
     })
+}
+
+/// Again and again a majority has the same leader, which leads: so requests are answered. In the last term, votes can be split for good.
+fn led(views: &[Option<Following>]) -> Result<(), String> {
+    if named(views).any(|(_, view)| view.is_last) {
+        return Ok(());
+    }
+    let followers = |leader: NodeId, term: Term| {
+        let is_behind = |node: NodeId, view: &Following| match view.leader {
+            Leader::Own => node == leader,
+            Leader::Other(other) => other == leader,
+            Leader::None => false,
+        };
+        named(views).filter(|(node, view)| view.term == term && is_behind(*node, view)).count()
+    };
+    let mut leaders = named(views).filter(|(_, view)| view.leader == Leader::Own);
+    match leaders.any(|(node, view)| 2 * followers(node, view.term) > views.len()) {
+        true => Ok(()),
+        false => Err("no node leads a majority".to_owned()),
+    }
 }
 
 /// A leader has what was committed before its term: all that it had when it was elected, so that a leader as it was a while ago will do.
