@@ -27,6 +27,7 @@
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
 //! | `machines` | what a machine does not have: memory, and a cache of one's own |
+//! | `printed` | every command line that a command prints |
 //! | `refusals` | every combination of options that is refused |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
@@ -77,6 +78,8 @@ mod origins;
 #[cfg(target_os = "linux")]
 mod peaks;
 mod platform;
+#[cfg(unix)]
+mod printed;
 mod promises;
 mod refusals;
 mod results;

@@ -3,6 +3,7 @@
 use host_inspect::words;
 use host_model::contract::Outside;
 use host_model::scenario::Scenario;
+use host_session::base::text::shell_quoted;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::{plugin_source, spec_source};
 use host_session::spec::limits;
@@ -27,7 +28,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     if let Some(spec) = spec_source::built(&wasm, source, limits.clone(), &mut environment.context())? {
         let names: Vec<String> = spec.properties().into_iter().map(|property| property.name).collect();
         if !arguments.source.quiet {
-            let (names, folder) = (words::on_one_line(&names.join(", ")), folder.display());
+            let (names, folder) = (words::on_one_line(&names.join(", ")), shell_quoted(&folder.to_string_lossy()));
             environment
                 .tell(&format!("examined: a spec that states {names}; `host run PLUGIN --spec {folder}` judges them"));
         }
@@ -44,7 +45,8 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     };
     if !arguments.source.quiet {
         let verdict = words::on_one_line(&verdict);
-        environment.tell(&format!("examined: {verdict}; `host doctor {}` says more", folder.display()));
+        let folder = shell_quoted(&folder.to_string_lossy());
+        environment.tell(&format!("examined: {verdict}; `host doctor {folder}` says more"));
     }
     let is_unfit = seen.findings.iter().any(|found| !matches!(found, Deviation::Refused(_)));
     Ok(if is_unfit { Exit::GuestFault } else { Exit::Ok })

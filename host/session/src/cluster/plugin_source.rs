@@ -15,6 +15,7 @@ use host_sandbox::{GuestLimits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::base::bounds::Bounds;
 use crate::base::names::safe_name;
+use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure, files};
 use crate::cluster::compilation::Compilation;
 use crate::spec::Source;
@@ -211,8 +212,9 @@ fn finished(path: &Path) -> Option<PathBuf> {
 
 /// Says that no build was asked for.
 fn unnamed(given: &Path) -> Failure {
-    let given = given.display();
-    let what = format_args!("cannot load {given}: it would have to be built, and it was not named on the command line");
+    let what =
+        format!("cannot load {}: it would have to be built, and it was not named on the command line", given.display());
+    let given = shell_quoted(&given.to_string_lossy());
     Failure::plugin(what).help(format_args!("build it with `host build {given}`, or name it"))
 }
 

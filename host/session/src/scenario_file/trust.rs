@@ -4,6 +4,7 @@ use std::path::Path;
 
 use host_model::contract::NodeId;
 
+use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::plugin_source;
 use crate::scenario_file::content::Scenario;
@@ -38,7 +39,7 @@ pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> 
             let failure = wrong(path, line, &what);
             return Err(failure.help(format_args!(
                 "build it with `host build {}` and name the component, or keep the scenario in the folder `scenarios` of the plugin",
-                named.display()
+                shell_quoted(&named.to_string_lossy())
             )));
         }
     }

@@ -12,6 +12,7 @@ use host_search::strategy::Bound;
 use host_search::strategy::random_walk::WALKS_DEFAULT;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure, units};
 use crate::cluster::Cluster;
 use crate::search::checkpoint;
@@ -148,7 +149,8 @@ pub(super) fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(format_args!("{name}: {error}"));
     starts.map_err(|error| match error {
         StartError::Refused(why) => {
-            failed(&why).help(format_args!("`host inspect {}` lists the parameters", plugin.given.display()))
+            let given = shell_quoted(&plugin.given.to_string_lossy());
+            failed(&why).help(format_args!("`host inspect {given}` lists the parameters"))
         }
         StartError::TooManyStarts => failed(&error),
         StartError::Prefix { step, why } => {
