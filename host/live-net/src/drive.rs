@@ -18,6 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use host_live::checkpoint::Dropped;
+use host_live::kinds::Kinds;
 use host_live::node::{Counts, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
 use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
@@ -141,14 +142,12 @@ pub fn run(
 ) -> Result<Ended, RunError> {
     check(place)?;
     let Place { identity, settings, addresses, tls, log, disk, .. } = place;
-    let mut settings = *settings;
-    if let Some(watch) = &watch {
-        settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
-    }
+    let settings = *settings;
     let (disk, record) = Disk::open(disk, &Owner::new(identity, settings.network, &place.component), place.ways)?;
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
-    let mut gate = gate(watch.as_ref(), (me, nodes), &inbox)?;
+    let kinds = steer.is_some().then(|| Kinds::new(factory)).transpose().map_err(Failure::from)?;
+    let mut gate = gate(watch.as_ref(), (me, nodes), kinds, &inbox)?;
     let mut switch = steer.map(|steer| Switch { file: steer.switch, next: Time(0) });
     if let (Some(switch), Some(gate)) = (&mut switch, &mut gate) {
         switch.look(Time(0), gate);
@@ -284,8 +283,8 @@ impl Running {
             self.node.elapse(now);
             // A collection that has taken too long says who was silent, and the next one does without.
             self.carry_out()?;
-            if let Some(left_out) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
-                self.node.gather(now, &left_out);
+            if let Some((left_out, time)) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
+                self.node.gather_within(time, now, &left_out);
             }
             self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
         }
@@ -353,12 +352,14 @@ impl Running {
                         self.broken(broken);
                     }
                     Output::Gathered(outcome) => {
+                        let now = self.now();
                         if let Some(beside) = &mut self.beside {
-                            beside.gathered(outcome);
+                            beside.gathered(now, outcome);
                         }
                     }
                     Output::Undone(undone) => self.tell_undone(&undone),
                     Output::Said(lines) => lines.iter().for_each(|line| self.log.tell("said", line)),
+                    Output::Late { time } => self.beside.iter_mut().for_each(|beside| beside.late(time)),
                     Output::Failed(failure) => return Err(failure.into()),
                 }
             }

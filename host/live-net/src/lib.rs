@@ -70,4 +70,4 @@ pub use records::{Owner, RECORD_MAX};
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{Paper, Papers, Tls, TlsError};
-pub use watch::{Watch, Watched};
+pub use watch::{Missing, Watch, Watched};

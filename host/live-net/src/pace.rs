@@ -35,6 +35,11 @@ impl Pace {
         (of(self.asked.0, LEAST.0), of(self.asked.1, LEAST.1))
     }
 
+    /// Those that a round has at least.
+    pub(crate) fn least(&self) -> (u64, u64) {
+        (LEAST.0.min(self.asked.0), LEAST.1.min(self.asked.1))
+    }
+
     /// A round took so long, and was cut short or not: a quarter of it where it was, twice as much where it took less than a quarter of
     /// the time.
     pub(crate) fn took(&mut self, time: Duration, is_cut: bool) {

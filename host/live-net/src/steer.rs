@@ -11,6 +11,7 @@ use std::time::Duration;
 use host_live::carried::Fork;
 use host_live::filter::{FilterTable, Pattern, Quota};
 use host_live::gate::{Event, Gate, Judge, Verdict, Views};
+use host_live::kinds::Kinds;
 use host_live::steered::Steered;
 use host_live::time::Time;
 use host_model::contract::NodeId;
@@ -106,6 +107,19 @@ impl Steerer {
         // Each round says how long its filters last.
         let table = FilterTable::new(node, quota, Duration::ZERO);
         Self { node, gate: Steered::new(table, vec![None; nodes as usize]), inbox, hold }
+    }
+
+    /// The same, for messages of these kinds.
+    pub(crate) fn with_kinds(mut self, kinds: Arc<Kinds>) -> Self {
+        self.gate.table = self.gate.table.with_kinds(kinds);
+        self
+    }
+
+    /// The same, with filters that are in force at the start for as long as those of a round.
+    pub(crate) fn armed(mut self, patterns: BTreeSet<Pattern>, interval: Duration) -> Self {
+        self.gate.table.set_interval(interval);
+        self.gate.table.replace(Time(0), self.node, patterns);
+        self
     }
 
     /// Ends all steering, for good.
@@ -260,8 +274,9 @@ mod tests {
     #[test]
     fn beyond_its_quota_the_gate_lets_everything_pass() {
         let mut steerer = Steerer::new((0, 2), Quota { percent: 0, always: 1 }, Arc::default(), None);
-        steerer.inbox.put_filters(filter(7), SECOND);
-        assert!(is_filtered(&mut steerer, 0, 7) && !is_filtered(&mut steerer, 0, 7));
+        steerer.inbox.put_filters(filter(7).into_iter().chain(filter(8)).collect(), SECOND);
+        // The same message again is no further one.
+        assert!(is_filtered(&mut steerer, 0, 7) && is_filtered(&mut steerer, 0, 7) && !is_filtered(&mut steerer, 0, 8));
         let SteeringCounts { suspensions, is_active, is_off, .. } = steerer.counts(Time(0));
         assert_eq!((suspensions, is_active, is_off), (1, false, false));
         assert!(!is_refused(&mut steerer, 0));

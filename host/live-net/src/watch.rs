@@ -7,7 +7,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `rounds` | the rounds of the checker, one after the other |
+//! | `patience` | how long a node waits for a snapshot, and who is in none |
 
+mod patience;
 mod rounds;
 
 use std::collections::BTreeSet;
@@ -23,10 +25,14 @@ use host_live::simulator::Share;
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
+use host_model::trace::TraceStep;
 use rayon::ThreadPoolBuilder;
 
 use crate::slot::Slot;
 use crate::steer::{Inbox, Steer};
+use crate::watch::patience::Patience;
+
+pub use crate::watch::patience::Missing;
 
 /// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
 pub type Report = dyn FnMut(&Round, &Scenario, Option<&Steering>) + Send;
@@ -41,12 +47,17 @@ pub struct Watch {
     pub limits: Limits,
     /// How long it may look: where it steers, half of that for what is about to go wrong, and the rest for filters.
     pub round_time: Duration,
-    /// The time between two snapshots at least, which is also the longest that one may take.
+    /// The time between two snapshots at least.
     pub every: Duration,
     /// How much of the time the checker may work; after a round it rests accordingly. At most all of it.
     pub share: Share,
     /// Hears of each round, in the thread of the checker.
     pub report: Box<Report>,
+    /// Hears of each node that has been in no snapshot for a while, in a thread of its own.
+    pub missing: Arc<dyn Fn(Missing) + Send + Sync>,
+    /// Paths to violations that earlier processes have predicted, the latest last: tried first in each round, and what a node that is
+    /// steered does not do before it has looked ahead.
+    pub kept: Vec<Vec<TraceStep>>,
     /// How the node is steered, if it is.
     pub steer: Option<Steer>,
 }
@@ -110,8 +121,17 @@ pub struct Watched {
 
 /// The node's side of it.
 pub(crate) struct Beside {
-    every: Duration,
-    asked: Time,
+    me: NodeId,
+    /// All others.
+    peers: usize,
+    patience: Patience,
+    /// When a snapshot was asked for last; none before the first one.
+    asked: Option<Time>,
+    /// Nodes that it was asked of at most.
+    asked_of: usize,
+    /// Whether that is being collected.
+    is_going_on: bool,
+    missing: Arc<dyn Fn(Missing) + Send + Sync>,
     backoff: Backoff,
     /// Who did not answer in time and is left out once, so that there is a snapshot of the others.
     silent: BTreeSet<NodeId>,
@@ -123,7 +143,9 @@ pub(crate) struct Beside {
 impl Beside {
     /// Starts the checker of a node, which leaves filters and views in the inbox if it steers.
     pub(crate) fn start(watch: Watch, me: NodeId, inbox: Arc<Inbox>) -> io::Result<Self> {
-        let (slot, tally, every) = (Arc::<Slot>::default(), Arc::<Tally>::default(), watch.every);
+        let (slot, tally) = (Arc::<Slot>::default(), Arc::<Tally>::default());
+        let (patience, missing) = (Patience::new(watch.every), Arc::clone(&watch.missing));
+        let peers = watch.scenario.nodes.saturating_sub(1) as usize;
         let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
         // Nobody waits for its end: a round may be going on when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
@@ -134,26 +156,52 @@ impl Beside {
                 rounds::check(watch, me, (&taken, &inbox), &counted);
             }
         })?;
-        let (asked, backoff, silent, watched) = (Time(0), Backoff::default(), BTreeSet::new(), Watched::default());
-        Ok(Self { every, asked, backoff, silent, slot, tally, watched })
+        Ok(Self {
+            me,
+            peers,
+            patience,
+            asked: None,
+            asked_of: 0,
+            is_going_on: false,
+            missing,
+            backoff: Backoff::default(),
+            silent: BTreeSet::new(),
+            slot,
+            tally,
+            watched: Watched::default(),
+        })
     }
 
-    /// When the next snapshot is due; none as long as the checker wants none.
+    /// When the next snapshot is due; none as long as the checker wants none, or one is being collected.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.slot.is_wanted().then(|| self.asked.after(self.backoff.wait(self.every)))
+        let is_wanted = self.slot.is_wanted() && !self.is_going_on;
+        is_wanted.then(|| self.asked.map_or(Time(0), |asked| asked.after(self.backoff.wait(self.patience.every()))))
     }
 
-    /// Whether a snapshot is due now: who is to be left out of it.
-    pub(crate) fn due(&mut self, now: Time) -> Option<BTreeSet<NodeId>> {
+    /// Whether a snapshot is due now: who is to be left out of it, and how long it may take.
+    pub(crate) fn due(&mut self, now: Time) -> Option<(BTreeSet<NodeId>, Duration)> {
         if now < self.deadline()? {
             return None;
         }
-        self.asked = now;
-        Some(std::mem::take(&mut self.silent))
+        let left_out = std::mem::take(&mut self.silent);
+        (self.asked, self.asked_of, self.is_going_on) = (Some(now), self.peers - left_out.len(), true);
+        Some((left_out, self.patience.longest()))
     }
 
-    /// The collection of a snapshot has ended.
-    pub(crate) fn gathered(&mut self, outcome: Outcome) {
+    /// An answer has come for a snapshot that was given up, so long after it was asked for.
+    pub(crate) fn late(&mut self, time: Duration) {
+        self.patience.late(time);
+    }
+
+    /// The collection of a snapshot has ended now.
+    pub(crate) fn gathered(&mut self, now: Time, outcome: Outcome) {
+        self.is_going_on = false;
+        let time = self.asked.map_or(Duration::ZERO, |asked| Duration::from_nanos(now.0.saturating_sub(asked.0)));
+        for missing in self.patience.ended(now, time, self.me, &outcome) {
+            let report = Arc::clone(&self.missing);
+            // Whoever reads that may take their time, and the node does not wait for them.
+            let _ = thread::Builder::new().name("missing".to_owned()).spawn(move || report(missing));
+        }
         let watched = &mut self.watched;
         match outcome {
             Outcome::Complete(snapshot) => {
@@ -170,7 +218,9 @@ impl Beside {
             }
             Outcome::TimedOut(silent) => {
                 watched.timed_out += 1;
-                self.silent = silent;
+                // Before the first answer nobody knows who is down: what was asked, or the answer, may be lost.
+                self.silent =
+                    if self.patience.has_begun() || silent.len() < self.asked_of { silent } else { BTreeSet::new() };
             }
         }
     }
@@ -243,6 +293,8 @@ mod tests {
             every: Duration::ZERO,
             share: Share::ALL,
             report: Box::new(|_, _, _| {}),
+            missing: Arc::new(|_| {}),
+            kept: Vec::new(),
             steer: None,
         };
         let _beside = Beside::start(watch, 0, Arc::default()).expect("a thread");

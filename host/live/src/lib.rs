@@ -13,6 +13,7 @@
 //! | `filter` | events of a node that are not to happen for a while |
 //! | `neighbourhood` | the nodes from whose states a checker beside a node looks ahead |
 //! | `seen` | a step of the model as a gate sees it |
+//! | `kinds` | kinds of messages, by which filters are coarse |
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `carried` | what a node knows of the cluster between two snapshots |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
@@ -25,6 +26,7 @@ pub mod checker;
 pub mod checkpoint;
 pub mod filter;
 pub mod gate;
+pub mod kinds;
 #[cfg(test)]
 mod native;
 pub mod neighbourhood;

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use super::client::ask_until_told;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, addresses};
 use super::judge::{Operation, Outcome};
 use crate::cli::Place;
+use crate::cli::printed::{Desk, commands};
 
 /// Waits until something is so; gives up after a minute.
 pub(super) fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -29,15 +30,58 @@ fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
     assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
     let predicted = " predicts that state-machine-safety is violated";
     wait("nobody predicts it", || !nodes.lines(predicted).is_empty());
-    assert_eq!(nodes.lines("sees that"), Vec::<String>::new());
+    assert_eq!(nodes.lines(" sees that "), Vec::<String>::new());
     let line = nodes.lines(predicted).remove(0);
-    let command: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').collect();
-    let ran = Place::new().host(&command[1..]);
-    assert!(ran.out.contains("replayed: state-machine-safety is violated"), "{ran:?}");
+    replays(&line);
     // Of all three the stores would be equal again.
     nodes.kill(0);
     nodes.start(0);
-    wait("nobody sees it", || !nodes.lines("sees that a property is violated").is_empty());
+    wait("nobody sees it", || !nodes.lines(" sees that ").is_empty());
+    let seen = nodes.lines(" sees that ").remove(0);
+    assert!(seen.contains(" sees that state-machine-safety is violated: nodes "), "{seen}");
+    replays(&seen);
+}
+
+/// The command in a line replays a violation.
+fn replays(line: &str) {
+    let command: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').collect();
+    let ran = Place::new().host(&command[1..]);
+    assert!(ran.out.contains("replayed: state-machine-safety is violated"), "{ran:?}");
+}
+
+/// The program as people run it, in a folder where everything has a relative name: what a node prints runs there, and a later start leaves
+/// what earlier ones have kept.
+#[test]
+fn predictions_are_kept_where_the_printed_command_finds_them() {
+    let Some(desk) = Desk::new() else { return };
+    desk.component("raft-kv");
+    let all = addresses(6);
+    let node = |at: usize| format!("[[node]]\naddress = \"{}\"\nclients = \"{}\"\n", all[at], all[at + 3]);
+    let head = "plugin = \"raft-kv.wasm\"\nnetwork = \"ordered\"\ndata = \"the data\"\n";
+    let parameters = "[parameters]\nterms = 0\nkept = 20\nheartbeats = true\nbug = \"forget-store\"\n";
+    desk.put("cluster.toml", format!("{head}{parameters}{}{}{}", node(0), node(1), node(2)));
+    let mut kept = Vec::new();
+    for start in 1..=2 {
+        let words = "host live up cluster.toml --quiet --watch observe --every 200ms --share 100% --round-time 1m";
+        let up = desk.starts(&format!("{words} 2> told-{start}.txt"));
+        assert_eq!(ask_until_told(&all[3..], &put("value")), Outcome::Done);
+        let told = || desk.read(&format!("told-{start}.txt"));
+        let ends = || (0..3).all(|node| told().contains(&format!("node {node} predicts that state-machine-safety")));
+        wait("not all predict it", ends);
+        drop(up);
+        let commands = commands(&told());
+        assert!(commands.len() >= 3, "{commands:?}");
+        for command in commands {
+            let ran = desk.types(&command);
+            let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
+            assert!(shown.contains("replayed: state-machine-safety is violated"), "{command}: {ran:?}");
+            kept.push(command);
+        }
+    }
+    let all = kept.len();
+    kept.sort();
+    kept.dedup();
+    assert_eq!(kept.len(), all, "a later start keeps its traces beside those of the first: {kept:?}");
 }
 
 /// Clients get the answers that they got, and nothing is predicted or filtered.

@@ -20,7 +20,7 @@ use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
-    DiskError, Ended, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp,
+    DiskError, Ended, Missing, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp,
 };
 use host_model::contract::{FaultKind, MachineError};
 use host_model::scenario::Network;
@@ -34,11 +34,11 @@ use crate::environment::Environment;
 use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, StatusArguments, UpArguments, WatchArguments};
 use crate::options::values::{LimitArguments, SourceArguments};
 
-/// Runs a cluster, or a node of it.
-pub fn run(arguments: &LiveArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+/// Runs a cluster, or a node of it. `program` is the first word of the command line, for the commands that nodes print.
+pub fn run(arguments: &LiveArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     match &arguments.command {
-        LiveCommand::Up(arguments) => up(arguments, environment),
-        LiveCommand::Node(arguments) => node(arguments, environment),
+        LiveCommand::Up(arguments) => up(arguments, program, environment),
+        LiveCommand::Node(arguments) => node(arguments, program, environment),
         LiveCommand::Status(arguments) => status(arguments, environment),
     }
 }
@@ -74,7 +74,7 @@ fn check_limits(given: &BTreeMap<String, u64>) -> Result<(), Failure> {
 }
 
 /// Starts all nodes, starts those again that are killed, and ends them when one of them ends by itself, or a signal says so.
-fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let spec = read(&arguments.cluster, arguments.source, &arguments.limits, environment)?;
     check(&arguments.watch, spec.nodes.len())?;
     for id in 0..spec.nodes.len() {
@@ -83,11 +83,15 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
     // Built and compiled once; the nodes find it.
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
-    let program = std::env::current_exe()
+    warn(&arguments.watch, &running, environment);
+    let executable = std::env::current_exe()
         .map_err(|error| Failure::system(format_args!("cannot find the program of the nodes: {error}")))?;
     let cluster = environment.path(&arguments.cluster);
     let mut start = |id: usize| {
-        let mut command = Command::new(&program);
+        let mut command = Command::new(&executable);
+        // What a node prints to type is what was typed here.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::arg0(&mut command, program);
         command.args(["live", "node"]).arg(&cluster).args(["--id", &id.to_string()]);
         for (name, value) in arguments.limits.given() {
             command.args(["--limit", &format!("{name}={value}")]);
@@ -124,13 +128,17 @@ fn watch_words(arguments: &WatchArguments) -> Option<Vec<String>> {
     Some(words.map(str::to_owned).collect())
 }
 
-fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let spec = read(&arguments.cluster, arguments.source, &arguments.limits, environment)?;
     spec.node(arguments.id)?;
     check(&arguments.watch, spec.nodes.len())?;
     let tls = tls(&spec, arguments.id, environment)?;
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
+    // What has started the node has said it for all.
+    if !arguments.until_stdin_ends {
+        warn(&arguments.watch, &running, environment);
+    }
     let session = RandomState::new().build_hasher().finish();
     let seat = running.seat(arguments.id, session, &environment.context())?;
     let folder = seat.disk.parent().expect("it is in the folder of the data");
@@ -159,7 +167,7 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
     let place = Place { identity, settings, addresses, tls, clients, metrics, log: log(), disk, component, ways };
     let switch = environment.path(&spec.switch());
-    let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));
+    let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, program, switch, environment));
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
     let ended = ended.map_err(|error| failure(arguments.id, &error))?;
     if !arguments.source.quiet {
@@ -170,7 +178,7 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
 
 /// The log of a node goes to the standard error of the process itself: the node does not wait for a reader.
 fn log() -> Sink {
-    Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes())))
+    Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes())))
 }
 
 /// Bytes of the longest file with certificates or a key.
@@ -234,14 +242,22 @@ fn check_cluster(arguments: &WatchArguments, running: &Running<'_>) -> Result<()
     arguments.watching().map_or(Ok(()), |watching| running.check_watched(watching))
 }
 
+/// Says what steering cannot keep from happening here.
+fn warn(arguments: &WatchArguments, running: &Running<'_>, environment: &mut Environment<'_>) {
+    let warning = arguments.watching().and_then(|watching| running.unguarded(watching));
+    warning.into_iter().for_each(|warning| environment.tell(&warning));
+}
+
 /// The checker beside a node. It writes to the standard error of the process itself, so that nobody waits for whoever reads that.
 fn watch(
     running: &Running<'_>,
     arguments: &NodeArguments,
+    program: &str,
     switch: PathBuf,
     environment: &mut Environment<'_>,
 ) -> Watch {
-    let mut predictions = running.predictions(arguments.id, &environment.context());
+    let id = arguments.id;
+    let mut predictions = running.predictions(id, program, &environment.context());
     let steers = arguments.watch.watching().is_some_and(|watching| watching.steers);
     if steers && switch.exists() {
         environment.tell(&format!("warning: node {} is not steered: {} is there", arguments.id, switch.display()));
@@ -255,11 +271,30 @@ fn watch(
         share: arguments.watch.share,
         report: Box::new(move |round, scenario, steering| {
             for line in predictions.lines(round, scenario, steering) {
-                let _ = std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes());
+                say(&line);
             }
         }),
+        missing: Arc::new(move |missing| say(&missing_words(id, missing))),
+        kept: running.kept_paths(&environment.context()),
         steer: steers.then(|| Steer { quota: Quota::default(), switch, hold: arguments.watch.hold.then_some(HOLD) }),
     }
+}
+
+/// Writes a line to the standard error of the process.
+fn say(line: &str) {
+    let _ = std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes());
+}
+
+/// What a node says of another one that is in none of its snapshots.
+fn missing_words(id: u32, Missing { node, time, is_capped }: Missing) -> String {
+    let why = match is_capped {
+        true => "it sends no more checkpoints for now, see `--bandwidth`",
+        false => "it is down, or its answers take longer than this node waits",
+    };
+    let seconds = time.as_secs();
+    format!(
+        "node {id} has had no snapshot of node {node} for {seconds} s: {why}; what takes node {node} is not predicted"
+    )
 }
 
 /// Ends the node when its standard input does.

@@ -76,7 +76,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Draw(arguments) => draw::run(arguments, program, environment),
         Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),
-        Command::Live(arguments) => live::run(arguments, environment),
+        Command::Live(arguments) => live::run(arguments, program, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, program, environment),
         Command::List(arguments) => list::run(arguments, environment),

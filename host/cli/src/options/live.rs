@@ -104,7 +104,7 @@ pub struct WatchArguments {
     /// the data; `steer` keeps it from happening as well, until there is a file `steering-off` in that folder
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"])]
     pub watch: Option<String>,
-    /// The time between two snapshots of a node at least, and the longest that one may take
+    /// The time between two snapshots of a node at least; how long one may take is as long as answers take
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub every: Duration,
     /// How long a round of a checker may look ahead, half of it for filters where it steers; after one that was cut short the next ones go
@@ -126,6 +126,6 @@ impl WatchArguments {
     /// What the checkers are to do, if there are any.
     pub fn watching(&self) -> Option<Watching> {
         let mode = self.watch.as_deref()?;
-        Some(Watching { steers: mode == "steer", holds: self.hold })
+        Some(Watching { steers: mode == "steer", holds: self.hold, breaks: false })
     }
 }

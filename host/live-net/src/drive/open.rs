@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use host_live::checker::armed;
+use host_live::kinds::Kinds;
 use host_model::contract::NodeId;
 use host_model::scenario::Network;
 
@@ -16,17 +18,20 @@ use crate::steer::{Inbox, Steer, Steerer};
 use crate::watch::Watch;
 use crate::wire::Port;
 
-/// The gate of a node, if it is steered.
+/// The gate of a node, if it is steered: then there are kinds of messages. Machines of the checker may hang, and none works for it here.
 pub(super) fn gate(
     watch: Option<&Watch>,
     place: (NodeId, u32),
+    kinds: Option<Arc<Kinds>>,
     inbox: &Arc<Inbox>,
 ) -> Result<Option<Steerer>, RunError> {
-    let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?)));
-    let Some((Watch { factory, scenario, .. }, Steer { quota, hold, .. })) = steered else { return Ok(None) };
+    let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?))).zip(kinds);
+    let Some(((watch, Steer { quota, hold, .. }), kinds)) = steered else { return Ok(None) };
+    let Watch { factory, scenario, kept, every, .. } = watch;
+    let armed = armed(kept, place.0, scenario, &kinds);
     let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
     let hold = hold.transpose().map_err(RunError::Checker)?;
-    Ok(Some(Steerer::new(place, *quota, Arc::clone(inbox), hold)))
+    Ok(Some(Steerer::new(place, *quota, Arc::clone(inbox), hold).with_kinds(kinds).armed(armed, *every)))
 }
 
 /// Whether a node can run there.

@@ -58,7 +58,7 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
         let trialed = trial.run(|trial| trial.wait(1, LAST));
         let node = &trialed.ended[1];
         assert_eq!(substitutes(node), expected, "{network:?}");
-        assert_eq!(node.counts.messages, LAST.into());
+        assert_eq!(node.counts.messages, u64::from(LAST));
         let (violated, unhelpful) = (node.watched.expect("it is").violated, steered(node).unhelpful);
         assert_eq!((violated == 0, unhelpful == 0), (network == Network::Unordered, network == Network::Unordered));
     });

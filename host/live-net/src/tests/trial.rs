@@ -241,6 +241,8 @@ impl Trial {
                 *seen.replayed.lock().expect("nobody panics with it in hand") += round.predictions.len() as u64;
                 assert!(!ends || steering.is_none_or(|steering| steering.patterns.is_empty()), "a checker ends");
             }),
+            missing: Arc::new(|_| {}),
+            kept: Vec::new(),
             steer: steered.contains(&node).then_some(Steer { quota, switch, hold: self.hold }),
         })
     }

@@ -57,6 +57,9 @@ struct Rounds<'c> {
     every: Duration,
     share: Share,
     is_steering: bool,
+    begun: Instant,
+    /// Until when filters are in force that the node began with, as long as no snapshot has all nodes.
+    armed: Option<(BTreeSet<Pattern>, Instant)>,
     report: &'c mut Report,
     /// The last round, unless it was cut short.
     last: Option<Answered>,
@@ -75,9 +78,14 @@ impl<'c> Rounds<'c> {
         (inbox, tally): (&'c Inbox, &'c Tally),
         deadline: &'c Deadline,
     ) -> Result<Self, MachineError> {
-        let Watch { factory, scenario, limits, round_time, every, share, report, steer } = watch;
+        let Watch { factory, scenario, limits, round_time, every, share, report, steer, kept, missing: _ } = watch;
+        let mut checker = Checker::new(&**factory, scenario.clone(), *limits)?.stopped_by(deadline);
+        kept.iter().for_each(|path| checker.remember(path));
+        let armed = steer.is_some().then(|| checker::armed(kept, me, scenario, checker.kinds()));
+        let begun = Instant::now();
+        let end = begun + *every * 2;
         Ok(Self {
-            checker: Checker::new(&**factory, scenario.clone(), *limits)?.stopped_by(deadline),
+            checker,
             me,
             inbox,
             tally,
@@ -87,6 +95,8 @@ impl<'c> Rounds<'c> {
             every: *every,
             share: *share,
             is_steering: steer.is_some(),
+            begun,
+            armed: armed.filter(|patterns| !patterns.is_empty()).map(|patterns| (patterns, end)),
             report: &mut **report,
             last: None,
             told: None,
@@ -111,9 +121,11 @@ impl<'c> Rounds<'c> {
         let question = Question { beginning: Arc::new(beginning), is_partial, reach: self.pace.reach() };
         if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
             self.tally.unchanged.fetch_add(1, Ordering::Relaxed);
-            last.patterns
-                .iter()
-                .for_each(|patterns| self.inbox.put_filters(patterns.clone(), self.interval(last.took)));
+            if let Some(patterns) = last.patterns.clone() {
+                let interval = self.interval(last.took);
+                let patterns = self.with_armed(&question.beginning, patterns);
+                self.inbox.put_filters(patterns, interval);
+            }
             // While it rested, the node may have heard of something else, which is over.
             let told = self.tell(&question.beginning);
             self.worked(begun, told)?;
@@ -122,7 +134,9 @@ impl<'c> Rounds<'c> {
         self.last = None;
         let result = self.round(&question);
         let (found, taken) = self.worked(begun, result)?;
-        let rest = rest_after(taken, self.share);
+        // At a start, a snapshot in which no other node has answered yet must not keep the next one waiting.
+        let is_early = question.beginning.states.len() < 2 && begun < self.begun + self.every * 2;
+        let rest = if is_early { Duration::ZERO } else { rest_after(taken, self.share) };
         if let Some(found) = found {
             self.hand_over(question, found, (taken, rest));
         }
@@ -130,11 +144,14 @@ impl<'c> Rounds<'c> {
     }
 
     /// A round, and the filters of the node against what it predicts if that is steered, in half of the time for each. What the snapshot
-    /// says of the others the node hears at once.
+    /// says of the others the node hears at once, and in a quarter of the time it looks a little way ahead first.
     fn round(&mut self, question: &Question) -> Result<(Round, Option<Steering>), CheckError> {
         let Question { beginning, is_partial, reach } = question;
         self.tell(beginning)?;
-        let time = if self.is_steering { self.round_time / 2 } else { self.round_time };
+        if self.is_steering {
+            self.look_near(beginning)?;
+        }
+        let time = if self.is_steering { self.round_time * 3 / 8 } else { self.round_time };
         self.checker.set_reach(*reach);
         self.deadline.set(time);
         let mut round = self.checker.round(beginning)?;
@@ -152,6 +169,30 @@ impl<'c> Rounds<'c> {
         Ok((round, steering))
     }
 
+    /// Looks a little way ahead, and puts filters into force against what is about to go wrong there: it may come before a round ends.
+    fn look_near(&mut self, beginning: &Arc<Beginning>) -> Result<(), CheckError> {
+        self.checker.set_reach(self.pace.least());
+        self.deadline.set(self.round_time / 8);
+        let round = self.checker.round(beginning)?;
+        if round.predictions.is_empty() {
+            return Ok(());
+        }
+        self.deadline.set(self.round_time / 8);
+        let Steering { patterns, .. } = self.checker.steer(self.me, &round)?;
+        if !patterns.is_empty() {
+            self.inbox.put_filters(patterns, self.interval(self.round_time));
+        }
+        Ok(())
+    }
+
+    /// Filters that come out of a round, with those that the node began with as long as it has not seen all nodes.
+    fn with_armed(&mut self, beginning: &Beginning, mut patterns: BTreeSet<Pattern>) -> BTreeSet<Pattern> {
+        let is_whole = beginning.states.len() == self.checker.lts().scenario().nodes as usize;
+        self.armed = self.armed.take().filter(|(_, end)| !is_whole && *end > Instant::now());
+        patterns.extend(self.armed.iter().flat_map(|(armed, _)| armed.iter().cloned()));
+        patterns
+    }
+
     /// Counts what a round has found, puts its filters into force, and reports it.
     fn hand_over(
         &mut self,
@@ -166,11 +207,12 @@ impl<'c> Rounds<'c> {
         cut.fetch_add(is_cut.into(), Ordering::Relaxed);
         predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
         dead.fetch_add(round.dead.len() as u64, Ordering::Relaxed);
-        violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
+        violated.fetch_add((!round.violated.is_empty()).into(), Ordering::Relaxed);
         let took = taken + rest;
         if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
             unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
-            self.inbox.put_filters(patterns.clone(), self.interval(took));
+            let patterns = self.with_armed(&question.beginning, patterns.clone());
+            self.inbox.put_filters(patterns, self.interval(took));
         }
         (self.report)(&round, self.checker.lts().scenario(), steering.as_ref());
         if !is_cut {
@@ -291,6 +333,8 @@ mod tests {
             every: Duration::ZERO,
             share,
             report: Box::new(|_, _, _| {}),
+            missing: Arc::new(|_| {}),
+            kept: Vec::new(),
             steer: Some(Steer { quota: Quota::default(), switch: Default::default(), hold: None }),
         }
     }

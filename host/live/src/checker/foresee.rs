@@ -60,7 +60,7 @@ impl Checker<'_> {
                 let instead = self.round(&fork.instead)?;
                 foreseen.work += instead.work;
                 foreseen.is_cut |= instead.is_cut;
-                instead.predictions.is_empty() && !instead.is_violated && !instead.is_cut
+                instead.predictions.is_empty() && instead.violated.is_empty() && !instead.is_cut
             }
         };
         foreseen.prediction = is_better.then(|| round.predictions.swap_remove(0));

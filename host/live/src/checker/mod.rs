@@ -17,10 +17,12 @@
 //! | `candidates` | the events of a node on a path that it can filter |
 //! | `promises` | promises of progress that a state ahead cannot keep any more |
 //! | `stopping` | searches of a checker that somebody else may stop |
+//! | `armed` | what a node does not do at a start, by paths that it has kept |
 //! | `past` | paths that led to a violation before |
 //! | `beginning` | the global state of a snapshot |
 //! | `tests` | predictions, filters and their safety, against naive references |
 
+mod armed;
 mod beginning;
 mod candidates;
 mod foresee;
@@ -33,6 +35,7 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 
+pub use armed::armed;
 pub use beginning::beginning;
 pub use foresee::Foreseen;
 pub use round::{CheckError, Checker, Limits, Prediction, Round};

@@ -8,6 +8,8 @@ use host_model::trace::start::Start;
 use host_model::trace::{TraceEvent, TraceStep};
 use host_search::kernel::{FoundViolation, judge_system_state};
 
+use crate::kinds::Kinds;
+
 /// Paths, the latest ones last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Past {
@@ -39,6 +41,7 @@ impl Past {
     pub(super) fn follow(
         &self,
         stepper: &mut Stepper<'_>,
+        kinds: &Kinds,
         start: &Start,
         stop: &dyn Stop,
     ) -> Result<(Option<FoundViolation>, u64), MachineError> {
@@ -47,7 +50,7 @@ impl Past {
             if stop.reason().is_some() {
                 break;
             }
-            if let Some(found) = follow(stepper, start, path, &mut work)? {
+            if let Some(found) = follow(stepper, kinds, start, path, &mut work)? {
                 return Ok((Some(found), work));
             }
         }
@@ -61,6 +64,7 @@ fn is_same_event((one, other): (&TraceStep, &TraceStep)) -> bool {
 
 fn follow(
     stepper: &mut Stepper<'_>,
+    kinds: &Kinds,
     start: &Start,
     path: &[TraceStep],
     work: &mut u64,
@@ -69,7 +73,7 @@ fn follow(
     for recorded in path {
         *work += 1;
         let node = recorded.node;
-        let Some(trigger) = corresponding(stepper, &at, recorded) else { continue };
+        let Some(trigger) = corresponding(stepper, kinds, &at, recorded) else { continue };
         let local = at.locals[node as usize];
         if stepper.known().is_over(&at.locals) {
             return Ok(None);
@@ -92,7 +96,7 @@ fn follow(
 
 /// What corresponds to a recorded step: the same local event, or a message of the same kind between the same nodes, best with the
 /// same content. Faults are not repeated.
-fn corresponding(stepper: &Stepper<'_>, at: &Start, recorded: &TraceStep) -> Option<Trigger> {
+fn corresponding(stepper: &Stepper<'_>, kinds: &Kinds, at: &Start, recorded: &TraceStep) -> Option<Trigger> {
     match &recorded.event {
         TraceEvent::Local { name, payload, .. } => {
             let events = &stepper.state(at.locals[recorded.node as usize]).protocol.local_events;
@@ -111,7 +115,7 @@ fn corresponding(stepper: &Stepper<'_>, at: &Start, recorded: &TraceStep) -> Opt
             };
             let between: Vec<_> = next.into_iter().filter(is_between).collect();
             let same = between.iter().find(|id| stepper.message(**id).payload == payload.0);
-            let similar = || between.iter().find(|id| stepper.message(**id).payload.first() == payload.0.first());
+            let similar = || between.iter().find(|id| kinds.of(&stepper.message(**id).payload) == kinds.of(&payload.0));
             same.or_else(similar).map(|id| Trigger::deliver(*id))
         }
         _ => None,

@@ -32,7 +32,7 @@ impl Checker<'_> {
     /// As for a round.
     pub fn find_dead_ahead(&self, round: &mut Round) -> Result<(), CheckError> {
         let Some(rules) = liveness::decides(&self.lts, self.limits.promises) else { return Ok(()) };
-        if round.is_violated || round.is_cut || !round.predictions.is_empty() {
+        if !round.violated.is_empty() || round.is_cut || !round.predictions.is_empty() {
             return Ok(());
         }
         let mut stepper = Stepper::new(&self.lts)?;
@@ -55,7 +55,7 @@ impl Checker<'_> {
             if let Some(found) = found {
                 let finding = found.finding(&mut ahead.stepper)?;
                 let steps = host_model::trace::record(&mut ahead.stepper, &found.initial, &found.path)?;
-                round.dead.push(Prediction { steps, finding, property: Some(promise.property) });
+                round.dead.push(Prediction { steps, finding, property: Some(promise.property), node: found.node });
             }
         }
         round.work += ahead.work;

@@ -17,6 +17,7 @@ use crate::checker::past::Past;
 use crate::checker::stopping::{Asking, Never};
 use crate::filter::Pattern;
 use crate::gate::Views;
+use crate::kinds::Kinds;
 
 /// How far a round may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,8 @@ pub struct Prediction {
     pub finding: Finding,
     /// The property that is violated; none if that is a handler that fails.
     pub property: Option<u32>,
+    /// The node at which it is; none if several nodes are judged together.
+    pub node: Option<NodeId>,
 }
 
 impl Prediction {
@@ -129,8 +132,8 @@ pub struct Round {
     pub dead: Vec<Prediction>,
     /// Whether the first prediction was found along a path of the past.
     pub is_known: bool,
-    /// Whether something is wrong already.
-    pub is_violated: bool,
+    /// What is wrong already where the round begins: each has no steps, and replays. Nothing is predicted then.
+    pub violated: Vec<Prediction>,
     /// Whether everything that can happen was explored.
     pub is_complete: bool,
     /// Whether it was stopped before it had come as far as it may go.
@@ -147,6 +150,7 @@ pub struct Checker<'f> {
     pub(super) limits: Limits,
     pub(super) lts: Lts<'f>,
     pub(super) stop: &'f dyn Stop,
+    pub(super) kinds: Arc<Kinds>,
     past: Past,
     generation: u64,
 }
@@ -159,7 +163,18 @@ impl<'f> Checker<'f> {
     /// The host cannot provide an instance.
     pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario, limits: Limits) -> Result<Self, MachineError> {
         let lts = new_lts(factory, scenario, &limits)?;
-        Ok(Self { factory, limits, lts, stop: &Never, past: Past::new(limits.past_max), generation: 0 })
+        let kinds = Kinds::new(factory)?;
+        Ok(Self { factory, limits, lts, stop: &Never, kinds, past: Past::new(limits.past_max), generation: 0 })
+    }
+
+    /// The kinds of messages by which its filters are coarse.
+    pub fn kinds(&self) -> &Arc<Kinds> {
+        &self.kinds
+    }
+
+    /// A path of an earlier process led to a violation.
+    pub fn remember(&mut self, steps: &[TraceStep]) {
+        self.past.remember(steps);
     }
 
     /// The same, which asks while it explores whether to stop: after each handler that it executes, and every few thousand steps. What it
@@ -194,23 +209,21 @@ impl<'f> Checker<'f> {
         self.renew(beginning)?;
         let mut stepper = Stepper::new(&self.lts)?;
         let start = start::adopt(&mut stepper, beginning)?;
-        let judged = judge_system_state(&mut stepper, &start.locals)?;
-        let is_violated = judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation);
         let mut round = Round {
             beginning: Arc::clone(beginning),
             predictions: Vec::new(),
             dead: Vec::new(),
             is_known: false,
-            is_violated,
+            violated: violated(&mut stepper, &start)?,
             is_complete: false,
             is_cut: false,
             work: 0,
             filterable: vec![Vec::new(); start.locals.len()],
         };
-        if is_violated {
+        if !round.violated.is_empty() {
             return Ok(round);
         }
-        let (found, work) = self.past.follow(&mut stepper, &start, self.stop)?;
+        let (found, work) = self.past.follow(&mut stepper, &self.kinds, &start, self.stop)?;
         round.is_known = found.is_some();
         round.work += work;
         let ahead = look_ahead((&self.lts, self.stop), &start, &self.limits)?;
@@ -220,14 +233,9 @@ impl<'f> Checker<'f> {
             for (node, paths) in (0..).zip(&mut round.filterable) {
                 paths.push(candidates(&mut stepper, (node, self.limits.breaks), violation)?);
             }
-            let finding = violation.finding(&mut stepper)?;
-            let steps = trace::record(&mut stepper, &violation.initial, &violation.path)?;
-            self.past.remember(&steps);
-            let property = match &violation.judgement {
-                Judgement::Violated { property, .. } => Some(*property),
-                _ => None,
-            };
-            round.predictions.push(Prediction { steps, finding, property });
+            let prediction = prediction(&mut stepper, violation)?;
+            self.past.remember(&prediction.steps);
+            round.predictions.push(prediction);
         }
         Ok(round)
     }
@@ -281,6 +289,23 @@ pub(super) fn new_lts<'f>(
         None => &[PropertyKind::Sometimes, PropertyKind::Eventually],
     };
     Ok(Lts::new(factory, scenario)?.leaving_out(of_no_use))
+}
+
+/// What is wrong in a state, as findings after no step.
+fn violated(stepper: &mut Stepper<'_>, start: &Start) -> Result<Vec<Prediction>, MachineError> {
+    let judged = judge_system_state(stepper, &start.locals)?.into_iter();
+    let wrong = judged.filter(|(_, judgement)| judgement.severity() == Severity::Violation);
+    wrong.map(|(node, judgement)| prediction(stepper, &FoundViolation::new(start, &[], node, judgement))).collect()
+}
+
+/// A violation in the words of a trace.
+fn prediction(stepper: &mut Stepper<'_>, violation: &FoundViolation) -> Result<Prediction, MachineError> {
+    let property = match &violation.judgement {
+        Judgement::Violated { property, .. } => Some(*property),
+        _ => None,
+    };
+    let steps = trace::record(stepper, &violation.initial, &violation.path)?;
+    Ok(Prediction { steps, finding: violation.finding(stepper)?, property, node: violation.node })
 }
 
 fn check_size(beginning: &Beginning, most: usize) -> Result<(), CheckError> {

@@ -53,7 +53,7 @@ impl Checker<'_> {
         beginning: &Arc<Beginning>,
         (node, patterns): (NodeId, &BTreeSet<Pattern>),
     ) -> Result<Checked, CheckError> {
-        let ignores = Arc::new(Patterns { node, patterns: patterns.clone() });
+        let ignores = Arc::new(Patterns { node, patterns: patterns.clone(), kinds: Arc::clone(&self.kinds) });
         let muffled = Muffled::new(self.factory, Arc::clone(&ignores) as _);
         let lts = new_lts(&muffled, self.lts.scenario().clone(), &self.limits)?.breaking(ignores);
         let mut stepper = Stepper::new(&lts)?;
@@ -65,7 +65,7 @@ impl Checker<'_> {
             for found in &ahead.found {
                 let mut path = candidates(&mut stepper, (node, self.limits.breaks), found)?;
                 // What is filtered already changes nothing.
-                path.retain(|pattern| !patterns.iter().any(|filter| filter.covers(pattern)));
+                path.retain(|pattern| !patterns.iter().any(|filter| filter.covers(pattern, &self.kinds)));
                 paths.push(path);
             }
             return Ok(Checked { refused: Some(Unsafe::Violated(paths)), is_complete, work });

@@ -65,7 +65,7 @@ impl Checker<'_> {
         round: &Round,
         steering: &mut Steering,
     ) -> Result<Option<BTreeSet<Pattern>>, CheckError> {
-        let of_grain = |path: &Vec<Pattern>| path.iter().map(|exact| coarsened(exact, grain)).collect();
+        let of_grain = |path: &Vec<Pattern>| path.iter().map(|exact| self.coarsened(exact, grain)).collect();
         let exact = round.filterable.get(node as usize).map_or(&[][..], Vec::as_slice);
         let mut paths: Vec<Vec<Pattern>> = exact.iter().map(of_grain).collect();
         for _ in 0..ATTEMPTS_MAX {
@@ -94,7 +94,7 @@ impl Checker<'_> {
     ) -> Result<BTreeSet<Pattern>, CheckError> {
         let mut coarser: Vec<BTreeSet<Pattern>> = Vec::new();
         for grain in 1..=2 {
-            let next = patterns.iter().map(|pattern| coarsened(pattern, grain)).collect();
+            let next = patterns.iter().map(|pattern| self.coarsened(pattern, grain)).collect();
             if next != patterns && coarser.last() != Some(&next) {
                 coarser.push(next);
             }
@@ -113,9 +113,9 @@ impl Checker<'_> {
         }
         Ok(patterns)
     }
-}
 
-/// A pattern that was made coarser so often, as far as it goes.
-fn coarsened(pattern: &Pattern, times: usize) -> Pattern {
-    (0..times).fold(pattern.clone(), |pattern, _| pattern.coarser().unwrap_or(pattern))
+    /// A pattern that was made coarser so often, as far as it goes.
+    fn coarsened(&self, pattern: &Pattern, times: usize) -> Pattern {
+        (0..times).fold(pattern.clone(), |pattern, _| pattern.coarser(&self.kinds).unwrap_or(pattern))
+    }
 }

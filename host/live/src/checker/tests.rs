@@ -26,6 +26,7 @@ use host_search::kernel::rules::Rules;
 use super::{CheckError, Checker, Limits, Prediction, Round, Steering, Unsafe};
 use crate::filter::{FILTERS_MAX, FilterTable, Pattern, Quota};
 use crate::gate::{Cause, Event};
+use crate::kinds::Kinds;
 use crate::time::Time;
 
 /// A global state of a toy: local states, and messages in flight with how many there are of each.
@@ -41,8 +42,9 @@ fn local_event(toy: &Toy, name: u8) -> LocalEvent {
 /// Whether one of these filters of node 0 matches an event of a node in a state.
 fn is_filtered(toy: &Toy, patterns: &BTreeSet<Pattern>, (node, state): (NodeId, ToyState), on: ToyTrigger) -> bool {
     let fingerprint = of_local_state(node, &[state]);
-    let matches =
-        |cause| patterns.iter().any(|pattern| pattern.matches(&Event { state: fingerprint, cause, may_break: false }));
+    let matches = |cause| {
+        patterns.iter().any(|it| it.matches(&Event { state: fingerprint, cause, may_break: false }, &Kinds::default()))
+    };
     node == 0
         && match on {
             ToyTrigger::Message(from, content) => {
@@ -232,7 +234,7 @@ fn filters_pass_exactly_where_nothing_gets_worse() {
         for exact in &without.patterns {
             let mut pattern = exact.clone();
             for _ in 0..dice.below(3) {
-                pattern = pattern.coarser().unwrap_or(pattern);
+                pattern = pattern.coarser(checker.kinds()).unwrap_or(pattern);
             }
             if dice.below(3) == 0 {
                 patterns.insert(pattern);

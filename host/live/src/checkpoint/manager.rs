@@ -205,6 +205,11 @@ impl Manager {
         self.take(self.numbers.current + 1, content, outputs);
     }
 
+    /// How long a snapshot may take, from the next one on.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.limits.timeout = timeout;
+    }
+
     /// Begins to collect a snapshot of the node and these peers; ends one that is not complete yet, without a word.
     pub fn gather(&mut self, peers: BTreeSet<NodeId>, now: Time, content: Vec<u8>, outputs: &mut Vec<Output>) {
         self.checkpoint(content, outputs);

@@ -1,12 +1,14 @@
 //! Which events a filter matches.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Ignores, LocalEvent, LocalKind, NodeId};
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Cause, Event};
+use crate::kinds::{Kind, Kinds};
 
 /// What a filter matches of an event, besides the state in which it happens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,13 +20,12 @@ pub enum What {
         /// The content.
         payload: Vec<u8>,
     },
-    /// All messages of this sender whose content begins with this byte, by which encodings tell kinds of messages apart; those without
-    /// a content, if there is none.
+    /// All messages of this sender of a kind.
     Kind {
         /// The sender.
         from: NodeId,
-        /// The first byte.
-        kind: Option<u8>,
+        /// The kind.
+        kind: Kind,
     },
     /// A local event with this name and argument.
     Local {
@@ -59,10 +60,10 @@ impl Pattern {
     }
 
     /// The next coarser one: first in any state, then of any content of the kind.
-    pub fn coarser(&self) -> Option<Self> {
+    pub fn coarser(&self, kinds: &Kinds) -> Option<Self> {
         let what = match (&self.state, &self.what) {
             (Some(_), what) => what.clone(),
-            (None, What::Message { from, payload }) => What::Kind { from: *from, kind: payload.first().copied() },
+            (None, What::Message { from, payload }) => What::Kind { from: *from, kind: kinds.of(payload) },
             (None, What::Local { name, .. }) => What::Name(name.clone()),
             (None, What::Kind { .. } | What::Name(_)) => return None,
         };
@@ -70,29 +71,29 @@ impl Pattern {
     }
 
     /// Whether it matches all that another one matches.
-    pub fn covers(&self, other: &Self) -> bool {
+    pub fn covers(&self, other: &Self, kinds: &Kinds) -> bool {
         let mut finer = Some(other.clone());
         while let Some(pattern) = finer {
             if pattern == *self {
                 return true;
             }
-            finer = pattern.coarser();
+            finer = pattern.coarser(kinds);
         }
         false
     }
 
     /// Whether it matches an event.
-    pub fn matches(&self, event: &Event<'_>) -> bool {
+    pub fn matches(&self, event: &Event<'_>, kinds: &Kinds) -> bool {
         match event.cause {
-            Cause::Message { from, payload, .. } => self.matches_message(event.state, from, payload),
+            Cause::Message { from, payload, .. } => self.matches_message(event.state, from, payload, kinds),
             Cause::Local(local) => self.matches_local(event.state, local),
         }
     }
 
-    fn matches_message(&self, state: Fingerprint, sender: NodeId, content: &[u8]) -> bool {
+    fn matches_message(&self, state: Fingerprint, sender: NodeId, content: &[u8], kinds: &Kinds) -> bool {
         let is_meant = match &self.what {
             What::Message { from, payload } => *from == sender && payload == content,
-            What::Kind { from, kind } => *from == sender && kind.as_ref() == content.first(),
+            What::Kind { from, kind } => *from == sender && *kind == kinds.of(content),
             What::Local { .. } | What::Name(_) => false,
         };
         is_meant && self.state.is_none_or(|only| only == state)
@@ -115,6 +116,8 @@ pub struct Patterns {
     pub node: NodeId,
     /// The filters.
     pub patterns: BTreeSet<Pattern>,
+    /// The kinds of the messages.
+    pub kinds: Arc<Kinds>,
 }
 
 impl Ignores for Patterns {
@@ -123,7 +126,7 @@ impl Ignores for Patterns {
     }
 
     fn drops(&self, state: Fingerprint, from: NodeId, payload: &[u8]) -> bool {
-        self.patterns.iter().any(|pattern| pattern.matches_message(state, from, payload))
+        self.patterns.iter().any(|pattern| pattern.matches_message(state, from, payload, &self.kinds))
     }
 
     fn delays(&self, state: Fingerprint, event: &LocalEvent) -> bool {
@@ -145,17 +148,18 @@ mod tests {
     /// Two states, two senders, two kinds with two contents each: each step up drops exactly one condition.
     #[test]
     fn each_coarser_pattern_matches_more() {
+        let kinds = Kinds::default();
         let exact = Pattern::of(&message(1, 0, &[3, 1])).expect("messages can be dropped");
-        let content = exact.coarser().expect("it has a state");
-        let kind = content.coarser().expect("it has a content");
-        assert_eq!(kind.coarser(), None);
+        let content = exact.coarser(&kinds).expect("it has a state");
+        let kind = content.coarser(&kinds).expect("it has a content");
+        assert_eq!(kind.coarser(&kinds), None);
         let mut matched = [0; 3];
         for state in [1, 2] {
             for from in [0, 1] {
                 for payload in [[3, 1], [3, 2], [4, 1], [4, 2]] {
                     let event = message(state, from, &payload);
                     for (count, pattern) in matched.iter_mut().zip([&exact, &content, &kind]) {
-                        *count += u32::from(pattern.matches(&event));
+                        *count += u32::from(pattern.matches(&event, &kinds));
                     }
                 }
             }
@@ -171,10 +175,10 @@ mod tests {
         let event = |local| Event { state: 1, cause: Cause::Local(local), may_break: true };
         assert_eq!(Pattern::of(&event(&internal)), None);
         let mut pattern = Pattern::of(&event(&timer));
-        let mut steps = 0;
+        let (kinds, mut steps) = (Kinds::default(), 0);
         while let Some(known) = pattern {
-            assert!(known.matches(&event(&timer)) && !known.matches(&event(&internal)));
-            pattern = known.coarser();
+            assert!(known.matches(&event(&timer), &kinds) && !known.matches(&event(&internal), &kinds));
+            pattern = known.coarser(&kinds);
             steps += 1;
         }
         assert_eq!(steps, 3);

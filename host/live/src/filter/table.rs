@@ -1,13 +1,16 @@
 //! The filters that are in force: their end, their quota, the switch that ends them all.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::NodeId;
+use host_model::contract::fingerprint::{Fingerprint, of_message};
 use serde::{Deserialize, Serialize};
 
 use crate::filter::pattern::Pattern;
 use crate::gate::{Cause, Event, Substitute};
+use crate::kinds::Kinds;
 use crate::time::Time;
 
 /// Filters in force at most.
@@ -16,7 +19,10 @@ pub const FILTERS_MAX: usize = 64;
 /// The time over which events are counted for the quota.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How much of what happens may be filtered.
+/// Messages that were kept from happening and are told apart from new ones.
+const MESSAGES_MAX: usize = 1_024;
+
+/// How much of what happens may be filtered. What waits, and what is sent again, counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Filtered events of a hundred within a minute.
@@ -47,12 +53,16 @@ pub enum Filtered {
 pub struct FilterTable {
     node: NodeId,
     quota: Quota,
+    #[serde(skip)]
+    kinds: Arc<Kinds>,
     /// How long a filter is in force: until the next round, or twice the time between two.
     lasting: Duration,
     /// With their ends, and whether one that lets events wait has done so.
     filters: BTreeMap<Pattern, (Time, bool)>,
     /// Local events that the immediate check makes wait, each in one state, and when it last did.
     refused: BTreeMap<Pattern, Time>,
+    /// Messages that a filter or the immediate check has kept from happening, and when they last did: who sends one again gets the same.
+    dropped: BTreeMap<Fingerprint, Time>,
     /// Events and filtered ones by seconds, the oldest first.
     counted: VecDeque<(u64, u64, u64)>,
     suspended_until: Option<Time>,
@@ -66,14 +76,22 @@ impl FilterTable {
         Self {
             node,
             quota,
+            kinds: Arc::default(),
             lasting: 2 * interval,
             filters: BTreeMap::new(),
             refused: BTreeMap::new(),
+            dropped: BTreeMap::new(),
             counted: VecDeque::new(),
             suspended_until: None,
             suspensions: 0,
             is_off: false,
         }
+    }
+
+    /// The same, for messages of these kinds.
+    #[must_use]
+    pub fn with_kinds(self, kinds: Arc<Kinds>) -> Self {
+        Self { kinds, ..self }
     }
 
     /// A round of the checker of a node has ended with these filters, which replace all others. Those of another node are refused, and
@@ -134,7 +152,7 @@ impl FilterTable {
     /// What happens to an event. Each event of the node that can be filtered has to be told.
     pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
         self.filters.retain(|_, (end, _)| *end > now);
-        let filter = self.filters.iter().find(|(pattern, _)| pattern.matches(event));
+        let filter = self.filters.iter().find(|(pattern, _)| pattern.matches(event, &self.kinds));
         let (Some((pattern, (_, has_waited))), Some(substitute)) = (filter, Substitute::of(event.cause)) else {
             return self.count(now, None);
         };
@@ -143,12 +161,16 @@ impl FilterTable {
             return Filtered::Yes(substitute);
         }
         let pattern = pattern.clone();
+        if self.is_sent_again(now, event) {
+            return Filtered::Yes(substitute);
+        }
         let filtered = self.count(now, Some(substitute));
         if let (Cause::Local(_), Filtered::Yes(_), Some((_, waits))) =
             (event.cause, filtered, self.filters.get_mut(&pattern))
         {
             *waits = true;
         }
+        self.remember_message(now, event, filtered);
         filtered
     }
 
@@ -160,6 +182,11 @@ impl FilterTable {
             *events = events.saturating_sub(1);
         }
         self.refused.retain(|_, last| last.after(WINDOW) > now);
+        if let Some(substitute) = substitute
+            && self.is_sent_again(now, event)
+        {
+            return Filtered::Yes(substitute);
+        }
         let is_active = self.is_active(now);
         let waiting = Pattern::of(event).filter(|_| matches!(event.cause, Cause::Local(_)));
         if let (Some(substitute), Some(last)) = (substitute, waiting.as_ref().and_then(|it| self.refused.get_mut(it)))
@@ -174,7 +201,36 @@ impl FilterTable {
         {
             self.refused.insert(waiting, now);
         }
+        self.remember_message(now, event, filtered);
         filtered
+    }
+
+    /// Whether this is a message that was kept from happening within the last minute, while steering is at work: to keep it from happening
+    /// again is the same refusal.
+    fn is_sent_again(&mut self, now: Time, event: &Event<'_>) -> bool {
+        self.dropped.retain(|_, last| last.after(WINDOW) > now);
+        let is_active = self.is_active(now);
+        let Some(last) = self.message(event).and_then(|it| self.dropped.get_mut(&it)).filter(|_| is_active) else {
+            return false;
+        };
+        *last = now;
+        true
+    }
+
+    fn remember_message(&mut self, now: Time, event: &Event<'_>, filtered: Filtered) {
+        if let (Filtered::Yes(_), Some(message)) = (filtered, self.message(event))
+            && self.dropped.len() < MESSAGES_MAX
+        {
+            self.dropped.insert(message, now);
+        }
+    }
+
+    /// What tells the message of an event apart from others to this node, if that is one.
+    fn message(&self, event: &Event<'_>) -> Option<Fingerprint> {
+        match event.cause {
+            Cause::Message { from, payload, .. } => Some(of_message(from, self.node, payload)),
+            Cause::Local(_) => None,
+        }
     }
 
     fn count(&mut self, now: Time, substitute: Option<Substitute>) -> Filtered {
@@ -209,6 +265,8 @@ mod tests {
     use host_model::scenario::Network;
 
     use super::*;
+    use crate::filter::pattern::What;
+    use crate::kinds::Kind;
 
     fn event(content: &[u8]) -> Event<'_> {
         let cause = Cause::Message { from: 0, network: Network::Unordered, payload: content };
@@ -258,15 +316,33 @@ mod tests {
         assert!(table.is_empty(seconds(0)) && !table.is_active(seconds(0)));
     }
 
-    /// 1,000 events within one minute, every tenth of which a filter matches: 5 % of them are 50, and by then steering has suspended
-    /// itself where one more was too many. A minute later it goes on.
+    /// A leader sends one message each 50 ms for a minute, and nobody takes it: that is one refusal, where 1,180 of 2,360 events would be
+    /// far beyond any quota. Of another sender it is another one.
+    #[test]
+    fn what_is_sent_again_counts_once() {
+        let mut table = FilterTable::new(3, Quota { percent: 0, always: 2 }, Duration::from_secs(1_000));
+        table.replace(seconds(0), 3, [pattern(&[1])]);
+        for number in 0..1_180 {
+            let now = Time(number * 50_000_000);
+            assert_eq!(table.judge(now, &event(&[1])), Filtered::Yes(Substitute::Drop));
+            assert_eq!(table.judge(now, &event(&[2])), Filtered::No);
+        }
+        assert_eq!(table.judge_immediate(seconds(59), &event(&[3])), Filtered::Yes(Substitute::Drop));
+        assert_eq!(table.judge_immediate(seconds(59), &event(&[3])), Filtered::Yes(Substitute::Drop));
+        assert_eq!(table.judge_immediate(seconds(59), &event(&[4])), Filtered::Suspended);
+        assert_eq!(table.suspensions(), 1);
+    }
+
+    /// 1,000 events within one minute, every tenth of which a filter matches, each another one: 5 % of them are 50, and by then steering has
+    /// suspended itself where one more was too many. A minute later it goes on.
     #[test]
     fn steering_suspends_itself_beyond_its_quota() {
         let mut table = FilterTable::new(0, Quota { percent: 5, always: 10 }, Duration::from_secs(1_000));
-        table.replace(seconds(0), 0, [pattern(&[1])]);
+        let what = What::Kind { from: 0, kind: Kind::First(Some(1)) };
+        table.replace(seconds(0), 0, [Pattern { state: None, what }]);
         let mut filtered = 0;
-        for number in 0..1_000 {
-            let content = [u8::from(number % 10 == 0)];
+        for number in 0..1_000_u64 {
+            let content = [u8::from(number % 10 == 0), number.to_le_bytes()[0], number.to_le_bytes()[1]];
             let answer = table.judge(Time(number * 50_000_000), &event(&content));
             filtered += u64::from(answer == Filtered::Yes(Substitute::Drop));
         }
@@ -280,6 +356,6 @@ mod tests {
         waiting.replace(seconds(0), 0, Pattern::of(&call));
         let is_delayed = |_: &u32| waiting.judge(seconds(1), &call) == Filtered::Yes(Substitute::Delay);
         assert_eq!((0..100_u32).filter(is_delayed).count(), 100);
-        assert_eq!(table.judge(seconds(120), &event(&[1])), Filtered::Yes(Substitute::Drop));
+        assert_eq!(table.judge(seconds(120), &event(&[1, 7])), Filtered::Yes(Substitute::Drop));
     }
 }

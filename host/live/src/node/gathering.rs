@@ -1,11 +1,14 @@
 //! The collection of snapshots: whom a node asks, and of whom its immediate check then knows anything.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use host_model::contract::NodeId;
 
+use crate::checkpoint::Outcome;
 use crate::gate::{Gate, Views};
 use crate::neighbourhood::Neighbourhood;
+use crate::node::outbox::Output;
 use crate::node::refusal::Failure;
 use crate::node::runtime::{Node, exported};
 use crate::time::Time;
@@ -19,6 +22,29 @@ impl<G: Gate> Node<G> {
         self.end(result);
     }
 
+    /// The same, which is given up after this time.
+    pub fn gather_within(&mut self, time: Duration, now: Time, left_out: &BTreeSet<NodeId>) {
+        self.manager.set_timeout(time);
+        self.gather(now, left_out);
+    }
+
+    /// A collection has ended. Of one that was given up it is remembered who has not answered.
+    pub(super) fn gathered(&mut self, outcome: &Outcome) {
+        self.given_up = match outcome {
+            Outcome::TimedOut(silent) => Some((self.gathering, silent.clone())),
+            _ => self.given_up.take(),
+        };
+    }
+
+    /// A node has answered to a request for a checkpoint.
+    pub(super) fn answered(&mut self, from: NodeId, request: u64) {
+        let Some(((number, asked), silent)) = &mut self.given_up else { return };
+        if *number == request && silent.remove(&from) {
+            let time = Duration::from_nanos(self.now.0.saturating_sub(asked.0));
+            self.outbox.add(Output::Late { time });
+        }
+    }
+
     fn gather_neighbours(&mut self, left_out: &BTreeSet<NodeId>) -> Result<(), Failure> {
         if self.settings.neighbours {
             self.find_neighbours()?;
@@ -28,6 +54,7 @@ impl<G: Gate> Node<G> {
         let content = exported(&mut *self.machine, &self.moment.snapshot, &self.identity)?;
         let mut outputs = Vec::new();
         self.manager.gather(peers, self.now, content, &mut outputs);
+        self.gathering = (self.manager.number(), self.now);
         self.pass_on(outputs);
         Ok(())
     }

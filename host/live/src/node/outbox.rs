@@ -1,6 +1,7 @@
 //! Outputs, and what they wait for.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use host_model::contract::{NodeId, Response};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,11 @@ pub enum Output {
     Said(Vec<String>),
     /// A handler was undone: for the log.
     Undone(Undone),
+    /// An answer has come for a snapshot that was given up for want of it.
+    Late {
+        /// So long after it was asked for.
+        time: Duration,
+    },
     /// The node has failed, and does nothing any more.
     Failed(Failure),
 }

@@ -62,6 +62,10 @@ pub struct Node<G> {
     pub(super) requests: Requests,
     peers: BTreeMap<NodeId, Peer>,
     pub(super) full: BTreeSet<NodeId>,
+    /// The number of the last snapshot that was asked for, and when.
+    pub(super) gathering: (u64, Time),
+    /// The same of the last one that was given up, and who had not answered.
+    pub(super) given_up: Option<((u64, Time), BTreeSet<NodeId>)>,
     pub(super) now: Time,
     pub(super) moment: Moment,
     pub(super) neighbourhood: Neighbourhood,
@@ -134,6 +138,8 @@ impl<G: Gate> Node<G> {
             requests: Requests::default(),
             peers: BTreeMap::from([(node, own)]),
             full: BTreeSet::new(),
+            gathering: (0, now),
+            given_up: None,
             now,
             moment,
             neighbourhood: Neighbourhood::All,
@@ -295,9 +301,10 @@ impl<G: Gate> Node<G> {
         {
             return Err(Refusal::TooLong);
         }
-        let sequence = match packet.body {
-            Body::Message { sequence, .. } => sequence,
-            _ => 0,
+        let (sequence, answered) = match packet.body {
+            Body::Message { sequence, .. } => (sequence, None),
+            Body::Answer { request, .. } => (0, Some(request)),
+            _ => (0, None),
         };
         self.accept(from, (incarnation, session), sequence)?;
         let (mut outputs, mut trouble) = (Vec::new(), Ok(()));
@@ -330,6 +337,7 @@ impl<G: Gate> Node<G> {
         peer.last = peer.last.max(sequence);
         self.differences.learn(from, news);
         self.pass_on(outputs);
+        answered.into_iter().for_each(|request| self.answered(from, request));
         if let Some(payload) = payload {
             self.counts.messages += 1;
             if let Some(carried) = &mut self.carried {
@@ -407,6 +415,7 @@ impl<G: Gate> Node<G> {
                     if let (Outcome::Complete(snapshot), Some(carried)) = (&outcome, &mut self.carried) {
                         carried.renew(snapshot.number, beginning(snapshot).0);
                     }
+                    self.gathered(&outcome);
                     self.outbox.add(Output::Gathered(outcome));
                 }
             }

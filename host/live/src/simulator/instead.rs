@@ -85,6 +85,7 @@ impl Run<'_, '_, '_> {
                 watch.step(self.stepper, (&self.locals, node), (taken, &[]));
             }
         }
+        self.waited += u64::from(matches!(substitute, Substitute::Postpone | Substitute::Delay));
         // What was postponed or delayed is due again some time.
         self.arm(node);
         Ok(false)

@@ -1,6 +1,7 @@
 //! One run: from the start to its end.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use host_model::contract::{Judgement, LocalKind, MachineError, NodeId, Severity};
 use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
@@ -203,9 +204,14 @@ impl<'s, 'l> Simulator<'s, 'l> {
             is_violated: false,
             violation: None,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
+            stepped: Time(0),
+            waited: 0,
         }
     }
 }
+
+/// Steering has stopped a run in which nothing but waiting happens in the last one of so many parts of its time.
+const STOPPED: u32 = 10;
 
 /// A run that is going on.
 pub(super) struct Run<'r, 'l, 'f> {
@@ -244,6 +250,10 @@ pub(super) struct Run<'r, 'l, 'f> {
     /// The first violation, and when it was there.
     pub(super) violation: Option<(Time, FoundViolation)>,
     pub(super) watch: Option<Watch<'r, 'f>>,
+    /// When the last step was taken.
+    pub(super) stepped: Time,
+    /// How often a local event was made to wait since then.
+    pub(super) waited: u64,
 }
 
 impl Run<'_, '_, '_> {
@@ -290,7 +300,9 @@ impl Run<'_, '_, '_> {
         let (violated, violation) = self.violation.unzip();
         let mut digest = [0; 16];
         digest.copy_from_slice(&self.log.finalize().as_bytes()[..16]);
-        let watched = self.watch.map_or_else(Watched::default, Watch::finish);
+        let mut watched = self.watch.map_or_else(Watched::default, Watch::finish);
+        let still = self.conditions.time.saturating_sub(Duration::from_nanos(self.stepped.0));
+        watched.is_stopped = end == End::Time && self.waited > 0 && still >= self.conditions.time / STOPPED;
         let digest = u128::from_le_bytes(digest);
         (Finished { seed, end, at, counts, digest, violated, violation, witnessed, kept }, watched)
     }
@@ -422,6 +434,7 @@ impl Run<'_, '_, '_> {
             }
         }
         self.counts.events += 1;
+        (self.stepped, self.waited) = (self.now, 0);
         self.locals[node as usize] = outcome.next;
         if let Some(watch) = &mut self.watch {
             let taken = self.stepper.known().taken(trigger).collect();

@@ -55,6 +55,8 @@ pub struct Watched {
     pub foreseen: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
+    /// Whether steering has stopped the run: in the last tenth of its time or longer nothing happened, and what could was made to wait.
+    pub is_stopped: bool,
     /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
     pub unusable: u64,
 }
@@ -118,7 +120,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         let quota = watching.profile.quota;
         let beside = |node| Beside {
             gate: Steered::new(
-                FilterTable::new(node, quota, lasting),
+                FilterTable::new(node, quota, lasting).with_kinds(Arc::clone(watching.kinds())),
                 start.locals.iter().copied().map(Some).collect(),
             ),
             horizon: watching.hold.is_some().then(|| Horizon::new(node)),

@@ -8,6 +8,7 @@ use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
 
 use crate::checker::{CheckError, Checker, Limits, Round, Steering};
+use crate::kinds::Kinds;
 use crate::simulator::hold::{Hold, check_stopped};
 use crate::simulator::profile::Profile;
 use crate::time::Time;
@@ -91,6 +92,11 @@ impl<'f> Watching<'f> {
     /// The first node whose neighbours were of no use in some run, and why, if there was one.
     pub fn unusable(&self) -> Option<&(NodeId, String)> {
         self.unusable.as_ref()
+    }
+
+    /// The kinds of messages by which filters are coarse.
+    pub(super) fn kinds(&self) -> &Arc<Kinds> {
+        self.checker.kinds()
     }
 
     /// The first predictions of all runs in which checkers only report, as far as there were some.

@@ -87,10 +87,10 @@ enum Answer {
     /// Passed, and steering suspended itself for it.
     Suspended,
     Filtered,
-    /// Filtered, and was before: it waits.
+    /// Filtered, and was before: it waits, or is sent again.
     StillFiltered,
     Refused,
-    /// Refused, and was before in the same state: it waits.
+    /// Refused, and was before: a local event in the same state, which waits, or a message that is sent again.
     StillRefused,
 }
 
@@ -168,6 +168,14 @@ impl Rules<'_> {
         (kept + 1) * 100 <= percent * all || kept < always
     }
 
+    /// Whether a message was kept from happening within the last minute, in whatever way.
+    fn was_dropped(&self, message: Happens) -> bool {
+        use Answer::{Filtered, Refused, StillFiltered, StillRefused};
+        let is_dropped = |answer| matches!(answer, Filtered | StillFiltered | Refused | StillRefused);
+        let mut same = self.past.iter().filter(|past| past.happens == message && is_dropped(past.answer));
+        same.any(|past| past.at + 60 > self.now)
+    }
+
     /// What becomes of an event in a state, beside what the last snapshot says of node 1.
     fn answer(&self, state: u8, event: Happens, other: Option<u8>) -> Answer {
         if self.has(Happens::Kill) || substitute(event).is_none() {
@@ -179,7 +187,7 @@ impl Rules<'_> {
             && only.is_none_or(|only| only == state)
         {
             let is_filtered = |past: &Entry| past.happens == event && past.answer == Answer::Filtered;
-            let has_waited = is_local && since.iter().any(is_filtered);
+            let has_waited = if is_local { since.iter().any(is_filtered) } else { self.was_dropped(event) };
             return match (self.is_active(), has_waited) {
                 (true, true) => Answer::StillFiltered,
                 (true, false) if self.is_within() => Answer::Filtered,
@@ -194,7 +202,9 @@ impl Rules<'_> {
         // What was refused in this state within the last minute, and is due again, has waited.
         let is_refusal = |past: &&Entry| matches!(past.answer, Answer::Refused | Answer::StillRefused);
         let same = self.past.iter().filter(|past| (past.happens, past.state) == (event, state));
-        if is_local && same.filter(is_refusal).any(|past| past.at + 60 > self.now) {
+        let waits = || same.filter(is_refusal).any(|past| past.at + 60 > self.now);
+        let was_refused = if is_local { waits() } else { self.was_dropped(event) };
+        if was_refused {
             return Answer::StillRefused;
         }
         if self.is_within() { Answer::Refused } else { Answer::Suspended }

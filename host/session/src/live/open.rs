@@ -10,14 +10,15 @@ use host_live::node::{Identity, Settings, VERSION};
 use host_model::contract::{Judgement, MachineFactory, PropertyKind};
 use host_model::lts::Stepper;
 use host_model::scenario::{Faults, Network, Scenario};
-use host_model::trace::start;
+use host_model::trace::{TraceStep, start};
 use host_search::kernel::judge_system_state;
 use host_search::kernel::rules::Rules;
 
+use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::{Cluster, Watching, plugin_source};
 use crate::live::file::{RunningSpec, check_encrypted};
-use crate::live::predictions::Predictions;
+use crate::live::predictions::{self, Predictions};
 
 /// A cluster whose nodes can run.
 pub struct Running<'s> {
@@ -113,10 +114,27 @@ impl<'s> Running<'s> {
         Limits { events_max: 1_000, states_max: 500, violations_max, promises, ..Limits::default() }
     }
 
-    /// Tells what a checker beside a node predicts; traces go to the folder of the data.
-    pub fn predictions(&self, node: u32, context: &Context<'_>) -> Predictions {
-        let (empty, folder) = (self.cluster.empty_trace(), context.path(&self.spec.data));
-        Predictions { node, empty, folder, words: self.cluster.replay_words(), told: BTreeSet::new() }
+    /// Reports what a checker beside a node predicts; traces go to the folder of the data. `program` is the first word of a command line.
+    pub fn predictions(&self, node: u32, program: &str, context: &Context<'_>) -> Predictions {
+        Predictions {
+            node,
+            empty: self.cluster.empty_trace(),
+            folder: self.spec.data.clone(),
+            directory: context.directory.to_owned(),
+            program: program.to_owned(),
+            words: self.cluster.replay_words(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// The paths to violations that checkers of these nodes have predicted and written to the folder of the data, the latest last.
+    pub fn kept_paths(&self, context: &Context<'_>) -> Vec<Vec<TraceStep>> {
+        predictions::kept(&self.spec.data, context.directory, &self.cluster.empty_trace())
+    }
+
+    /// The warning for nodes that are steered without a promise of progress, which filters must not break.
+    pub fn unguarded(&self, watching: Watching) -> Option<String> {
+        watching.unguarded(self.plugin().0, &self.cluster.properties)
     }
 
     /// Name and digest of the component.
@@ -166,9 +184,9 @@ impl<'s> Running<'s> {
 fn check_specs(spec: &RunningSpec, context: &Context<'_>) -> Result<(), Failure> {
     let needs_build = |named: &&PathBuf| plugin_source::needs_build(&context.path(named));
     let Some(named) = spec.run.cluster.specs.iter().find(needs_build) else { return Ok(()) };
-    let named = named.display();
-    Err(Failure::configuration(format_args!("the spec {named} would have to be built"))
-        .help(format_args!("build it with `host build {named}`, and name the component")))
+    let what = format!("the spec {} would have to be built", named.display());
+    let named = shell_quoted(&named.to_string_lossy());
+    Err(Failure::configuration(what).help(format_args!("build it with `host build {named}`, and name the component")))
 }
 
 /// Refuses properties from outside that cannot be evaluated where all nodes have just started: mostly for a field that is not there.

@@ -1,62 +1,130 @@
 //! What a checker beside a node predicts, as lines and traces.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use host_inspect::words;
-use host_live::checker::{Round, Steering};
+use host_live::checker::{Prediction, Round, Steering};
 use host_model::scenario::{NodeNames, Scenario};
-use host_model::trace::Trace;
+use host_model::trace::{Finding, Trace, TraceStep};
 
+use crate::base::names::safe_name;
 use crate::cluster::{replay_command, trace_file};
 
-/// Tells of each property once, with a trace: what is predicted comes again in every round until it happens or cannot any more.
+/// Traces of one property that a node keeps, those of earlier starts among them.
+const KEPT_MAX: u32 = 100;
+
+/// Reports each property once, with a trace: what is predicted comes again in every round until it happens or cannot any more.
 pub struct Predictions {
     pub(super) node: u32,
     pub(super) empty: Trace,
+    /// The folder of the data, as the user names it.
     pub(super) folder: PathBuf,
+    /// Where relative paths begin.
+    pub(super) directory: PathBuf,
+    /// The first word of a command line.
+    pub(super) program: String,
     /// The words of a command that replays a trace, behind that.
     pub(super) words: Vec<String>,
-    pub(super) told: BTreeSet<Told>,
+    pub(super) told: BTreeSet<(Kind, String)>,
 }
 
-/// What was told.
+/// The kind of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Told {
-    /// A property will be violated, or cannot be kept any more; none for a handler that fails.
-    Predicted(Option<u32>),
-    /// Something is violated.
+pub(super) enum Kind {
+    /// It is about to go wrong.
+    Predicted,
+    /// It is wrong already.
     Violated,
+}
+
+impl Kind {
+    /// As a part of the name of a file.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Predicted => "predicted",
+            Self::Violated => "violated",
+        }
+    }
 }
 
 impl Predictions {
     /// What is new in a round, which happened in this scenario: a line each. Where the node is steered, each says what is done about it.
     /// Writes the traces.
     pub fn lines(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>) -> Vec<String> {
-        let node = self.node;
-        let mut lines = Vec::new();
-        if round.is_violated && self.told.insert(Told::Violated) {
-            lines.push(format!("node {node} sees that a property is violated in its snapshot"));
-        }
         let about = steering.map_or_else(String::new, done_about_it);
-        let predictions = round.predictions.iter().map(|prediction| (prediction, &*about));
+        let violated = round.violated.iter().map(|prediction| (Kind::Violated, prediction, ""));
+        let predicted = round.predictions.iter().map(|prediction| (Kind::Predicted, prediction, &*about));
         // Of what is dead nothing is filtered.
-        for (prediction, about) in predictions.chain(round.dead.iter().map(|prediction| (prediction, ""))) {
-            if !self.told.insert(Told::Predicted(prediction.property)) {
+        let dead = round.dead.iter().map(|prediction| (Kind::Predicted, prediction, ""));
+        let mut lines = Vec::new();
+        for (kind, prediction, about) in violated.chain(predicted).chain(dead) {
+            if !self.told.insert((kind, name(&prediction.finding).to_owned())) {
                 continue;
             }
             let trace = prediction.trace(scenario.clone(), &round.beginning, self.empty.clone());
-            let name = prediction.property.map_or_else(|| "fault".to_owned(), |property| property.to_string());
-            let path = self.folder.join(format!("node-{node}-predicted-{name}.json"));
-            let what = words::finding(&prediction.finding, None, &NodeNames::default());
-            let steps = trace.steps.len();
-            let replay = match trace_file::write(&path, &trace, &self.folder) {
-                Ok(()) => format!("`{}` shows it", replay_command("host", &path, &self.words)),
-                Err(failure) => format!("its trace is not written: {}", failure.message),
-            };
-            lines.push(format!("node {node} predicts that {what}, {steps} steps ahead{about}; {replay}"));
+            let replay = self.kept(kind, prediction, &trace);
+            let what = words::finding(&prediction.finding, prediction.node, &NodeNames::default());
+            let (node, steps) = (self.node, trace.steps.len());
+            lines.push(match kind {
+                Kind::Violated => format!("node {node} sees that {what}; {replay}"),
+                Kind::Predicted => format!("node {node} predicts that {what}, {steps} steps ahead{about}; {replay}"),
+            });
         }
         lines
+    }
+
+    /// Writes a trace beside those of earlier starts; how it is replayed, or why it is not written.
+    fn kept(&self, kind: Kind, prediction: &Prediction, trace: &Trace) -> String {
+        let first = format!("node-{}-{}-{}", self.node, kind.name(), safe_name(name(&prediction.finding)));
+        let numbered = |number| match number {
+            1 => self.folder.join(format!("{first}.json")),
+            _ => self.folder.join(format!("{first}-{number}.json")),
+        };
+        let is_free = |path: &PathBuf| std::fs::symlink_metadata(self.directory.join(path)).is_err();
+        let Some(path) = (1..=KEPT_MAX).map(numbered).find(is_free) else {
+            let folder = self.folder.display();
+            return format!("its trace is not written: {folder} has {KEPT_MAX} of them, remove those of no use");
+        };
+        match trace_file::write(&path, trace, &self.directory) {
+            Ok(()) => format!("`{}` shows it", replay_command(&self.program, &path, &self.words)),
+            Err(failure) => format!("its trace is not written: {}", failure.message),
+        }
+    }
+}
+
+/// Kept paths that a checker begins with.
+const PATHS_MAX: usize = 64;
+
+/// The paths of the predicted violations in a folder of data, as far as they can be read and are of the cluster of this trace, the latest
+/// last. A promise that was dead is none: nothing is filtered against that.
+pub(super) fn kept(folder: &Path, directory: &Path, ours: &Trace) -> Vec<Vec<TraceStep>> {
+    let is_kept = |name: &str| name.starts_with("node-") && name.contains("-predicted-") && name.ends_with(".json");
+    let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_kept))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.file_name())))
+        .collect();
+    found.sort();
+    let first = found.len().saturating_sub(PATHS_MAX);
+    let read = |name: &OsString| trace_file::read(&folder.join(name), directory).ok();
+    let traces = found[first..].iter().filter_map(|(_, name)| read(name));
+    let is_ours = |trace: &Trace| {
+        let is_same = trace.plugin.digest == ours.plugin.digest && trace.scenario.nodes == ours.scenario.nodes;
+        is_same && !matches!(trace.finding, None | Some(Finding::Promise(_)))
+    };
+    traces.filter(is_ours).map(|trace| trace.steps).collect()
+}
+
+/// What a finding is about: a property, or a handler that fails.
+fn name(finding: &Finding) -> &str {
+    match finding {
+        Finding::Property { name, .. } => name,
+        Finding::Broken { property, .. } => property,
+        Finding::Promise(promise) => &promise.name,
+        Finding::Fault { .. } => "fault",
+        Finding::Deadlock { .. } => "deadlock",
     }
 }
 

@@ -52,7 +52,7 @@ fn what_is_of_no_use_is_not_evaluated() {
     };
     let evaluations = |kind, promises| {
         let (round, evaluations) = round_within(of_kind(kind), u64::MAX, promises);
-        assert!(round.is_complete && round.predictions.is_empty() && !round.is_violated);
+        assert!(round.is_complete && round.predictions.is_empty() && round.violated.is_empty());
         evaluations
     };
     assert_eq!(evaluations(PropertyKind::Sometimes, true), 0);

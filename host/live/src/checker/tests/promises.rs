@@ -79,7 +79,7 @@ fn a_certificate_tells_of_death_where_the_states_are_too_many() {
         round.dead
     };
     let dead = found(limits(true), &at);
-    let [Prediction { steps, finding: Finding::Promise(promise), property: Some(1) }] = &dead[..] else {
+    let [Prediction { steps, finding: Finding::Promise(promise), property: Some(1), node: None }] = &dead[..] else {
         panic!("{dead:?}")
     };
     assert_eq!((steps.len(), steps[0].node, &*promise.name), (1, 0, "arrives"));

@@ -303,7 +303,7 @@ impl World {
 fn content(node: NodeId, clock: u64, memory: u8) -> Vec<u8> {
     let mut content = clock.to_le_bytes().to_vec();
     for at in 0..memory {
-        content.extend(blake3::hash(&[at, node as u8, (clock % 50 == at.into()).into()]).as_bytes());
+        content.extend(blake3::hash(&[at, node as u8, u8::from(clock % 50 == u64::from(at))]).as_bytes());
     }
     content
 }

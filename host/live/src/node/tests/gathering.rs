@@ -1,6 +1,7 @@
 //! Whom a node asks for a snapshot, and of whom its gate knows anything then.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use host_model::contract::{LocalKind, NodeId};
 use host_model::scenario::Network;
@@ -87,4 +88,30 @@ fn a_gate_is_asked_about_the_neighbours_of_the_last_snapshot() {
     let alone = toy.clone().near(0, 0, Some(&[]));
     assert_eq!([refused(alone.clone(), 0), refused(alone, 1)], [1, 0]);
     assert_eq!([refused(toy.clone(), 1), refused(toy.near(0, 0, Some(&[1])), 1)], [1, 1]);
+}
+
+/// Node 1 answers 3 s after it was asked, where the snapshot was given up after 1 s: how long that took is told once. An answer to what was
+/// not given up is not late, nor is one that nobody was asked for.
+#[test]
+fn an_answer_that_is_late_says_how_long_it_took() {
+    let second = Duration::from_secs(1);
+    let mut pair = Pair::open(Toy::new(2), Network::Unordered);
+    pair.wait(2_000);
+    pair.nodes[0].gather_within(second, pair.now, &BTreeSet::new());
+    pair.carry_out(0);
+    pair.write(0);
+    pair.carry_out(0);
+    let asked = pair.now;
+    pair.now = asked.after(second);
+    pair.nodes[0].elapse(pair.now);
+    pair.carry_out(0);
+    assert_eq!(pair.gathered.pop(), Some(Outcome::TimedOut([1].into())));
+    pair.now = asked.after(second * 3);
+    pair.settle();
+    assert_eq!(std::mem::take(&mut pair.late), [second * 3]);
+    pair.nodes[0].gather_within(second, pair.now, &BTreeSet::new());
+    pair.carry_out(0);
+    pair.settle();
+    assert!(matches!(pair.gathered.pop(), Some(Outcome::Complete(_))));
+    assert_eq!(pair.late, []);
 }

@@ -63,6 +63,8 @@ pub(super) struct Pair<G> {
     pub(super) now: Time,
     pub(super) disconnects: Vec<(NodeId, NodeId)>,
     pub(super) gathered: Vec<Outcome>,
+    /// How long answers took that came too late.
+    pub(super) late: Vec<Duration>,
     pub(super) failures: Vec<Failure>,
     starts: u64,
 }
@@ -86,6 +88,7 @@ impl<G: Gate> Pair<G> {
             now: Time(0),
             disconnects: Vec::new(),
             gathered: Vec::new(),
+            late: Vec::new(),
             failures: Vec::new(),
             starts: 0,
         };
@@ -131,6 +134,7 @@ impl<G: Gate> Pair<G> {
                 Output::Gathered(outcome) => self.gathered.push(outcome),
                 Output::Said(lines) => unreachable!("nobody keeps them: {lines:?}"),
                 Output::Undone(undone) => unreachable!("toys hit no limits: {undone}"),
+                Output::Late { time } => self.late.push(time),
                 Output::Failed(failure) => self.failures.push(failure),
             }
         }

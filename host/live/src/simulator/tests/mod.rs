@@ -385,6 +385,26 @@ fn steering_decides_whether_the_second_message_is_fatal() {
     }
 }
 
+/// A call of the application is fatal, and the only thing that can happen from some moment on: steering makes it wait to the end, so the
+/// run is stopped. Where another node goes on meanwhile it is not, and without steering it is neither.
+#[test]
+fn a_run_in_which_all_that_could_happen_waits_is_stopped() {
+    let fatal = Toy::new(2).of_kind(0, LocalKind::Application).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
+    let fatal = fatal.forbid(&[Some(1), None]);
+    let goes_on = [0, 1].iter().fold(fatal.clone().of_kind(1, LocalKind::Timer), |toy, state| {
+        toy.rule(1, *state, ToyTrigger::Local(1), 1 - state, &[])
+    });
+    let conditions = Conditions { time: Duration::from_secs(60), ..Conditions::default() };
+    let stopped = |toy: &Toy, mode| {
+        let all = watched(toy, &Scenario::new(2), conditions, (mode, 0..20));
+        let kept: u64 = all.iter().map(|(_, done)| done.filtered + done.immediate).sum();
+        assert!(kept > 0 || mode == Mode::Observe);
+        all.iter().filter(|(_, done)| done.is_stopped).count()
+    };
+    assert_eq!(stopped(&fatal, Mode::Steer), 20);
+    assert_eq!([stopped(&goes_on, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
+}
+
 /// Two messages, the second of which is fatal, and afterwards node 1 goes on by itself, once every 20 s: then no checker predicts anything
 /// any more, as the message that was dropped is not in flight. By a filter or by the immediate check, as above.
 #[test]

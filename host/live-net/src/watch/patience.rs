@@ -1,0 +1,167 @@
+//! How long a node waits for the answers that make a snapshot, and of which nodes it has had none for too long.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use host_live::checkpoint::Outcome;
+use host_live::time::Time;
+use host_model::contract::NodeId;
+
+/// The time between two snapshots, and the longest that one may take, from the start of a node until it has one: an election must not
+/// come before the first one.
+const FIRST: Duration = Duration::from_millis(50);
+/// The longest that a snapshot may take, in times between two of them.
+const LONGEST: u32 = 16;
+/// After how many times between two snapshots it is reported that a node is in none, and after how long at least.
+const MISSING: u32 = 10;
+const MISSING_MIN: Duration = Duration::from_secs(5);
+
+/// A node that has been in no snapshot for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The node.
+    pub node: NodeId,
+    /// For how long.
+    pub time: Duration,
+    /// Whether it answers that it sends no checkpoints for now, to spare the network; else it does not answer in time.
+    pub is_capped: bool,
+}
+
+/// How long answers take, and who has answered last when.
+#[derive(Debug)]
+pub(super) struct Patience {
+    every: Duration,
+    /// How long answers have lately taken, in time or not.
+    usual: Duration,
+    /// Whether there was a snapshot with another node.
+    has_begun: bool,
+    /// When each other node was in a snapshot last, or was asked first.
+    present: BTreeMap<NodeId, Time>,
+    reported: BTreeSet<NodeId>,
+}
+
+impl Patience {
+    pub(super) fn new(every: Duration) -> Self {
+        let (present, reported) = (BTreeMap::new(), BTreeSet::new());
+        Self { every, usual: Duration::ZERO, has_begun: false, present, reported }
+    }
+
+    /// Whether there was a snapshot with another node.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// The time between two snapshots at least.
+    pub(super) fn every(&self) -> Duration {
+        if self.has_begun { self.every } else { self.every.min(FIRST) }
+    }
+
+    /// How long the next snapshot may take: a few times as long as answers take, and as long as there is time for it anyway.
+    pub(super) fn longest(&self) -> Duration {
+        (self.usual * 4).clamp(self.every(), self.every.saturating_mul(LONGEST))
+    }
+
+    /// An answer was there after so long, if that was too late: at most twice as long is waited for the next one.
+    pub(super) fn late(&mut self, time: Duration) {
+        self.usual = self.usual.max(time.min(self.longest() / 2));
+    }
+
+    /// A collection that was begun so long ago has ended now: who has been missing for a while by then, which is reported once.
+    pub(super) fn ended(&mut self, now: Time, time: Duration, me: NodeId, outcome: &Outcome) -> Vec<Missing> {
+        let (absent, is_capped) = match outcome {
+            Outcome::Complete(snapshot) => {
+                let present: BTreeSet<NodeId> = snapshot.checkpoints.keys().copied().filter(|it| *it != me).collect();
+                if !present.is_empty() {
+                    self.usual = time.max(self.usual * 7 / 8);
+                    self.has_begun = true;
+                }
+                self.reported.retain(|node| !present.contains(node));
+                self.present.extend(present.into_iter().map(|node| (node, now)));
+                return Vec::new();
+            }
+            Outcome::TimedOut(silent) => (silent.clone(), false),
+            Outcome::Capped(node) => (BTreeSet::from([*node]), true),
+            Outcome::Inconsistent(..) | Outcome::Refused => return Vec::new(),
+        };
+        let mut missing = Vec::new();
+        for node in absent {
+            let since = *self.present.entry(node).or_insert(now);
+            let time = Duration::from_nanos(now.0.saturating_sub(since.0));
+            if time >= self.every.saturating_mul(MISSING).max(MISSING_MIN) && self.reported.insert(node) {
+                missing.push(Missing { node, time, is_capped });
+            }
+        }
+        missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_live::checkpoint::{Checkpoint, Snapshot};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn complete(nodes: &[NodeId]) -> Outcome {
+        let channels = BTreeMap::new();
+        let checkpoint = Checkpoint { number: 1, incarnation: 1, content: Vec::new(), channels };
+        let checkpoints = nodes.iter().map(|node| (*node, checkpoint.clone())).collect();
+        Outcome::Complete(Snapshot { number: 1, checkpoints, absent: BTreeSet::new() })
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time(0).after(SECOND * seconds as u32)
+    }
+
+    /// A link on which an answer takes 3 s, and snapshots each second: by its second late answer the node waits long enough. What it has
+    /// waited for an hour is not what it waits for then.
+    #[test]
+    fn a_node_waits_as_long_as_answers_take() {
+        let mut patience = Patience::new(SECOND);
+        patience.ended(at(0), SECOND / 1_000, 0, &complete(&[0, 1]));
+        assert_eq!(patience.longest(), SECOND);
+        let longest = [3, 3, 3].map(|seconds| {
+            patience.late(SECOND * seconds);
+            patience.longest().as_secs()
+        });
+        assert_eq!(longest, [2, 4, 8]);
+        (0..9).for_each(|_| patience.late(SECOND * 3_600));
+        assert_eq!(patience.longest(), SECOND * 16);
+        (0..100).for_each(|_| drop(patience.ended(at(9), SECOND / 1_000, 0, &complete(&[0, 1]))));
+        assert_eq!(patience.longest(), SECOND);
+    }
+
+    /// At a start a node asks soon and does not wait long, until another node is in a snapshot.
+    #[test]
+    fn the_first_snapshot_is_asked_for_at_once() {
+        let mut patience = Patience::new(SECOND);
+        assert_eq!([patience.every(), patience.longest()], [FIRST; 2]);
+        patience.ended(at(0), FIRST, 0, &Outcome::TimedOut([1].into()));
+        patience.ended(at(0), FIRST, 0, &complete(&[0]));
+        assert_eq!([patience.every(), patience.longest()], [FIRST; 2]);
+        patience.ended(at(0), FIRST / 10, 0, &complete(&[0, 1]));
+        assert_eq!([patience.every(), patience.longest()], [SECOND; 2]);
+        // Who wants snapshots more often than that gets them.
+        let often = Patience::new(FIRST / 5);
+        assert_eq!([often.every(), often.longest()], [FIRST / 5; 2]);
+    }
+
+    /// Node 1 answers, node 2 does not, and node 3 sends none: after ten times a second each is reported once, until it is there again.
+    #[test]
+    fn who_is_missing_is_reported_once() {
+        let mut patience = Patience::new(SECOND);
+        let mut reported = Vec::new();
+        for second in 0..30 {
+            patience.ended(at(second), Duration::ZERO, 0, &complete(&[0, 1]));
+            for outcome in [Outcome::TimedOut([2].into()), Outcome::Capped(3)] {
+                reported.extend(patience.ended(at(second), SECOND, 0, &outcome));
+            }
+        }
+        let missing = |node, is_capped| Missing { node, time: SECOND * 10, is_capped };
+        assert_eq!(reported, [missing(2, false), missing(3, true)]);
+        patience.ended(at(30), SECOND, 0, &complete(&[0, 2, 3]));
+        assert_eq!(patience.ended(at(39), SECOND, 0, &Outcome::TimedOut([2].into())), []);
+        assert_eq!(patience.ended(at(41), SECOND, 0, &Outcome::TimedOut([2].into())).len(), 1);
+    }
+}

@@ -1,0 +1,79 @@
+//! What a node does not do at a start before it has looked ahead, by the paths to violations that it has kept.
+
+use std::collections::BTreeSet;
+
+use host_model::contract::{LocalEvent, NodeId};
+use host_model::scenario::Scenario;
+use host_model::trace::{TraceEvent, TraceStep};
+
+use crate::filter::Pattern;
+use crate::gate::{Cause, Event};
+use crate::kinds::Kinds;
+
+/// The filters of a node that has kept these paths to violations, and has seen nothing yet: on each path its first event that can be
+/// filtered, in any state and of any content of its kind. What was about to go wrong before can be about to go wrong again, and a start
+/// is when a checker does not know yet.
+pub fn armed(paths: &[Vec<TraceStep>], node: NodeId, scenario: &Scenario, kinds: &Kinds) -> BTreeSet<Pattern> {
+    paths.iter().filter_map(|path| path.iter().find_map(|step| coarsest(step, node, scenario, kinds))).collect()
+}
+
+fn coarsest(step: &TraceStep, node: NodeId, scenario: &Scenario, kinds: &Kinds) -> Option<Pattern> {
+    if step.node != node {
+        return None;
+    }
+    let exact = |cause| Pattern::of(&Event { state: 0, cause, may_break: false });
+    let mut pattern = match &step.event {
+        TraceEvent::Deliver { from, payload } => {
+            exact(Cause::Message { from: *from, network: scenario.network_of(*from, node), payload: &payload.0 })
+        }
+        TraceEvent::Local { name, cause, payload } => {
+            let local = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
+            exact(Cause::Local(&local))
+        }
+        _ => None,
+    }?;
+    while let Some(coarser) = pattern.coarser(kinds) {
+        pattern = coarser;
+    }
+    Some(pattern)
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::contract::LocalKind;
+    use host_model::scenario::Network;
+    use host_model::trace::Hex;
+
+    use super::*;
+    use crate::filter::What;
+    use crate::kinds::Kind;
+
+    fn step(node: NodeId, event: TraceEvent) -> TraceStep {
+        TraceStep { node, event, choices: Vec::new(), sent: None, state: None }
+    }
+
+    fn local(node: NodeId, name: &str, cause: LocalKind) -> TraceStep {
+        step(node, TraceEvent::Local { name: name.to_owned(), cause, payload: Hex(vec![7]) })
+    }
+
+    /// Of a path with a step of the protocol, a message and a timer of node 0: the message, or over a link with an order the timer.
+    #[test]
+    fn a_node_is_armed_by_its_first_event_that_can_be_filtered() {
+        let message = step(0, TraceEvent::Deliver { from: 1, payload: Hex(vec![3, 1]) });
+        let path = vec![
+            local(1, "other", LocalKind::Timer),
+            local(0, "step", LocalKind::Internal),
+            message,
+            local(0, "tick", LocalKind::Timer),
+        ];
+        let of = |network, node| {
+            let scenario = Scenario { network, ..Scenario::new(2) };
+            let armed = armed(&[path.clone(), path.clone()], node, &scenario, &Kinds::default());
+            armed.into_iter().map(|Pattern { state, what }| (state, what)).collect::<Vec<_>>()
+        };
+        let kind = What::Kind { from: 1, kind: Kind::First(Some(3)) };
+        assert_eq!(of(Network::Unordered, 0), [(None, kind)]);
+        assert_eq!(of(Network::Ordered, 0), [(None, What::Name("tick".to_owned()))]);
+        assert_eq!(of(Network::Ordered, 1), [(None, What::Name("other".to_owned()))]);
+    }
+}
