@@ -194,7 +194,8 @@ fn percent(share: f64) -> String {
 
 /// What the checkers have come to.
 fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> String {
-    let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, .. } = *tally;
+    let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, stopped, .. } =
+        *tally;
     let mut text = format!(
         "without steering {}: {predicted} predicted, {too_late} too late; {}\n",
         count(violating, "run") + if violating == 1 { " violates" } else { " violate" },
@@ -216,7 +217,7 @@ fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> S
         let ahead = |count: u64| watch.hold.map_or_else(String::new, |_| format!(", {count} by looking ahead"));
         let (foreseen, foreseen_events) = (ahead(tally.foreseen), ahead(tally.foreseen_events));
         text.push_str(&format!(
-            "with it: {steered} steered, {immediate} by the immediate check{foreseen}, {missed} missed, {caused} caused\n\
+            "with it: {steered} steered, {immediate} by the immediate check{foreseen}, {missed} missed, {caused} caused, {stopped} stopped\n\
              kept from happening: {} by filters, {} by the immediate check{foreseen_events}\n\
              {} with it: {} with filters, {} without a filter that helps\n",
             count(tally.filtered_events, "event"),

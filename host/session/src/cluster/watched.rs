@@ -1,5 +1,6 @@
 //! Which clusters can have a checker beside each node, in a simulation and in operation.
 
+use host_model::contract::{Property, PropertyKind};
 use host_model::scenario::{Network, Scenario};
 
 use crate::base::Failure;
@@ -11,6 +12,8 @@ pub struct Watching {
     pub steers: bool,
     /// They look ahead from each event while its effects are held.
     pub holds: bool,
+    /// They break connections in place of messages that have an order.
+    pub breaks: bool,
 }
 
 impl Watching {
@@ -18,10 +21,14 @@ impl Watching {
     ///
     /// # Errors
     ///
-    /// Effects are to be held of nodes that are not steered.
+    /// Effects are to be held, or connections broken, of nodes that are not steered.
     pub fn check(self) -> Result<(), Failure> {
         match self {
-            Self { steers: false, holds: true } => Err(Failure::configuration(
+            Self { steers: false, breaks: true, .. } => Err(Failure::configuration(
+                "`--break-connections` is for nodes that are steered: what is only observed breaks nothing",
+            )
+            .help("leave it out, or give --watch steer")),
+            Self { steers: false, holds: true, .. } => Err(Failure::configuration(
                 "`--hold` is for nodes that are steered: what is only observed waits for nobody",
             )
             .help("leave it out, or give --watch steer")),
@@ -48,5 +55,16 @@ impl Watching {
             .help(format_args!("leave it out, or let links have no order: {unordered}")));
         }
         Ok(())
+    }
+
+    /// The warning for a plugin whose nodes are steered and that states no promise, if this is one.
+    pub fn unguarded(self, name: &str, properties: &[Property]) -> Option<String> {
+        let has_promise = properties.iter().any(|property| property.kind == PropertyKind::Eventually);
+        (self.steers && !has_promise).then(|| {
+            format!(
+                "warning: {name} states no promise (`eventually`), so no filter is refused for stopping all progress: \
+                 steering may keep clients waiting"
+            )
+        })
     }
 }

@@ -62,6 +62,12 @@ pub struct WatchSpec {
     pub hold: Option<u64>,
 }
 
+impl WatchSpec {
+    fn watching(self) -> cluster::Watching {
+        cluster::Watching { steers: self.steers, holds: self.hold.is_some(), breaks: self.breaks }
+    }
+}
+
 /// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
@@ -81,6 +87,9 @@ pub struct Tally {
     pub dying: u64,
     /// Runs without the violation of their twin, by filters alone.
     pub steered: u64,
+    /// Runs without the violation of their twin in which nothing happens any more from some moment on, as steering makes all that could
+    /// happen wait: in the last tenth of their time or longer.
+    pub stopped: u64,
     /// Those where the immediate check was needed.
     pub immediate: u64,
     /// Those where looking ahead from an event was needed, and the immediate check was not.
@@ -210,6 +219,7 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "explore a cluster whose nodes differ: host run",
         );
     }
+    asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
     if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
         return refuse(
             "connections are broken in place of messages only where all links are the same",
@@ -253,9 +263,10 @@ pub fn run(
     context: &mut Context<'_>,
 ) -> Result<Simulated, Failure> {
     if let Some(watch) = asked.watch {
-        let watching = cluster::Watching { steers: watch.steers, holds: watch.hold.is_some() };
-        watching.check()?;
+        let watching = watch.watching();
         watching.check_network(&cluster.scenario, "-- --network unordered")?;
+        let warning = watching.unguarded(&cluster.plugin.reference.name, &cluster.properties);
+        warning.filter(|_| !watch.safety_only).into_iter().for_each(|warning| context.tell(&warning));
     }
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
@@ -379,6 +390,7 @@ fn beside_twin(
     let (run, done) = simulator.run_watched(seed, watching, Mode::Steer)?;
     tally.note(&done, watching);
     match (is_violated, run.violation.is_some()) {
+        (true, false) if done.is_stopped => tally.stopped += 1,
         (true, false) if done.immediate + done.foreseen == 0 => tally.steered += 1,
         (true, false) if done.immediate == 0 => tally.foreseen += 1,
         (true, false) => tally.immediate += 1,
