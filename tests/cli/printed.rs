@@ -91,7 +91,7 @@ fn prints(line: &str) -> bool {
     is_line
         || line.contains("replay_command(")
         || line.contains("{} run {}")
-        || is_shown.iter().any(|it| line.contains(it))
+        || is_shown.iter().any(|it| format!(" {line}").contains(it))
 }
 
 #[test]
