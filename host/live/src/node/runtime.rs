@@ -18,6 +18,7 @@ use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
 use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
+use crate::node::gathering::Asked;
 use crate::node::judge::Judge;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
@@ -62,10 +63,7 @@ pub struct Node<G> {
     pub(super) requests: Requests,
     peers: BTreeMap<NodeId, Peer>,
     pub(super) full: BTreeSet<NodeId>,
-    /// The number of the last snapshot that was asked for, and when.
-    pub(super) gathering: (u64, Time),
-    /// The same of the last one that was given up, and who had not answered.
-    pub(super) given_up: Option<((u64, Time), BTreeSet<NodeId>)>,
+    pub(super) asked: Asked,
     pub(super) now: Time,
     pub(super) moment: Moment,
     pub(super) neighbourhood: Neighbourhood,
@@ -116,8 +114,7 @@ impl<G: Gate> Node<G> {
         }
         let content = exported(&mut *machine, &moment.snapshot, &identity)?;
         let mut outputs = Vec::new();
-        let limits = settings.limits();
-        let manager = Manager::new(node, (Rule::SOUND, limits), numbers, content, &mut outputs);
+        let manager = Manager::new(node, (Rule::SOUND, settings.limits()), numbers, content, &mut outputs);
         let looks_ahead = gate.looks_ahead() && settings.network == Network::Unordered;
         let carried = looks_ahead.then(|| Carried::new(node));
         let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };
@@ -138,8 +135,7 @@ impl<G: Gate> Node<G> {
             requests: Requests::default(),
             peers: BTreeMap::from([(node, own)]),
             full: BTreeSet::new(),
-            gathering: (0, now),
-            given_up: None,
+            asked: Asked::default(),
             now,
             moment,
             neighbourhood: Neighbourhood::All,
