@@ -10,6 +10,7 @@
 //! | `http` | as much of HTTP as a client needs |
 //! | `judge` | what clients were told, and whether it has an order that explains it |
 //! | `languages` | clusters of a store in other languages |
+//! | `data` | the file of a node: whose it is, and what a start refuses |
 //! | `papers` | what the file of a cluster says of certificates, and what is wrong with it |
 
 /// Those of the tests of `host-live-net`.
@@ -17,6 +18,7 @@
 mod certificates;
 mod client;
 mod cluster;
+mod data;
 mod http;
 mod judge;
 mod languages;
