@@ -84,7 +84,7 @@ fn held(output: &Output) -> usize {
         // The collection of a snapshot is one at a time.
         Output::Said(lines) => lines.iter().map(String::len).sum(),
         Output::Undone(undone) => undone.fault.message.len(),
-        Output::Disconnect { .. } | Output::Gathered(_) | Output::Failed(_) => 0,
+        Output::Disconnect { .. } | Output::Gathered(_) | Output::Late { .. } | Output::Failed(_) => 0,
     }
 }
 
