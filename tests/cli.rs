@@ -40,6 +40,7 @@
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
+//! | `verdicts` | one verdict, wherever it is told |
 //! | `told_apart` | the ways to tell states apart, on bundled protocols |
 //! | `why_different` | states that look the same and are told apart |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
@@ -89,6 +90,7 @@ mod simulate;
 mod specs;
 mod told_apart;
 mod traces;
+mod verdicts;
 mod why_different;
 
 use std::cell::RefCell;

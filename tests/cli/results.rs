@@ -24,7 +24,7 @@ fn paxos_has_the_counts_of_the_paper() {
 
 #[test]
 fn local_model_checking_builds_no_system_state_of_correct_paxos() {
-    let result = Place::new().run_json("paxos", &["--algo", "lmc"]);
+    let result = Place::new().run_json("paxos", &["--algo", "lmc", "--safety-only"]);
     assert_eq!((&result["result"], &result["algo"]), (&json!("ok"), &json!("lmc-opt")));
     assert_eq!(result.get("decided_by"), None, "that is the strategy itself");
     assert_eq!(counts(&result, &["system_states", "preliminary_violations"]), [0, 0]);
@@ -44,7 +44,7 @@ fn the_default_says_who_had_the_answer() {
     let row = "auto, decided by bdfs: every state is reached; complete within the bounds\n";
     assert!(text.contains(row), "no {row:?} in {text}");
     // 67 million global states are too many for one turn, and few if what cannot matter is left out.
-    let two = place.run_json("paxos", &["--set", "proposers=2"]);
+    let two = place.run_json("paxos", &["--set", "proposers=2", "--safety-only"]);
     assert_eq!((&two["result"], &two["decided_by"]), (&json!("ok"), &json!("bdfs --reduce")));
     assert_eq!((&two["assumed"]["reduced"], &two["unreached"]), (&json!(true), &Value::Null));
     let agreement = two["properties"].as_array().expect("a list").iter().find(|it| it["name"] == "agreement");
@@ -111,7 +111,7 @@ fn every_strategy_accepts_every_correct_plugin() {
     let place = Place::new();
     for plugin in ["fanout", "paxos", "query", "tree"] {
         for algo in ["bdfs", "lmc", "lmc-opt", "unfold"] {
-            let result = place.run_json(plugin, &["--algo", algo, "--require-complete"]);
+            let result = place.run_json(plugin, &["--algo", algo, "--require-complete", "--safety-only"]);
             assert_eq!(result["result"], "ok", "{algo} on {plugin}");
         }
     }
@@ -441,7 +441,7 @@ fn the_doctor_says_whether_a_plugin_is_fit() {
 #[test]
 fn reductions_keep_the_verdict() {
     let place = Place::new();
-    let two = ["--algo", "bdfs", "--set", "proposers=2"];
+    let two = ["--algo", "bdfs", "--set", "proposers=2", "--safety-only"];
     let reduced = place.run_json("paxos", &[&two[..], &["--reduce"]].concat());
     assert_eq!((&reduced["result"], &reduced["end"]), (&json!("ok"), &json!("space-exhausted")));
     assert_eq!((&reduced["assumed"]["reduced"], &reduced["counts"]["system_states"]), (&json!(true), &Value::Null));
@@ -476,6 +476,6 @@ fn an_unfolding_within_a_bound_decides_nothing_beyond_it() {
     assert_eq!(of(&within, "status"), "unknown", "{within:#}");
     let run = ["run", bundled("query"), "--algo", "unfold", "--depth", "5"];
     place.host(&[&run[..], &["--require-complete"]].concat()).exits(152);
-    let all = place.run_json("query", &["--algo", "unfold"]);
+    let all = place.run_json("query", &["--algo", "unfold", "--safety-only"]);
     assert_eq!((&all["result"], of(&all, "status")), (&json!("ok"), json!("reached")), "{all:#}");
 }

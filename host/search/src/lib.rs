@@ -15,6 +15,7 @@
 //! | `unfolding` | the causal unfolding: events, candidates, cut-offs |
 //! | `local` | the over-approximated local states of `lmc` |
 //! | `strategy` | the strategies as rows: name, guarantees, bounds honoured, entry point; one module each |
+//! | `verdict` | the status of each property in a report, and the verdict that follows from these alone |
 #![forbid(unsafe_code)]
 
 mod global;
@@ -27,3 +28,4 @@ mod reduction;
 mod stateless;
 pub mod strategy;
 mod unfolding;
+pub mod verdict;

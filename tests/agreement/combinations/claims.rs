@@ -9,6 +9,7 @@ use host_search::strategy::Promises;
 
 use crate::combinations::case::{Case, Stop, Truth, is_stateless};
 use crate::combinations::run::{Ran, Runs};
+use crate::combinations::verdicts::a_verdict_is_that_of_the_reference;
 
 /// A run with what is true about it.
 pub struct Facts<'f> {
@@ -46,21 +47,15 @@ pub const CLAIMS: &[(&str, Claim)] = &[
     ("walks", walks_are_as_many_as_wanted),
     ("promises", promises_are_decided_as_the_reference_says),
     ("broken promises", broken_promises_are_broken),
+    ("the verdict", a_verdict_is_that_of_the_reference),
 ];
 
 /// Checks all claims about all runs of a case; the first that is false, with what is wrong.
 pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, String)> {
-    let nodes = case.system.toy.nodes;
     let named = [("whole", Some(&runs.whole)), ("stopped", runs.stopped.as_ref()), ("resumed", runs.resumed.as_ref())];
     for (which, ran) in named.into_iter().filter_map(|(which, ran)| Some((which, ran?))) {
-        let facts = Facts {
-            case,
-            truth,
-            ran,
-            is_starved: which == "stopped" && matches!(case.stop, Stop::Starved(_)),
-            within: truth.within.findings(nodes, case.bounds.deadlock),
-            all: truth.all.findings(nodes, case.bounds.deadlock),
-        };
+        let is_starved = which == "stopped" && matches!(case.stop, Stop::Starved(_));
+        let facts = Facts { is_starved, ..Facts::new(case, truth, ran) };
         for (name, claim) in CLAIMS {
             claim(&facts).map_err(|what| (format!("{name} ({which} run)"), what))?;
         }
@@ -70,6 +65,15 @@ pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, Str
         same_answer(&runs.whole, resumed).map_err(|what| ("the same after a stop".to_owned(), what))?;
     }
     Ok(())
+}
+
+impl<'f> Facts<'f> {
+    /// Those of a run that had memory all the time.
+    pub fn new(case: &'f Case, truth: &'f Truth, ran: &'f Ran) -> Self {
+        let (nodes, deadlock) = (case.system.toy.nodes, case.bounds.deadlock);
+        let (within, all) = (truth.within.findings(nodes, deadlock), truth.all.findings(nodes, deadlock));
+        Self { case, truth, ran, is_starved: false, within, all }
+    }
 }
 
 impl Facts<'_> {

@@ -1,15 +1,17 @@
 //! Canaries: strategies that say something false, each of which is noticed by the claim that it breaks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use host_agreement::covering::covering;
 use host_agreement::options::Axis;
 use host_search::kernel::{BreachClass, Decided, EndCondition, FoundBreach, Report, Search, SearchBounds, SearchError};
 use host_search::strategy::{STRATEGIES, Strategy, bdfs, dpor, random_walk};
+use host_search::verdict::Verdict;
 
 use crate::combinations::case::{Case, Truth};
-use crate::combinations::claims;
+use crate::combinations::claims::{self, Facts};
 use crate::combinations::run::run_all;
+use crate::combinations::verdicts;
 
 type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
 
@@ -123,6 +125,29 @@ const LIARS: &[(&str, &str, Run)] = &[
     ),
     ("walks", "walk", liar!(random_walk, |report| report.counts.walks = report.counts.walks.map(|it| it - 1))),
 ];
+
+/// The verdict as it was: by the end of the search, whatever became of the properties.
+#[test]
+fn a_verdict_by_the_end_of_the_search_is_noticed() {
+    let rows =
+        covering().rows.into_iter().filter(|row| row[Axis::Fairness as usize] + row[Axis::Properties as usize] > 0);
+    let noticed = rows.zip(0..).take(120).filter_map(|(row, seed)| {
+        let (case, truth) = Case::random(&row, seed)?;
+        let runs = run_all(&case).ok()?;
+        let report = &runs.whole.report;
+        let by_end = match (report.violations.is_empty(), report.end) {
+            (true, EndCondition::SpaceExhausted) => Verdict::Ok,
+            (true, _) => Verdict::Incomplete,
+            (false, _) => Verdict::Violation,
+        };
+        let expected = verdicts::naive(&Facts::new(&case, &truth, &runs.whole), true);
+        (by_end != expected).then_some((by_end, expected))
+    });
+    let noticed: BTreeSet<(Verdict, Verdict)> = noticed.collect();
+    for expected in [Verdict::Incomplete, Verdict::NeverReached] {
+        assert!(noticed.contains(&(Verdict::Ok, expected)), "{noticed:?}");
+    }
+}
 
 /// How often each row of a strategy is tried, with another system each time.
 const ROUNDS: usize = 4;

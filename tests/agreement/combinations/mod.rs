@@ -5,6 +5,7 @@
 //! | `case` | a random system for a row, and what the reference says about it |
 //! | `run` | the runs of a case: whole, with other workers, stopped, resumed |
 //! | `claims` | what no answer may get wrong, one function per claim |
+//! | `verdicts` | the verdict, by statuses and by the reference |
 //! | `forgetting` | random walks in little memory |
 //! | `liars` | strategies that say something false, and are noticed |
 //! | `shrink` | a failing case becomes small |
@@ -18,6 +19,7 @@ mod liars;
 mod run;
 mod show;
 mod shrink;
+mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use host_agreement::reference::{Local, Words};
 use host_agreement::stopping::Stopping;
 use host_agreement::toys;
-use host_model::contract::{Choice, MachineFactory};
+use host_model::contract::{Choice, MachineFactory, Property};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::replay::ReplayError;
 use host_model::trace::start::Start;
@@ -29,6 +29,8 @@ const CHECKS_MAX: u64 = 20_000;
 /// What a search found and reported, by content.
 pub struct Ran {
     pub report: Report,
+    /// The properties that were judged.
+    pub properties: Vec<Property>,
     pub findings: Vec<FoundByContent>,
     /// The promises that are broken.
     pub breaches: Vec<Breach>,
@@ -182,7 +184,8 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     let states = report.system_states.as_ref();
     let system_states = states
         .map(|states| states.iter().map(|locals| locals.iter().map(|id| toys::local(&lts, *id)).collect()).collect());
-    Ok(Ran { findings, breaches, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
+    let properties = lts.properties().to_vec();
+    Ok(Ran { properties, findings, breaches, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
 }
 
 /// Has members of a portfolio take turns as the case says: small systems are done in a turn of the usual length.

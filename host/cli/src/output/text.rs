@@ -238,11 +238,11 @@ impl Text<'_> {
         if let Some(why) = &property.not_checked {
             return format!("not checked: {why}");
         }
-        if let Some(why) = property.undecided {
+        if let Some(why) = &property.undecided {
             return format!("not decided: {why}{}{}", so_far(&property.so_far), walks_text(&property.sampled));
         }
         if let Some(witness) = &property.witness {
-            return format!("{}, see {}", self.status(property.status), on_one_line(witness));
+            return format!("{}, see {}", self.status(property.status.name()), on_one_line(witness));
         }
         let sum = |count: fn(&PromiseCounts) -> u64| property.promises.iter().map(count).sum::<u64>();
         let parts = [
@@ -254,7 +254,7 @@ impl Text<'_> {
         let parts = parts.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(number, what));
         let parts: Vec<String> = parts.collect();
         let counts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-        self.status(property.status) + &counts + &walks_text(&property.sampled)
+        self.status(property.status.name()) + &counts + &walks_text(&property.sampled)
     }
 
     fn properties_text(&self) -> String {

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
-    /// No violation, or an incomplete search that was not required to be complete.
+    /// Each property is decided and as it should be, or an incomplete run was not required to be complete.
     Ok = 0,
     /// Something else came out than was expected.
     Unexpected = 1,
@@ -18,6 +18,8 @@ pub enum Exit {
     Liveness = 13,
     /// The plugin traps, diverges, exceeds a limit or is not deterministic.
     GuestFault = 14,
+    /// A `sometimes` property holds in no state, and everything was explored.
+    NeverReached = 15,
     /// A property cannot be evaluated.
     Evaluation = 75,
     /// Told to stop before there was a result, or by a signal before anything was found.
@@ -34,13 +36,14 @@ pub enum Exit {
 
 /// Every exit code with its meaning, for `--help` and the documentation.
 pub const TABLE: &[(Exit, &str)] = &[
-    (Exit::Ok, "no violation (also when a bound ended the search, see --require-complete)"),
+    (Exit::Ok, "no violation (also when something is left undecided, see --require-complete)"),
     (Exit::Unexpected, "a scenario or a test came out otherwise, or --why-different found states that look the same"),
     (Exit::Usage, "the command line is not understood"),
     (Exit::Deadlock, "nothing can happen any more, and a node is not done (looked for with --deadlock)"),
     (Exit::Safety, "an `always` property is violated"),
     (Exit::Liveness, "an `eventually` property is violated"),
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
+    (Exit::NeverReached, "everything was explored, and a `sometimes` property holds in no state"),
     (Exit::Evaluation, "a property cannot be evaluated"),
     (Exit::Stopped, "stopped by a signal before anything was found, or by --time before there was a result"),
     (Exit::Plugin, "the plugin cannot be loaded or built, or asks for a thread, a socket or the like"),

@@ -1,4 +1,4 @@
-//! Decides whether the silence of a search about a property proves anything: the one place that does.
+//! Says why the silence of a search about a property proves nothing. Whether it does, [`host_search::verdict`] decides.
 
 use host_search::kernel::EndCondition;
 

@@ -5,7 +5,9 @@
 //! | `run` | a run that is over |
 //! | `assumed` | the assumptions of a verdict |
 //! | `counts` | the counts |
-//! | `decided` | whether a search has decided what it did not find |
+//! | `decided` | why a search has not decided what it did not find |
+//! | `ending` | how a run ends: statuses, and the exit code that follows from the verdict on them |
+//! | `headline` | one phrase that says more than the verdict |
 //! | `not_covered` | what a run did not look for, and the options that would |
 //! | `properties` | the properties of a plugin and what came out |
 //! | `unreached` | parts of a protocol that a run never reached |
@@ -17,6 +19,8 @@ pub mod assumed;
 pub mod audit;
 mod counts;
 mod decided;
+mod ending;
+mod headline;
 pub mod not_covered;
 pub mod properties;
 pub mod result;

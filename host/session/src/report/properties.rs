@@ -1,15 +1,15 @@
 //! The properties of a plugin and what came out.
 
 use host_inspect::words;
-use host_model::contract::{NodeId, Property, PropertyKind};
-use host_model::trace::{BreachClass, Finding};
-use host_search::kernel::{Decided, EndCondition, PromiseReport, Report, Sampled};
-use serde::Serialize;
+use host_model::contract::{NodeId, PropertyKind};
+use host_model::trace::BreachClass;
+use host_search::kernel::{Decided, EndCondition, PromiseReport, Sampled};
+use host_search::verdict::{Status, Statuses};
+use serde::{Serialize, Serializer};
 
 use crate::base::text::count;
 use crate::cluster::judged::not_judged;
 use crate::report::run::FinishedRun;
-use crate::search::finding::Violation;
 use crate::search::promises;
 
 /// A property and what came out.
@@ -22,7 +22,8 @@ pub struct PropertyReport {
     /// Its scope.
     pub scope: String,
     /// Its status: one of those that a scenario can expect.
-    pub status: &'static str,
+    #[serde(serialize_with = "by_name")]
+    pub status: Status,
     /// The expression of a property from outside; none of a property of the plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
@@ -32,12 +33,12 @@ pub struct PropertyReport {
     /// The file with the trace of a witness, of a `sometimes` property that is reached; none if none was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
-    /// Why it is not checked; none if it is.
+    /// How the user left it out; none if he did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_checked: Option<String>,
     /// Why it is open whether an `eventually` property holds; none of any other property, and if that is not open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<&'static str>,
+    pub undecided: Option<String>,
     /// `never-kept` if an `eventually` property holds in no state at all, `never-owed` if it holds in all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacuous: Option<&'static str>,
@@ -175,40 +176,20 @@ impl PromiseCounts {
     }
 }
 
-/// Why it is open whether the `eventually` properties hold, although everything was explored; none if it is not.
-pub fn undecided_promises(run: &FinishedRun<'_>) -> Option<EndCondition> {
-    run.outcome.report.promises_end
+fn by_name<S: Serializer>(status: &Status, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(status.name())
 }
 
-/// The properties of a run, in their order.
-pub fn properties(
-    run: &FinishedRun<'_>,
-    undecided: Option<&'static str>,
-    violations: &[Violation],
-) -> Vec<PropertyReport> {
-    let left_out = promises::left_out(run.spec, run.cluster, run.lts).or_else(|| overtaken(&run.outcome.report));
-    let status = |property: &Property, witnessed: Option<bool>| {
-        let found = violations.iter().find_map(|violation| match &violation.trace.finding {
-            Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
-            Some(Finding::Broken { property: name, .. }) if *name == property.name => Some("broken"),
-            _ => None,
-        });
-        match (property.kind, found, witnessed) {
-            (_, Some(found), _) => found,
-            (PropertyKind::Sometimes, _, Some(true)) => "reached",
-            (PropertyKind::Sometimes, ..) if undecided.is_none() => "never-reached",
-            (PropertyKind::Always, ..) if undecided.is_none() => "holds",
-            _ => "unknown",
-        }
-    };
-    let witnessed = &run.outcome.report.witnessed;
+/// The properties of a run, in their order, with the statuses of those that are judged. `undecided`: why the search as a whole is.
+pub fn properties(run: &FinishedRun<'_>, statuses: &Statuses, undecided: Option<&'static str>) -> Vec<PropertyReport> {
     let properties = (0..).zip(&run.cluster.properties).map(|(index, property)| {
         let place = run.cluster.place_of(index);
+        let status = place.map_or(Status::NotChecked, |place| statuses.properties[place as usize]);
         let report = PropertyReport {
             name: property.name.clone(),
             kind: property.kind,
             scope: words::name(property.scope),
-            status: status(property, place.and_then(|place| witnessed[place as usize])),
+            status,
             expression: run
                 .cluster
                 .expressed
@@ -224,29 +205,20 @@ pub fn properties(
             sampled: Vec::new(),
             so_far: Vec::new(),
         };
-        let Some(place) = place else {
-            let why = not_judged(&run.spec.cluster, &property.name).to_owned();
-            return PropertyReport { status: "not-checked", not_checked: Some(why), ..report };
-        };
-        match (property.kind, &left_out) {
-            (PropertyKind::Eventually, Some(why)) if report.status == "unknown" => {
-                PropertyReport { status: "not-checked", not_checked: Some(why.clone()), ..report }
+        match (place, property.kind) {
+            (None, _) => {
+                let why = not_judged(&run.spec.cluster, &property.name).to_owned();
+                PropertyReport { not_checked: Some(why), ..report }
             }
-            (PropertyKind::Eventually, None) => promised(run, place, undecided, report),
+            (Some(_), PropertyKind::Eventually) if status == Status::NotChecked => {
+                let why = promises::excluded(run.spec).expect("nothing else leaves it out").to_owned();
+                PropertyReport { not_checked: Some(why), ..report }
+            }
+            (Some(place), PropertyKind::Eventually) => promised(run, place, undecided, report),
             _ => report,
         }
     });
     properties.collect()
-}
-
-/// Why the member of a portfolio that has the answer does not say more; a phrase. None if it does.
-fn overtaken(report: &Report) -> Option<String> {
-    let decider =
-        report.decided_by.filter(|_| report.promises.is_empty() && report.end == EndCondition::SpaceExhausted)?;
-    Some(format!(
-        "bdfs, which decides it, was not there when {} had the answer to all else; use --algo bdfs",
-        decider.strategy
-    ))
 }
 
 /// What was found out about an `eventually` property.
@@ -258,29 +230,15 @@ fn promised(
 ) -> PropertyReport {
     let found = &run.outcome.report;
     let of_it = found.promises.iter().filter(|other| other.promise.property == index);
-    let all = of_it.clone().count();
     let sampled: Vec<PromiseWalks> =
         of_it.clone().filter_map(|it| Some(PromiseWalks::new((it, it.sampled?)))).collect();
     let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
-    let is_shown = found.violations.iter().any(|it| it.breach.is_some() && it.judgement.violated() == Some(index));
-    let is_broken =
-        is_shown || promises.iter().any(|promise| promise.class.is_some()) || sampled.iter().any(|it| it.dead > 0);
-    let is_missing = promises.len() < all || all == 0;
-    let may_be_dead = sampled.iter().any(|it| it.open > 0);
-    let open = may_be_dead.then_some("some walks may have led to where it cannot be kept");
-    let open = open.or(undecided).or(is_missing.then_some("the search was ended before it was decided"));
-    let status = match (is_broken, open) {
-        _ if report.status != "unknown" => report.status,
-        (true, _) => "violated",
-        (false, Some(_)) => "unknown",
-        (false, None) => "holds",
-    };
-    let undecided = open.filter(|_| status == "unknown");
+    let undecided = (report.status == Status::Unknown).then(|| why_open(run, undecided, &sampled));
     let is_never_kept = promises
         .iter()
         .any(|it| it.class.is_some() && it.kept_states == 0 && found.end == EndCondition::SpaceExhausted);
     let is_never_owed = !promises.is_empty() && promises.iter().all(|it| it.kept_states == it.states());
-    let vacuous = match (is_never_kept, is_never_owed && status == "holds") {
+    let vacuous = match (is_never_kept, is_never_owed && report.status == Status::Holds) {
         (true, _) => Some("never-kept"),
         (false, true) => Some("never-owed"),
         (false, false) => None,
@@ -288,22 +246,54 @@ fn promised(
     let of_it = found.promises.iter().filter(|other| other.promise.property == index && undecided.is_some());
     let so_far = of_it.filter_map(|it| Some((it.promise.node, it.met?)));
     let so_far = so_far.map(|(node, met)| PromiseStates { node, states: met.states, kept_states: met.kept }).collect();
-    PropertyReport { status, undecided, vacuous, promises, sampled, so_far, ..report }
+    PropertyReport { undecided, vacuous, promises, sampled, so_far, ..report }
 }
 
-/// Notes that the verdict needs: a goal that cannot be reached is no violation, but hardly what was meant, nor is a promise that is never
-/// owed or never kept.
-pub fn notes(properties: &[PropertyReport]) -> String {
-    let named = |is_meant: &dyn Fn(&PropertyReport) -> bool| {
-        let names: Vec<&str> = properties.iter().filter(|it| is_meant(it)).map(|it| it.name.as_str()).collect();
-        (names.len(), words::on_one_line(&names.join(", ")))
-    };
-    let mut notes = String::new();
-    match named(&|it| it.status == "never-reached") {
-        (0, _) => {}
-        (1, name) => notes += &format!("; {name} is never reached"),
-        (_, names) => notes += &format!("; never reached: {names}"),
+/// Why an `eventually` property is not decided; a phrase.
+fn why_open(run: &FinishedRun<'_>, undecided: Option<&'static str>, sampled: &[PromiseWalks]) -> String {
+    if let Some(why) = promises::left_out(run.spec, run.cluster, run.lts) {
+        return why;
     }
+    let report = &run.outcome.report;
+    let may_be_dead = sampled.iter().any(|it| it.open > 0);
+    let open = may_be_dead.then_some("some walks may have led to where it cannot be kept");
+    let open = open.or(undecided).or_else(|| report.promises_end.map(ended_by)).map(str::to_owned);
+    open.or_else(|| overtaken(run)).unwrap_or_else(|| "the search ended before it was decided".to_owned())
+}
+
+/// What ended the decision of `eventually` properties; a phrase.
+fn ended_by(end: EndCondition) -> &'static str {
+    match end {
+        EndCondition::TimeBound => "--time ended the decision",
+        EndCondition::MemoryBound => "the decision takes more memory (see --memory)",
+        _ => "the decision was interrupted",
+    }
+}
+
+/// Why the member of a portfolio that has the answer does not say more; a phrase. None if it does.
+fn overtaken(run: &FinishedRun<'_>) -> Option<String> {
+    let report = &run.outcome.report;
+    let is_decided = report.promises.iter().any(|promise| promise.decided.is_some());
+    let decider = report.decided_by.filter(|_| !is_decided)?;
+    Some(match run.spec.search.states {
+        Some(_) => format!("--states ended bdfs, which decides it, and {decider} had the answer to all else"),
+        None => {
+            format!("bdfs, which decides it, was not done when {decider} had the answer to all else; use --algo bdfs")
+        }
+    })
+}
+
+/// The names of the properties with a status, and how many there are.
+pub fn named(properties: &[PropertyReport], is_meant: &dyn Fn(&PropertyReport) -> bool) -> (usize, String) {
+    let names: Vec<&str> = properties.iter().filter(|it| is_meant(it)).map(|it| it.name.as_str()).collect();
+    (names.len(), words::on_one_line(&names.join(", ")))
+}
+
+/// Notes that the verdict needs: a promise that is never owed or never kept is hardly what was meant, and what the user left out is not
+/// decided.
+pub fn notes(properties: &[PropertyReport]) -> String {
+    let named = |is_meant: &dyn Fn(&PropertyReport) -> bool| named(properties, is_meant);
+    let mut notes = String::new();
     match named(&|it| it.vacuous == Some("never-kept")) {
         (0, _) => {}
         (_, names) => notes += &format!("; there is no state at all in which this holds: {names}"),
@@ -312,7 +302,7 @@ pub fn notes(properties: &[PropertyReport]) -> String {
         (0, _) => {}
         (_, names) => notes += &format!("; in every state this holds anyway: {names}"),
     }
-    match named(&|it| it.not_checked.is_some()) {
+    match named(&|it| it.status == Status::NotChecked) {
         (0, _) => {}
         (_, names) => notes += &format!("; not checked: {names}"),
     }

@@ -2,29 +2,31 @@
 
 use std::num::NonZeroU64;
 
-use host_inspect::words;
 use host_model::audit::Audited;
 use host_model::contract::{MachineError, NodeId};
 use host_model::scenario::Scenario;
-use host_model::trace::{Finding, PluginRef};
-use host_search::kernel::{Basis, Counts, EndCondition, Growth, SymmetryUse};
+use host_model::trace::PluginRef;
+use host_search::kernel::{Basis, Growth, SymmetryUse};
 use host_search::strategy::find;
-use serde::Serialize;
+pub use host_search::verdict::Verdict;
+use host_search::verdict::{Status, Statuses};
+use serde::{Serialize, Serializer};
 
 use crate::base::Exit;
 use crate::base::bounds::peak_bytes;
-use crate::base::text::{count, grouped, json_text, rounded};
+use crate::base::text::{json_text, rounded};
 use crate::cluster::Cluster;
 use crate::report::assumed::Assumed;
 use crate::report::audit::{AuditReport, BrokenPromise};
 use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
+use crate::report::ending::{self, Ending};
+use crate::report::headline;
 use crate::report::not_covered::NotCovered;
 use crate::report::properties::{self, PropertyReport};
 use crate::report::run::{FinishedRun, Saved};
 use crate::report::unreached::Unreached;
 use crate::report::violation::ViolationReport;
-use crate::search::finding::Violation;
 use crate::spec::expectation::Expectation;
 
 /// The version of the JSON object, which `docs/result.schema.json` describes. A new field keeps it; a field that
@@ -37,6 +39,7 @@ pub struct RunReport {
     /// [`RESULT_VERSION`].
     pub result_version: u32,
     /// The verdict.
+    #[serde(serialize_with = "by_name")]
     pub result: Verdict,
     /// Why the search ended.
     pub end: &'static str,
@@ -97,6 +100,12 @@ pub struct RunReport {
     /// Why it is open whether there is more than was found; none if there is nothing more.
     #[serde(skip)]
     pub undecided: Option<&'static str>,
+    /// The statuses of the properties, of faults and of deadlocks: the verdict follows from them alone.
+    #[serde(skip)]
+    pub statuses: Statuses,
+    /// What the exit code depends on besides.
+    #[serde(skip)]
+    pub ending: Ending,
     /// How the command ends.
     #[serde(skip)]
     pub exit: Exit,
@@ -106,27 +115,6 @@ pub struct RunReport {
     /// The guarantees of the strategy.
     #[serde(skip)]
     pub guarantees: String,
-}
-
-/// The verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Everything that can happen was explored, and no property is violated.
-    Ok,
-    /// Something bad was found.
-    Violation,
-    /// Nothing bad was found, and not everything was explored.
-    Incomplete,
-    /// The plugin does not allow a verdict.
-    Error,
-}
-
-impl Verdict {
-    /// Its name.
-    pub fn name(self) -> String {
-        words::name(self)
-    }
 }
 
 /// The use of interchangeable nodes; one of the two is there.
@@ -198,27 +186,25 @@ impl RunReport {
     pub fn new(run: &FinishedRun<'_>, saved: Vec<Option<Saved>>) -> Self {
         let (report, violations) = (&run.outcome.report, run.outcome.violations.as_slice());
         let undecided = decided::undecided(report.end, violations);
-        // Everything can be explored, and too little time be left to decide what must happen.
-        let open = properties::undecided_promises(run);
-        let result = verdict(undecided.or(open.map(EndCondition::name)), violations);
-        let exit = match violations.first() {
-            Some(violation) => violation.exit(),
-            None if [Some(report.end), open].contains(&Some(EndCondition::Interrupted)) => Exit::Stopped,
-            None if result == Verdict::Incomplete && run.spec.process.require_complete => Exit::TooLarge,
-            None => Exit::Ok,
-        };
+        let statuses = ending::statuses(run);
+        let result = statuses.verdict();
+        let leading = ending::leading(run.lts, violations, result);
+        let ending = Ending::new(run, leading);
+        let exit = ending.exit(result);
         let reports: Vec<ViolationReport> = violations
             .iter()
             .zip(saved)
             .map(|(violation, saved)| ViolationReport::new(run, violation, saved))
             .collect();
-        let properties = properties::properties(run, undecided, violations);
-        let notes = properties::notes(&properties);
-        let because = match (reports.first(), open.filter(|_| undecided.is_none())) {
-            (Some(violation), _) if violation.class.is_some() => violation.title.clone() + &notes,
-            (Some(violation), _) => violation.title.clone(),
-            (None, Some(end)) => left_open(end).to_owned() + &notes,
-            (None, None) => because(report.end).to_owned() + &misfit(&report.counts) + &grows(report.growth) + &notes,
+        let properties = properties::properties(run, &statuses, undecided);
+        let counts = CountsReport(report.counts);
+        let because = match leading.map(|index| &reports[index]) {
+            Some(violation) if violation.class.is_some() => violation.title.clone() + &properties::notes(&properties),
+            Some(violation) => violation.title.clone(),
+            None => {
+                let because = headline::without_violation(result, report, &properties);
+                because + &headline::misfit(&counts) + &headline::grows(report.growth) + &properties::notes(&properties)
+            }
         };
         let unreached = Unreached::new(run);
         let strategy = run.spec.strategy();
@@ -234,7 +220,7 @@ impl RunReport {
             plugin: PluginReport::from(&run.cluster.plugin.reference),
             scenario: run.lts.scenario().clone(),
             assumed: Assumed::new(run),
-            counts: CountsReport(report.counts),
+            counts,
             at_least: if report.are_lower_bounds { DISTINCT } else { &[] },
             renewals: NonZeroU64::new(report.renewals),
             growth: report.growth.map(GrowthReport::from),
@@ -252,11 +238,13 @@ impl RunReport {
             not_covered: NotCovered::of(run),
             never: unreached.clone(),
             unreached,
-            deadlock: run.spec.search.deadlock.then(|| deadlock(undecided, violations)),
+            deadlock: statuses.deadlock.map(deadlock),
             violations: reports,
             audit: None,
             unmet: None,
             undecided,
+            statuses,
+            ending,
             exit,
             because,
             guarantees: format!("{}; {}", decider.soundness, decider.completeness),
@@ -270,16 +258,12 @@ impl RunReport {
     /// The host cannot provide an instance to look closer.
     pub fn add_audit(&mut self, audited: &Audited, cluster: &Cluster) -> Result<(), MachineError> {
         let report = AuditReport::new(audited, cluster)?;
-        if !report.broken.is_empty() {
-            self.leave_open("the plugin breaks a promise");
-        }
-        if let Some(BrokenPromise { violation: broken, .. }) = report.broken.first()
-            && self.violations.is_empty()
-        {
-            self.result = Verdict::Error;
-            self.exit = Exit::GuestFault;
-            self.exit_code = self.exit.code();
-            self.because = format!("the plugin breaks a promise: {}, but not `{}`", broken.promise, broken.function);
+        if let Some(BrokenPromise { violation: broken, .. }) = report.broken.first() {
+            self.distrust("the plugin breaks a promise");
+            if self.result == Verdict::Error && self.ending.leading.is_none() {
+                self.because =
+                    format!("the plugin breaks a promise: {}, but not `{}`", broken.promise, broken.function);
+            }
         }
         if let Some(stopped) = audited.stopped {
             self.because += &format!("; the audit is not finished: {stopped}");
@@ -289,20 +273,25 @@ impl RunReport {
     }
 
     /// Takes back that what was not found is not there.
-    fn leave_open(&mut self, why: &'static str) {
+    fn distrust(&mut self, why: &'static str) {
         self.undecided = Some(why);
+        self.statuses.distrust();
         for property in &mut self.properties {
-            if matches!(property.status, "holds" | "never-reached") {
-                property.status = "unknown";
-            }
+            property.status = property.status.distrusted();
         }
-        self.deadlock = self.deadlock.map(|found| if found == "none" { "unknown" } else { found });
+        self.deadlock = self.statuses.deadlock.map(deadlock);
+        self.result = self.statuses.verdict();
+        self.exit = self.ending.exit(self.result);
+        self.exit_code = self.exit.code();
     }
 
     /// Compares the result with what a scenario expects. A difference is never a success.
     pub fn compare(&mut self, expect: &Expectation) {
         let run = serde_json::to_value(&*self).expect("keys are strings, and nothing else can fail in memory");
-        let unmet = expect.unmet(&run);
+        let mut unmet = expect.unmet(&run);
+        if self.exit != Exit::Ok && !expect.says_how_it_ends() {
+            unmet.push(format!("the result is {}, and no violation is expected", self.result.name()));
+        }
         if !unmet.is_empty() {
             self.fail(Exit::Unexpected);
         }
@@ -323,14 +312,8 @@ impl RunReport {
     }
 }
 
-fn verdict(undecided: Option<&str>, violations: &[Violation]) -> Verdict {
-    match (violations.first(), undecided) {
-        (Some(violation), _) if violation.nondeterminism.is_some() => Verdict::Error,
-        (Some(violation), _) if matches!(violation.exit(), Exit::Evaluation | Exit::Plugin) => Verdict::Error,
-        (Some(_), _) => Verdict::Violation,
-        (None, None) => Verdict::Ok,
-        (None, Some(_)) => Verdict::Incomplete,
-    }
+fn by_name<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.name())
 }
 
 /// The name of what an answer rests on.
@@ -341,86 +324,11 @@ fn basis(basis: Basis) -> &'static str {
     }
 }
 
-/// Why there is no violation to tell of.
-fn because(end: EndCondition) -> &'static str {
-    match end {
-        EndCondition::SpaceExhausted => "everything that can happen was explored, and no property is violated",
-        EndCondition::Pruned => "no violation found, but the strategy leaves events out on purpose",
-        EndCondition::WalksDone => "no violation found, but random walks see only part of what can happen",
-        EndCondition::DepthBound => "no violation found, but --depth cut off longer paths",
-        EndCondition::LocalEventBound => "no violation found, but --local-events left events out",
-        EndCondition::StateBound => "no violation found, but --states ended the search early",
-        EndCondition::TimeBound => "no violation found, but --time ended the search early",
-        EndCondition::MemoryBound => "no violation found, but the memory is used up (see --memory)",
-        EndCondition::Interrupted => "no violation found, but the search was interrupted",
-        EndCondition::Violation => unreachable!("a search that ends in a violation has one"),
-    }
-}
-
-/// Why there is nothing to tell of what must happen, although everything was explored.
-fn left_open(end: EndCondition) -> &'static str {
-    match end {
-        EndCondition::TimeBound => {
-            "everything that can happen was explored, but --time ended the decision about `eventually` properties"
-        }
-        EndCondition::MemoryBound => {
-            "everything that can happen was explored, but deciding `eventually` properties takes more memory (see --memory)"
-        }
-        _ => "everything that can happen was explored, but the decision about `eventually` properties was interrupted",
-    }
-}
-
-/// Local states per one that is known to be reachable from which on an over-approximation does not fit the protocol.
-const MISFIT: u64 = 4;
-
-/// A note on a search that has gone through far more local states than are reachable; empty if it has not.
-fn misfit(counts: &Counts) -> String {
-    let Some((local_states, reachable)) = counts.local_states.zip(counts.reachable_local_states) else {
-        return String::new();
-    };
-    if local_states < reachable.saturating_mul(MISFIT) {
-        return String::new();
-    }
-    format!(
-        "; of the {} that it assumes only {} known to be reachable, so another strategy may suit the protocol better",
-        count(local_states, "local state"),
-        if reachable == 1 { "1 is".to_owned() } else { format!("{} are", grouped(reachable)) },
-    )
-}
-
-/// That a node may keep what it could forget.
-fn grows(growth: Option<Growth>) -> String {
-    let Some(Growth { node, steps, bytes: (before, after) }) = growth else { return String::new() };
-    format!(
-        "; on a walk of {} the state of node {node} became longer and longer, from {} to {}, so there may be no end of states",
-        count(steps.into(), "event"),
-        count(before as u64, "byte"),
-        count(after as u64, "byte"),
-    )
-}
-
-fn deadlock(undecided: Option<&str>, violations: &[Violation]) -> &'static str {
-    let is_deadlock = |violation: &Violation| matches!(&violation.trace.finding, Some(Finding::Deadlock { .. }));
-    match undecided {
-        _ if violations.iter().any(is_deadlock) => "found",
-        None => "none",
-        Some(_) => "unknown",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_reachable_states_of_many_are_worth_a_word() {
-        let counts = |local_states, reachable_local_states| {
-            misfit(&Counts { local_states, reachable_local_states, ..Counts::default() })
-        };
-        let told = "; of the 24,007 local states that it assumes only 12 are known to be reachable, so another strategy may suit the \
-                    protocol better";
-        assert_eq!(counts(Some(24_007), Some(12)), told);
-        assert!(counts(Some(4), Some(1)).contains("only 1 is known"));
-        assert_eq!([counts(Some(47), Some(12)), counts(Some(47), None), counts(None, Some(12))], [""; 3]);
+/// The word for a status of the search for deadlocks.
+fn deadlock(status: Status) -> &'static str {
+    match status {
+        Status::Violated => "found",
+        Status::Holds => "none",
+        _ => "unknown",
     }
 }

@@ -11,10 +11,15 @@ use crate::base::Failure;
 use crate::cluster::Cluster;
 use crate::spec::RunSpec;
 
+/// How the user left out all `eventually` properties; a phrase. None if he did not.
+pub fn excluded(spec: &RunSpec) -> Option<&'static str> {
+    spec.search.safety_only.then_some("--safety-only leaves it out")
+}
+
 /// Why the search decides no `eventually` property, as far as that is known without the plugin; a phrase that names what would help.
 fn left_out_by_search(spec: &RunSpec) -> Option<String> {
-    if spec.search.safety_only {
-        return Some("--safety-only leaves it out".to_owned());
+    if let Some(why) = excluded(spec) {
+        return Some(why.to_owned());
     }
     let strategy = spec.strategy();
     if strategy.promises == Promises::Unchecked {

@@ -28,7 +28,7 @@ pub const CLASSES: [&str; 3] = ["dead", "stuck", "lasso"];
 pub const DEADLOCKS: [&str; 3] = ["found", "none", "unknown"];
 
 /// The values of `result`.
-pub const RESULTS: [&str; 4] = ["ok", "violation", "incomplete", "error"];
+pub const RESULTS: [&str; 5] = ["ok", "violation", "never-reached", "incomplete", "error"];
 
 /// The values for a property.
 pub const STATUSES: [&str; 7] = ["holds", "violated", "reached", "never-reached", "broken", "unknown", "not-checked"];
@@ -78,6 +78,16 @@ pub struct Expectation {
 }
 
 impl Expectation {
+    /// Whether it says how a run ends, well or not: by its result, or by a violation.
+    pub fn says_how_it_ends(&self) -> bool {
+        let Self { result, end: _, property, fault, class, critical, loop_start, deadlock, length, length_max, .. } =
+            self;
+        let names = [result, property, fault, class].into_iter().any(Option::is_some);
+        let counts = [critical, loop_start, length, length_max].into_iter().any(Option::is_some);
+        let is_bad = |status: &String| ["violated", "broken", "never-reached"].contains(&status.as_str());
+        names || counts || deadlock.as_deref() == Some("found") || self.properties.values().any(is_bad)
+    }
+
     /// The parts of it that the JSON object of a run does not meet, a phrase each.
     pub fn unmet(&self, run: &Value) -> Vec<String> {
         let mut unmet = Vec::new();
@@ -156,5 +166,16 @@ mod tests {
         assert_eq!(property("agreement", "violated"), ["agreement is holds, expected violated"]);
         assert_eq!(property("safety", "holds"), ["safety is not there, expected holds"]);
         assert_eq!(expect(&|expect| expect.length_max = Some(3)).len(), 1);
+    }
+
+    #[test]
+    fn statuses_and_results_are_those_of_the_verdict() {
+        use host_search::verdict::{Status, Verdict};
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(sorted(STATUSES.to_vec()), sorted(Status::ALL.map(Status::name).to_vec()));
+        assert_eq!(sorted(RESULTS.to_vec()), sorted(Verdict::ALL.map(Verdict::name).to_vec()));
     }
 }

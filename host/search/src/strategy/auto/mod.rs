@@ -385,6 +385,10 @@ impl Answers {
             None => self.merged(search, members, stopped),
         };
         sample(&mut report, &sampled);
+        let is_open = report.end == EndCondition::SpaceExhausted && !is_decided(&report);
+        if is_open && liveness::decides(search.lts, search.bounds.promises).is_some() {
+            report.promises_end = report.promises_end.or(stopped);
+        }
         // What one has reached is reachable, whoever has the answer.
         witnessed.into_iter().for_each(|property| report.witness(property));
         Ok(report)
