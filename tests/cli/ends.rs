@@ -63,7 +63,7 @@ fn who_does_not_know_what_is_in_flight_refuses_to_look() {
 fn who_waits_for_a_crashed_node_is_named() {
     let place = Place::new();
     let run = ["run", bundled("two-phase-commit"), "--algo", "bdfs", "--nodes", "3"];
-    let crashing = [&run[..], &["--crashes", "1", "--deadlock", "--out", "found"]].concat();
+    let crashing = [&run[..], &["--crashes", "1", "--safety-only", "--deadlock", "--out", "found"]].concat();
     let json = place.host(&[&crashing[..], &["--max-violations", "50", "--json"]].concat()).exits(11).json();
     let found = json["violations"].as_array().expect("a list");
     let counts =
@@ -92,7 +92,7 @@ fn who_waits_for_a_crashed_node_is_named() {
 
     let counts =
         |options: &[&str]| place.host(&[&run[..], &["--json"], options].concat()).exits(0).json()["counts"].clone();
-    assert_eq!(counts(&["--crashes", "2"]), counts(&[]));
+    assert_eq!(counts(&["--crashes", "2", "--safety-only"]), counts(&[]));
 }
 
 /// On an ordered network of three nodes a partition is two more breaks of each node, elsewhere nothing more.

@@ -372,7 +372,7 @@ fn the_debugger_begins_in_exported_states() {
         let text = of(&place, "export", "o/lost.json", &["--format", format]).exits(0).out;
         assert!(text.contains("absent"), "{format}: {text}");
     }
-    let bounded = ["--algo", "bdfs", "--deadlock", "--crashes", "1", "--depth", "4"];
+    let bounded = ["--algo", "bdfs", "--deadlock", "--crashes", "1", "--safety-only", "--depth", "4"];
     for options in [&["--algo", "unfold"][..], &["--algo", "bdfs", "--reduce"], &bounded] {
         let run = [&["run", bundled("paxos"), "--prefix", "o/lost.json", "--json"], options].concat();
         assert_eq!(place.host(&run).json()["assumed"]["absent"], json!([2]), "{run:?}");

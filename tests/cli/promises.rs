@@ -168,7 +168,7 @@ fn safety_alone_is_the_search_without_edges() {
 #[test]
 fn what_is_not_checked_is_said_with_the_reason() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--algo", "lmc"], "the strategy lmc-opt cannot; use --algo auto or bdfs"),
         (&["--algo", "lmc-gen"], "the strategy lmc-gen cannot"),
         (&["--algo", "unfold"], "the strategy unfold cannot"),
@@ -178,7 +178,6 @@ fn what_is_not_checked_is_said_with_the_reason() {
         (&["--algo", "bdfs", "--safety-only"], "--safety-only leaves it out"),
         (&["--safety-only"], "--safety-only leaves it out"),
         (&["--algo", "bdfs", "--checkpoint", "kept"], "run without --checkpoint"),
-        (&["--algo", "bdfs", "--crashes", "1"], "nodes can crash"),
     ];
     let others: [(&[&str], &str); 3] = [
         (&["--algo", "bdfs", "--network", "unordered-duplicating", "--depth", "3"], "delivered again"),
@@ -203,6 +202,26 @@ fn what_is_not_checked_is_said_with_the_reason() {
             refused.exits(151).says(&[option, why]);
         }
     }
+}
+
+/// Whether the others keep a promise when a node has crashed is not decided: refused up front, unless nothing of it is asked.
+#[test]
+fn crashes_are_refused_where_promises_are_judged() {
+    let place = Place::new();
+    let run = |options: &[&str]| {
+        place.host(&[&["run", bundled("lock"), "--set", "locked=queue", "--crashes", "1"], options].concat())
+    };
+    for options in [&[][..], &["--algo", "bdfs"], &["--algo", "walk"], &["--deadlock"], &["--property", "served"]] {
+        let refused = run(options).exits(151);
+        let refused =
+            refused.says(&["`--crashes`: no `eventually` property is decided", "--safety-only", "docs/semantics.md"]);
+        assert_eq!(refused.out, "", "{options:?}");
+    }
+    for options in [&["--safety-only"][..], &["--property", "exclusive"], &["--ignore", "served"]] {
+        assert!(run(options).exits(0).out.starts_with("ok: "), "{options:?}");
+    }
+    place.put("s.toml", format!("plugin = {:?}\n[faults]\ncrashes = 1\n", bundled("lock")));
+    place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:3: `--crashes`"]);
 }
 
 #[test]

@@ -66,6 +66,9 @@ pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<
     if let Some(why) = why {
         return match spec.search.option_for_promises() {
             Some(option) => Err(useless(option, &why)),
+            None if has_promises(lts) && excluded(spec).is_none() && lts.scenario().faults.crashes > 0 => {
+                Err(with_crashes())
+            }
             None => Ok(None),
         };
     }
@@ -80,6 +83,14 @@ pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<
         return Err(useless("fairness", why));
     }
     Ok(Some(rules))
+}
+
+/// Why promises and crashes do not go together, and what to use instead.
+fn with_crashes() -> Failure {
+    let why = "`--crashes`: no `eventually` property is decided where nodes can crash, since no execution says after which event";
+    let help = "give --safety-only to look for violations and deadlocks alone; to decide what must happen when a node stops, let it stop \
+                in the protocol, by an application event and a parameter: see docs/semantics.md, What must happen";
+    Failure::configuration(why).about("crashes").help(help)
 }
 
 /// Refuses options for `eventually` properties where the search decides none, before the plugin is there.
