@@ -50,7 +50,7 @@ pub enum Axis {
     States,
     /// `--workers`.
     Workers,
-    /// Whether the search is stopped, and whether another process resumes it from its checkpoint; or `--memory`.
+    /// Whether the search is stopped, and whether another process resumes it from its checkpoint; or `--memory`; or both.
     Stop,
     /// `--count-system-states`; or the system states are collected, which only tests can ask for.
     Counted,
@@ -134,7 +134,7 @@ impl Axis {
             Self::Prefix => vec!["none", "followed", "exported"],
             Self::Declared => vec!["none", "true", "false"],
             Self::Workers => vec!["1", "2"],
-            Self::Stop => vec!["no", "interrupted", "resumed", "out of memory"],
+            Self::Stop => vec!["no", "interrupted", "resumed", "out of memory", "resumed, then out of memory"],
             Self::Counted => vec!["no", "counted", "collected"],
             Self::Walks => vec!["not given", "walks and seed", "weights"],
             Self::Losses => vec!["none", "1", "unlimited"],
@@ -197,7 +197,7 @@ pub fn refusals() -> Vec<Refusal> {
             found.push(Refusal { values, why: "the strategy does not honour it" });
         }
         if !strategy.keeps_checkpoints {
-            let values = vec![(Axis::Strategy, vec![index]), (Axis::Stop, vec![2])];
+            let values = vec![(Axis::Strategy, vec![index]), (Axis::Stop, vec![2, 4])];
             found.push(Refusal { values, why: "the strategy keeps no checkpoints" });
         }
         if !strategy.loses_messages {
@@ -218,7 +218,7 @@ pub fn refusals() -> Vec<Refusal> {
     let reduce = || (Axis::Reduce, vec![1]);
     let ordered = || (Axis::Network, vec![2]);
     let alike = || (Axis::Links, vec![0]);
-    let resumed = || (Axis::Stop, vec![2]);
+    let resumed = || (Axis::Stop, vec![2, 4]);
     let others: [(Values, &str); 15] = [
         (vec![reduce(), (Axis::Depth, vec![1, 2, 3])], "paths get shorter"),
         (vec![reduce(), (Axis::Deadlock, vec![1])], "what is in flight is not known"),

@@ -31,7 +31,7 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Counted, 1) => (words(&["--count-system-states"]), vec!["--count-system-states"]),
         (Axis::Walks, 1) => (words(&["--walks", "5", "--seed", "3"]), vec!["--walks", "--seed"]),
         (Axis::Walks, 2) => (words(&["--weights", "fault=3"]), vec!["--weights"]),
-        (Axis::Stop, 2) => (words(&["--checkpoint", "kept"]), vec!["checkpoint"]),
+        (Axis::Stop, 2 | 4) => (words(&["--checkpoint", "kept"]), vec!["checkpoint"]),
         (Axis::Quorums, 1) => (Vec::new(), vec!["quorum"]),
         (Axis::Losses, 1) => (words(&["--losses", "1"]), vec!["--losses"]),
         (Axis::Losses, 2) => (words(&["--losses", "unlimited"]), vec!["--losses"]),

@@ -37,6 +37,20 @@ pub enum Stop {
     Resumed(u64),
     /// At this check there is no memory left: a search of several members goes on with less, others end.
     Starved(u64),
+    /// At this check; another process goes on until there is no memory left, and a third one goes on from there.
+    ResumedStarved(u64),
+}
+
+impl Stop {
+    /// Whether another process goes on from a checkpoint.
+    pub fn is_resumed(self) -> bool {
+        matches!(self, Self::Resumed(_) | Self::ResumedStarved(_))
+    }
+
+    /// Whether there is no memory left at some point.
+    pub fn is_starved(self) -> bool {
+        matches!(self, Self::Starved(_) | Self::ResumedStarved(_))
+    }
 }
 
 /// All that a search is asked.
@@ -214,7 +228,8 @@ impl Case {
             0 => Stop::Never,
             1 => Stop::Interrupted(dice.below(1 << 30).into()),
             2 => Stop::Resumed(dice.below(1 << 30).into()),
-            _ => Stop::Starved(dice.below(1 << 30).into()),
+            3 => Stop::Starved(dice.below(1 << 30).into()),
+            _ => Stop::ResumedStarved(dice.below(1 << 30).into()),
         };
         let bounds = SearchBounds {
             violations: [None, Some(1), Some(3), Some(u64::MAX), Some(u64::MAX), Some(2)][value(Axis::Violations)],
@@ -227,7 +242,7 @@ impl Case {
             walks: (value(Axis::Walks) == 1).then_some(40),
             weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
             // A search that keeps checkpoints is not asked.
-            promises: (is_on(Axis::Fairness) && !matches!(stop, Stop::Resumed(_))).then(|| rules(row)),
+            promises: (is_on(Axis::Fairness) && !stop.is_resumed()).then(|| rules(row)),
             ..SearchBounds::default()
         };
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
@@ -297,7 +312,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
     let value = |axis: Axis| row[axis as usize];
     let network = Network::ALL[value(Axis::Network)];
     let has_breaks = value(Axis::Breaks) + value(Axis::Partitions) + value(Axis::Resets) > 0;
-    let is_unordered = value(Axis::Reduce) > 0 || value(Axis::Stop) == 2;
+    let is_unordered = value(Axis::Reduce) > 0 || [2, 4].contains(&value(Axis::Stop));
     let mut links: Vec<Link> = Vec::new();
     if value(Axis::Links) > 0 {
         let kinds = if is_unordered { &Network::ALL[..2] } else { &Network::ALL[..] };

@@ -7,7 +7,7 @@ use host_model::trace::BreachClass;
 use host_search::kernel::{EndCondition, SymmetryUse};
 use host_search::strategy::Promises;
 
-use crate::combinations::case::{Case, Stop, Truth, is_stateless};
+use crate::combinations::case::{Case, Truth, is_stateless};
 use crate::combinations::run::{Ran, Runs};
 use crate::combinations::verdicts::a_verdict_is_that_of_the_reference;
 
@@ -54,7 +54,7 @@ pub const CLAIMS: &[(&str, Claim)] = &[
 pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, String)> {
     let named = [("whole", Some(&runs.whole)), ("stopped", runs.stopped.as_ref()), ("resumed", runs.resumed.as_ref())];
     for (which, ran) in named.into_iter().filter_map(|(which, ran)| Some((which, ran?))) {
-        let is_starved = which == "stopped" && matches!(case.stop, Stop::Starved(_));
+        let is_starved = which == "stopped" && case.stop.is_starved();
         let facts = Facts { is_starved, ..Facts::new(case, truth, ran) };
         for (name, claim) in CLAIMS {
             claim(&facts).map_err(|what| (format!("{name} ({which} run)"), what))?;

@@ -30,7 +30,7 @@ use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES};
 
-use crate::combinations::case::{Case, Stop};
+use crate::combinations::case::Case;
 use crate::combinations::run::{run_all, run_until};
 
 /// How many systems are tried at least; `HOST_FUZZ_SYSTEMS` asks for more. Each row of the array has one of its own.
@@ -100,7 +100,7 @@ fn what_is_refused_is_refused_with_a_reason() {
         let mut row: Row = [0; AXES];
         values.iter().for_each(|(axis, values)| row[*axis as usize] = values[0]);
         let case = Case::of(&row, 1);
-        let is_kept = matches!(case.stop, Stop::Resumed(_)) && !case.strategy.keeps_checkpoints;
+        let is_kept = case.stop.is_resumed() && !case.strategy.keeps_checkpoints;
         // Each bound of the row, whatever its value.
         let bounds = SearchBounds {
             depth: (row[Axis::Depth as usize] > 0).then_some(1),

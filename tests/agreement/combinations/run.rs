@@ -95,6 +95,20 @@ pub fn run_all(case: &Case) -> Result<Runs, String> {
             };
             (Some(stopped), resumed)
         }
+        Stop::ResumedStarved(at) => {
+            let watch = Watch::stopping(at % checks, true);
+            let stopped = run(stopping, case.workers, &watch)?;
+            if stopped.report.end != EndCondition::Interrupted {
+                return Ok(Runs { whole, other, stopped: Some(stopped), resumed: None });
+            }
+            let watch = watch.again_starving((at >> 8) % checks);
+            let starved = run(stopping, case.workers, &watch)?;
+            let resumed = match starved.report.end {
+                EndCondition::MemoryBound => Some(run(stopping, case.workers, &watch.again())?),
+                _ => None,
+            };
+            (Some(starved), resumed)
+        }
     };
     Ok(Runs { whole, other, stopped, resumed })
 }
@@ -121,6 +135,11 @@ impl Watch {
 
     fn starving(check: u64) -> Self {
         Self { is_starving: true, ..Self::stopping(check, false) }
+    }
+
+    /// Goes on with what was kept, until a check at which there is no memory left.
+    fn again_starving(self, check: u64) -> Self {
+        Self { stops_at: Some(check), is_starving: true, ..self.again() }
     }
 
     /// Goes on with what was kept.
