@@ -107,12 +107,12 @@ pub(crate) fn compile(
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
     let every = INTERVAL.min(Duration::from_secs(sandbox.config().limits.compile_seconds));
-    compile_by(Looks { every, wall: &|| began.elapsed() }, sandbox, bytes, world, watch)
+    compile_by(&Looks { every, wall: &|| began.elapsed() }, sandbox, bytes, world, watch)
 }
 
 /// The same, looked at in another way.
 pub(crate) fn compile_by(
-    looks: Looks<'_>,
+    looks: &Looks<'_>,
     sandbox: &Sandbox,
     bytes: &[u8],
     world: World,

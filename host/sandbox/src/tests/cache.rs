@@ -312,7 +312,7 @@ fn what_was_compiled_by_an_attempt_that_is_given_up_is_not_compiled_again() {
         let stop: Arc<dyn Stop> = Arc::new(After { functions, count: EVERY });
         let sandbox = Sandbox { stop: Some(stop), ..sandbox };
         let looks = Looks { every: Duration::ZERO, wall: &|| Duration::ZERO };
-        let compiled = compile_by(looks, &sandbox, &bytes, World::Plugin, &mut |_| ());
+        let compiled = compile_by(&looks, &sandbox, &bytes, World::Plugin, &mut |_| ());
         let now = counts(dir.path());
         if compiled.is_ok() {
             assert!(attempt > 2 && now - kept <= of_component + EVERY, "{attempt}: {kept}, {now}");

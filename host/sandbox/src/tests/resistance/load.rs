@@ -87,7 +87,7 @@ fn a_compiler_that_is_starved_is_waited_for() {
     let mut looks = 0;
     let bytes = fixtures::slow_to_compile(SECONDS_DEEP / 10);
     let looked = Looks { every: Duration::ZERO, wall: &wall };
-    let compiled = compile_by(looked, &patient, &bytes, World::Plugin, &mut |_| looks += 1);
+    let compiled = compile_by(&looked, &patient, &bytes, World::Plugin, &mut |_| looks += 1);
     assert!(compiled.is_ok(), "{:?}", compiled.err());
     assert!(looks > 0, "it was looked at");
     assert_eq!(hours.get(), 0, "nothing asks the clock on the wall where processor time is known");
