@@ -189,7 +189,7 @@ fn no_answer_is_lost_by_a_later_stop() {
 fn walks_have_most_of_the_turns_where_levels_explode() {
     for seed in 0..3 {
         let bounds = Bounds::new(u64::MAX, u64::MAX);
-        let report = explore(&deep(), seed, &bounds, &auto_in(64));
+        let report = explore(&deep(), seed, &bounds, &auto_in(1 << 13));
         assert_eq!(report.decided_by.map(|decider| decider.strategy), Some("walk"), "seed {seed}");
         let units = bounds.units.into_inner().expect("one tells");
         let (walks, all) = (units["walk"], units.values().sum::<u64>());

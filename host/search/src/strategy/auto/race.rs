@@ -30,6 +30,10 @@ const EXPLODING_TURNS: u64 = 4;
 /// Shortest turns of units in the first turn of one that forgets: a batch of 256 walks of 1,000 events.
 const FIRST_WALKS: u64 = 2;
 
+/// Up to so many times the units from which on levels matter, one that forgets has most of the turns: some seconds. Others may have an answer
+/// to all but promises.
+const EXPLODING_MAX: u64 = 4;
+
 /// How many times as many units as all others together one that forgets has while levels explode.
 const EXPLODING_SHARE: u64 = 2;
 
@@ -141,7 +145,7 @@ impl State {
     /// deep as they ever are.
     fn weight(&self, runner: usize) -> u64 {
         let it = &self.runners[runner];
-        if !it.pace.forgets || !self.levels_explode() {
+        if !it.pace.forgets || it.units >= self.exploding_min * EXPLODING_MAX || !self.levels_explode() {
             return it.pace.weight * WEIGHT_UNIT;
         }
         let others = self.alive().filter(|other| *other != runner);
