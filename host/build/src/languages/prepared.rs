@@ -26,6 +26,9 @@ pub(super) struct Waiting<'w> {
     pub compiler: &'w Tool,
 }
 
+/// What becomes of a component that a compiler has made.
+type Finishing<'f> = &'f dyn Fn(&[u8]) -> Result<Vec<u8>, BuildError>;
+
 impl Waiting<'_> {
     /// The plugin of this text as a component; none if it has to be built as a whole. `arguments` are those of the compiler, which
     /// makes a component of the file in a folder; `finished` is what becomes of that.
@@ -35,7 +38,7 @@ impl Waiting<'_> {
         work: &Path,
         text: &str,
         arguments: impl FnOnce(&Path, &Path) -> Vec<std::ffi::OsString>,
-        finished: &dyn Fn(&[u8]) -> Result<Vec<u8>, BuildError>,
+        finished: Finishing<'_>,
         say: Say<'_>,
     ) -> Result<Option<Vec<u8>>, BuildError> {
         let Some(initialise) = &job.options.initialise else { return Ok(None) };
