@@ -300,9 +300,8 @@ fn what_plugins_depend_on_is_compiled_once() {
     let past = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let put = |name: &str, sdk: &str, source: &str| {
         let folder = place.path().join(name);
-        let manifest = format!(
-            "[package]\nname = \"mine\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nguest-sdk = {{ path = \"guest-sdk\" }}\n"
-        );
+        let manifest = "[package]\nname = \"mine\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nguest-sdk = { path = \"guest-sdk\" }\n"
+            .to_owned();
         let sdk_manifest = "[package]\nname = \"guest-sdk\"\nedition = \"2024\"\n".to_owned();
         for (path, content) in [
             ("Cargo.toml", manifest),

@@ -311,7 +311,7 @@ pub fn notes(properties: &[PropertyReport]) -> String {
 
 /// What walks have come to that may be a violation, and that there was no time or memory to examine; empty if there is nothing.
 fn unexamined(properties: &[PropertyReport]) -> String {
-    let open = properties.iter().filter(|it| it.status == "unknown");
+    let open = properties.iter().filter(|it| it.status == Status::Unknown);
     let ends = open.map(|it| (it, it.sampled.iter().map(|walks| walks.unexamined).sum::<u64>()));
     let notes = ends.filter(|(_, ends)| *ends > 0).map(|(property, ends)| {
         let (name, walks) = (words::on_one_line(&property.name), count(ends, "walk"));
@@ -349,8 +349,8 @@ mod tests {
             }
         };
         let said = "; at the end of 2 walks served is owed, and whether it can still be kept was not examined";
-        assert_eq!(notes(&[report("unknown", 2)]), said);
-        assert_eq!([notes(&[report("unknown", 0)]), notes(&[report("violated", 2)])], ["", ""]);
+        assert_eq!(notes(&[report(Status::Unknown, 2)]), said);
+        assert_eq!([notes(&[report(Status::Unknown, 0)]), notes(&[report(Status::Violated, 2)])], ["", ""]);
     }
 
     /// Of so many ends that are open, among so many from which a way was found.
