@@ -90,7 +90,7 @@ impl<G: Gate> Cluster<G> {
                 }
                 Output::Gathered(Outcome::Complete(snapshot)) => self.snapshots.push(snapshot),
                 Output::Gathered(outcome) => panic!("nobody is silent: {outcome:?}"),
-                Output::Answer { .. } | Output::Disconnect { .. } | Output::Said(_) => {}
+                Output::Answer { .. } | Output::Disconnect { .. } | Output::Said(_) | Output::Late { .. } => {}
                 Output::Undone(undone) => panic!("{undone}"),
                 Output::Failed(failure) => panic!("{failure}"),
             }

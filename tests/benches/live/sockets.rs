@@ -188,6 +188,8 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
         every: EVERY,
         share: SHARE,
         report: Box::new(|_, _, _| {}),
+        missing: Arc::new(|_| {}),
+        kept: Vec::new(),
         steer: steers.then(|| Steer {
             quota: Quota::default(),
             switch: folder.join("steering-off"),

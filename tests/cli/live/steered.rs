@@ -137,6 +137,7 @@ fn no_write_is_lost(network: &str) {
 /// How many clusters of some lose the write, with the timers and options that ship: a table for docs/steering.md.
 #[test]
 #[ignore = "it measures, for minutes; HOST_STEERING_TRIES=20 says how many clusters of each row, HOST_STEERING=ordered which rows"]
+#[expect(clippy::print_stderr, reason = "a measurement is for people")]
 fn what_steering_does_at_shipped_timers() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let (tries, only): (usize, String) =
