@@ -300,7 +300,7 @@ fn what_plugins_depend_on_is_compiled_once() {
     let past = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let put = |name: &str, sdk: &str, source: &str| {
         let folder = place.path().join(name);
-        let manifest = "[package]\nname = \"mine\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nguest-sdk = { path = \"guest-sdk\" }\n"
+        let manifest = "[package]\nname = \"mine\"\nedition = \"2021\"\n[workspace]\n[dependencies]\nguest-sdk = { path = \"guest-sdk\" }\n"
             .to_owned();
         let sdk_manifest = "[package]\nname = \"guest-sdk\"\nedition = \"2024\"\n".to_owned();
         for (path, content) in [
@@ -317,9 +317,8 @@ fn what_plugins_depend_on_is_compiled_once() {
         folder
     };
     // Each exports a function that no protocol has, so that the refusal names what was compiled.
-    let source = |number: u32| {
-        format!("#[unsafe(no_mangle)] pub extern \"C\" fn mine() -> u32 {{ guest_sdk::number() + {number} }}")
-    };
+    let source =
+        |number: u32| format!("#[no_mangle] pub extern \"C\" fn mine() -> u32 {{ guest_sdk::number() + {number} }}");
     let sdk = |number: u32| format!("pub fn number() -> u32 {{ std::hint::black_box({number}) }}");
     let module = |folder: &Path| {
         let result = build(folder, &options, &mut |_| ());

@@ -13,15 +13,6 @@ use crate::node::refusal::Failure;
 use crate::node::runtime::{Node, exported};
 use crate::time::Time;
 
-/// The snapshots that were asked for.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    /// The number of the last one, and when it was.
-    last: Option<(u64, Time)>,
-    /// The same of the last one that was given up, and who had not answered.
-    given_up: Option<((u64, Time), BTreeSet<NodeId>)>,
-}
-
 impl<G: Gate> Node<G> {
     /// Begins to collect a snapshot of the node and of those that the protocol names its neighbours, or of all where it names none; but not
     /// of those that are left out.
@@ -39,17 +30,12 @@ impl<G: Gate> Node<G> {
 
     /// A collection has ended. Of one that was given up it is remembered who has not answered.
     pub(super) fn gathered(&mut self, outcome: &Outcome) {
-        self.asked.given_up = match outcome {
-            Outcome::TimedOut(silent) => self.asked.last.map(|last| (last, silent.clone())),
-            _ => self.asked.given_up.take(),
-        };
+        self.asked.end(outcome);
     }
 
     /// A node has answered to a request for a checkpoint.
     pub(super) fn answered(&mut self, from: NodeId, request: u64) {
-        let Some(((number, asked), silent)) = &mut self.asked.given_up else { return };
-        if *number == request && silent.remove(&from) {
-            let time = Duration::from_nanos(self.now.0.saturating_sub(asked.0));
+        if let Some(time) = self.asked.late(from, request, self.now) {
             self.outbox.add(Output::Late { time });
         }
     }
@@ -63,7 +49,7 @@ impl<G: Gate> Node<G> {
         let content = exported(&mut *self.machine, &self.moment.snapshot, &self.identity)?;
         let mut outputs = Vec::new();
         self.manager.gather(peers, self.now, content, &mut outputs);
-        self.asked.last = Some((self.manager.number(), self.now));
+        self.asked.begin(self.manager.number(), self.now);
         self.pass_on(outputs);
         Ok(())
     }

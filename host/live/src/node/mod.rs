@@ -15,6 +15,7 @@
 //! | `judge` | what judges for the gate |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
+//! | `asked` | the snapshots that a node has asked for |
 //! | `bandwidth` | how much of the network checkpoints take |
 //! | `clients` | requests of clients, and answers to them |
 //! | `outbox` | outputs, and what they wait for |
@@ -29,6 +30,7 @@
 
 mod ahead;
 mod answers;
+mod asked;
 mod bandwidth;
 mod clients;
 mod frame;

@@ -16,9 +16,9 @@ use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manag
 use crate::gate::{Cause, Gate};
 use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
+use crate::node::asked::Asked;
 use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
-use crate::node::gathering::Asked;
 use crate::node::judge::Judge;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
