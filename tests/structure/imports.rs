@@ -184,7 +184,8 @@ impl<'ast> Visit<'ast> for Imports<'_> {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+/// Whether something is compiled for tests alone.
+pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test")
     })

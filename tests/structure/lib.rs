@@ -5,11 +5,13 @@
 //! | `checks` | the checks as functions of names and texts, each with a made-up violation that it must find |
 //! | `imports` | how the files of a crate import each other, and how long their functions are |
 //! | `prose` | the lines of documents |
+//! | `ratchet` | habits that may only become rarer |
 //! | `tree` | the packages and files of this repository |
 
 pub mod checks;
 pub mod imports;
 pub mod prose;
+pub mod ratchet;
 pub mod tree;
 
 /// Fails with all findings, one per line.

@@ -11,6 +11,7 @@ use host_structure::checks::{self, Rule};
 use host_structure::imports::{self, Crate};
 use host_structure::none;
 use host_structure::prose::{self, Names};
+use host_structure::ratchet::{self, Habits};
 use host_structure::tree::{self, Package, files, is_generated, packages, read, read_optional};
 
 /// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
@@ -181,6 +182,37 @@ fn files_are_short() {
     none(written.filter_map(|(path, source)| checks::too_long(&path, &source, LINES_MAX)));
     let host = sources().filter(|(path, _)| path.starts_with("host/"));
     none(host.filter_map(|(path, source)| checks::too_long(&path, &source, HOST_LINES_MAX)));
+}
+
+/// Words of translated prose in documents and in sources, functions that take a tuple apart, and calls of `expect` in code that ships.
+const TRANSLATED_IN_DOCUMENTS_MAX: usize = 290;
+const TRANSLATED_IN_SOURCES_MAX: usize = 1803;
+const TUPLE_PARAMETERS_MAX: usize = 129;
+const EXPECTS_MAX: usize = 250;
+
+#[test]
+fn bad_habits_become_rarer() {
+    let documents: Vec<String> =
+        files().into_iter().filter(|path| path.ends_with(".md") && path != "CHANGELOG.md").collect();
+    let documents = documents.into_iter().map(|path| (path.clone(), ratchet::translated(&read(&path))));
+    // The list of the words has all of them.
+    let written = sources().filter(|(path, _)| !is_generated(path) && path != "tests/structure/ratchet.rs");
+    let written: Vec<(String, String)> = written.collect();
+    let in_sources = written.iter().map(|(path, source)| (path.clone(), ratchet::translated(source)));
+    let parts = ["/tests/", "/tests.rs", "/toys/", "/benches/", "/fixtures/"];
+    let is_test = |path: &str| parts.iter().any(|part| path.contains(part));
+    let ships = written.iter().filter(|(path, _)| path.starts_with("host/") && !is_test(path));
+    let habits: Vec<(String, Habits)> = ships.map(|(path, source)| (path.clone(), ratchet::habits(source))).collect();
+    let of = |count: fn(&Habits) -> usize| {
+        habits.iter().map(|(path, habits)| (path.clone(), count(habits))).collect::<Vec<_>>()
+    };
+    let limits = [
+        ("words of translated prose in documents", documents.collect(), TRANSLATED_IN_DOCUMENTS_MAX),
+        ("words of translated prose in sources", in_sources.collect(), TRANSLATED_IN_SOURCES_MAX),
+        ("functions with tuples as parameters", of(|habits| habits.tuple_parameters), TUPLE_PARAMETERS_MAX),
+        ("calls of `expect` in code that ships", of(|habits| habits.expects), EXPECTS_MAX),
+    ];
+    none(limits.iter().filter_map(|(what, counts, max)| ratchet::falls(what, counts, *max)));
 }
 
 /// A test may take what it takes: its length is that of its story.

@@ -1,0 +1,130 @@
+//! Habits that the tree does not have everywhere yet: how often each is broken, which may only become less.
+
+use syn::visit::{self, Visit};
+
+use crate::imports::is_test;
+
+/// Words that mark a translated sentence. `docs/glossary.md` and CONTRIBUTING have what to write in their place.
+const TRANSLATED: [&str; 20] = [
+    "nobody",
+    "somebody",
+    "whoever",
+    "anew",
+    "beside",
+    "so many",
+    "is told",
+    "are told",
+    "comes to",
+    "come to",
+    "goes on",
+    "has come",
+    "have come",
+    "what there is",
+    "of which",
+    "has it that",
+    "now and then",
+    "that is so",
+    "is said",
+    "are said",
+];
+
+/// How often a text has one of the words that mark a translated sentence.
+pub fn translated(text: &str) -> usize {
+    // Marks of comments and of code stand between words; what ends a phrase is a word of its own.
+    let letters = text
+        .to_lowercase()
+        .chars()
+        .map(|letter| match letter {
+            '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' => " | ".to_owned(),
+            _ if letter.is_alphanumeric() => letter.to_string(),
+            _ => " ".to_owned(),
+        })
+        .collect::<String>();
+    let words: Vec<&str> = letters.split_whitespace().collect();
+    let found = |phrase: &str| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        words.windows(phrase.len()).filter(|words| **words == phrase).count()
+    };
+    TRANSLATED.iter().map(|phrase| found(phrase)).sum()
+}
+
+/// What code that ships has too much of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Functions with a tuple as a parameter that they take apart: the caller reads unnamed values in invented groups.
+    pub tuple_parameters: usize,
+    /// Calls of `expect`.
+    pub expects: usize,
+}
+
+/// What a source has of both, tests inside of it left out.
+pub fn habits(source: &str) -> Habits {
+    let mut visitor = Counting(Habits::default());
+    visitor.visit_file(&syn::parse_file(source).expect("the sources compile"));
+    visitor.0
+}
+
+struct Counting(Habits);
+
+impl<'ast> Visit<'ast> for Counting {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        let is_tuple =
+            |input: &syn::FnArg| matches!(input, syn::FnArg::Typed(typed) if matches!(*typed.pat, syn::Pat::Tuple(_)));
+        self.0.tuple_parameters += usize::from(signature.inputs.iter().any(is_tuple));
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        self.0.expects += usize::from(call.method == "expect");
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// A count that may only fall: more of it is refused, and so is a limit that has become too generous.
+pub fn falls(what: &str, counts: &[(String, usize)], max: usize) -> Option<String> {
+    let total: usize = counts.iter().map(|(_, count)| count).sum();
+    if total > max {
+        let mut worst = counts.to_vec();
+        worst.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let worst: Vec<String> = worst.iter().take(5).map(|(path, count)| format!("{path} {count}")).collect();
+        return Some(format!("{what}: {total}, and at most {max} are allowed; most are in {}", worst.join(", ")));
+    }
+    // A twentieth is left, so that not every change has to change the limit.
+    (total + max / 20 < max).then(|| format!("{what}: {total} are left of {max}; lower the limit to {total}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_phrases_are_counted_wherever_a_line_ends() {
+        assert_eq!(translated("Nobody is\ntold. It comes, to be sure."), 2);
+        assert_eq!(translated("`so many` somebodies"), 1);
+    }
+
+    #[test]
+    fn habits_are_counted_outside_of_tests() {
+        let source = "fn one((a, b): (u8, u8)) { a.expect(\"x\"); }\n#[cfg(test)] mod tests { fn f((a, b): (u8, u8)) { a.expect(\"\") } }\n\
+                      impl A { fn two(&self, [a]: [u8; 1], (b, _): (u8, u8)) {} fn three(a: (u8, u8)) { |(a, b)| a; } }";
+        assert_eq!(habits(source), Habits { tuple_parameters: 2, expects: 1 });
+    }
+
+    #[test]
+    fn a_limit_is_neither_passed_nor_generous() {
+        let counts = [("a.rs".to_owned(), 60), ("b.rs".to_owned(), 40)];
+        assert_eq!(falls("x", &counts, 100), None);
+        assert_eq!(falls("x", &counts, 105), None);
+        assert_eq!(
+            falls("x", &counts, 99).as_deref(),
+            Some("x: 100, and at most 99 are allowed; most are in a.rs 60, b.rs 40")
+        );
+        assert_eq!(falls("x", &counts, 120).as_deref(), Some("x: 100 are left of 120; lower the limit to 100"));
+    }
+}
