@@ -162,7 +162,8 @@ fn case(seed: u64) -> Case {
 #[test]
 fn no_answer_is_lost_by_a_later_stop() {
     let (mut answers, mut stops) = (0, 0);
-    for seed in 0..systems(80) {
+    // As many of them have answers as it takes, so their number is fixed.
+    for seed in 0..80 {
         let mut case = case(seed);
         if seed % 2 == 0 {
             case.system = System::new(Toy::random(seed, 3));
@@ -181,7 +182,7 @@ fn no_answer_is_lost_by_a_later_stop() {
             at += 1;
         }
     }
-    telling(answers > 10 && stops > 500, format_args!("{answers} answers, {stops} stops"));
+    assert!(answers > 10 && stops > 500, "{answers} answers, {stops} stops");
 }
 
 /// A mistake in the depth of an exploding space: walks have most of the turns, so it costs little more than by walks alone.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use host_agreement::reference::Words;
 use host_model::trace::BreachClass;
 use host_search::kernel::{EndCondition, SymmetryUse};
-use host_search::strategy::Promises;
+use host_search::strategy::{Promises, find};
 
 use crate::combinations::case::{Case, Truth, is_stateless};
 use crate::combinations::run::{Ran, Runs};
@@ -104,7 +104,8 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search.
+    /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search. A portfolio promises what the
+    /// member does that has the answer.
     fn is_exact(&self) -> bool {
         let is_over = matches!(
             self.end(),
@@ -112,7 +113,8 @@ impl Facts<'_> {
         );
         // Without a bound, executions are cut at a length of their own.
         let is_cut = self.end() == EndCondition::DepthBound && self.case.bounds.depth.is_some();
-        self.case.strategy.is_complete && (is_over || is_cut)
+        let is_complete = find(self.decider().0).is_some_and(|decider| decider.is_complete);
+        self.case.strategy.is_complete && is_complete && (is_over || is_cut)
     }
 
     /// Whether promises are left open since the one member of a portfolio that decides them has come to the bound on states, or had to end

@@ -360,7 +360,7 @@ fn shortened(lts: &Lts<'_>, trace: &Trace, options: Options) -> Result<(Trace, M
 #[test]
 fn a_short_trace_breaks_the_promise_as_the_long_one_did() {
     let mut seen: BTreeMap<BreachClass, Seen> = BTreeMap::new();
-    for seed in 0..systems(4_000) {
+    for seed in 0..systems(5_000) {
         explore(seed, &mut |mut explored| {
             let verdicts: Vec<(Promise, Verdict)> =
                 explored.checked.promises.iter().filter_map(|(promise, it)| Some((*promise, it.clone()?))).collect();
