@@ -45,7 +45,8 @@ fn a_lost_message_is_a_step_that_everything_understands() {
         start.to_string()
     });
     let after = ["run", plugin, "--prefix", "lost.json", "--algo", "bdfs", "--safety-only", "--json"];
-    assert_eq!(place.host(&after).exits(0).json()["counts"]["transitions"], 0);
+    // A goal that was within reach before the loss is reached no more.
+    assert_eq!(place.host(&after).exits(15).json()["counts"]["transitions"], 0);
 }
 
 /// Without a limit nothing is counted, and that is what reports and traces say.

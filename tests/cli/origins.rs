@@ -296,7 +296,8 @@ fn a_loss_is_told_everywhere() {
     put(&place, "o/prefix.json", &unfinding);
     let after = ["run", bundled("paxos"), "--prefix", "o/prefix.json", "--algo", "bdfs", "--depth", "2", "--json"];
     let after = place.host(&[&after[..], &["--safety-only"]].concat());
-    assert_eq!(after.exits(0).json()["assumed"]["prefix"]["steps"], count);
+    // With these messages lost, no value is chosen.
+    assert_eq!(after.exits(15).json()["assumed"]["prefix"]["steps"], count);
 }
 
 /// The minimiser leaves out losses that the finding does not need, and begins where the trace begins.

@@ -31,6 +31,7 @@ const PLACES: &[(&str, &str, How)] = &[
     ("cli/src/commands/build.rs", "`host doctor {folder}` says more", How::Case),
     ("cli/src/commands/draw.rs", "cluster.replay_command(program, given)", How::Case),
     ("cli/src/commands/minimize.rs", "cluster.replay_command(program, &out)", How::Case),
+    ("cli/src/commands/new/mod.rs", "`host new {language} NAME`", How::Pattern),
     ("cli/src/commands/new/mod.rs", "host build .   compiles it", How::Test("cli::new")),
     ("cli/src/commands/new/mod.rs", "host run .     explores its states", How::Test("cli::new")),
     ("cli/src/commands/new/mod.rs", "host run . --network unordered-duplicating", How::Test("cli::new")),
@@ -40,9 +41,9 @@ const PLACES: &[(&str, &str, How)] = &[
     ("cli/src/commands/new/mod.rs", "`host doctor .` says", How::Test("cli::new")),
     ("cli/src/commands/new/wrap.rs", "host run .     runs it as it is", How::Test("cli::new")),
     ("cli/src/commands/new/wrap.rs", "`host new wrap raft@0.7.0`", How::Pattern),
+    ("cli/src/commands/new/wrap.rs", "`host new wrap {library}@{version} --name my-wrapper`", How::Pattern),
     ("cli/src/commands/test/mod.rs", "\"{} run {}\"", How::Case),
     ("session/src/scenario_file/trust.rs", "`host build {}`", How::Case),
-    ("session/src/search/following.rs", "`host run --algo bdfs`", How::Pattern),
     ("session/src/search/run.rs", "`host inspect {given}` lists the parameters", How::Case),
     ("session/src/search/simulation.rs", "explore from there: host run --prefix", How::Pattern),
     ("session/src/search/simulation.rs", "explore a cluster whose nodes differ: host run", How::Pattern),
@@ -57,6 +58,7 @@ const PLACES: &[(&str, &str, How)] = &[
     ("session/src/cluster/open.rs", "replay_command(", How::Below),
     ("session/src/cluster/plugin_source.rs", "`host build {given}`", How::Case),
     ("session/src/cluster/trace_file.rs", "`host export --format itf`", How::Pattern),
+    ("build/src/languages/rust/remedies.rs", "`host new wrap CRATE@VERSION`", How::Pattern),
     ("build/src/sdk.rs", "`host new --update`", How::Test("cli::new")),
 ];
 
@@ -209,10 +211,9 @@ fn what_a_search_prints_and_what_is_made_of_its_traces_runs() {
     let trace = "'what is found/trace.json' --plugin paxos.wasm";
     desk.prints(&format!("host minimize {trace} --out short.json"), 1);
     desk.prints(&format!("host draw {trace} --format html && cat 'what is found/trace.html'"), 1);
-    std::fs::create_dir(desk.here.join("my tests")).expect("a temporary folder can be written");
-    let scenario =
-        "plugin = \"../paxos.wasm\"\n[parameters]\nbug = \"last-response\"\nproposers = 2\n[expect]\nresult = \"ok\"\n";
-    desk.put("my tests/wrong.toml", scenario);
+    std::fs::create_dir_all(desk.here.join("my tests/scenarios")).expect("a temporary folder can be written");
+    let scenario = "plugin = \"../../paxos.wasm\"\n[parameters]\nbug = \"last-response\"\nproposers = 2\n[expect]\nresult = \"ok\"\n";
+    desk.put("my tests/scenarios/wrong.toml", scenario);
     desk.prints("host test 'my tests'", 1);
 }
 
