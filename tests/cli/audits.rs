@@ -60,15 +60,19 @@ fn remembers(guest: Guest) -> Guest {
 }
 
 /// It sends what came last.
-#[test]
-fn state_that_serialize_leaves_out_is_found() {
-    let guest = remembers(Guest {
+pub(super) fn leaves_state_out() -> Guest {
+    remembers(Guest {
         local: "
             (i32.store8 (i32.const 1040) (i32.const 3))
             (call $send (i32.const 0) (i32.load8_u (i32.const 1044)))"
             .into(),
         ..Guest::default()
-    });
+    })
+}
+
+#[test]
+fn state_that_serialize_leaves_out_is_found() {
+    let guest = leaves_state_out();
     // The byte that is left out lies at 1044.
     let words = [
         "with the bytes 02, on the local event `go`",
