@@ -13,6 +13,7 @@ use host_model::scenario::Network;
 
 use super::certificates::Authority;
 use super::encrypted::{connect, connected, frame, trial as encrypted};
+use super::processes::free_addresses;
 use super::trial::{GoingOn, Trial, at_once, counter};
 use crate::budget::{PEER_MAX, STRANGERS_MAX};
 use crate::receive::PLACES;
@@ -238,20 +239,23 @@ fn is_heard(trial: &Trial, going_on: &GoingOn) {
 #[test]
 fn what_attackers_send_is_bounded_in_bytes_and_others_are_heard() {
     at_once(&ATTACKS, |attack| {
-        let trial = Trial { running: vec![1], checked: None, ..Trial::new(counter(), attack.network) };
+        let metrics = free_addresses()[0];
+        let trial =
+            Trial { running: vec![1], checked: None, metrics: Some(metrics), ..Trial::new(counter(), attack.network) };
+        let families = [("frames_refused", attack.refused), ("over_budget", attack.over_budget)];
+        let counted: Vec<String> = families
+            .iter()
+            .flat_map(|(family, reasons)| reasons.iter().map(move |reason| (family, reason)))
+            .map(|(family, reason)| format!("{family}_total{{reason=\"{reason}\"}}"))
+            .collect();
         let target = Target { trial: &trial, address: trial.seen[1][1] };
         let ended = trial.run(|going_on| {
             going_on.wait_for_start(1);
             let _open = (attack.send)(&target);
             is_heard(&trial, going_on);
+            going_on.wait_for_metrics(metrics, &counted);
         });
         let ended = &ended.ended[0];
-        for reason in attack.refused {
-            assert!(ended.counts.refused.contains_key(reason), "{}: {ended:?}", attack.name);
-        }
-        for account in attack.over_budget {
-            assert!(ended.holding.refused.contains_key(account), "{}: {ended:?}", attack.name);
-        }
         assert!(ended.holding.most <= attack.held_max, "{}: {ended:?}", attack.name);
     });
 }

@@ -1,6 +1,5 @@
 //! A node that has no end of things to do.
 
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -15,19 +14,8 @@ use host_model::contract::{
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
-use super::trial::Trial;
+use super::trial::{Trial, answer};
 use crate::{Ended, Place, RunError, run};
-
-/// What a port answers.
-fn answer(address: SocketAddr, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("it takes it");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("it answers");
-    text
-}
 
 /// Where clients ask, and where metrics are: those of a trial, with other ports.
 fn ports(trial: &Trial) -> (Vec<SocketAddr>, SocketAddr) {

@@ -1,6 +1,7 @@
 //! Three nodes in threads of this process, over loopback, with a checker beside each.
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -59,6 +60,17 @@ pub(super) fn at_once<T: Send>(each: impl IntoIterator<Item = T>, run: impl Fn(T
     thread::scope(|scope| each.into_iter().for_each(|one| drop(scope.spawn(|| run(one)))));
 }
 
+/// What a port answers.
+pub(super) fn answer(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it takes it");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("it answers");
+    text
+}
+
 /// How three nodes run.
 #[derive(Clone)]
 pub(super) struct Trial {
@@ -86,6 +98,8 @@ pub(super) struct Trial {
     pub(super) tls: [Option<Tls>; 3],
     /// Where each node thinks that the nodes are.
     pub(super) seen: [Vec<SocketAddr>; 3],
+    /// Where the metrics of the node are, in a trial that runs a single one.
+    pub(super) metrics: Option<SocketAddr>,
 }
 
 /// What has come of it.
@@ -137,6 +151,20 @@ impl GoingOn {
         }
     }
 
+    /// Waits until the metrics of the node contain each of these texts; gives up after a minute.
+    pub(super) fn wait_for_metrics(&self, address: SocketAddr, texts: &[String]) {
+        let begun = Instant::now();
+        loop {
+            let metrics = answer(address, "/metrics");
+            let missing: Vec<_> = texts.iter().filter(|text| !metrics.contains(*text)).collect();
+            if missing.is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{missing:?} are not in {metrics}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Ends all steering.
     pub(super) fn pull_the_switch(&self) {
         std::fs::write(self.switch(), "").expect("writable");
@@ -167,6 +195,7 @@ impl Trial {
             ends_with_filters: false,
             tls: [const { None }; 3],
             seen: [addresses.clone(), addresses.clone(), addresses],
+            metrics: None,
         }
     }
 
@@ -212,7 +241,7 @@ impl Trial {
             addresses: self.seen[node as usize].clone(),
             tls: self.tls[node as usize].clone(),
             clients: Vec::new(),
-            metrics: None,
+            metrics: self.metrics,
             log: crate::Sink::none(),
             disk,
             component: component(),

@@ -152,11 +152,13 @@ fn nodes_ask_their_neighbours() {
     let Trialed { ended, predictions, seen } = to_the_end(&Trial::new(toy, Network::Unordered));
     check_counts(&ended);
     assert!(predictions > 0 && seen.contains(&vec![0, 1]) && seen.contains(&vec![0, 1, 2]), "{seen:?}");
+    let watched: Vec<Watched> = ended.iter().filter_map(|ended| ended.watched).collect();
     let of_all = seen.iter().filter(|nodes| nodes.contains(&2)).count() as u64;
-    assert!(
-        seen.iter().all(|nodes| nodes.starts_with(&[0, 1]))
-            && of_all == ended[2].watched.expect("it was watched").rounds
-    );
+    assert_eq!(of_all, watched[2].rounds, "{seen:?}");
+    // On a busy machine a node may answer late, and the next snapshot is then taken without it.
+    let late: u64 = watched.iter().map(|watched| watched.timed_out).sum();
+    let partial = seen.iter().filter(|nodes| !nodes.starts_with(&[0, 1])).count() as u64;
+    assert!(partial <= late, "{late} were late: {seen:?}");
 }
 
 /// Nodes that may send next to nothing in checkpoints refuse them to those who ask, and these wait 100 ms, 200 ms and so on: ten refusals
