@@ -2,12 +2,14 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `changelog` | the form of the changelog |
 //! | `checks` | the checks as functions of names and texts, each with a made-up violation that it must find |
 //! | `imports` | how the files of a crate import each other, and how long their functions are |
 //! | `prose` | the lines of documents |
 //! | `ratchet` | habits that may only become rarer |
 //! | `tree` | the packages and files of this repository |
 
+pub mod changelog;
 pub mod checks;
 pub mod imports;
 pub mod prose;

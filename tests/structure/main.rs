@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use host_search::strategy::{STRATEGIES, Strategy};
+use host_structure::changelog;
 use host_structure::checks::{self, Rule};
 use host_structure::imports::{self, Crate};
 use host_structure::none;
@@ -103,6 +104,9 @@ const FUNCTION_LINES_MAX: usize = 70;
 
 /// Documents that whoever is new here reads first, and how many lines they may have.
 const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 300)];
+
+/// Lines of a version in CHANGELOG.md.
+const VERSION_LINES_MAX: usize = 60;
 
 /// How many terms the glossary may have.
 const TERMS_MAX: usize = 60;
@@ -267,6 +271,11 @@ fn diffs_in_documents_use_what_is_there() {
 #[test]
 fn the_first_documents_are_short() {
     none(SHORT_DOCUMENTS.iter().filter_map(|(path, lines_max)| checks::too_long(path, &read(path), *lines_max)));
+}
+
+#[test]
+fn the_changelog_is_short() {
+    none(changelog::wrong_versions(&read("CHANGELOG.md"), VERSION_LINES_MAX));
 }
 
 #[test]
