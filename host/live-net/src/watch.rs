@@ -21,7 +21,7 @@ use std::{io, thread};
 use host_live::checker::{Limits, Round, Steering};
 use host_live::checkpoint::Outcome;
 use host_live::node::Backoff;
-use host_live::simulator::Share;
+use host_live::time::Share;
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;

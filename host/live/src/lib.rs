@@ -17,7 +17,7 @@
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `carried` | what a node knows of the cluster between two snapshots |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
-//! | `time` | instants |
+//! | `time` | instants, ranges of durations and shares |
 //! | `native` | plain data as the states of a native machine, for tests |
 #![forbid(unsafe_code)]
 

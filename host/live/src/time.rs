@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use host_search::kernel::dice::below;
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 /// An instant: nanoseconds since the beginning of a run.
@@ -19,4 +21,36 @@ impl Time {
     pub fn since_start(self) -> Duration {
         Duration::from_nanos(self.0)
     }
+}
+
+/// Durations, all of which are equally likely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The shortest one.
+    pub from: Duration,
+    /// The longest one.
+    pub to: Duration,
+}
+
+impl Range {
+    /// Of so many milliseconds.
+    pub const fn milliseconds(from: u64, to: u64) -> Self {
+        Self { from: Duration::from_millis(from), to: Duration::from_millis(to) }
+    }
+
+    /// One of them; the shortest one if there is no longer one.
+    pub(crate) fn draw(self, dice: &mut ChaCha8Rng) -> Duration {
+        let width = u64::try_from(self.to.saturating_sub(self.from).as_nanos()).unwrap_or(u64::MAX - 1);
+        self.from + Duration::from_nanos(below(dice, width.saturating_add(1)))
+    }
+}
+
+/// A share of all cases, in parts per million; at most [`ALL`](Self::ALL).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Share(pub u32);
+
+impl Share {
+    /// Every case.
+    pub const ALL: Self = Self(1_000_000);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use host_live::checkpoint::{Outcome, Snapshot};
 use host_live::gate::Gate;
 use host_live::node::{Delays, Identity, Node, Output, Settings};
-use host_live::simulator::Range;
+use host_live::time::Range;
 use host_live::time::Time;
 use host_model::contract::NodeId;
 use host_model::scenario::Scenario;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use host_live::checker::{self, Checker};
-use host_live::checkpoint::Snapshot;
+use host_live::checker::Checker;
+use host_live::checkpoint::{self, Snapshot};
 use host_live::filter::{FilterTable, Quota};
 use host_live::gate::{Event, Gate, Judge, Verdict, Views};
 use host_live::steered::Steered;
@@ -118,7 +118,7 @@ fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Tur
     if mode == Mode::Steer {
         let mut cluster = Cluster::new(plugin, scenario, seed, |node| Held::new(node, &[], false));
         cluster.gather();
-        let (beginning, _) = checker::beginning(&cluster.snapshots[0]);
+        let (beginning, _) = checkpoint::beginning(&cluster.snapshots[0]);
         latest = checker.views(&Arc::new(beginning)).expect("a snapshot of this cluster");
     }
     while turn.busy < TURN {
@@ -149,7 +149,7 @@ fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Tur
 fn check(checker: &mut Checker<'_>, snapshots: &[Snapshot], mode: Mode, turn: &mut Turn) {
     let begun = processor(UsageWho::RUSAGE_SELF);
     for (node, snapshot) in (0..).zip(snapshots) {
-        let (beginning, _) = checker::beginning(snapshot);
+        let (beginning, _) = checkpoint::beginning(snapshot);
         let beginning = Arc::new(beginning);
         if mode == Mode::Steer {
             checker.views(&beginning).expect("a snapshot of this cluster");

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host_live::filter::Quota;
-use host_live::simulator::Share;
+use host_live::time::Share;
 use host_live_net::{Ended, Place, Sink, Steer, Watch, Ways, run};
 use host_model::scenario::Network;
 use host_session::base::Context;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use host_live::simulator::Share;
+use host_live::time::Share;
 use host_session::base::units;
 use host_session::cluster::Watching;
 use host_session::spec::limits;

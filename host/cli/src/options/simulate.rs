@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use host_live::simulator::{Conditions, Delays, Partitions, Range, Share};
+use host_live::simulator::{Conditions, Delays, Partitions};
+use host_live::time::{Range, Share};
 use host_session::base::{Failure, units};
 use host_session::search::script;
 use host_session::search::simulation::{SimulationSpec, WatchSpec};

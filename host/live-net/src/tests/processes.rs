@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use host_live::node::{Identity, Settings};
-use host_live::simulator::Range;
+use host_live::time::Range;
 use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};

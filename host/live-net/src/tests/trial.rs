@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use host_live::checker::Limits;
 use host_live::filter::Quota;
 use host_live::node::{Identity, Settings};
-use host_live::simulator::{Range, Share};
+use host_live::time::{Range, Share};
 use host_model::contract::{LocalKind, Machine, MachineError, MachineFactory, NodeId};
 use host_model::scenario::{Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use host_live::checker::{self, CheckError, Checker, Round, Steering};
-use host_live::checkpoint::Snapshot;
+use host_live::checkpoint::{Snapshot, beginning};
 use host_live::filter::Pattern;
 use host_live::node::Backoff;
-use host_live::simulator::Share;
+use host_live::time::Share;
 use host_model::contract::{MachineError, NodeId};
 use host_model::trace::Beginning;
 
@@ -117,7 +117,7 @@ impl<'c> Rounds<'c> {
     fn look(&mut self, snapshot: &Snapshot, begun: Instant) -> Result<Duration, MachineError> {
         self.looks(begun);
         // What may be in flight, or not, counts as lost. It could be what a promise needs.
-        let (beginning, is_partial) = checker::beginning(snapshot);
+        let (beginning, is_partial) = beginning(snapshot);
         let question = Question { beginning: Arc::new(beginning), is_partial, reach: self.pace.reach() };
         if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
             self.tally.unchanged.fetch_add(1, Ordering::Relaxed);
@@ -245,7 +245,7 @@ impl<'c> Rounds<'c> {
             slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), self.every);
             let Some(snapshot) = slot.take(false, Some(end)) else { return Ok(()) };
             let begun = Instant::now();
-            let told = self.tell(&Arc::new(checker::beginning(&snapshot).0));
+            let told = self.tell(&Arc::new(beginning(&snapshot).0));
             let (_, taken) = self.worked(begun, told)?;
             end += taken + rest_after(taken, self.share);
         }
@@ -401,7 +401,7 @@ mod tests {
             let mut hear = |rounds: &Rounds<'_>| told.push(rounds.inbox.news().views);
             rounds.look(&states([0, 0]), Instant::now()).expect("it is native");
             hear(rounds);
-            rounds.tell(&Arc::new(checker::beginning(&states([1, 0])).0)).expect("it is a state of the toy");
+            rounds.tell(&Arc::new(beginning(&states([1, 0])).0)).expect("it is a state of the toy");
             hear(rounds);
             for _ in 0..2 {
                 rounds.look(&states([0, 0]), Instant::now()).expect("it is native");

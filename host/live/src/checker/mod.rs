@@ -19,11 +19,9 @@
 //! | `stopping` | searches of a checker that somebody else may stop |
 //! | `armed` | what a node does not do at a start, by paths that it has kept |
 //! | `past` | paths that led to a violation before |
-//! | `beginning` | the global state of a snapshot |
 //! | `tests` | predictions, filters and their safety, against naive references |
 
 mod armed;
-mod beginning;
 mod candidates;
 mod foresee;
 mod past;
@@ -36,7 +34,6 @@ mod stopping;
 mod tests;
 
 pub use armed::armed;
-pub use beginning::beginning;
 pub use foresee::Foreseen;
 pub use round::{CheckError, Checker, Limits, Prediction, Round};
 pub use safety::{Checked, Unsafe};

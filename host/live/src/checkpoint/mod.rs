@@ -14,6 +14,7 @@
 //! | `manager` | the state machine of one node: packets and requests in, packets and snapshots out |
 //! | `gather` | the collection of a snapshot by the node that wants it |
 //! | `snapshot` | snapshots: whether they are consistent, and what is in flight in them |
+//! | `beginning` | the global state of a snapshot, as a search begins in it |
 //! | `packet` | what nodes send to each other |
 //! | `cost` | the memory that a packet takes once it is read, found out without taking it |
 //! | `difference` | packets as bytes: checkpoints as differences from what their destination has |
@@ -21,6 +22,7 @@
 //! | `numbers` | the numbers of checkpoints, across resets |
 //! | `tests` | random schedules, and every execution of three nodes |
 
+mod beginning;
 mod channel;
 mod cost;
 mod difference;
@@ -32,6 +34,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+pub use beginning::beginning;
 pub use channel::{Channel, Kept, Sequences};
 pub use difference::{Differences, News, Unreadable};
 pub use gather::Outcome;

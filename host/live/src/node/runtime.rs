@@ -11,8 +11,7 @@ use host_search::kernel::dice::dice;
 use rand_chacha::ChaCha8Rng;
 
 use crate::carried::Carried;
-use crate::checker::beginning;
-use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manager, Outcome, Rule};
+use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manager, Outcome, Rule, beginning};
 use crate::gate::{Cause, Gate};
 use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
@@ -26,8 +25,7 @@ use crate::node::refusal::{self, Counts, Failure, NotNow, Refusal};
 use crate::node::requests::Requests;
 use crate::node::settings::{Identity, Settings};
 use crate::node::timers::Timers;
-use crate::simulator::Range;
-use crate::time::Time;
+use crate::time::{Range, Time};
 
 /// Local events that are handled at once: a protocol whose steps take no time must not keep messages waiting.
 const DUE_MAX: usize = 64;

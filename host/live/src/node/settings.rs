@@ -4,7 +4,7 @@ use host_model::contract::{LocalKind, NodeId};
 use host_model::scenario::Network;
 
 use crate::checkpoint::Limits;
-use crate::simulator::Range;
+use crate::time::Range;
 
 /// Who a node is.
 #[derive(Clone, Debug, PartialEq, Eq)]

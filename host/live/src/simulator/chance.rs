@@ -8,7 +8,7 @@ use host_model::lts::Outcome;
 use host_search::kernel::dice::{below, dice, draw_outcome};
 use rand_chacha::ChaCha8Rng;
 
-use crate::simulator::conditions::{Range, Share};
+use crate::time::{Range, Share};
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug)]

@@ -37,7 +37,7 @@ mod tests;
 mod watch;
 mod watching;
 
-pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
+pub use conditions::{Conditions, ConditionsError, Delays, Partitions};
 pub use kept::Kept;
 pub use profile::Profile;
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};

@@ -4,7 +4,7 @@ use host_model::contract::NodeId;
 use host_model::scenario::{Network, Scenario};
 use serde::{Deserialize, Serialize};
 
-use crate::simulator::conditions::Range;
+use crate::time::Range;
 
 /// A part of a run. What it says comes on top of the conditions of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,8 +13,7 @@ use crate::gate::{Gate, Open};
 use crate::node::bandwidth::Bucket;
 use crate::node::frame;
 use crate::node::{Failure, Identity, Node, Output, Record, Refusal, Settings};
-use crate::simulator::Range;
-use crate::time::Time;
+use crate::time::{Range, Time};
 
 /// Which node it is of the two.
 pub(super) fn identity(node: NodeId, session: u64) -> Identity {

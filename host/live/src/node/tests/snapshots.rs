@@ -7,8 +7,7 @@ use host_model::scenario::Network;
 use host_model::toys::{Dice, Toy};
 
 use super::pair::{Pair, message};
-use crate::checker::beginning;
-use crate::checkpoint::Outcome;
+use crate::checkpoint::{Outcome, beginning};
 
 /// What is on its way, by sender and destination.
 type Frames = Vec<(NodeId, NodeId, Vec<u8>)>;

@@ -34,10 +34,11 @@ use host_model::trace::replay::Replay;
 use host_model::trace::{self, start};
 
 use crate::checker::Limits;
+use crate::time::{Range, Share};
 
 use super::{
-    Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Phase, Profile, Range, Share, Simulator,
-    SimulatorError, Watched, Watching,
+    Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Phase, Profile, Simulator, SimulatorError,
+    Watched, Watching,
 };
 
 /// The runs with these seeds in one local transition system; every path is executed again by machines without memo and snapshots,

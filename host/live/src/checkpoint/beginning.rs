@@ -3,7 +3,7 @@
 use host_model::scenario::FaultState;
 use host_model::trace::{Beginning, Flight, Hex, NodeState};
 
-use crate::checkpoint::Snapshot;
+use crate::checkpoint::snapshot::Snapshot;
 
 /// The global state of a snapshot whose checkpoints contain exported states. What may be in flight, and may not, is left out, as if the
 /// network had lost it; the second value says whether there is any.
