@@ -1,26 +1,16 @@
-//! The file of a node: the last record in it is the durable state.
+//! The files of a node on the disk of a machine: its data file, the next one, and the lock, which holds the note beside them.
 //!
-//! Records are appended, and synchronised before they are acknowledged. One at the end that is not complete was never acknowledged, and is
-//! cut off; what is [damaged](crate::records) is an error. Where the file is long, a new one takes its place, which is there completely or not
-//! at all. The file says whose it is, and the lock beside it that there is a file: one that is lost is not taken for that of a new node.
+//! What stands in them, and when, is said in [`host_live::disk`].
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use host_live::checkpoint::Durable;
+use host_live::disk::{Files, Owner, RECORD_MAX, Trouble, Ways};
 use host_live::node::Record;
 
-use crate::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
-
-/// Bytes of a file from which on a new one takes its place.
-const FILE_MAX: u64 = 1 << 20;
-/// Bytes of the longest file: one of the longest records, or what is below the length from which on a new one takes its place.
-const LONGEST: u64 = RECORD_MAX as u64 + FILE_MAX;
-/// What the lock says once there is a file.
-const THERE: &str = "There is a data file beside this lock. To start the node without it, remove both.\n";
-/// What stands behind that, before the number, once others know of a later start than the file.
-const LATER: &str = "Others know of a later start of the node: ";
+/// Bytes of the longest file: one of the longest records, and what is below the length from which on a new one takes its place.
+const LONGEST: u64 = RECORD_MAX as u64 + (1 << 20);
 /// Bytes of what a lock says at most.
 const SAYING_MAX: u64 = 1 << 10;
 
@@ -94,13 +84,21 @@ pub enum DiskError {
     Broken(PathBuf),
 }
 
-/// What is taken at a start that is refused otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ways {
-    /// A file that was written under another build or in another cluster.
-    pub takes_over: bool,
-    /// A file that knows of fewer starts of the node than others do: the next start is one that they have yet to meet.
-    pub rejoins: bool,
+impl DiskError {
+    fn of(trouble: Trouble<Failed>, path: &Path, here: &Owner) -> Self {
+        let path = path.to_owned();
+        match trouble {
+            Trouble::Files(Failed { path, error }) => Self::File { path, error },
+            Trouble::Foreign => Self::Foreign(path),
+            Trouble::Other(owner) => Self::Other { path, owner, here: Box::new(here.clone()) },
+            Trouble::Changed(what) => Self::Changed { path, what },
+            Trouble::Lost => Self::Lost { path },
+            Trouble::Later(start) => Self::Later { path, start },
+            Trouble::Damaged(at) => Self::Damaged { path, at },
+            Trouble::TooLong(bytes) => Self::TooLong { path, bytes },
+            Trouble::Broken => Self::Broken(path),
+        }
+    }
 }
 
 /// The file of a node, which no other process has.
@@ -108,13 +106,7 @@ pub struct Ways {
 pub struct Disk {
     path: PathBuf,
     owner: Owner,
-    /// Held as long as the node runs; the file itself is replaced.
-    lock: File,
-    file: File,
-    bytes: u64,
-    file_max: u64,
-    is_broken: bool,
-    torn: usize,
+    disk: host_live::disk::Disk<Folder>,
 }
 
 impl Disk {
@@ -125,66 +117,10 @@ impl Disk {
     /// The file is of another node, damaged, lost, in use, or not to be read and written; or it was written under another build or in another
     /// cluster, or is one of which others know more, unless that is to be taken.
     pub fn open(path: &Path, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), DiskError> {
-        let failed = |error| DiskError::File { path: path.to_owned(), error };
-        let mut lock = lock(path)?;
-        let said = said(&mut lock).map_err(failed)?;
-        let there = bytes(path).map_err(failed)?;
-        if there.is_none() && !said.is_empty() {
-            return Err(DiskError::Lost { path: path.to_owned() });
-        }
-        let later = said.lines().filter_map(|line| line.strip_prefix(LATER)?.parse::<u64>().ok()).max();
-        if let Some(start) = later.filter(|_| !ways.rejoins) {
-            return Err(DiskError::Later { path: path.to_owned(), start });
-        }
-        let content = read(there.as_deref().unwrap_or(&beginning(owner))).map_err(|wrong| match wrong {
-            Wrong::Foreign => DiskError::Foreign(path.to_owned()),
-            Wrong::Damaged(at) => DiskError::Damaged { path: path.to_owned(), at },
-        })?;
-        if let Some(other) = &content.owner {
-            check(path, other, owner, ways.takes_over)?;
-        }
-        let Content { owner: found, mut last, end } = content;
-        let torn = there.as_ref().map_or(0, |bytes| bytes.len() - end);
-        let (file, bytes) = if there.is_some() && found.as_ref() == Some(owner) {
-            (OpenOptions::new().read(true).write(true).open(path).map_err(failed)?, end as u64)
-        } else {
-            // One of an earlier version, or one that is taken over, is replaced by one with the right owner.
-            let file = replaced(path, owner, &last.as_ref().map(encoded).unwrap_or_default()).map_err(failed)?;
-            let bytes = file.metadata().map_err(failed)?.len();
-            (file, bytes)
-        };
-        let (path, owner) = (path.to_owned(), owner.clone());
-        let mut disk = Self { path, owner, lock, file, bytes, file_max: FILE_MAX, is_broken: false, torn };
-        disk.prepare().map_err(|error| DiskError::File { path: disk.path.clone(), error })?;
-        if let Some(start) = later {
-            let mut record =
-                last.unwrap_or(Record { numbers: Durable { incarnation: 0, reserved: 0 }, protocol: None });
-            record.numbers.incarnation = record.numbers.incarnation.max(start);
-            // From then on the file knows of that start.
-            disk.write(&record)?;
-            last = Some(record);
-        }
-        disk.say(THERE).map_err(|error| DiskError::File { path: disk.path.clone(), error })?;
-        Ok((disk, last))
-    }
-
-    /// Cuts off what is behind the last record.
-    fn prepare(&mut self) -> io::Result<()> {
-        self.file.set_len(self.bytes)?;
-        self.file.seek(SeekFrom::End(0))?;
-        self.file.sync_all()?;
-        sync_folder(&self.path)
-    }
-
-    /// Has the lock say this and nothing else.
-    fn say(&mut self, words: &str) -> io::Result<()> {
-        if said(&mut self.lock)? != words {
-            self.lock.set_len(0)?;
-            self.lock.rewind()?;
-            self.lock.write_all(words.as_bytes())?;
-            self.lock.sync_all()?;
-        }
-        Ok(())
+        let files = Folder { path: path.to_owned(), lock: lock(path)?, file: None };
+        let opened = host_live::disk::Disk::open(files, owner, ways);
+        let (disk, last) = opened.map_err(|trouble| DiskError::of(trouble, path, owner))?;
+        Ok((Self { path: path.to_owned(), owner: owner.clone(), disk }, last))
     }
 
     /// Others know of a later start of the node: it does not start again with this file, unless that is asked for.
@@ -193,13 +129,12 @@ impl Disk {
     ///
     /// That cannot be written.
     pub fn note_later_start(&mut self, start: u64) -> Result<(), DiskError> {
-        let said = self.say(&format!("{THERE}{LATER}{start}\n"));
-        said.map_err(|error| DiskError::File { path: self.path.with_extension("lock"), error })
+        self.disk.note_later_start(start).map_err(|Failed { path, error }| DiskError::File { path, error })
     }
 
     /// Bytes of a record that was not complete when the file was opened.
     pub fn torn(&self) -> usize {
-        self.torn
+        self.disk.torn()
     }
 
     /// Writes a record in place of those before it. When this returns, it is there whatever happens.
@@ -208,43 +143,111 @@ impl Disk {
     ///
     /// The disk is full, say. Nothing is known of this record then, and nothing more is written: a node must not go on.
     pub fn write(&mut self, record: &Record) -> Result<(), DiskError> {
-        if self.is_broken {
-            return Err(DiskError::Broken(self.path.clone()));
-        }
-        let bytes = encoded(record);
-        if kept(bytes.len()) > RECORD_MAX {
-            return Err(DiskError::TooLong { path: self.path.clone(), bytes: kept(bytes.len()) });
-        }
-        let result = match self.bytes + bytes.len() as u64 > self.file_max {
-            true => self.replace(&bytes),
-            false => self.append(&bytes),
-        };
-        result.map_err(|error| {
-            self.is_broken = true;
-            DiskError::File { path: self.path.clone(), error }
-        })
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)?;
-        self.file.sync_data()?;
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// A new file with this record alone takes the place of the present one.
-    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file = replaced(&self.path, &self.owner, bytes)?;
-        self.bytes = self.file.stream_position()?;
-        Ok(())
+        self.disk.write(record).map_err(|trouble| DiskError::of(trouble, &self.path, &self.owner))
     }
 
     /// A disk that is full, or a file that is replaced early, for tests.
     #[cfg(test)]
-    pub(crate) fn with(mut self, file: Option<File>, file_max: u64) -> Self {
-        self.file = file.unwrap_or(self.file);
-        self.file_max = file_max;
-        self
+    pub(crate) fn with(self, file: Option<File>, file_max: u64) -> Self {
+        let mut disk = self.disk.with_file_max(file_max);
+        let files = disk.files_mut();
+        files.file = file.or(files.file.take());
+        Self { disk, ..self }
+    }
+}
+
+/// An operation on a file that has failed.
+#[derive(Debug)]
+struct Failed {
+    path: PathBuf,
+    error: io::Error,
+}
+
+/// The files of a node on the disk of a machine.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Held as long as the node runs; the file itself is replaced.
+    lock: File,
+    /// Open from the first [`open`](Files::open) or [`rename_next`](Files::rename_next) on.
+    file: Option<File>,
+}
+
+impl Folder {
+    fn failed(&self, error: io::Error) -> Failed {
+        Failed { path: self.path.clone(), error }
+    }
+
+    fn lock_failed(&self, error: io::Error) -> Failed {
+        Failed { path: self.path.with_extension("lock"), error }
+    }
+
+    fn file(&self) -> io::Result<&File> {
+        self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn try_open(&mut self, length: u64) -> io::Result<()> {
+        let mut file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        file.set_len(length)?;
+        file.seek(SeekFrom::End(0))?;
+        file.sync_all()?;
+        self.file = Some(file);
+        sync_folder(&self.path)
+    }
+
+    fn try_write_next(&self, bytes: &[u8]) -> io::Result<()> {
+        let next = self.path.with_extension("next");
+        match std::fs::remove_file(&next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().create_new(true).write(true).open(&next)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
+    fn try_rename_next(&mut self) -> io::Result<()> {
+        std::fs::rename(self.path.with_extension("next"), &self.path)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        file.seek(SeekFrom::End(0))?;
+        self.file = Some(file);
+        sync_folder(&self.path)
+    }
+}
+
+impl Files for Folder {
+    type Error = Failed;
+
+    fn read(&mut self) -> Result<Option<Vec<u8>>, Failed> {
+        bytes(&self.path).map_err(|error| self.failed(error))
+    }
+
+    fn open(&mut self, length: u64) -> Result<(), Failed> {
+        self.try_open(length).map_err(|error| self.failed(error))
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), Failed> {
+        self.file().and_then(|mut file| file.write_all(bytes)).map_err(|error| self.failed(error))
+    }
+
+    fn sync(&mut self) -> Result<(), Failed> {
+        self.file().and_then(File::sync_data).map_err(|error| self.failed(error))
+    }
+
+    fn write_next(&mut self, bytes: &[u8]) -> Result<(), Failed> {
+        self.try_write_next(bytes).map_err(|error| self.failed(error))
+    }
+
+    fn rename_next(&mut self) -> Result<(), Failed> {
+        self.try_rename_next().map_err(|error| self.failed(error))
+    }
+
+    fn note(&mut self) -> Result<String, Failed> {
+        said(&mut self.lock).map_err(|error| self.lock_failed(error))
+    }
+
+    fn set_note(&mut self, text: &str) -> Result<(), Failed> {
+        say(&mut self.lock, text).map_err(|error| self.lock_failed(error))
     }
 }
 
@@ -268,6 +271,14 @@ fn said(lock: &mut File) -> io::Result<String> {
     lock.rewind()?;
     lock.take(SAYING_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Has a lock say this.
+fn say(lock: &mut File, text: &str) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.rewind()?;
+    lock.write_all(text.as_bytes())?;
+    lock.sync_all()
 }
 
 /// Refuses what is no regular file: to open a pipe waits for its other end, and to read a device may never end.
@@ -296,46 +307,6 @@ fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
-}
-
-/// Whether a node may have a file of this owner.
-fn check(path: &Path, owner: &Owner, here: &Owner, takes_over: bool) -> Result<(), DiskError> {
-    if (owner.node, &owner.plugin) != (here.node, &here.plugin) {
-        let (owner, here) = (Box::new(owner.clone()), Box::new(here.clone()));
-        return Err(DiskError::Other { path: path.to_owned(), owner, here });
-    }
-    if takes_over || owner == here {
-        return Ok(());
-    }
-    let digests = (format!("component {}", owner.digest), format!("component {}", here.digest));
-    let sizes = (format!("{} nodes in its cluster", owner.nodes), format!("{}", here.nodes));
-    let configs = (format!("parameters {:?}", owner.config), format!("{:?}", here.config));
-    let networks = (format!("network {}", owner.network), here.network.clone());
-    let all = [
-        (owner.digest != here.digest, digests),
-        (owner.nodes != here.nodes, sizes),
-        (owner.config != here.config, configs),
-        (owner.network != here.network, networks),
-    ];
-    let differing = all.into_iter().filter(|(differs, _)| *differs);
-    let what: Vec<String> = differing.map(|(_, (then, now))| format!("{then}, not {now}")).collect();
-    Err(DiskError::Changed { path: path.to_owned(), what: what.join("; ") })
-}
-
-/// A new file of an owner, with these records, in the place of the present one.
-fn replaced(path: &Path, owner: &Owner, records: &[u8]) -> io::Result<File> {
-    let next = path.with_extension("next");
-    match std::fs::remove_file(&next) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().create_new(true).read(true).write(true).open(&next)?;
-    file.write_all(&beginning(owner))?;
-    file.write_all(records)?;
-    file.sync_all()?;
-    std::fs::rename(&next, path)?;
-    sync_folder(path)?;
-    Ok(file)
 }
 
 /// Makes a folder for disks, and those around it, so that they are there whatever happens.

@@ -29,8 +29,7 @@
 //! | `metrics` | what a node has counted, for Prometheus |
 //! | `wire` | what comes from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
-//! | `disk` | the file of a node |
-//! | `records` | the bytes of such a file |
+//! | `disk` | the files of a node on the disk of a machine |
 //! | `tests` | processes on loopback that are killed, and what else goes wrong |
 #![forbid(unsafe_code)]
 
@@ -47,7 +46,6 @@ mod log;
 mod metrics;
 mod pace;
 mod receive;
-mod records;
 mod requests;
 mod shared;
 mod slot;
@@ -62,11 +60,11 @@ mod watch;
 mod wire;
 
 pub use budget::Holding;
-pub use disk::{Disk, DiskError, Ways, make_folder};
+pub use disk::{Disk, DiskError, make_folder};
 pub use drive::{Ended, Place, RunError, run};
 pub use hold::HoldCounts;
+pub use host_live::disk::{Owner, RECORD_MAX, Ways};
 pub use log::{Sink, stamp};
-pub use records::{Owner, RECORD_MAX};
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{Paper, Papers, Tls, TlsError};

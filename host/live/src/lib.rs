@@ -6,6 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `disk` | the file of a node: what is written when, and what a start makes of what is there |
 //! | `node` | a node of a running cluster: timers, frames, what has to be on the disk first |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
@@ -24,6 +25,7 @@
 pub mod carried;
 pub mod checker;
 pub mod checkpoint;
+pub mod disk;
 pub mod filter;
 pub mod gate;
 pub mod kinds;

@@ -5,15 +5,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use host_live::checkpoint::Durable;
+use host_live::disk::records::{beginning, encoded};
+use host_live::disk::{Owner, Ways};
 use host_live::node::Record;
 
 use super::owner;
-use crate::disk::{Disk, DiskError, Ways, make_folder, make_folder_with};
-use crate::records::tests::of_version_1;
-use crate::records::{Owner, beginning, encoded};
+use crate::disk::{Disk, DiskError, make_folder, make_folder_with};
 
 fn record(number: u8) -> Record {
     Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number; 20]) }
+}
+
+/// A file of the version before with these records: length, hash and body of each.
+fn of_version_1(records: &[Record]) -> Vec<u8> {
+    let framed = records.iter().flat_map(|record| {
+        let body = postcard::to_allocvec(record).expect("records have an encoding");
+        let length = u32::try_from(body.len()).expect("it is short").to_le_bytes();
+        [&length[..], &blake3::hash(&body).as_bytes()[..8], &body].concat()
+    });
+    b"HLDISK\0\x01".iter().copied().chain(framed).collect()
 }
 
 fn folder() -> (tempfile::TempDir, PathBuf) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
+use host_live::disk::records;
 use host_live::node::{Identity, Settings};
 use host_live::time::Range;
 use host_model::contract::LocalKind;
@@ -15,7 +16,7 @@ use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
 use super::relay::Relay;
-use crate::{Place, Ways, records, run};
+use crate::{Place, Ways, run};
 
 /// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
 const NODE: &str = "HOST_LIVE_NET_TEST_NODE";

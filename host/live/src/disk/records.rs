@@ -4,9 +4,10 @@
 //! if the file ends before the record does, or has nothing but zeros from some byte on, as a block that was never written has: it was not
 //! acknowledged. All else that is no record is *damaged*: it was there completely, since its mark is, or something else stands in its place.
 
-use host_live::node::{Identity, Record};
 use host_model::scenario::Network;
 use serde::{Deserialize, Serialize};
+
+use crate::node::{Identity, Record};
 
 /// Bytes of the longest record.
 pub const RECORD_MAX: usize = 64 << 20;
@@ -15,7 +16,7 @@ const HEAD: usize = 4 + 4 + 8;
 /// What a record ends with.
 const END: [u8; 8] = *b"\xffHLEND\n\xff";
 /// What a file begins with.
-pub(crate) const MAGIC: [u8; 8] = *b"HLDISK\0\x02";
+const MAGIC: [u8; 8] = *b"HLDISK\0\x02";
 /// What a file of an earlier version begins with. Its records have a length and a hash, and nobody is named.
 const MAGIC_1: [u8; 8] = *b"HLDISK\0\x01";
 const HEAD_1: usize = 4 + 8;
@@ -39,7 +40,7 @@ pub struct Owner {
 
 impl Owner {
     /// A node over a network, of a component of this name and digest.
-    pub(crate) fn new(identity: &Identity, network: Network, component: &(String, String)) -> Self {
+    pub fn new(identity: &Identity, network: Network, component: &(String, String)) -> Self {
         let Identity { node, nodes, config, .. } = identity.clone();
         let (plugin, digest) = component.clone();
         Self { node, plugin, digest, nodes, config, network: network.to_string() }
@@ -48,18 +49,18 @@ impl Owner {
 
 /// What is in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Content {
+pub struct Content {
     /// Whose it is; none in a file of an earlier version.
-    pub(crate) owner: Option<Owner>,
+    pub owner: Option<Owner>,
     /// The last record.
-    pub(crate) last: Option<Record>,
+    pub last: Option<Record>,
     /// Where that ends.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 /// Why the bytes are no file of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub enum Wrong {
     /// Something else is in it.
     Foreign,
     /// Something is not there any more that was; where.
@@ -67,18 +68,18 @@ pub(crate) enum Wrong {
 }
 
 /// The beginning of a file.
-pub(crate) fn beginning(owner: &Owner) -> Vec<u8> {
+pub fn beginning(owner: &Owner) -> Vec<u8> {
     let owner = postcard::to_allocvec(owner).expect("owners have an encoding");
     [&MAGIC[..], &framed(&owner)].concat()
 }
 
 /// A record as it stands in a file.
-pub(crate) fn encoded(record: &Record) -> Vec<u8> {
+pub fn encoded(record: &Record) -> Vec<u8> {
     framed(&postcard::to_allocvec(record).expect("records have an encoding"))
 }
 
 /// Bytes of what a node keeps in a record of so many bytes.
-pub(crate) fn kept(encoded: usize) -> usize {
+pub fn kept(encoded: usize) -> usize {
     encoded - HEAD - END.len()
 }
 
@@ -94,7 +95,7 @@ fn hash<const N: usize>(bytes: &[u8]) -> [u8; N] {
 }
 
 /// What is in a file with these bytes.
-pub(crate) fn read(bytes: &[u8]) -> Result<Content, Wrong> {
+pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     if bytes.starts_with(&MAGIC_1) {
         return read_1(bytes);
     }
@@ -166,13 +167,13 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use host_live::checkpoint::Durable;
+mod tests {
+    use crate::checkpoint::Durable;
 
     use super::*;
 
     /// A file of an earlier version with these records.
-    pub(crate) fn of_version_1(records: &[Record]) -> Vec<u8> {
+    fn of_version_1(records: &[Record]) -> Vec<u8> {
         let framed = records.iter().flat_map(|record| {
             let body = postcard::to_allocvec(record).expect("records have an encoding");
             let length = u32::try_from(body.len()).expect("it is short").to_le_bytes();
