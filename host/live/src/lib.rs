@@ -18,10 +18,12 @@
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `carried` | what a node knows of the cluster between two snapshots |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
+//! | `agenda` | what is going to happen, in the order of time |
 //! | `time` | instants, ranges of durations and shares |
 //! | `native` | plain data as the states of a native machine, for tests |
 #![forbid(unsafe_code)]
 
+mod agenda;
 pub mod carried;
 pub mod checker;
 pub mod checkpoint;

@@ -16,16 +16,16 @@
 //! | `cut` | what a node knows of a run: a consistent cut of it |
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
 //! | `kept` | how long promises of progress are kept in a run |
-//! | `agenda` | what is going to happen, in the order of time |
+//! | `input` | what is going to happen in a run |
 //! | `chance` | random numbers, a stream for each purpose |
 //! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
 //! | `tests` | seeds, conditions and violations, on toys |
 
-mod agenda;
 mod chance;
 mod conditions;
 mod cut;
 mod hold;
+mod input;
 mod instead;
 mod kept;
 mod network;

@@ -6,9 +6,9 @@ use host_model::contract::{MachineError, NodeId};
 use host_model::lts::MessageId;
 use host_model::scenario::Network;
 
-use crate::simulator::agenda::Input;
 use crate::simulator::chance::Purpose;
 use crate::simulator::conditions::{Conditions, Partitions};
+use crate::simulator::input::Input;
 use crate::simulator::run::Run;
 use crate::time::Time;
 

@@ -9,10 +9,11 @@ use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 use host_search::kernel::{FoundViolation, judge_system_state};
 
+use crate::agenda::Agenda;
 use crate::seen::Seen;
-use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
+use crate::simulator::input::Input;
 use crate::simulator::kept::{Keeping, Kept};
 use crate::simulator::script::{self, Phase, ScriptError};
 use crate::simulator::watch::{Mode, Watch, Watched};
@@ -220,7 +221,7 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) conditions: &'r Conditions,
     pub(super) script: &'r [Phase],
     pub(super) chance: Chance,
-    pub(super) agenda: Agenda,
+    pub(super) agenda: Agenda<Input>,
     pub(super) now: Time,
     /// When something was last on the agenda that was not of a checker.
     pub(super) latest: Time,
@@ -275,7 +276,8 @@ impl Run<'_, '_, '_> {
         self.schedule_rounds();
         while !self.is_over() {
             let Some((at, input)) = self.agenda.next_until(end) else {
-                return Ok(if self.agenda.is_quiet() { End::Quiet } else { End::Time });
+                let is_quiet = self.agenda.has_nothing_but(Input::is_of_checker);
+                return Ok(if is_quiet { End::Quiet } else { End::Time });
             };
             self.now = at;
             if !input.is_of_checker() {
