@@ -14,8 +14,14 @@ use super::Place;
 /// Runs a guest under a full audit; it breaks this promise in this function. Without an audit it is fine.
 #[track_caller]
 fn breaks(guest: &Guest, promise: &str, function: &str, words: &[&str]) {
+    component_breaks(&guest.component(), promise, function, words);
+}
+
+/// The same of a component.
+#[track_caller]
+fn component_breaks(guest: &[u8], promise: &str, function: &str, words: &[&str]) {
     let place = Place::new();
-    place.put("guest.wasm", guest.component());
+    place.put("guest.wasm", guest);
     for algo in ["bdfs", "unfold", "lmc"] {
         let run = ["run", "guest.wasm", "--nodes", "1", "--algo", algo];
         let result = place.host(&[&run[..], &["--audit", "off", "--json"]].concat()).exits(0).json();
@@ -131,8 +137,18 @@ fn endless_loops_are_the_same_wherever_they_are_ended() {
 #[test]
 fn an_invariant_that_reads_more_than_its_views_is_found() {
     let guest = Guest {
-        fields: r#"(data (i32.const 512) "claim")"#.into(),
         local: "(i32.store8 (i32.const 1040) (i32.const 1)) (call $list (i32.const 0) (i32.const 0))".into(),
+        invariant: "(call $tagged (i32.load8_u (i32.const 1040)) (i32.const 512) (i32.const 5))".into(),
+        ..claims()
+    };
+    let words = ["property `claim`", "it holds", "it does not hold: claim", "`view` must contain"];
+    breaks(&guest, "an invariant reads its views alone", "invariant", &words);
+}
+
+/// A guest with the property `claim` about node 0, which holds.
+fn claims() -> Guest {
+    Guest {
+        fields: r#"(data (i32.const 512) "claim")"#.into(),
         // Kind `always`, scope `node`.
         properties: "
             (i32.store (i32.const 2192) (i32.const 512)) (i32.store (i32.const 2196) (i32.const 5))
@@ -140,11 +156,48 @@ fn an_invariant_that_reads_more_than_its_views_is_found() {
             (call $list (i32.const 2192) (i32.const 1))"
             .into(),
         view: "(call $tagged (i32.const 1) (i32.const 512) (i32.const 1))".into(),
-        invariant: "(call $tagged (i32.load8_u (i32.const 1040)) (i32.const 512) (i32.const 5))".into(),
         ..Guest::default()
-    };
-    let words = ["property `claim`", "it holds", "it does not hold: claim", "`view` must contain"];
-    breaks(&guest, "an invariant reads its views alone", "invariant", &words);
+    }
+}
+
+/// Each function that reads, and on which a search rests, sets a byte of the state that it leaves.
+#[test]
+fn a_function_that_reads_and_writes_is_found() {
+    let writes = "(i32.store8 (i32.const 1040) (i32.const 1))";
+    let promise = "what reads changes nothing";
+    // When the host has its result, so that there are two states.
+    let after =
+        |function: &str| format!(r#"(func (export "cabi_post_host:protocol/{function}") (param i32) {writes})"#);
+    let serialize = Guest { fields: after("node@0.1.0#serialize"), ..Guest::default() };
+    breaks(&serialize, promise, "serialize", &["called twice in the state 00", "move what it changes into a handler"]);
+    let events = Guest { events: format!("{writes} {}", fixtures::EVENT_GO), ..Guest::default() };
+    breaks(&events, promise, "local-events", &["lists `go`", "; the state is the bytes 00"]);
+    let view = Guest { view: format!("{writes} {}", claims().view), ..claims() };
+    breaks(&view, promise, "view", &["of property 0: 63"]);
+    for (function, words) in [
+        ("persist", "nothing; the state is"),
+        ("is-done", "true; the state is"),
+        ("role-of", "the message is taken alone; the state is"),
+    ] {
+        component_breaks(&fixtures::optional(&format!("{function}: write")), promise, function, &[words]);
+    }
+}
+
+/// Its counters go up wherever it is called: in each state, and so for ever. A depth of 2 is enough, and so is a sample.
+#[test]
+fn a_guest_that_answers_differently_each_time_is_found() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::never_the_same());
+    for algo in ["auto", "bdfs", "unfold", "walk"] {
+        for mode in ["sampled", "full"] {
+            let run = ["run", "guest.wasm", "--nodes", "2", "--depth", "2", "--algo", algo, "--audit", mode, "--json"];
+            let result = place.host(&run).exits(14).json();
+            let broken = &result["audit"]["broken"][0];
+            let promise = (&broken["promise"], &broken["function"]);
+            assert_eq!(promise, (&json!("what reads changes nothing"), &json!("serialize")), "{algo} {mode}");
+            assert_eq!(result["result"], "error", "{algo} {mode}");
+        }
+    }
 }
 
 /// Each `go` fills so many bytes more and changes nothing that counts.

@@ -43,6 +43,12 @@ const CASES: &[Case] = &[
         "error",
         14,
     ),
+    case(
+        "counting.wasm",
+        "nodes = 2\naudit = \"full\"\n[strategy]\nalgo = \"bdfs\"\n[bounds]\ndepth = 2\n",
+        "error",
+        14,
+    ),
     // Not decided: by a bound, by a strategy, by an option, since nodes differ.
     case("lock", "[parameters]\nlocked = \"queue\"\n[bounds]\ndepth = 2\n", "incomplete", 0),
     case("lock", "[parameters]\nlocked = \"queue\"\n[bounds]\nstates = 3\n", "incomplete", 0),
@@ -115,6 +121,7 @@ fn passes(place: &Place, scenario: &str, expect: &str) -> bool {
 fn every_output_has_the_verdict_of_the_statuses() {
     let place = Place::new();
     place.put("traps.wasm", fixtures::traps()).put("restless.wasm", leaves_state_out().component());
+    place.put("counting.wasm", fixtures::never_the_same());
     let mut seen = Vec::new();
     for case in CASES {
         let plugin = if case.plugin.ends_with(".wasm") { case.plugin } else { bundled(case.plugin) };

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::audit::answers::{Answer, Answered, is_same, shown};
 use crate::audit::findings::ContractViolation;
 use crate::audit::notes::{Cause, State, hex};
-use crate::contract::{Effects, Fault, LocalEvent, Machine, MachineError, NodeId, Property, Snapshot};
+use crate::contract::{Effects, Fault, Machine, MachineError, NodeId, Property, Snapshot};
 
 /// The observable effects of a handler.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,45 +44,6 @@ impl std::fmt::Display for Observation {
             Err(fault) => write!(f, "fails: {fault}"),
         }
     }
-}
-
-/// An answer of a function that changes nothing.
-#[derive(Debug, PartialEq, Eq)]
-enum Answer {
-    Listed(Vec<LocalEvent>),
-    /// Of a property.
-    View(u32, Option<Vec<u8>>),
-    Judged(Result<(), String>),
-}
-
-/// An answer, or why there is none.
-type Answered = Result<Answer, Fault>;
-
-impl std::fmt::Display for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Listed(events) => {
-                let events = events.iter().map(|event| format!("`{}` ({})", event.name, hex(&event.payload)));
-                write!(f, "lists {}", events.collect::<Vec<_>>().join(", "))
-            }
-            Self::View(property, Some(view)) => write!(f, "of property {property}: {}", hex(view)),
-            Self::View(property, None) => write!(f, "of property {property}: none"),
-            Self::Judged(Ok(())) => f.write_str("it holds"),
-            Self::Judged(Err(why)) => write!(f, "it does not hold: {why}"),
-        }
-    }
-}
-
-/// Whether a function gave the same answer in another memory.
-fn is_same(one: &Answered, other: &Answered) -> bool {
-    match (one, other) {
-        (Err(fault), Err(again)) => fault.is_same(again),
-        _ => one == other,
-    }
-}
-
-fn shown(answered: &Answered) -> String {
-    answered.as_ref().map_or_else(|fault| format!("fails: {fault}"), Answer::to_string)
 }
 
 /// The functions that a node answers in a state, with its answers.

@@ -2,27 +2,33 @@
 //!
 //! While handlers run, some of what they did is written down, chosen by the fingerprint of the state that they led to: no
 //! clock and no order of workers decides, as long as the search ends by itself. Afterwards it is tried
-//! again in other ways. Four promises are looked at:
+//! again in other ways. Five promises are looked at:
 //!
 //! 1. a handler does the same when it runs again from the same memory;
 //! 2. states with equal bytes and different memory behave alike, else `serialize` leaves something out;
 //! 3. `invariant` reads nothing but the views that it is given, else a `view` leaves something out;
-//! 4. an idempotent handler does not leak memory: one that changes nothing can run for ever without taking more.
+//! 4. an idempotent handler does not leak memory: one that changes nothing can run for ever without taking more;
+//! 5. functions that read, such as `serialize` and `view`, change nothing: called twice they give the same answer, and `serialize` the same
+//!    bytes afterwards.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `machine` | machines that take notes |
 //! | `notes` | what is written down while handlers run |
 //! | `findings` | promises that are not kept |
+//! | `answers` | answers of functions that read, told apart and shown |
 //! | `behaviour` | trials of promises 1 to 3 |
 //! | `growth` | trials of promise 4 |
+//! | `reading` | trials of promise 5 |
 //! | `trials` | tries everything that was written down |
 
+mod answers;
 mod behaviour;
 mod findings;
 mod growth;
 mod machine;
 mod notes;
+mod reading;
 mod trials;
 
 pub use findings::{Audited, ContractViolation};

@@ -7,6 +7,7 @@ use crate::audit::behaviour::{ambiguous, impure, repeated};
 use crate::audit::findings::Audited;
 use crate::audit::growth::growing;
 use crate::audit::notes::{Audit, Mode};
+use crate::audit::reading::writing;
 use crate::contract::{MachineError, MachineFactory, Property};
 
 /// Handlers of a sample that are repeated for growth.
@@ -39,6 +40,7 @@ impl Audit {
             let messages = messages.get(&state.node).unwrap_or(&none);
             audited.add(machine, |machine| repeated(machine, state))?;
             audited.add(machine, |machine| ambiguous(machine, state, messages, properties.len()))?;
+            audited.add(machine, |machine| writing(machine, state, messages, properties.len()))?;
             audited.states += 1;
         }
         let handlers = if self.mode() == Mode::Sampled { HANDLERS } else { usize::MAX };
