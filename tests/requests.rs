@@ -47,7 +47,7 @@ const TABLE: [(&str, &str, [Cell; 3]); 22] = [
     ("an identifier", "the same each time", [("uuid.uuid4", Works), ("crypto.randomUUID", Works), NONE]),
     (
         "a generator",
-        "begins in the same way, and goes on in the memory of the node",
+        "begins in the same way, and continues in the memory of the node",
         [("random", Works), ("Math.random", Works), ("math/rand.Int", Works)],
     ),
     ("variables", "none are set", [("os.environ", Works), ("process.env.NODE_ENV", Works), ("os.Getenv", Works)]),
