@@ -36,20 +36,23 @@ pub enum Exit {
 
 /// Every exit code with its meaning, for `--help` and the documentation.
 pub const TABLE: &[(Exit, &str)] = &[
-    (Exit::Ok, "no violation (also when something is left undecided, see --require-complete)"),
-    (Exit::Unexpected, "a scenario or a test came out otherwise, or --why-different found states that look the same"),
+    (Exit::Ok, "no violation (also if a property is undecided, see --require-complete)"),
+    (
+        Exit::Unexpected,
+        "a scenario or test did not give the expected result, or --why-different found states that look the same",
+    ),
     (Exit::Usage, "the command line is not understood"),
-    (Exit::Deadlock, "nothing can happen any more, and a node is not done (looked for with --deadlock)"),
+    (Exit::Deadlock, "no event is possible, and a node is not done (checked with --deadlock)"),
     (Exit::Safety, "an `always` property is violated"),
     (Exit::Liveness, "an `eventually` property is violated"),
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
-    (Exit::NeverReached, "everything was explored, and a `sometimes` property holds in no state"),
+    (Exit::NeverReached, "the search is complete, and a `sometimes` property holds in no state"),
     (Exit::Evaluation, "a property cannot be evaluated"),
-    (Exit::Stopped, "stopped by a signal before anything was found, or by --time before there was a result"),
+    (Exit::Stopped, "stopped by a signal before a finding, or by --time before a result"),
     (Exit::Plugin, "the plugin cannot be loaded or built, or asks for a thread, a socket or the like"),
     (Exit::Configuration, "an option, the scenario, the prefix or the trace does not fit"),
     (Exit::TooLarge, "the search is incomplete and --require-complete was given"),
-    (Exit::System, "this machine or its files got in the way"),
+    (Exit::System, "an error of this machine or its files"),
 ];
 
 impl Exit {
