@@ -1,4 +1,4 @@
-//! Answers of functions that read, told apart and shown.
+//! Answers of functions that read, distinguished and shown.
 
 use crate::audit::notes::hex;
 use crate::contract::{Fault, LocalEvent, Quorum, Role};

@@ -46,7 +46,7 @@ pub struct Audited {
 }
 
 impl Audited {
-    /// Adds what a check finds, unless there is one of its kind. What comes of a host without memory breaks no promise, and
+    /// Adds what a check finds, unless there is one of its kind. A consequence of a host without memory breaks no promise, and
     /// keeps none.
     pub(crate) fn add(
         &mut self,

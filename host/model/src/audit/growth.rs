@@ -13,7 +13,7 @@ const REPETITIONS: usize = 64;
 /// lie for a while.
 const REPETITIONS_MAX: usize = 8192;
 
-/// How often at least, before what it takes each time is said to be little.
+/// Minimum number of repetitions before the growth per repetition counts as small.
 const REPETITIONS_SURE: usize = 1024;
 
 /// Bytes that such a handler may take in all without a word.
@@ -23,7 +23,7 @@ const GROWTH_MAX: usize = 2048;
 /// result, which the author of a plugin cannot help. A path of a million events fits into the default limit all the same.
 const LOSS_MAX: usize = 256;
 
-/// Promise 4, for at most so many handlers. Only those that lead back to where they began are repeated: others may well need more memory.
+/// Promise 4, for at most this many handlers. Only those that lead back to where they began are repeated: others may well need more memory.
 pub(crate) fn growing<'n>(
     machine: &mut dyn Machine,
     states: impl Iterator<Item = &'n State>,
@@ -102,7 +102,7 @@ fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<C
 }
 
 /// Repeats a handler that has taken more and more memory so far. Returns how often it was executed and the size of the last
-/// snapshot if that goes on; none if it comes to an end.
+/// snapshot if that continues; none if it ends.
 fn keeps_growing(
     machine: &mut dyn Machine,
     way: &Way,

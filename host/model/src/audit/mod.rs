@@ -16,7 +16,7 @@
 //! | `machine` | machines that take notes |
 //! | `notes` | what is written down while handlers run |
 //! | `findings` | promises that are not kept |
-//! | `answers` | answers of functions that read, told apart and shown |
+//! | `answers` | answers of functions that read, distinguished and shown |
 //! | `behaviour` | trials of promises 1 to 3 |
 //! | `growth` | trials of promise 4 |
 //! | `reading` | trials of promise 5 |

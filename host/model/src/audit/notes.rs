@@ -188,7 +188,7 @@ impl Audit {
             insert(&mut state.ways, Way { cause, script: script.to_vec(), from: Kept(from.clone()) }, WAYS_MAX);
         }
         if self.mode == Mode::Sampled && notes.states.len() > SAMPLE {
-            // Whoever goes now has 128 lesser ones, and they stay: it can never come back.
+            // An evicted entry has 128 lesser ones, and they stay: it can never return.
             notes.states.pop_last();
             if let Some((last, _)) = notes.states.last_key_value() {
                 self.greatest.store((last >> 64) as u64, Ordering::Relaxed);

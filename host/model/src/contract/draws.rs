@@ -3,7 +3,7 @@
 /// Answers beyond this one count as chosen.
 const ANSWERS: usize = 64;
 
-/// Which of a handler's answers were drawn by weights, by `choose-weighted`: the first 64 answers are told apart.
+/// Which of a handler's answers were drawn by weights, by `choose-weighted`: the first 64 answers are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Draws {
     /// Those with a weight above 0.

@@ -2,16 +2,16 @@
 
 use crate::contract::stop::Stopped;
 
-/// Why a machine does not go on although the guest did nothing wrong.
+/// Why a machine does not continue although the guest did nothing wrong.
 ///
 /// Whatever executes a handler can end with it, so functions whose only errors these are do not repeat it. Nothing is half
 /// done afterwards: what was interned before the error stays valid, and what was asked for can be asked for again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
-    /// The host itself cannot go on: out of memory for another instance, say.
+    /// The host itself cannot continue: out of memory for another instance, say.
     #[error("{0}")]
     Host(String),
-    /// It was told to [stop](crate::contract::stop::Stop). What was asked for is not done, and nothing of it was kept.
+    /// A request to [stop](crate::contract::stop::Stop). The operation was abandoned, and nothing of it was kept.
     #[error("{0}")]
     Stopped(#[from] Stopped),
 }
@@ -22,7 +22,7 @@ pub enum TransferError {
     /// The state cannot be exported, or the bytes are no state of this machine: a lower-case phrase that says why.
     #[error("{0}")]
     Refused(String),
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }

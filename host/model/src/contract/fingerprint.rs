@@ -81,7 +81,7 @@ impl ChannelSum {
     }
 }
 
-/// The inverse of [`RANK`], which is odd. Each step of Newton's doubles the right bits, of which there are three at first.
+/// The inverse of [`RANK`], which is odd. Each step of Newton's method doubles the number of right bits, three at first.
 const RANK_INVERSE: Fingerprint = {
     let (mut inverse, mut step) = (RANK, 0);
     while step < 6 {

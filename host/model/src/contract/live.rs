@@ -39,7 +39,7 @@ impl Response {
 pub struct Aside {
     /// Answers to requests, by their numbers, in the order of the calls.
     pub answers: Vec<(u64, Response)>,
-    /// Names of local events that wait anew.
+    /// Names of local events that wait again.
     pub restarted: Vec<String>,
 }
 

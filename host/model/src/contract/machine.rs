@@ -272,8 +272,8 @@ pub trait Machine: Send {
     /// The host cannot provide a fresh instance where it needs one, or work is to [stop](crate::contract::stop::Stop).
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError>;
 
-    /// Goes to a state before `init` in which properties are evaluated: that before any call, or one that an evaluation takes less time
-    /// in and comes to the same. No handler runs from there.
+    /// Goes to a state before `init` in which properties are evaluated: the pristine state, or an equivalent one in which evaluation is
+    /// faster. No handler runs from there.
     ///
     /// # Errors
     ///
@@ -282,7 +282,7 @@ pub trait Machine: Send {
         self.restore(None)
     }
 
-    /// Asks whether to go on where the next call follows without a [`restore`](Self::restore).
+    /// Asks whether to continue where the next call follows without a [`restore`](Self::restore).
     ///
     /// # Errors
     ///
@@ -291,7 +291,7 @@ pub trait Machine: Send {
         Ok(())
     }
 
-    /// Asks whether a fault was the guest's, before anybody is told of it.
+    /// Asks whether a fault was the guest's, before it is reported.
     ///
     /// # Errors
     ///
@@ -380,7 +380,7 @@ pub trait Machine: Send {
     ///
     /// # Errors
     ///
-    /// States cannot leave this machine, or the host cannot go on.
+    /// States cannot leave this machine, or the host cannot continue.
     fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         let _ = (snapshot, owner);
         Err(TransferError::unsupported())
@@ -391,7 +391,7 @@ pub trait Machine: Send {
     ///
     /// # Errors
     ///
-    /// The bytes are no state of this protocol or of this owner, or the host cannot go on.
+    /// The bytes are no state of this protocol or of this owner, or the host cannot continue.
     fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
         let _ = (exported, owner);
         Err(TransferError::unsupported())

@@ -7,15 +7,15 @@
 //! | `event` | nodes, messages that they send, local events |
 //! | `live` | what matters only where a protocol runs: requests, answers, durations |
 //! | `draws` | which answers to a handler were drawn by chance |
-//! | `error` | why a machine does not go on, or a local state does not move to another one |
+//! | `error` | why a machine does not continue, or a local state does not move to another one |
 //! | `property` | classes of local states with equal views; judgements |
 //! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
 //! | `stop` | stopping between two calls of a guest |
-//! | `muffled` | a protocol one node of which does not take some events |
+//! | `muffled` | a protocol in which one node does not take some events |
 //! | `wrapper` | machines around other machines |
 //! | `stoppable` | machines that can be stopped |
-//! | `outside` | machines with properties that somebody else states about them |
-//! | `selection` | machines of which only some properties are judged |
+//! | `outside` | machines with properties from outside |
+//! | `selection` | machines restricted to some of their properties |
 
 mod draws;
 mod error;

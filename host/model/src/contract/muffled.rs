@@ -1,4 +1,4 @@
-//! A protocol one node of which does not take some events: what a cluster does while they are filtered.
+//! A protocol in which one node does not take some events: the behaviour of a cluster while they are filtered.
 
 use std::fmt::Debug;
 use std::sync::Arc;

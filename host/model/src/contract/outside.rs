@@ -1,4 +1,4 @@
-//! Machines with properties that somebody else states about the states that a protocol describes.
+//! Machines with properties from outside, about the states that a protocol describes.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ pub trait Outside: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The host itself cannot go on, or is to stop.
+    /// The host itself cannot continue, or is to stop.
     fn views(&self, description: Option<&str>) -> Result<Vec<Option<Vec<u8>>>, MachineError>;
 
     /// Whether it holds on these views, see [`Machine::invariant`].
     ///
     /// # Errors
     ///
-    /// The host itself cannot go on, or is to stop. Within: the property cannot be evaluated, or why it does not hold.
+    /// The host itself cannot continue, or is to stop. Within: the property cannot be evaluated, or why it does not hold.
     fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> OutsideVerdict;
 
     /// A view for people, as JSON; none if it has no such form.
@@ -71,7 +71,7 @@ struct Observing {
     outside: Arc<dyn Outside>,
     /// What was read last: each property is asked for in turn.
     last: RefCell<Option<Reading>>,
-    /// Why the host could not go on in the last call, for [`Wrap::confirm_fault`].
+    /// Why the host could not continue in the last call, for [`Wrap::confirm_fault`].
     trouble: Cell<Option<MachineError>>,
 }
 
@@ -91,7 +91,7 @@ impl Observing {
         Ok(last.as_ref().and_then(|last| last.views[property as usize].clone()))
     }
 
-    /// Keeps an error of the host until somebody asks whether it was one, as whoever gets a fault does.
+    /// Keeps an error of the host until the receiver of the fault asks whether it was one.
     fn confirmed<R>(&self, result: Result<R, MachineError>) -> Result<R, Fault> {
         result.map_err(|error| {
             let message = error.to_string();

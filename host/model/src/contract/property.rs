@@ -56,7 +56,7 @@ pub enum Judgement {
 /// The consequence of a judgement on a reachable state for a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// A `sometimes` property is reached, given by its index: the search notes that and goes on.
+    /// A `sometimes` property is reached, given by its index: the search notes that and continues.
     Witness(u32),
     /// A finding that ends the search.
     Violation,

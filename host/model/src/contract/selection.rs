@@ -1,4 +1,4 @@
-//! Machines of a protocol of which only some properties are judged.
+//! Machines of a protocol, restricted to some of its properties.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::contract::error::MachineError;
 use crate::contract::machine::{Machine, MachineFactory, Property, PropertyKind};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
-/// Machines that show some properties of their protocol and no others: nobody above them can tell that there are more.
+/// Machines that show some properties of their protocol and no others: the layers above see no difference.
 pub struct Selected {
     factory: Arc<dyn MachineFactory>,
     shown: Arc<Shown>,
@@ -21,7 +21,7 @@ enum Shown {
 }
 
 impl Selected {
-    /// The machines of `factory` with the properties that have these indices, numbered anew in this order. An index that does not exist
+    /// The machines of `factory` with the properties of these indices, renumbered in this order. An index that does not exist
     /// shows nothing.
     pub fn new(factory: Arc<dyn MachineFactory>, indices: Vec<u32>) -> Self {
         Self { factory, shown: Arc::new(Shown::Some(indices)) }

@@ -1,6 +1,6 @@
 //! Stopping between two calls of a guest.
 //!
-//! A guest can take its time: one handler with many choices runs for minutes, an audit for hours. So whoever owns the clock
+//! A guest can take its time: one handler with many choices runs for minutes, an audit for hours. So the owner of the clock
 //! hands in a [`Stop`], and every loop over calls of a guest asks it before the next call. The answer travels as
 //! `MachineError::Stopped`, an error that every loop passes on: what is half done is dropped, and never taken for
 //! the whole.
@@ -21,6 +21,6 @@ pub enum Stopped {
 
 /// Says whether to stop. Keeps clocks and signals out of this crate.
 pub trait Stop: Send + Sync {
-    /// Why to stop now; none to go on. Asked before every call of a guest, by every worker.
+    /// Why to stop now; none to continue. Asked before every call of a guest, by every worker.
     fn reason(&self) -> Option<Stopped>;
 }

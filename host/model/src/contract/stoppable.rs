@@ -7,7 +7,7 @@ use crate::contract::machine::{Machine, MachineFactory};
 use crate::contract::stop::Stop;
 use crate::contract::wrapper::{Wrap, Wrapped};
 
-/// Machines that ask a [`Stop`] before they are restored, and where they are told to.
+/// Machines that ask a [`Stop`] before they are restored, and at `ask_stop`.
 pub struct Stoppable<F> {
     factory: F,
     stop: Arc<dyn Stop>,
@@ -35,7 +35,7 @@ fn ask(stop: &dyn Stop) -> Result<(), MachineError> {
     stop.reason().map_or(Ok(()), |reason| Err(MachineError::Stopped(reason)))
 }
 
-/// Asks before a machine goes to another state, and where it is told to.
+/// Asks before a machine goes to another state, and at `ask_stop`.
 struct Stopping(Arc<dyn Stop>);
 
 impl Wrap for Stopping {

@@ -8,7 +8,7 @@ use crate::contract::machine::{Arrival, Effects, Input, Machine, Property, Quoru
 
 /// A wrapper around a machine: what it does besides passing on, which is nothing by default.
 pub(crate) trait Wrap: Send {
-    /// Asks whether to go on, also before the machine goes to another state.
+    /// Asks whether to continue, also before the machine goes to another state.
     fn ask_stop(&self) -> Result<(), MachineError> {
         Ok(())
     }

@@ -13,7 +13,7 @@ impl<'l> Stepper<'l> {
     ///
     /// # Errors
     ///
-    /// The node is stuck in a fault, states cannot leave the machine, or the host cannot go on.
+    /// The node is stuck in a fault, states cannot leave the machine, or the host cannot continue.
     pub fn export(&mut self, state: LocalStateId) -> Result<Vec<u8>, TransferError> {
         match self.state(state).protocol.snapshot.clone() {
             Some(snapshot) => {
@@ -30,11 +30,11 @@ impl<'l> Stepper<'l> {
     }
 
     /// The local state of a node with this exported state and this fault state. It is looked at like any state that a handler leads to,
-    /// once: whoever looks ahead from one snapshot after the other finds most nodes as they were.
+    /// once: between successive snapshots, most nodes do not change.
     ///
     /// # Errors
     ///
-    /// The bytes are no state of this node in this cluster, or the host cannot go on.
+    /// The bytes are no state of this node in this cluster, or the host cannot continue.
     pub fn adopt(
         &mut self,
         node: NodeId,

@@ -163,7 +163,7 @@ impl LtsCache {
         locals.iter().any(|local| self.brief(*local).is_stuck)
     }
 
-    /// The first node that is stuck in a fault, with the fault; none if the execution goes on.
+    /// The first node that is stuck in a fault, with the fault; none if the execution continues.
     pub fn stuck(&self, locals: &[LocalStateId]) -> Option<(NodeId, &Fault)> {
         (0..).zip(locals).find_map(|(node, local)| Some((node, self.state(*local).fault()?)))
     }
@@ -288,7 +288,7 @@ impl LtsCache {
     }
 
     pub(crate) fn add_verdict(&mut self, classes: &[ClassId], judgements: Arc<[Judgement]>) {
-        // What is said is short beside the entry, and mostly nothing.
+        // The text is short compared with the entry, and mostly empty.
         self.verdict_bytes += (VERDICT_BYTES + size_of_val(classes) + size_of_val(&*judgements)) as u64;
         self.verdicts.insert(classes.into(), judgements);
     }

@@ -17,7 +17,7 @@ struct Draft {
     /// The fingerprint of what the step takes away: the local state, and what is in flight.
     before: Fingerprint,
     fault_state: FaultState,
-    /// Peers to be told of a break, with the new incarnation.
+    /// Peers to notify of a break, with the new incarnation.
     notices: Vec<(NodeId, u32)>,
 }
 
@@ -122,7 +122,7 @@ impl Tables {
         }
         let from = draft.node;
         let mut sent = Vec::with_capacity(draft.notices.len() + outcome.sent.len());
-        // Nothing follows a fault of the guest, so no peer has to be told of a break.
+        // Nothing follows a fault of the guest, so no peer needs a notice of a break.
         if self.protocol_states[outcome.next.0 as usize].snapshot.is_some() {
             for (to, incarnation) in &draft.notices {
                 let route = Route { from, to: *to, incarnation: *incarnation, is_notice: true, channel_class: 0 };

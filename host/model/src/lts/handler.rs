@@ -33,7 +33,7 @@ pub(crate) enum Cause {
     /// A quorum by its name, with sender and content of each message in the order of the senders.
     Quorum(Arc<Quorum>, Vec<(NodeId, Vec<u8>)>),
     Local(Arc<LocalEvent>),
-    /// The node begins anew after this fault.
+    /// The node restarts after this fault.
     Restart(FaultEvent),
     /// A transport error.
     Error(NodeId),
@@ -109,7 +109,7 @@ impl Observed {
     }
 }
 
-/// An answer, of which a fault is the guest's.
+/// An answer, whose fault is the guest's.
 pub(crate) fn confirmed<R>(machine: &dyn Machine, answer: Result<R, Fault>) -> Result<Result<R, Fault>, MachineError> {
     if answer.is_err() {
         machine.confirm_fault()?;
@@ -182,7 +182,7 @@ pub(crate) fn explore(
         let mut effects = Effects::default();
         let result = machine.handle(input, &script, &mut effects);
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
-        // Nothing depends on it, so nobody keeps it.
+        // Nothing depends on it, so it is not kept.
         effects.aside.clear();
         let result = result.and_then(|()| lts.rules.check_lengths(node, &effects.sent));
         let is_declined = effects.is_declined && result.is_ok();
@@ -366,7 +366,7 @@ pub(crate) fn owed(
 }
 
 /// Puts the lexicographically next resolution after `choices` into `script`; false if there is none. A resolution refuses
-/// so many messages at most.
+/// this many messages at most.
 fn next_script(choices: &[Choice], refusals_max: u32, script: &mut Vec<u32>) -> bool {
     let may_rise = |at: usize| {
         let choice = choices[at];

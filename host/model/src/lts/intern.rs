@@ -1,4 +1,4 @@
-//! Interns what came out of handlers.
+//! Interns the outcomes of handlers.
 
 use crate::contract::fingerprint;
 use crate::contract::{ClassId, Judgement, NodeId};

@@ -19,7 +19,7 @@
 //! | `pool` | executes handlers in batches on many machines |
 //! | `jobs` | from a step of a local state to the handler that has to be executed for it |
 //! | `adopt` | local states from elsewhere, and the one of an absent node |
-//! | `intern` | interns what came out of handlers |
+//! | `intern` | interns the outcomes of handlers |
 //! | `snapshots` | large snapshots, kept once for all siblings |
 //! | `derive` | the steps of local states, derived from handler executions without a machine |
 //! | `mover` | moves global states from one local transition system to its sibling |

@@ -1,6 +1,6 @@
 //! Moves global states from one local transition system to its sibling, by content.
 //!
-//! A search that must not keep everything goes on in an empty [sibling](Lts::sibling), takes along where it is, and drops
+//! A search that must not keep everything continues in an empty [sibling](Lts::sibling), takes along where it is, and drops
 //! the rest. Ids of one local transition system mean nothing in another one.
 
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};

@@ -11,10 +11,10 @@ use crate::lts::system::Lts;
 /// How many handlers a worker takes at a time at most: executing one costs about a microsecond.
 const JOBS_A_GRAB: usize = 8;
 
-/// Bytes of what comes out of the handlers that a worker takes at a time, about.
+/// Approximate bytes of the outcomes of the handlers that a worker takes at a time.
 const GRAB_BYTES: usize = 1 << 20;
 
-/// Bytes of what came out of handlers that wait to be interned, about. One handler alone can have more.
+/// Approximate bytes of the outcomes that wait to be interned. One handler alone can have more.
 const UNINTERNED_BYTES: usize = 16 << 20;
 
 /// Machines of one stepper.
@@ -64,7 +64,7 @@ impl<'l> MachinePool<'l> {
                 }
                 let so_far = next.load(Ordering::Relaxed);
                 let grab = match bytes.load(Ordering::Relaxed) {
-                    // Nobody knows yet what comes out of one.
+                    // The size of an outcome is still unknown.
                     0 => 1,
                     bytes => (GRAB_BYTES * so_far / bytes).clamp(1, JOBS_A_GRAB),
                 };

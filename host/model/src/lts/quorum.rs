@@ -1,7 +1,7 @@
 //! Events that take several messages at once: quorums.
 //!
 //! A node says of a message how it takes it in a local state: by itself, not now, or only together with others, as a
-//! *member* of a quorum of some name and size. A quorum is delivered as a whole: so many members of its name in flight to
+//! *member* of a quorum of some name and size. A quorum is delivered as a whole: this many members of its name in flight to
 //! the node, each of another sender. The node may still decline the set.
 //!
 //! Source: Bokor, Kinder, Serafini, Suri, "Efficient model checking of fault-tolerant distributed protocols", §II.
@@ -18,7 +18,7 @@ pub struct Member<T> {
     pub item: T,
     /// Its sender.
     pub from: NodeId,
-    /// Of which quorums.
+    /// The quorums.
     pub kind: KindId,
     /// How many messages these have.
     pub size: usize,

@@ -16,7 +16,7 @@ use crate::lts::system::Lts;
 /// A handle on the local transition system, with machines of its own and a copy that needs no lock.
 ///
 /// Ids are given in the order in which handlers are asked for, never in the order in which they end: a batch is
-/// executed on as many machines as there are workers, and what came out is interned one by one.
+/// executed on as many machines as there are workers, and the outcomes are interned one by one.
 ///
 /// # Determinism duty
 ///
@@ -175,7 +175,7 @@ impl<'l> Stepper<'l> {
         (steps, jobs)
     }
 
-    /// Interns what came out of the handlers of the first of these steps, and derives from that the outcomes of the first
+    /// Interns the outcomes of the handlers of the first of these steps, and derives from that the outcomes of the first
     /// pairs; returns how many pairs.
     fn keep(&mut self, pairs: &[(LocalStateId, Trigger)], steps: &[ProtocolStep], executed: Vec<Executed>) -> usize {
         let mut tables = self.lts.write();

@@ -56,7 +56,7 @@ pub(crate) struct Tables {
 const ENTRY_BYTES: usize = 96;
 
 impl Tables {
-    /// Empty tables for so many properties, and for nodes of which these take quorums, that share snapshots with others.
+    /// Empty tables for this many properties, and for nodes that may take quorums, that share snapshots with others.
     pub(crate) fn new(properties: usize, takes_quorums: Vec<bool>, snapshots: SharedSnapshots) -> Self {
         let mut tables = Self { takes_quorums, snapshots, ..Self::default() };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
@@ -71,7 +71,7 @@ impl Tables {
         self.bytes + self.protocol_steps_bytes
     }
 
-    /// Counts an entry that keeps so many bytes.
+    /// Counts an entry that keeps this many bytes.
     pub(crate) fn grow(&mut self, bytes: usize) {
         self.bytes += (ENTRY_BYTES + bytes) as u64;
     }

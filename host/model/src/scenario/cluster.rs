@@ -27,7 +27,7 @@ pub struct Scenario {
     /// The budgets of faults.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
-    /// Nodes of which no state is known. They take no step, and messages to them vanish where they are sent; no property reads
+    /// Nodes without a known state. They take no step, and messages to them vanish where they are sent; no property reads
     /// them. What a cluster does with them is part of what it could do if they were there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<NodeId>,

@@ -44,12 +44,12 @@ struct ConnectionEnd {
 const COUNT_MAX: u32 = 1 << 20;
 
 impl FaultState {
-    /// At the start, with ends of the connections to so many nodes.
+    /// At the start, with ends of the connections to this many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { ends: vec![ConnectionEnd::default(); nodes].into(), ..Self::default() }
     }
 
-    /// Whether a node can be in this fault state, if it has overdrawn no budget, where others have ends of the connections to so
+    /// Whether a node can be in this fault state, if it has overdrawn no budget, where others have ends of the connections to this
     /// many nodes or to none.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let fits = self.counts.iter().all(|(fault, count)| fault.is_of_node() || count == 0);
@@ -102,7 +102,7 @@ impl FaultState {
         }
     }
 
-    /// A fault happens. Returns the connections that it breaks, each with its new incarnation. No other node is told of the
+    /// A fault happens. Returns the connections that it breaks, each with its new incarnation. No other node is notified of the
     /// one of the node to itself, `me`.
     pub fn meet(&mut self, fault: FaultEvent, me: NodeId) -> Vec<(NodeId, u32)> {
         *self.counts.of_mut(fault.id()) += 1;
@@ -168,7 +168,7 @@ pub struct Rules {
     links: Box<[(bool, usize)]>,
     /// Whether the protocol wants to know of connections that break.
     pub(crate) hears_errors: bool,
-    /// The messages in place of which a node breaks a connection, if there are any.
+    /// The messages that a node replaces by breaking a connection, if there are any.
     pub(crate) ignores: Option<Arc<dyn Ignores>>,
 }
 

@@ -10,7 +10,7 @@ const LETTERS_MAX: usize = 40;
 /// What people call the nodes of a cluster, as far as the protocol says it: no two nodes share a name, and no name reads like
 /// the number of a node.
 ///
-/// A name has at most 40 letters, of which at least one is no digit or sign: letters and digits of any script, spaces and
+/// A name has at most 40 letters, and at least one is no digit or sign: letters and digits of any script, spaces and
 /// `-_./()+@`. It is on one line and means nothing to a terminal, a browser or a format of drawings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]

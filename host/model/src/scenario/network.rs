@@ -3,7 +3,7 @@
 //! Where some pair of nodes has a channel in which no message overtakes another, the items in flight stand channel by
 //! channel, those of one channel in the order of sending. Besides messages there are *notices*, which tell a node that
 //! its peer has broken the connection. A notice overtakes the messages before it, and these are lost. What was sent
-//! before its receiver lost the connection is lost as well, and is taken out of flight as soon as that is so. See
+//! before its receiver lost the connection is lost as well, and is taken out of flight as soon as this holds. See
 //! `docs/semantics.md`.
 //!
 //! Where other pairs of nodes have no order, each content has a channel of its own: equal messages are
@@ -56,7 +56,7 @@ impl<T: PartialEq> InFlight<T> {
         self.0.insert(position, item);
     }
 
-    /// Result of inserting these items one after the other, none of which is lost.
+    /// Result of inserting these items one after the other, without losses.
     pub fn of(links: &impl Links<T>, mut items: Vec<T>) -> Self {
         match links.is_ordered() {
             true => items.sort_by_key(|item| links.route(item).channel()),

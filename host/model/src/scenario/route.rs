@@ -23,7 +23,7 @@ impl Route {
         self.channel_class > 0
     }
 
-    /// Whether a destination that knows of so many breaks of the connection can never take it.
+    /// Whether a destination that knows of this many breaks of the connection can never take it.
     pub fn is_lost_after(&self, breaks: u32) -> bool {
         !self.is_unordered() && (self.incarnation < breaks || (self.is_notice && self.incarnation == breaks))
     }

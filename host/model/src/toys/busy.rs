@@ -116,7 +116,7 @@ impl Toy {
     }
 }
 
-/// One or two outcomes of a handler in a state, which has taken so many messages.
+/// One or two outcomes of a handler in a state, which has taken this many messages.
 fn busy_outcomes(
     dice: &mut Dice,
     (credits, state, taken): (&[u32], ToyState, u32),

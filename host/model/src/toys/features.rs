@@ -1,4 +1,4 @@
-//! Further features of random toys: properties of all kinds and scopes, and several ways to begin and to go on.
+//! Further features of random toys: properties of all kinds and scopes, and several ways to begin and to continue.
 
 use std::collections::BTreeSet;
 

@@ -182,7 +182,7 @@ impl Toy {
         (property as usize).checked_sub(1).map(|index| &self.properties[index])
     }
 
-    /// The answers to `choose` that lead to one of so many outcomes.
+    /// The answers to `choose` that lead to one of this many outcomes.
     pub fn answers(&self, outcome: usize, outcomes: usize) -> Vec<Choice> {
         let number = |count: usize| u32::try_from(count).expect("tables are small");
         match outcomes {
@@ -195,7 +195,7 @@ impl Toy {
         }
     }
 
-    /// Which of so many outcomes, which may be drawn, a script asks for.
+    /// Which of this many outcomes, which may be drawn, a script asks for.
     pub(crate) fn pick(&self, (outcomes, is_drawn): (usize, bool), script: &[u32], effects: &mut Effects) -> usize {
         let mut ask = |alternatives: usize| {
             let alternatives = u32::try_from(alternatives).expect("tables are small");

@@ -196,7 +196,7 @@ impl Toy {
         self
     }
 
-    /// Makes messages with this content so many bytes long.
+    /// Makes messages with this content this many bytes long.
     #[must_use]
     pub fn of_length(mut self, content: u8, bytes: usize) -> Self {
         self.lengths.insert(content, bytes);
@@ -226,7 +226,7 @@ impl Toy {
         self.starts.get(&node).cloned().unwrap_or_else(usual)
     }
 
-    /// How a node begins anew with what is left of its durable state.
+    /// How a node restarts with what is left of its durable state.
     pub fn restart(&self, node: NodeId, durable: Option<u8>) -> Vec<ToyOutcome> {
         let Some(durable) = durable else { return self.init(node) };
         let known = self.restarts.get(&(node, durable));

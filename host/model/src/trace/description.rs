@@ -1,4 +1,4 @@
-//! What a protocol says of a replay for people: messages, views and the names of nodes. None of it changes how the replay goes on.
+//! What a protocol says of a replay for people: messages, views and the names of nodes. None of it changes how the replay continues.
 
 use crate::contract::{Machine, MachineError};
 use crate::lts::{LocalStateId, Stepper};
@@ -10,7 +10,7 @@ use crate::trace::replay::Replay;
 ///
 /// # Errors
 ///
-/// The host cannot go on.
+/// The host cannot continue.
 pub fn node_names(
     machine: &mut dyn Machine,
     stepper: &Stepper<'_>,
@@ -50,7 +50,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// The host cannot go on.
+    /// The host cannot continue.
     pub fn names(&mut self) -> Result<NodeNames, MachineError> {
         let mut said = Vec::with_capacity(self.machines.len());
         for (node, machine) in (0..).zip(&mut self.machines) {

@@ -62,7 +62,7 @@ pub struct Expressed {
     pub name: String,
     /// What it claims.
     pub kind: PropertyKind,
-    /// The expression, in the language of whoever executes it.
+    /// The expression, in the language of its evaluator.
     pub expression: String,
 }
 
@@ -346,7 +346,7 @@ pub struct BrokenPromise {
     pub class: BreachClass,
     /// Why it does not hold at the end, in the plugin's words.
     pub message: String,
-    /// What happens in the long run; absent if it is what nobody has to ask for, as in the next two.
+    /// The assumptions of fairness; absent if they are the defaults, as in the next two.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fairness: Fairness,
     /// When timers fire in the long run.
@@ -368,7 +368,7 @@ pub struct BrokenPromise {
 }
 
 impl BrokenPromise {
-    /// Refuses what no search could have found at the end of so many steps.
+    /// Refuses what no search could have found at the end of this many steps.
     ///
     /// # Errors
     ///

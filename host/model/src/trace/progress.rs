@@ -1,4 +1,4 @@
-//! What a promise of progress relies on: without it nobody can say what a trace shows that breaks one.
+//! The assumptions of a promise of progress: without them, a trace that breaks one cannot be interpreted.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::lts::Trigger;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fairness {
-    /// Faults come to an end, and what stays possible happens.
+    /// Faults end, and what stays possible happens.
     #[default]
     Stable,
     /// Messages can be lost for ever, but one that is in flight again and again is delivered again and again.
@@ -86,7 +86,7 @@ impl Recovery {
     }
 }
 
-/// Whether it is what nobody has to ask for.
+/// Whether it is the default.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

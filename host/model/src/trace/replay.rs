@@ -41,7 +41,7 @@ pub enum ReplayError {
         /// The actual result.
         what: String,
     },
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
@@ -106,7 +106,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// The step cannot happen, or differs from what was recorded. The replay cannot go on after an error.
+    /// The step cannot happen, or differs from what was recorded. The replay cannot continue after an error.
     pub fn step(&mut self, step: &TraceStep) -> Result<StepReport, ReplayError> {
         self.steps += 1;
         let event = match resolve(self, step) {
@@ -482,7 +482,7 @@ impl Situation for Replay {
     }
 }
 
-/// A description is for people only: after a machine that fails to give one, things go on as if it had none.
+/// A description is for people only: after a machine that fails to give one, things continue as if it had none.
 fn describe_state(machine: &mut dyn Machine) -> Result<Option<String>, MachineError> {
     let before = machine.capture();
     match machine.describe_state() {

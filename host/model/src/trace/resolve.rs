@@ -106,7 +106,7 @@ pub enum Unresolved {
     /// It cannot happen there: a lower-case phrase that says why.
     #[error("{0}")]
     NotEnabled(String),
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }

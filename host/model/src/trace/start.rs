@@ -78,7 +78,7 @@ pub enum StartError {
         /// A lower-case phrase.
         why: String,
     },
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
@@ -237,7 +237,7 @@ pub fn follow(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartEr
     Ok(start)
 }
 
-/// The global state after further steps, the last of which may end in a finding of its own.
+/// The global state after further steps; the last one may end in a finding of its own.
 ///
 /// # Errors
 ///
@@ -249,7 +249,7 @@ pub fn follow_on(stepper: &mut Stepper<'_>, mut start: Start, steps: &[TraceStep
     Ok(start)
 }
 
-/// Takes one recorded step that ends in no fault: nothing happens after one. What violates a property goes on, at a node alone as between
+/// Takes one recorded step that ends in no fault: nothing happens after one. What violates a property continues, at a node alone as between
 /// several.
 fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Result<(), Unresolved> {
     take_or_find(stepper, start, step)?;

@@ -3,7 +3,7 @@
 use super::{Budget, Effect, FaultDescription, Need, NodeFault, Scope};
 use crate::scenario::link::Network;
 
-/// A node breaks an open connection. Its peer is told by a notice.
+/// A node breaks an open connection. A notice informs its peer.
 pub const FAULT: FaultDescription = FaultDescription {
     budget: Budget {
         help: "Breaks of connections that each node begins, where a network is ordered: messages in flight are lost, and each \

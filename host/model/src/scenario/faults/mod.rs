@@ -1,17 +1,17 @@
 //! The faults: a description of each in a file of its own, and the table of them.
 //!
-//! Everything about a fault is said in its description and nowhere else: options, the keys of scenarios and traces, fault
+//! The description of a fault defines everything about it: options, the keys of scenarios and traces, fault
 //! states, steps of the local transition system, replays, reports and drawings are derived from it.
 //!
 //! | module | what goes wrong |
 //! |---|---|
-//! | `resets` | a node begins anew with what it has made durable |
+//! | `resets` | a node restarts with what it has made durable |
 //! | `duplicates` | a message is delivered again |
 //! | `breaks` | a connection breaks |
 //! | `refusals` | the transport of a node refuses a message |
 //! | `crashes` | a node stops and never comes back |
 //! | `losses` | a message is lost |
-//! | `partitions` | connections between parts of the cluster break: so many breaks of each node |
+//! | `partitions` | connections between parts of the cluster break: a number of breaks of each node |
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -116,7 +116,7 @@ pub enum Scope {
 pub struct Need {
     /// Which.
     pub network: Network,
-    /// The reason against all others: a phrase that goes on after the name of one.
+    /// The reason against all others: a phrase that continues after the name of one.
     pub otherwise: &'static str,
 }
 
@@ -137,7 +137,7 @@ type Durable = fn(&mut dyn Machine) -> Result<Option<Vec<u8>>, Fault>;
 /// The effect of a fault on a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
-    /// All its connections break, and it begins anew: `init` runs with what this leaves of the durable state of its machine.
+    /// All its connections break, and it restarts: `init` runs with what this leaves of the durable state of its machine.
     Restart(Durable),
     /// The connection to a peer breaks, which the event names: `handle-transport-error` runs, or the error is lost.
     Disconnect,
@@ -274,7 +274,7 @@ pub fn budgets() -> impl Iterator<Item = (&'static str, &'static Budget)> {
 pub struct FaultEvent {
     #[serde(rename = "kind", serialize_with = "kind")]
     id: FaultId,
-    /// The node at the other end of the connection that breaks; none if the node begins anew.
+    /// The node at the other end of the connection that breaks; none if the node restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<NodeId>,
 }
@@ -302,7 +302,7 @@ impl FaultEvent {
         self.id
     }
 
-    /// The node at the other end of the connection that breaks; none if the node begins anew.
+    /// The node at the other end of the connection that breaks; none if the node restarts.
     pub fn peer(self) -> Option<NodeId> {
         self.peer
     }
@@ -323,7 +323,7 @@ impl FaultEvent {
         Self { peer: self.peer.map(name), ..self }
     }
 
-    /// The part of a machine's durable state that is left, with which the node begins anew.
+    /// The part of a machine's durable state that is left, with which the node restarts.
     ///
     /// # Errors
     ///
