@@ -296,7 +296,7 @@ fn snapshots_without_globals_are_noticed() {
 }
 
 /// State in globals alone, memory that grows while the protocol runs: the same with one worker, with two, and in a search that is
-/// stopped after every wave and goes on from its checkpoint in fresh instances. `snapshots_without_globals_are_noticed` shows
+/// stopped after every wave and continues from its checkpoint in fresh instances. `snapshots_without_globals_are_noticed` shows
 /// that this would fail.
 #[test]
 fn globals_and_growing_memory_survive_workers_and_checkpoints() {
@@ -358,7 +358,7 @@ fn a_collector_that_polls_does_not_wait() {
     }
 }
 
-/// Writes and reads one after the other, for so many steps, each from a snapshot; begins anew when nothing is left to do. Returns a
+/// Writes and reads one after the other, for this many steps, each from a snapshot; restarts when nothing is left to do. Returns a
 /// digest of all that was sent and of all states, and the largest snapshots of both halves, in bytes.
 fn long_run(plugin: &Plugin, steps: u64) -> (u64, [usize; 2]) {
     const NODES: u32 = 3;

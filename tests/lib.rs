@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `fuzz` | the targets of fuzzing: from a number to a case |
-//! | `told_apart` | the bundled protocols with their states told apart in each way |
+//! | `told_apart` | the bundled protocols with their states distinguished in each way |
 //! | `live` | states of a plugin, exported as a running system would export them |
 
 use std::path::Path;

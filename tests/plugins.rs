@@ -43,7 +43,7 @@ pub fn plugin(name: &'static str) -> &'static Plugin {
     })
 }
 
-/// A cluster of so many nodes with these parameters, to which nothing happens.
+/// A cluster of this many nodes with these parameters, to which nothing happens.
 pub fn scenario(nodes: u32, parameters: &[(&str, &str)]) -> Scenario {
     let parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario { parameters, ..Scenario::new(nodes) }
@@ -105,7 +105,7 @@ fn global_counts_are_those_derived_from_the_definitions() {
         // Ten independent events: 2^10 states, 10 * 2^9 edges.
         ("fanout", scenario(10, &[]), [1_024, 5_120, 1_024]),
         // Three participants: 5^3 + 3^3 states, 1 + 4*3*25 + 3*4 + 2*3*9 - 3 edges, see the plugin's own test. System
-        // states do not tell an Abort on its way from one that has come: 5^3 + 2^3.
+        // states do not tell an Abort on its way from one that has arrived: 5^3 + 2^3.
         ("two-phase-commit", scenario(4, &[]), [152, 364, 133]),
     ];
     for (name, scenario, expected) in cases {

@@ -1,6 +1,6 @@
 //! An allocator whose free memory is zero, and whose next address depends on what is allocated alone.
 //!
-//! A plugin whose states are told apart by [memory](crate::By::Memory) uses it: with an ordinary allocator, what a library has given back
+//! A plugin whose states are distinguished by [memory](crate::By::Memory) uses it: with an ordinary allocator, what a library has given back
 //! stays in memory, in an order that depends on history.
 //!
 //! Memory comes in chunks of 4 KiB, each with a header: free chunks are zero, a chunk of slots has slots of one size, and a block too
@@ -32,7 +32,7 @@ trait Memory {
     /// Bytes that there are, a multiple of a chunk.
     fn size(&self) -> usize;
 
-    /// Makes more of it, zero and behind what there is; whether there was more.
+    /// Makes more of it, zero and behind the existing memory; whether there was more.
     fn grow(&mut self, bytes: usize) -> bool;
 }
 
@@ -185,7 +185,7 @@ unsafe fn resize(block: *mut u8, layout: Layout, size: usize) -> bool {
     is_same
 }
 
-/// The allocator for a plugin whose states are told apart by [memory](crate::By::Memory); [`arena!`](crate::arena) installs it.
+/// The allocator for a plugin whose states are distinguished by [memory](crate::By::Memory); [`arena!`](crate::arena) installs it.
 ///
 /// For one thread, as a plugin has it.
 pub struct Arena(UnsafeCell<Pages>);

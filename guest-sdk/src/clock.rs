@@ -19,7 +19,7 @@ use crate::Context;
 /// closed form: states that know the same are equal.
 ///
 /// Time is counted in units of the protocol's own, milliseconds say, and is an integer. Readings cost memory and states:
-/// [`forget`](Self::forget) those that are compared no more. A protocol that goes on for ever can have infinitely many
+/// [`forget`](Self::forget) those that are compared no more. A protocol that continues for ever can have infinitely many
 /// states, where one reading is kept and others come and go. Clocks of different nodes have nothing to do with each other.
 ///
 /// ```
@@ -39,7 +39,7 @@ pub struct Clock<T: Ord> {
     readings: Vec<T>,
     /// Row by row, for all pairs of moments: the largest difference between the first and the second; none if it has no bound.
     /// Moment 0 is the last time at which the clock was looked at, moment `i + 1` is reading `i`. Closed: no bound follows
-    /// from others that is smaller. Time goes on, so that moment 0 has no bound from above.
+    /// from others that is smaller. Time continues, so that moment 0 has no bound from above.
     bounds: Vec<Option<i64>>,
 }
 

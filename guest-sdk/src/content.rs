@@ -12,7 +12,7 @@ use crate::canonical::Canonical;
 use crate::codec::{Encoding, Format, Json, Postcard, json_string};
 use crate::{Opaque, randomness};
 
-/// The state of a node: it can be told apart from others, and shown.
+/// The state of a node: it can be distinguished from others, and shown.
 ///
 /// The state stays in the memory of the node, which the checker captures as a whole, so nothing has to be read back or copied.
 /// Implemented for every [`Canonical`] type, and for [`Opaque`] around any other.
@@ -178,7 +178,7 @@ impl<T: Canonical> Payload for T {
 /// A message that has serde, and need not have `Clone`, `Eq` or `Hash`: the type of a library.
 ///
 /// Its bytes are postcard's, or JSON where postcard cannot read them back, as the protocol's [`ENCODING`](crate::Protocol::ENCODING)
-/// says. A `HashMap` within keeps its order, so messages that a library takes for equal may be told apart.
+/// says. A `HashMap` within keeps its order, so messages that a library takes for equal may be distinguished.
 #[derive(Debug)]
 pub struct BySerde<M>(pub M);
 

@@ -180,7 +180,7 @@ impl<'a, M> Context<'a, M> {
         self.environment.answer(request, response);
     }
 
-    /// The local events of this name wait anew, where the protocol runs: their durations are drawn again in the state that the
+    /// The local events of this name wait again, where the protocol runs: their durations are drawn again in the state that the
     /// handler leads to. No influence on anything, and dropped in a search.
     pub fn restart(&mut self, name: &str) {
         self.environment.restart(name);

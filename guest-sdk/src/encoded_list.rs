@@ -41,7 +41,7 @@ impl<T> EncodedList<T> {
     ///
     /// # Panics
     ///
-    /// There are not so many elements.
+    /// There are not this many elements.
     pub fn bytes(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |former| self.ends[former]);
         &self.bytes[start as usize..self.ends[index] as usize]
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned> EncodedList<T> {
     ///
     /// # Panics
     ///
-    /// There are not so many elements, or the list is read from bytes that are no such list.
+    /// There are not this many elements, or the list is read from bytes that are no such list.
     pub fn get(&self, index: usize) -> T {
         let decoded = codec::decode(self.bytes(index));
         decoded.unwrap_or_else(|| panic!("element {index} is no {}", std::any::type_name::<T>()))

@@ -49,7 +49,7 @@ pub use objects::{Log, LogCall, LogReturn, Register, RegisterCall, RegisterRetur
 pub use search::NotLinearizable;
 
 /// Names a client within a history. Clients are sequential: one that calls again without waiting for the return of its
-/// last operation, after it gave up or was reset, goes on under another number.
+/// last operation, after it gave up or was reset, continues under another number.
 pub type ClientId = u32;
 
 /// The sequential specification of an object: its behaviour when nothing is concurrent. Deterministic.
@@ -81,7 +81,7 @@ pub struct Operation<C, R> {
 /// The operations of some clients: of each client, in the order in which it called them.
 ///
 /// Canonical: histories with the same operations and the same order between them are equal, whatever the order of events that do
-/// not see each other was, such as two calls without a return between them. So a state that keeps a history is told apart
+/// not see each other was, such as two calls without a return between them. So a state that keeps a history is distinguished
 /// only where linearizability can tell it apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct History<C, R> {
@@ -178,7 +178,7 @@ impl<C, R> Client<C, R> {
         completed
     }
 
-    /// The first so many operations of another client have returned. News may arrive late, and twice.
+    /// The first this many operations of another client have returned. News may arrive late, and twice.
     pub fn learn(&mut self, client: ClientId, completed: u32) {
         let known = self.known.entry(client).or_default();
         *known = completed.max(*known);

@@ -14,13 +14,13 @@ use serde::Serialize;
 
 use crate::codec::encode;
 
-/// How the states of a library are told apart. `assumed.identity` in the report of a search is `memory` for [`Memory`](Self::Memory), and
+/// How the states of a library are distinguished. `assumed.identity` in the report of a search is `memory` for [`Memory`](Self::Memory), and
 /// `serialized` for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The whole memory of the node, compared by the host: nothing can be left out, so equal states behave alike by construction.
     ///
-    /// States that differ in nothing but addresses, or in what a container keeps for later, are told apart. With [`arena!`](crate::arena)
+    /// States that differ in nothing but addresses, or in what a container keeps for later, are distinguished. With [`arena!`](crate::arena)
     /// freed memory does not count, and addresses depend on what is allocated alone. Memory that was moved from the stack can have padding
     /// in it: it is the same where the same happened, so it costs states, never an answer.
     Memory,
@@ -49,7 +49,7 @@ impl By {
     }
 }
 
-/// What is around the state of a library in an [`Opaque`]: how its states are told apart. `Debug` is what people see.
+/// What is around the state of a library in an [`Opaque`]: how its states are distinguished. `Debug` is what people see.
 ///
 /// ```
 /// use guest_sdk::{By, Digest, Distinguish, Opaque};
@@ -125,7 +125,7 @@ impl Hasher for Digest {
     }
 }
 
-/// A state without `Clone`, `Eq`, `Hash` or serde, told apart as its [`Distinguish`] says. Derefs to what is in it.
+/// A state without `Clone`, `Eq`, `Hash` or serde, distinguished as its [`Distinguish`] says. Derefs to what is in it.
 #[derive(Debug)]
 pub struct Opaque<T> {
     state: T,

@@ -144,7 +144,7 @@ pub trait Protocol: Sized + 'static {
 
     /// Takes messages that arrived together as if they had come one after the other: each by
     /// [`handle_message`](Self::handle_message). What [`handle_quorum`](Self::handle_quorum) calls where it does no more than
-    /// look whether messages fit each other; always returns true. Not to be overridden.
+    /// check whether messages fit each other; always returns true. Not to be overridden.
     fn handle_one_by_one(
         &self,
         ctx: &mut Context<Self::Message>,

@@ -16,12 +16,12 @@ use crate::NodeId;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Randomness {
     /// Other bytes each time, and at each node, as if nothing were ever drawn twice: for identifiers. How often a node has drawn is a
-    /// part of its state, and begins anew with a reset.
+    /// part of its state, and restarts with a reset.
     #[default]
     Fresh,
-    /// The same bytes each time, at every node: for hash functions and delays, where the value cannot matter. No state is told apart by it.
+    /// The same bytes each time, at every node: for hash functions and delays, where the value cannot matter. No state is distinguished by it.
     Constant,
-    /// One of so many values, and the checker tries each: for draws that decide something. Nodes can draw the same.
+    /// One of this many values, and the checker tries each: for draws that decide something. Nodes can draw the same.
     Choose(u32),
 }
 

@@ -1,4 +1,4 @@
-//! Properties from outside: a specification of a component that somebody else built.
+//! Properties from outside: a specification of a component built by others.
 
 use serde::de::DeserializeOwned;
 
@@ -6,7 +6,7 @@ use crate::{
     About, Canonical, Context, Encoding, Network, Never, NodeId, ParameterError, Parameters, Properties, Protocol,
 };
 
-/// Properties of a component that somebody else built, over the states that it shows: `host run PLUGIN --spec FOLDER`.
+/// Properties of a component built by others, over the states that it shows: `host run PLUGIN --spec FOLDER`.
 ///
 /// [`export_spec!`](crate::export_spec) makes it a component. Nothing is remembered from one call to the next, so a static says the same
 /// every time. A state that is no [`State`](Self::State) is a property that cannot be evaluated.

@@ -313,7 +313,7 @@ impl<P: Protocol> Cluster<P> {
         self.post(node, sent);
     }
 
-    /// Has [`explore`](Self::explore) reset each node up to so many times.
+    /// Has [`explore`](Self::explore) reset each node up to this many times.
     #[must_use]
     pub fn with_resets(mut self, resets: u32) -> Self {
         self.resets_left.fill(resets);
@@ -417,7 +417,7 @@ struct Script {
     log: Vec<String>,
     /// Answers to clients, with the numbers of their requests.
     responses: Vec<(u64, Response)>,
-    /// Names of local events that wait anew.
+    /// Names of local events that wait again.
     restarted: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 /// too early or too late.
 ///
 /// The timers are part of the state: [`list`](Self::list) makes each a local event, and [`fired`](Self::fired) takes the one
-/// that fires out. A timer that goes on is set again.
+/// that fires out. A timer that continues is set again.
 ///
 /// `T` names timers, such as an enum with what each is for. Two timers with equal names are the same one.
 ///
@@ -126,7 +126,7 @@ impl<T: Ord> Default for TimedTimers<T> {
 }
 
 impl<T: Ord + Clone> TimedTimers<T> {
-    /// Sets a timer, from now on; one that is set already is set anew.
+    /// Sets a timer, from now on; one that is set already is set again.
     pub fn set(&mut self, timer: T, duration: u32) {
         self.cancel(&timer);
         self.clock.read((timer, duration));
@@ -157,7 +157,7 @@ impl<T: Ord + Clone> TimedTimers<T> {
         }
     }
 
-    /// A timer fires: it is not set any more, and time has come to its deadline, which was no later than the others.
+    /// A timer fires: it is not set any more, and time has reached its deadline, which was no later than the others.
     ///
     /// # Panics
     ///

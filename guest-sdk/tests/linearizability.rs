@@ -126,7 +126,7 @@ fn is_linearizable<O: SequentialObject>(object: &O, events: &[Event<O::Call, O::
     explains(&all, &mut Vec::new(), object, &object.start())
 }
 
-/// Every sequence of so many events, with the calls and returns that there are.
+/// Every sequence of this many events, with the calls and returns that there are.
 fn all_histories<C: Clone, R: Clone>(
     clients: u32,
     length: usize,
@@ -241,7 +241,7 @@ fn logs_agree_with_the_naive_checker() {
     assert!(counts.iter().all(|count| *count > 1_000), "both kinds are tried: {counts:?}");
 }
 
-/// What is not seen is not told apart: states that keep a history stay few.
+/// What is not seen is not distinguished: states that keep a history stay few.
 #[test]
 fn histories_with_the_same_order_are_equal() {
     use Event::{Call, Return};

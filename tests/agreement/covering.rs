@@ -13,7 +13,7 @@ pub type Tuple = Vec<(usize, usize)>;
 /// How many rows are made of which the one that covers most is taken.
 const CANDIDATES: usize = 3;
 
-/// How often a row is begun anew that cannot be finished.
+/// How often a row is restarted that cannot be finished.
 const ATTEMPTS: usize = 20;
 
 /// What came out.

@@ -73,7 +73,7 @@ fn run(system: &System, bounds: SearchBounds, row: &Strategy) -> Ran {
     toys::run(system, SearchBounds { deadlock: true, ..bounds }, row.run, false)
 }
 
-/// A search that goes on reports each set of nodes that wait for ever once, and `unfold` the shortest way to each.
+/// A search that continues reports each set of nodes that wait for ever once, and `unfold` the shortest way to each.
 fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
     let states = executions(row, system);
     let ran = run(system, SearchBounds { states, violations: Some(u64::MAX), ..SearchBounds::default() }, row);

@@ -282,7 +282,7 @@ fn refusals_and_breaks_together_are_explored_exactly() {
 /// Node 1 counts what comes.
 ///
 /// - With nothing refused: the start, both in flight, either one, none: 5 states, and 1 + 2 + 2 edges.
-/// - With one refused: the other one, `a` or `b`, is in flight, or it has come: 3 states, and 2 + 2 edges.
+/// - With one refused: the other one, `a` or `b`, is in flight, or it has arrived: 3 states, and 2 + 2 edges.
 /// - With both refused: 1 state, and 1 edge.
 #[test]
 fn each_message_can_be_refused() {

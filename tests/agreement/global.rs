@@ -254,7 +254,7 @@ fn violations_agree_with_the_reference_and_are_shortest() {
     );
 }
 
-/// A search that goes on finds every violation, in the words of the property: the views of a system state, which show a
+/// A search that continues finds every violation, in the words of the property: the views of a system state, which show a
 /// state only where some tuple names it. `unfold` has the shortest way to each of them.
 #[test]
 fn searches_that_go_on_find_all_violations() {

@@ -162,7 +162,7 @@ fn two_receivers() -> System {
 
 /// Node 1 takes `a`, then `b`: 3 states of it and its channel, in a row, with 2 edges. Node 2 takes either first: the start,
 /// after `a`, after `b`, and after both in either order, where it remembers which was the first, so 5 states and 4 edges. The
-/// two go on independently of each other: 3 * 5 global states, and an edge of one for each state of the other, 2 * 5 + 3 * 4.
+/// two continue independently of each other: 3 * 5 global states, and an edge of one for each state of the other, 2 * 5 + 3 * 4.
 /// Node 1 knows nothing or `a`, and node 2 nothing, `a` or `b`: 2 * 3 system states. An execution is one of the two orders of
 /// node 2.
 #[test]

@@ -24,7 +24,7 @@ use crate::global::{STATES_MAX, systems};
 /// More questions than any search here needs: one that asks so often does not end.
 const QUESTIONS_MAX: u64 = 20_000;
 
-/// Ends a search after so many questions, and remembers what it was told.
+/// Ends a search after this many questions, and remembers what it was told.
 struct Patient {
     left: AtomicU64,
     bytes: AtomicU64,

@@ -10,7 +10,7 @@ use host_search::strategy::{auto, bdfs};
 
 use crate::faults::{STATES_MAX, check_states};
 
-/// So many messages to each node can be lost.
+/// This many messages to each node can be lost.
 fn losses(seed: u64) -> u32 {
     [1, 2, Faults::UNLIMITED][seed as usize / 4 % 3]
 }

@@ -47,7 +47,7 @@ impl Monitor for Bounded {
     }
 }
 
-/// So many messages in flight to each node; its state is the last one that it received.
+/// This many messages in flight to each node; its state is the last one that it received.
 fn flood(nodes: u32, contents: u8) -> Toy {
     let mut toy = Toy::new(nodes);
     for node in 0..nodes {

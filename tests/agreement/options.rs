@@ -16,7 +16,7 @@ pub enum Axis {
     Depth,
     /// `--local-events`.
     LocalEvents,
-    /// `--max-violations`, or `--continue`: so many kinds of violations, and so many of each kind.
+    /// `--max-violations`, or `--continue`: this many kinds of violations, and this many of each kind.
     Violations,
     /// Whether the protocol chooses in `init` how it begins.
     Begins,

@@ -236,7 +236,7 @@ fn what_is_wrong_where_a_path_begins_is_found() {
     assert!(wrong > 20, "{wrong}");
 }
 
-/// The report of a search from the end of a trace by so many workers, ids and all.
+/// The report of a search from the end of a trace by this many workers, ids and all.
 fn report(system: &System, trace: &Trace, name: &str, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {
     let factory = Arc::new(system.toy.clone());
     let lts = Lts::new(&factory, trace.scenario.clone()).expect("a toy lists its properties");
@@ -296,7 +296,7 @@ fn workers_and_checkpoints_do_not_matter_to_exported_states() {
     assert!(pieces > 3 * 3 * tried, "{pieces} pieces of {tried} systems say little");
 }
 
-/// Interchangeable nodes are told apart where it is not known which state is which one renamed; what is found stays the same.
+/// Interchangeable nodes are distinguished where it is not known which state is which one renamed; what is found stays the same.
 #[test]
 fn symmetry_is_not_used_where_it_is_not_known() {
     let (mut refused, mut used) = (0, 0);

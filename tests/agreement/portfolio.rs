@@ -119,7 +119,7 @@ fn explored(
     (alone.counts.local_states.expect("it counts them"), report(run))
 }
 
-/// A message that is sent again for ever: `bdfs` and a walk never come to an end, and others do.
+/// A message that is sent again for ever: `bdfs` and a walk never end, and others do.
 #[test]
 fn it_ends_where_any_member_ends() {
     let resend =

@@ -208,7 +208,7 @@ fn a_batch_of_walks_takes_one_turn() {
     assert_eq!(turns.count(), 1);
 }
 
-/// Where the memory has ended all others, walks go on: without a bound on time as long as the others have taken, with one until it is up.
+/// Where the memory has ended all others, walks continue: without a bound on time as long as the others have taken, with one until it is up.
 #[test]
 fn walks_alone_come_to_an_end() {
     let kept = Program { is_bad: |_, _| false, kind: PropertyKind::Always, ..deep() };

@@ -1,4 +1,4 @@
-//! Properties of every kind and scope, told apart from each other.
+//! Properties of every kind and scope, distinguished from each other.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

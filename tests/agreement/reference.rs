@@ -39,7 +39,7 @@ pub type Channel = (NodeId, NodeId);
 /// Something in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Item {
-    /// A message with this content, which was sent when so many breaks of the connection were known.
+    /// A message with this content, which was sent when this many breaks of the connection were known.
     Message { content: u8, breaks: u32 },
     /// The news that the connection is broken, for the n-th time.
     Notice { breaks: u32 },
@@ -172,7 +172,7 @@ impl Global {
         }
     }
 
-    /// The state after a node's handler came to an end, before what is sent is sent.
+    /// The state after a node's handler ended, before what is sent is sent.
     fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused, .. }: Resolution) -> Self {
         let local = &mut self.locals[node as usize];
         local.counts.refusals += refused;
@@ -221,7 +221,7 @@ pub struct Reached {
     pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
-    /// The same for each of them, told apart by what the property reads: a state that no forbidden tuple names is 255.
+    /// The same for each of them, distinguished by what the property reads: a state that no forbidden tuple names is 255.
     pub violations: BTreeMap<Vec<ToyState>, u32>,
     /// Number of events on the shortest path to the state that is farthest away.
     pub farthest: u32,
@@ -399,7 +399,7 @@ fn label(happening: Happening) -> Happening {
 }
 
 /// Counts the configurations; `None` if there are more than `all_max`. A trap only ends what happens at its node here: that
-/// others go on all the same is what makes the orders of a trap and of independent events one configuration.
+/// others continue all the same is what makes the orders of a trap and of independent events one configuration.
 ///
 /// Two executions are reorderings of each other exactly if every node sees the same sequence of triggers and outcomes
 /// in both: what a node sends depends on its sequence alone, and with identical messages delivered in the order of

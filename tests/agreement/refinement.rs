@@ -32,10 +32,10 @@ struct Global {
 /// What follows an event at a node: its local state, and what it sent.
 type After = (LocalStateId, Box<[MessageId]>);
 
-/// Which nodes take their next events, of those where so many are possible.
+/// Which nodes take their next events, of those where this many are possible.
 type Choose<'c> = &'c dyn Fn(&Stepper<'_>, &Global, &BTreeMap<NodeId, usize>) -> BTreeSet<NodeId>;
 
-/// What a search has come to.
+/// What a search has reached.
 #[derive(Default)]
 struct Explored {
     states: BTreeSet<Global>,
@@ -98,7 +98,7 @@ fn part(members: &BTreeMap<NodeId, Vec<MessageId>>, senders: &[NodeId]) -> Vec<V
     })
 }
 
-/// All sets of so many of the senders.
+/// All sets of this many of the senders.
 fn sets_of_senders(senders: &[NodeId], size: usize) -> Vec<Vec<NodeId>> {
     match (size, senders) {
         (0, _) => vec![Vec::new()],

@@ -43,7 +43,7 @@ fn unconstrained(toy: &Toy) -> Toy {
     Toy { forbidden: Vec::new(), ..toy.clone() }
 }
 
-/// Every happens-before is explored exactly once, no execution is begun in vain, and what is found is what there is.
+/// Every happens-before is explored exactly once, no execution is begun in vain, and exactly the existing findings are found.
 #[test]
 fn dpor_explores_each_happens_before_once() {
     let (mut most, mut violated) = (0, 0);

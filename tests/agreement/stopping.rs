@@ -11,23 +11,23 @@ use host_search::kernel::{EndCondition, Keeper, Monitor, Progress};
 /// Stops a search after some checks, and keeps what it saves.
 #[derive(Default)]
 pub struct Stopping {
-    /// How many checks are still answered with "go on".
+    /// How many checks are still answered with "continue".
     pub checks_left: AtomicU64,
     /// How often it saved something.
     pub saves: AtomicU64,
     saved: Mutex<Vec<u8>>,
 }
 
-/// Says to stop from some question on: so many calls of a guest later.
+/// Says to stop from some question on: this many calls of a guest later.
 pub struct StopAfter {
     /// How often it was asked.
     pub asked: AtomicU64,
-    /// How often it says to go on.
+    /// How often it says to continue.
     pub goes_on: AtomicU64,
 }
 
 impl StopAfter {
-    /// Goes on so often, then stops.
+    /// Continues so often, then stops.
     pub fn new(goes_on: u64) -> Self {
         Self { asked: AtomicU64::new(0), goes_on: AtomicU64::new(goes_on) }
     }

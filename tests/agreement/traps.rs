@@ -259,7 +259,7 @@ fn traps_with_crashes_are_found_exactly() {
     check(with_crashes);
 }
 
-/// Node 0 traps by a local event, or goes on if it chooses so; node 1 has a local event of its own, after which it is in a
+/// Node 0 traps by a local event, or continues if it chooses so; node 1 has a local event of its own, after which it is in a
 /// forbidden state. Node 0 sends a message before it traps, on which node 1 would get to a forbidden state as well, but never does.
 fn trap_aside() -> Toy {
     let mut toy = Toy::new(2)
@@ -293,7 +293,7 @@ fn nothing_follows_a_trap() {
     assert_eq!((counts.global_states, counts.transitions), (Some(6), Some(3 + 2 + 1)));
 }
 
-/// A node that traps in `init` has no execution to go on with: its trap is all that is found.
+/// A node that traps in `init` has no execution to continue with: its trap is all that is found.
 #[test]
 fn a_trap_at_the_start_is_all_there_is() {
     let mut toy = trap_aside();

@@ -79,7 +79,7 @@ fn a_walk_does_not_depend_on_the_others() {
     }
 }
 
-/// What walks report is reachable, they find most of what there is in small systems, and they never say that there is
+/// What walks report is reachable, they find most of the findings in small systems, and they never say that there is
 /// nothing.
 #[test]
 fn walks_find_violations_that_there_are() {
@@ -106,7 +106,7 @@ fn walks_find_violations_that_there_are() {
 
 #[test]
 fn a_kind_of_weight_zero_does_not_happen() {
-    // Node 0 goes on by itself, node 1 by a message.
+    // Node 0 continues by itself, node 1 by a message.
     let toy = Toy::new(2).in_flight(0, 1, 0).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(
         1,
         0,
@@ -119,7 +119,7 @@ fn a_kind_of_weight_zero_does_not_happen() {
     assert_eq!((all.local_states, all.transitions, all.walks_ended), (Some(2 + 2), Some(2 * 50), Some(50)));
     for weights in [Weights { deliver: 0, ..Weights::default() }, Weights { internal: 0, ..Weights::default() }] {
         let counts = weighted(weights);
-        // One step a walk, after which only the other kind is possible: no walk has come to an end.
+        // One step a walk, after which only the other kind is possible: no walk has ended.
         assert_eq!((counts.local_states, counts.transitions), (Some(2 + 1), Some(50)));
         assert_eq!((counts.outcomes, counts.walks_ended), (Some(1), Some(0)));
     }

@@ -1,4 +1,4 @@
-//! The same result for any number of workers, and after a process was stopped and another one went on.
+//! The same result for any number of workers, and after a process was stopped and another one continued.
 
 use std::sync::atomic::Ordering;
 
@@ -34,7 +34,7 @@ fn run_on(
     with_workers(workers, name, &search)
 }
 
-/// What a strategy reports with so many workers.
+/// What a strategy reports with this many workers.
 pub fn with_workers(workers: usize, name: &str, search: &Search<'_>) -> Report {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
     let strategy = host_search::strategy::find(name).expect("the strategy is in the table");

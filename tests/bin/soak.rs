@@ -76,7 +76,7 @@ fn round(plugin: &Plugin) -> u64 {
                 state = start.clone();
             }
         }
-        // From the start again now and then, so that paths stay short.
+        // From the start again occasionally, so that paths stay short.
         if step % 64 == 0 {
             state = start.clone();
         }

@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 use host_tests::told_apart::{Searched, WAYS, WAYS_ELSEWHERE, Way, component, protocols, searched};
 
-/// Searches to a depth, a power of two, have at least so many global states by `serialize`, unless there are fewer.
+/// Searches to a depth, a power of two, have at least this many global states by `serialize`, unless there are fewer.
 const ENOUGH: u64 = 1_000;
 
-/// A search ends at so many global states.
+/// A search ends at this many global states.
 const STATES_MAX: &str = "2000000";
 
 fn main() -> ExitCode {

@@ -200,7 +200,7 @@ fn a_guest_that_answers_differently_each_time_is_found() {
     }
 }
 
-/// Each `go` fills so many bytes more and changes nothing that counts.
+/// Each `go` fills this many bytes more and changes nothing that counts.
 fn fills(bytes: u32) -> Guest {
     Guest {
         memory: "160".into(),

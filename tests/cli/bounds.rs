@@ -17,7 +17,7 @@
 //!
 //! An interrupt is Ctrl-C or SIGTERM; that both are heard is tested beside the command line, in `signals`.
 //!
-//! No test looks at a clock: the clock of these commands goes on by 10 ms with each question whether to go on, so each
+//! No test looks at a clock: the clock of these commands continues by 10 ms with each question whether to continue, so each
 //! call of a guest takes as long. What is counted is how many questions come after the one that said no.
 
 use std::sync::atomic::Ordering;
@@ -95,7 +95,7 @@ fn time_ends_the_exploration_of_one_handler() {
     }
 }
 
-/// Walks go on until the time is up, unless their number is given.
+/// Walks continue until the time is up, unless their number is given.
 #[test]
 fn walks_have_a_time_or_a_number() {
     let place = counting();
@@ -106,7 +106,7 @@ fn walks_have_a_time_or_a_number() {
     assert_eq!(run(&[]), (json!("walks-done"), 1_000));
     assert_eq!(run(&["--time", "60s", "--walks", "3"]), (json!("walks-done"), 3));
     let (end, walks) = run(&["--time", "5s"]);
-    // The clock goes on once in a few thousand steps that execute no handler.
+    // The clock continues once in a few thousand steps that execute no handler.
     assert!(end == "time-bound" && walks > 1_000, "{end} after {walks} walks");
     assert_eq!(run(&["--time", "5s", "--memory", "1TiB"]), (end, walks), "the same steps take the same time");
 }
@@ -295,7 +295,7 @@ fn counts() -> Vec<u8> {
     Guest { local: local.into(), ..Guest::default() }.component()
 }
 
-/// A prefix is followed event by event, and each asks whether to go on.
+/// A prefix is followed event by event, and each asks whether to continue.
 #[test]
 fn time_and_interrupts_end_the_following_of_a_prefix() {
     const STEPS: u64 = 300;

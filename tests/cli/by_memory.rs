@@ -1,4 +1,4 @@
-//! A component whose states are told apart by its memory, under the options of a run.
+//! A component whose states are distinguished by its memory, under the options of a run.
 
 use host_sandbox::fixtures::{self, Identity};
 use serde_json::{Value, json};

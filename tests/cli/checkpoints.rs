@@ -106,7 +106,7 @@ fn another_plugin_is_refused() {
     place.host(&["run", "--resume", "ping"]).exits(0);
 }
 
-/// With one reset the states are others than without; a search that goes on after the edit would call the old ones all of them.
+/// With one reset the states are others than without; a search that continues after the edit would call the old ones all of them.
 #[test]
 fn an_edited_scenario_is_refused() {
     let mut place = Place::new();

@@ -179,7 +179,7 @@ fn looping(function: &str) -> Vec<u8> {
     guest.component()
 }
 
-/// Each node traps on its own; where one of them is stuck, the search goes on elsewhere. What it finds replays, and none of it is
+/// Each node traps on its own; where one of them is stuck, the search continues elsewhere. What it finds replays, and none of it is
 /// called not deterministic.
 #[test]
 fn several_traps_are_found_and_replay() {

@@ -60,7 +60,7 @@ fn what_is_ignored_hides_nothing_and_does_not_hold() {
     assert!(text.contains("stored-by-majority  always      not checked: --ignore leaves it out"), "{text}");
 }
 
-/// After a violation the search can go on, and then it decides the other properties like one that found nothing.
+/// After a violation the search can continue, and then it decides the other properties like one that found nothing.
 #[test]
 fn what_is_not_violated_is_decided_by_a_search_that_goes_on() {
     let place = Place::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Place;
 
-/// A guest that counts its events, and whose state is the number with so many bytes behind it.
+/// A guest that counts its events, and whose state is the number with this many bytes behind it.
 fn counter(more: &str) -> Guest {
     let count = "(i32.load (i32.const 20000))";
     Guest {

@@ -72,7 +72,7 @@ fn ping_pong(links: &str) -> Place {
     place
 }
 
-/// The command line stands above the file link by link, and what a link says that is so anyway is left out.
+/// The command line stands above the file link by link, and settings of a link that hold anyway are left out.
 #[test]
 fn links_of_a_scenario_are_replaced_one_by_one() {
     let place = ping_pong("[[link]]\nbetween = [0, 1]\nnetwork = \"ordered\"\n");

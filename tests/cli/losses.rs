@@ -38,7 +38,7 @@ fn a_lost_message_is_a_step_that_everything_understands() {
     let itf = ["export", "found/trace.json", "--plugin", plugin, "--format", "itf", "--out", "x.itf.json"];
     place.host(&itf).exits(0);
     place.host(&["replay", "x.itf.json", "--plugin", plugin]).exits(11);
-    // The search goes on from there, and no more is left to be lost at node 1.
+    // The search continues from there, and no more is left to be lost at node 1.
     place.put("lost.json", {
         let mut start = found.clone();
         start.as_object_mut().expect("an object").remove("finding");

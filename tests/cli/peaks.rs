@@ -80,7 +80,7 @@ fn a_flood_stays_near_the_bound() {
     }
 }
 
-/// Those that could go on with what they have for long, within some seconds.
+/// Those that could continue with what they have for long, within some seconds.
 #[test]
 fn what_goes_on_for_long_stays_near_the_bound() {
     let Some(program) = program() else { return };

@@ -407,7 +407,7 @@ fn a_checkpoint_is_gone_on_from() {
     }
 }
 
-/// Where the state is in globals, or where memory grows while the protocol runs, another process goes on from the checkpoint in
+/// Where the state is in globals, or where memory grows while the protocol runs, another process continues from the checkpoint in
 /// fresh instances, and comes to the same end.
 #[test]
 fn globals_and_memory_that_grows_are_gone_on_from() {

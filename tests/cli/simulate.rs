@@ -163,7 +163,7 @@ fn what_steering_does_not_do_is_refused_or_said() {
     }
 }
 
-/// Where a run goes on after a violation, what is predicted after it came too late: the times of the thesis let no round end before the
+/// Where a run continues after a violation, what is predicted after it came too late: the times of the thesis let no round end before the
 /// first one here. A property from outside has all nodes taken and not the neighbours alone, which would see nothing ahead.
 #[test]
 fn what_is_predicted_after_the_first_violation_comes_too_late() {

@@ -224,7 +224,7 @@ fn a_specification_remembers_nothing_in_a_search() {
     }
 }
 
-/// However often it was asked whether to go on before: the end is an interrupt, and neither a finding nor an error.
+/// However often it was asked whether to continue before: the end is an interrupt, and neither a finding nor an error.
 #[test]
 fn a_search_with_a_specification_can_be_interrupted_anywhere() {
     let mut place = Place::new();

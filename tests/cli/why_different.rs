@@ -1,4 +1,4 @@
-//! `host doctor --why-different`: states that look the same and are told apart.
+//! `host doctor --why-different`: states that look the same and are distinguished.
 
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::lts::{LocalStateId, Lts, Stepper};

@@ -9,7 +9,7 @@
 //! | `stores` | valid components that keep state in random places, composed and not | likewise |
 //! | `traces` | damaged traces | replays them, and searches after them |
 //! | `scenarios` | damaged scenarios | runs them |
-//! | `checkpoints` | damaged checkpoints | goes on from them |
+//! | `checkpoints` | damaged checkpoints | continues from them |
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -107,7 +107,7 @@ impl Protocol for Store {
                 let write = &mut state.waiting[place];
                 write.acks.insert(from);
                 if write.acks.len() < ctx.majority() {
-                    // There is news, so patience begins anew.
+                    // There is news, so patience restarts.
                     ctx.restart("give-up");
                     return;
                 }
@@ -209,7 +209,7 @@ struct Nodes {
     in_flight: Vec<(NodeId, NodeId, Vec<u8>)>,
     answers: Vec<(u64, contract::Response)>,
     restarted: Vec<String>,
-    /// So many requests, numbered from the one after this.
+    /// This many requests, numbered from the one after this.
     requests: u64,
     first: u64,
 }
@@ -310,7 +310,7 @@ fn expected(cluster: &Cluster<Store>, store: &Store, node: NodeId, requests: u64
     json!([state, events, neighbours, in_flight, answers(cluster, requests), cluster.restarted()])
 }
 
-/// The answers to so many requests, by their numbers.
+/// The answers to this many requests, by their numbers.
 fn answers(cluster: &Cluster<Store>, requests: u64) -> Vec<(u64, u16, &str, Option<NodeId>)> {
     let answer = |number| cluster.response(number).map(|it| (number, it.status, text(&it.body), it.ask));
     (1..=requests).filter_map(answer).collect()

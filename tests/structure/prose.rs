@@ -9,7 +9,7 @@ const ABBREVIATIONS: [&str; 7] = ["e.g.", "i.e.", "et al.", "vs.", "cf.", "No.",
 pub fn wrong_lines(path: &str, document: &str) -> Vec<String> {
     let mut findings = Vec::new();
     let mut is_code = false;
-    // Whether the line before is prose that goes on.
+    // Whether the line before is prose that continues.
     let mut is_open = false;
     for (number, line) in (1..).zip(document.lines()) {
         let text = line.trim_start_matches('>').trim();

@@ -39,7 +39,7 @@ pub fn protocols() -> [Vec<String>; 2] {
     [names, ELSEWHERE.iter().map(|[name, ..]| (*name).to_owned()).collect()]
 }
 
-/// The component of a bundled protocol whose states are told apart in this way.
+/// The component of a bundled protocol whose states are distinguished in this way.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use guest_sdk::{
 
 const WAY: By = BY;
 
-/// A protocol whose states are told apart in this way, and which is otherwise what it is.
+/// A protocol whose states are distinguished in this way, and which is otherwise what it is.
 pub struct Told<P>(P);
 
 /// The state of a node, of which nothing is used but its `Debug` text, and its `Hash` where that is the way.

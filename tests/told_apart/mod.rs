@@ -1,4 +1,4 @@
-//! The bundled protocols with their states told apart in each way that the SDK has.
+//! The bundled protocols with their states distinguished in each way that the SDK has.
 //!
 //! Nothing of a protocol is written again: a folder is made with a copy of its sources. In one in Rust another type is exported, the one in
 //! `guest.rs` around the protocol; in another language `about` says `memory` instead of `serialized`.

@@ -21,7 +21,7 @@ pub struct Searched {
     pub seconds: f64,
 }
 
-/// Searches the global states of a component with one worker, for so many seconds.
+/// Searches the global states of a component with one worker, for this many seconds.
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ pub struct Network {
     pub me: usize,
     pub inbox: Vec<Message<Command, ()>>,
     pub outbox: Vec<(usize, Message<Command, ()>)>,
-    /// How often the replica goes on before it stops.
+    /// How often the replica continues before it stops.
     pub turns: Cell<u32>,
     /// The term in which it has asked for votes last.
     pub asked: usize,

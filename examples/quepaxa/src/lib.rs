@@ -59,7 +59,7 @@ impl Node {
         Self { replica, disk, pending: Vec::new(), applied: Vec::new(), now: Timestamp(0), proposals: 0, timeouts: 0 }
     }
 
-    /// Carries out what the library asks for; a write waits for the disk.
+    /// Executes what the library asks for; a write waits for the disk.
     fn act(&mut self, ctx: &mut Context<Packet>) {
         let mut actions = Vec::new();
         self.replica.poll_actions(&mut actions);

@@ -1,4 +1,4 @@
-//! The crate raftbare, unmodified: nodes agree on a log of commands. `../noraft` is the same with the crate that has come after it.
+//! The crate raftbare, unmodified: nodes agree on a log of commands. `../noraft` is the same with its successor.
 
 mod wire;
 
@@ -86,7 +86,7 @@ impl Replica {
         Self { node, disk: disk.unwrap_or_default(), is_timer_set: false, spent: Spent::default() }
     }
 
-    /// Carries out what the library asks for. What is to be written is on disk when the handler ends, which is when messages leave.
+    /// Executes what the library asks for. What is to be written is on disk when the handler ends, which is when messages leave.
     fn act(&mut self, ctx: &mut Context<Packet>) {
         while let Some(action) = self.node.actions_mut().next() {
             match action {

@@ -126,7 +126,7 @@ fn blocks_are_apart_aligned_and_zero_at_first() {
     }
 }
 
-/// Whatever came before: two arenas with the same blocks hold the same bytes, and go on alike.
+/// Whatever came before: two arenas with the same blocks hold the same bytes, and continue alike.
 #[test]
 fn the_layout_is_a_function_of_the_blocks_that_are_left() {
     for seed in 0..8 {

@@ -6,7 +6,7 @@ use crate::codec::{Format, Postcard, decode, encode};
 /// What belongs to two layers of a node: a value of the protocol above, one of the transport below, or both.
 ///
 /// A value of one layer alone is shown to people as that layer shows it. `Debug` and `Hash` say which layer it is of, so that states of two
-/// layers can be told apart by them, see [`By`](crate::By).
+/// layers can be distinguished by them, see [`By`](crate::By).
 #[derive(Debug, Hash)]
 pub struct Layers<A, B> {
     above: Option<A>,

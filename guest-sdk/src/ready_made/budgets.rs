@@ -1,4 +1,4 @@
-//! Budgets of local events: what could go on for ever, with a bound.
+//! Budgets of local events: what could continue for ever, with a bound.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ const KINDS_MAX: usize = 8;
 /// How often each local event may happen at a node: timeouts, calls of clients, changes of the membership. Part of the configuration; what a
 /// node has spent of it is a [`Spent`] in its state.
 ///
-/// Without a bound on what could go on for ever, no search comes to an end.
+/// Without a bound on what could continue for ever, no search ends.
 ///
 /// The host does not know of a budget: an event that has used it up can never happen again. So where an `eventually` property needs the
 /// event, it is dead once the budget is spent, and a report can show the rest of a budget as the way to keep it. Where such a property is
@@ -65,13 +65,13 @@ impl<L: Clone + PartialEq> Budgets<L> {
         Self::default()
     }
 
-    /// A timer may fire so many times.
+    /// A timer may fire this many times.
     #[must_use]
     pub fn timer(self, name: &'static str, event: L, times: u32) -> Self {
         self.with(LocalEvent { name, kind: LocalKind::Timer, event }, times)
     }
 
-    /// The application above may make this call so many times.
+    /// The application above may make this call this many times.
     #[must_use]
     pub fn application(self, name: &'static str, event: L, times: u32) -> Self {
         self.with(LocalEvent { name, kind: LocalKind::Application, event }, times)

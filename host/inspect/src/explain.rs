@@ -173,7 +173,7 @@ fn leads_on(recording: &Recording) -> String {
     }
 }
 
-/// One way on from where a promise is dead, of a recording that goes on for more steps than the trace.
+/// One way on from where a promise is dead, of a recording that continues for more steps than the trace.
 pub fn way_on(recording: &Recording, trace_steps: usize, is_over: bool, paint: Paint) -> String {
     let steps = steps_from(recording, trace_steps + 1, 0, paint);
     let what = "nothing has to happen any more";

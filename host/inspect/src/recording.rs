@@ -158,7 +158,7 @@ impl Recording {
             self.findings.insert(0, (promise.node, broken));
             trace::check_sibling(factory, trace)?;
         }
-        // Most protocols come to an end somewhere: it is a finding only where the trace says so.
+        // Most protocols end somewhere: it is a finding only where the trace says so.
         if matches!(trace.finding, Some(Finding::Deadlock { .. })) {
             self.crashed = replay.crashed().unwrap_or_default();
             self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));

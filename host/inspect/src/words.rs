@@ -164,7 +164,7 @@ pub fn parsed(json: &str) -> Value {
     value.unwrap_or_else(|| Value::String(json.to_owned()))
 }
 
-/// Whether a value has at most so many values around each other.
+/// Whether a value has at most this many values around each other.
 pub fn is_nested(value: &Value, levels_max: usize) -> bool {
     match value {
         Value::Array(values) => levels_max > 0 && values.iter().all(|value| is_nested(value, levels_max - 1)),

@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// Nothing is looked at now and then: between two connections the thread waits for the next one, and so for the end.
+    /// There is no polling: between two connections the thread waits for the next one, and so for the end.
     #[test]
     fn a_port_waits_once_for_each_connection_and_is_free_at_the_end() {
         let (sender, taken) = sync_channel(16);

@@ -97,7 +97,7 @@ pub struct Holding {
 }
 
 impl Budget {
-    /// That of a node in a cluster with so many of them.
+    /// That of a node in a cluster with this many of them.
     pub(crate) fn new(nodes: u32) -> Self {
         let accounts = 3 + 2 * nodes as usize;
         let reserve = ALL_MAX / 2 / accounts;
@@ -109,7 +109,7 @@ impl Budget {
         Share { budget: self.clone(), account, bytes: 0 }
     }
 
-    /// So many bytes of an account.
+    /// This many bytes of an account.
     pub(crate) fn take(&self, account: Account, bytes: usize) -> Result<Share, Exceeded> {
         let mut share = self.share(account);
         share.resize(bytes)?;

@@ -10,7 +10,7 @@
 //! - One with a smaller number is from before a break that the peer has yet to hear of, and is closed.
 //!
 //! So a break at one end leads to one at the other, and to no other: ends that break the same connection at the same time come to the same
-//! number. A node that starts anew has forgotten its number; what it says first goes on from that of its peer.
+//! number. A node that starts again has forgotten its number; what it says first continues from that of its peer.
 
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};

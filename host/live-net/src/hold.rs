@@ -23,7 +23,7 @@ const LOOK: f64 = 0.45;
 /// How far, in events of the unfolding.
 const EVENTS_MAX: u64 = 2_000;
 
-/// What has come of looking ahead from events.
+/// The results of looking ahead from events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HoldCounts {
     /// Events from which was looked ahead as far as it goes, while their effects were held.
@@ -32,7 +32,7 @@ pub struct HoldCounts {
     pub cut: u64,
     /// Those whose effects had left when the answer came that they should not.
     pub too_late: u64,
-    /// Whether nobody looks ahead any more: the thread has ended, by a panic or since the host cannot go on.
+    /// Whether nobody looks ahead any more: the thread has ended, by a panic or since the host cannot continue.
     pub is_ended: bool,
 }
 
@@ -77,7 +77,7 @@ impl Hold {
         Ok(Self { questions, answers, asked: 0, waits: false, patience, counts: HoldCounts::default() })
     }
 
-    /// What has come of it.
+    /// Its result.
     pub(crate) fn counts(&self) -> HoldCounts {
         self.counts
     }
@@ -113,7 +113,7 @@ impl Hold {
         }
     }
 
-    /// Takes an answer that has come too late, if there is one.
+    /// Takes an answer that has arrived too late, if there is one.
     fn hear(&mut self) {
         match self.answers.try_recv() {
             Ok(Answer { number, is_to_blame, .. }) => {
@@ -127,7 +127,7 @@ impl Hold {
     }
 }
 
-/// The thread: one question after the other, until the node ends or the host cannot go on.
+/// The thread: one question after the other, until the node ends or the host cannot continue.
 fn look_ahead(
     factory: &dyn MachineFactory,
     scenario: Scenario,

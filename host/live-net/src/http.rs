@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    /// Answers the next request; whether the connection stays open. Some of it has come before it was asked for.
+    /// Answers the next request; whether the connection stays open. Some of it has arrived before it was asked for.
     fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, come: &mut Come) -> Result<bool, Close> {
         client.until = Instant::now() + patience;
         let head = loop {
@@ -189,7 +189,7 @@ impl Server {
     }
 }
 
-/// What has come from a client and was not used yet, and the room for it.
+/// What has arrived from a client and was not used yet, and the room for it.
 struct Come {
     bytes: Vec<u8>,
     share: Share,

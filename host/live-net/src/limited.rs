@@ -23,7 +23,7 @@ impl<'a> Limited<'a> {
         Ok(Self { stream, until, is_over })
     }
 
-    /// Takes what the other end is still sending, so many bytes at most, and forgets it: where something is left unread, a connection that
+    /// Takes what the other end is still sending, this many bytes at most, and forgets it: where something is left unread, a connection that
     /// is closed may take with it what was said last.
     pub(crate) fn hear_out(&mut self, mut left: usize) {
         let _ = self.stream.shutdown(Shutdown::Write);

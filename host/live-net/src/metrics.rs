@@ -148,7 +148,7 @@ fn encode_refused(measured: &Measured, encoder: &mut DescriptorEncoder<'_>) -> R
     Ok(())
 }
 
-/// What has come of watching.
+/// The results of watching.
 fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
     let mut by_result =
         encoder.encode_descriptor("snapshots", "Snapshots that were asked for and ended", None, MetricType::Counter)?;
@@ -182,7 +182,7 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
     ConstGauge::new(i64::from(!watched.is_ended)).encode(up)
 }
 
-/// What has come of steering.
+/// The results of steering.
 fn encode_steered(steered: SteeringCounts, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
     let SteeringCounts { filters, unhelpful, suspensions, is_active, is_off: _, hold } = steered;
     let mut counters = vec![

@@ -66,7 +66,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// One that has come.
+    /// One that has arrived.
     pub(crate) fn new() -> Self {
         Self { origin: Instant::now(), at: AtomicU64::new(0) }
     }

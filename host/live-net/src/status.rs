@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::Ways;
 
-    /// A port that sends a byte now and then, for ever, and one that takes a question and says nothing: neither is waited for.
+    /// A port that sends a byte occasionally, for ever, and one that takes a question and says nothing: neither is waited for.
     #[test]
     fn a_slow_port_is_silent() {
         let folder = tempfile::TempDir::new().expect("a temporary folder");

@@ -190,7 +190,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The connections of a node of a cluster with so many of them. What others would refuse is an error here.
+    /// The connections of a node of a cluster with this many of them. What others would refuse is an error here.
     ///
     /// # Errors
     ///

@@ -84,7 +84,7 @@ impl Tally {
     }
 }
 
-/// What has come of snapshots and rounds.
+/// The results of snapshots and rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watched {
     /// Snapshots that are consistent.
@@ -115,7 +115,7 @@ pub struct Watched {
     pub violated: u64,
     /// Time that the checker took.
     pub checked: Duration,
-    /// Whether the checker has ended, by a panic or since the host cannot go on.
+    /// Whether the checker has ended, by a panic or since the host cannot continue.
     pub is_ended: bool,
 }
 
@@ -188,7 +188,7 @@ impl Beside {
         Some((left_out, self.patience.longest()))
     }
 
-    /// An answer has come for a snapshot that was given up, so long after it was asked for.
+    /// An answer has arrived for a snapshot that was given up, so long after it was asked for.
     pub(crate) fn late(&mut self, time: Duration) {
         self.patience.late(time);
     }
@@ -230,7 +230,7 @@ impl Beside {
         self.tally.unhelpful.load(Ordering::Relaxed)
     }
 
-    /// What has come of it so far.
+    /// The result of it so far.
     pub(crate) fn watched(&self) -> Watched {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Watched {

@@ -34,7 +34,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of so many milliseconds.
+    /// Of this many milliseconds.
     pub const fn milliseconds(from: u64, to: u64) -> Self {
         Self { from: Duration::from_millis(from), to: Duration::from_millis(to) }
     }

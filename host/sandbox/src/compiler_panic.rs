@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 use std::thread;
 
-/// Tells somebody else what the compiler said when it panicked.
+/// Reports what the compiler said when it panicked.
 type Tell = Box<dyn FnOnce(String)>;
 
 thread_local! {

@@ -147,7 +147,7 @@ impl Context {
         Ok(())
     }
 
-    /// Takes the name of local events that wait anew.
+    /// Takes the name of local events that wait again.
     pub(crate) fn restart(&mut self, name: String) -> wasmtime::Result<()> {
         let result = self
             .check_aside("restart", self.aside.restarted.len())
@@ -223,7 +223,7 @@ impl Context {
         kept.max(self.limits.text_bytes)
     }
 
-    /// Takes a line of `log`, of which so many bytes are given that are [wanted](Self::log_wanted).
+    /// Takes a line of `log`, of which this many bytes are given that are [wanted](Self::log_wanted).
     pub(crate) fn log(&mut self, line: String, bytes: usize) {
         if [PANIC_PREFIX, PLATFORM_PREFIX].iter().any(|prefix| line.starts_with(prefix)) {
             self.panic_line = Some(shortened(&line, bytes, self.limits.text_bytes));
@@ -241,12 +241,12 @@ impl Context {
     }
 }
 
-/// The longest start of a text that has at most so many bytes.
+/// The longest start of a text that has at most this many bytes.
 pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// A text of so many bytes, of which the start is given, cut to a number of bytes with a note.
+/// A text of this many bytes, of which the start is given, cut to a number of bytes with a note.
 pub(crate) fn shortened(start: &str, bytes: usize, bytes_max: usize) -> String {
     if bytes <= bytes_max {
         return start.to_owned();

@@ -158,7 +158,7 @@ impl<F: Exports> Live<F> {
         self.memories.sizes()
     }
 
-    /// Clears the dead stack, which is so many bytes.
+    /// Clears the dead stack, which is this many bytes.
     pub(crate) fn clear_stack(&mut self, bytes: usize) {
         self.memories.clear_stack(bytes);
     }

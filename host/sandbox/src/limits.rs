@@ -93,7 +93,7 @@ pub struct Limit {
 }
 
 impl GuestLimits {
-    /// So many items of one call are within the limit.
+    /// This many items of one call are within the limit.
     pub(crate) fn check_count(&self, count: usize, what: &str) -> Result<(), Fault> {
         within(count, self.items_per_call, "items", || format!("returns {count} {what} from one call"))
     }

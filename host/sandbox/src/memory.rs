@@ -153,7 +153,7 @@ impl Region {
         Ok(())
     }
 
-    /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime has to be told: it looks at the size anew when
+    /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime has to be told: it looks at the size again when
     /// the memory grows, even by nothing.
     ///
     /// Memory behind the new end must be zero: it is not cleared when the memory grows over it.

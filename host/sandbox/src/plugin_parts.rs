@@ -40,7 +40,7 @@ pub(crate) struct PluginParts {
     pub started: AtomicU64,
     /// The state in which properties are evaluated; none in it if that is the pristine one.
     pub judging: OnceLock<Option<Snapshot>>,
-    /// The resource that this machine could not provide in a call. From then on no machine of the plugin goes on.
+    /// The resource that this machine could not provide in a call. From then on no machine of the plugin continues.
     trouble: OnceLock<String>,
 }
 

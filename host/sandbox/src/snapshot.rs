@@ -29,7 +29,7 @@ pub(crate) struct Delta<'w> {
 pub(crate) const HEADER: usize = 2;
 
 impl<'w> Delta<'w> {
-    /// The parts of a snapshot of a plugin with so many data memories; none if it is another plugin's.
+    /// The parts of a snapshot of a plugin with this many data memories; none if it is another plugin's.
     pub(crate) fn parse(words: &'w [u64], plugin: u64, memories: usize) -> Option<Self> {
         let (header, rest) = words.split_at_checked(HEADER)?;
         let (sizes, body) = rest.split_at_checked(memories)?;

@@ -7,7 +7,7 @@ use guest_sdk::{Mistake, Mistakes};
 pub enum Bug {
     /// A difference that the transport refuses counts as told.
     Cleared,
-    /// A difference that was refused is sent later, and then all that has come meanwhile counts as told, too.
+    /// A difference that was refused is sent later, and then all that has arrived meanwhile counts as told, too.
     Stale,
     /// What a receiver was told still counts when it has opened a new connection.
     Kept,

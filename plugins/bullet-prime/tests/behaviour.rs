@@ -128,7 +128,7 @@ fn what_was_told_over_an_old_connection_does_not_count() {
     }
 }
 
-/// A sender that does not know a receiver says so, and the receiver begins anew.
+/// A sender that does not know a receiver says so, and the receiver restarts.
 #[test]
 fn who_was_started_again_is_asked_again() {
     let mut cluster = peered(3, "none");

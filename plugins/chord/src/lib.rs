@@ -35,7 +35,7 @@ pub struct Chord {
 enum Bug {
     /// CH1: a node sends UpdatePredecessor to itself, and believes it.
     OwnPredecessor,
-    /// CH2: who learns of successors does not look whether one of them is its predecessor.
+    /// CH2: who learns of successors does not check whether one of them is its predecessor.
     StalePredecessor,
     /// CH3: requests that wait are kept as often as they come.
     UnboundedQueue,

@@ -128,7 +128,7 @@ pub enum Phase {
     Store,
 }
 
-/// What survives a reset. Clients go on with what they have not begun; what they were waiting for they never hear of.
+/// What survives a reset. Clients continue with what they have not begun; what they were waiting for they never hear of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Disk {
     /// Of node 0.

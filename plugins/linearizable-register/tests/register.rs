@@ -76,7 +76,7 @@ fn without_write_back_a_read_returns_what_is_older() {
     );
 }
 
-/// A client that was reset with an operation that has not returned does nothing more; the others go on.
+/// A client that was reset with an operation that has not returned does nothing more; the others continue.
 #[test]
 fn a_reset_leaves_operations_pending() {
     let mut cluster = cluster(4, &[]);

@@ -15,7 +15,7 @@ pub struct Lock {
     is_release_free: bool,
 }
 
-/// What the server does with a request while somebody else has the lock.
+/// What the server does with a request while another client has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locked {
     /// It drops it.
@@ -55,7 +55,7 @@ pub enum Message {
     Release,
     /// Server to client: it is yours.
     Grant,
-    /// Server to client: somebody else has it.
+    /// Server to client: another client has it.
     Denied,
     /// Server to client: it is not yours any more.
     Released,

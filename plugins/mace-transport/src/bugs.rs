@@ -7,7 +7,7 @@ use guest_sdk::{Mistake, Mistakes};
 pub enum Bug {
     /// A SYN that is there twice opens its connection again.
     MT1,
-    /// The timers of a connection that is closed go on.
+    /// The timers of a connection that is closed continue.
     MT2,
     /// A SYN that is late opens its old connection again.
     MT3,

@@ -183,7 +183,7 @@ impl Transport {
         Ok(Self { window, buffer, fragments, retries, give_up, early, early_each, loses, bugs })
     }
 
-    /// The end of a node that was started so many times before.
+    /// The end of a node that was started this many times before.
     pub fn endpoint<M>(&self, me: NodeId, starts: u8) -> Endpoint<M> {
         Endpoint {
             me,

@@ -113,7 +113,7 @@ impl Proposer {
                 self.proposed.extend(proposals);
                 self.contact(ctx, acceptor, length, always_fresh);
             }
-            // Somebody else has become the leader, which the next suspicion of the acceptor finds out.
+            // Another node has become the leader, which the next suspicion of the acceptor finds out.
             (Outcome::Failure, Change::Acceptor { .. }) => {}
             (Outcome::Failure, Change::Leader { .. }) => self.active = None,
         }

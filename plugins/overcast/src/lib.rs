@@ -56,7 +56,7 @@ pub enum Message {
     Lock,
     /// The answer.
     Locked,
-    /// Somebody else has locked the sender, or it moves itself.
+    /// Another node has locked the sender, or it moves itself.
     Denied,
     /// The move is over.
     Unlock,

@@ -314,7 +314,7 @@ impl Paxos {
         Roles { attempts, proposer, acceptor: disk.acceptor, learner: Learner::default() }
     }
 
-    /// The ballot of the last of so many attempts of a node; none before the first.
+    /// The ballot of the last of this many attempts of a node; none before the first.
     fn ballot(&self, me: NodeId, attempts: u32) -> Option<Ballot> {
         Some(attempts.checked_sub(1)? * self.nodes + me + 1)
     }

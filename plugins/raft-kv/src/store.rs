@@ -19,7 +19,7 @@ pub enum Operation {
     Delete(String),
 }
 
-/// What has come of an operation.
+/// The results of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Outcome {
     /// The key has this value, or none.

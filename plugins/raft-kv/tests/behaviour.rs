@@ -237,7 +237,7 @@ fn behind(kept: &str, values: usize) -> Cluster<RaftKv> {
     cluster
 }
 
-/// Messages are delivered in any order, and lost or repeated now and then; a leader says again what may have been lost.
+/// Messages are delivered in any order, and lost or repeated occasionally; a leader says again what may have been lost.
 fn catch_up(cluster: &mut Cluster<RaftKv>, seed: u64) {
     let mut seed = seed;
     for step in 0..20_000 {

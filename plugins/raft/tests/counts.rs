@@ -17,7 +17,7 @@ fn counts(found: &Explored) -> (usize, usize, usize) {
 /// By hand, two nodes and one term without commands. At the start either node can stand: 1 state, 2 edges. If only one does,
 /// its request, the vote, its Append and the answer are in flight one after the other, then nothing: 5 states with 4 edges,
 /// and one more to where the other stands as well, before it has the request. If both stand, each request is in flight, or
-/// refused, or the refusal has come: 3 * 3 states, 2 * 3 * 2 edges. System states: the start; for either node a candidate,
+/// refused, or the refusal has arrived: 3 * 3 states, 2 * 3 * 2 edges. System states: the start; for either node a candidate,
 /// with its vote, a leader; both candidates.
 #[test]
 fn two_nodes_in_one_term() {

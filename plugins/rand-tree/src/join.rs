@@ -138,7 +138,7 @@ impl RandTree {
         if !state.is_root() {
             return;
         }
-        // Whoever has asked a larger node only is a root now. Who was told of a smaller one goes on.
+        // Whoever has asked a larger node only is a root now. Who was told of a smaller one continues.
         if state.attempt.is_some_and(|attempt| attempt.target > state.me) {
             state.phase = Phase::Joined;
             state.attempt = None;

@@ -216,7 +216,7 @@ fn who_has_begun_is_owed_a_majority() {
     }
 }
 
-/// A newer value begins the count anew, an older one is not counted.
+/// A newer value begins the count again, an older one is not counted.
 #[test]
 fn only_newest_returns_what_a_majority_has() {
     let mut cluster = cluster(&[("bug", "only-newest")]);

@@ -93,7 +93,7 @@ pub struct Client {
 pub enum End {
     /// It was answered.
     Answered,
-    /// The client gave up after it was sent so many times.
+    /// The client gave up after it was sent this many times.
     GaveUp(u32),
 }
 

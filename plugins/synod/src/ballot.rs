@@ -15,7 +15,7 @@ pub struct Circle {
 }
 
 impl Circle {
-    /// The ballots of so many proposers, one at least.
+    /// The ballots of this many proposers, one at least.
     pub fn of(proposers: u32) -> Self {
         Self { proposers }
     }

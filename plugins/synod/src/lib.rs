@@ -1,6 +1,6 @@
 //! Single-decree Paxos whose proposers try again until they know a decision: two of them can interrupt each other for ever.
 //!
-//! Source: Lamport, "Paxos Made Simple", 2001, section 2.4, on progress. That no protocol of consensus is certain to come to an end
+//! Source: Lamport, "Paxos Made Simple", 2001, section 2.4, on progress. That no protocol of consensus is certain to end
 //! without an assumption on time is Fischer, Lynch, Paterson, "Impossibility of Distributed Consensus with One Faulty Process", JACM
 //! 32(2), 1985. See the README for what keeps the number of states finite.
 

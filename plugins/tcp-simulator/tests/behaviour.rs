@@ -23,7 +23,7 @@ fn can_happen(cluster: &Cluster<TcpSimulator>, name: &str) -> bool {
     cluster.local_events(0).iter().any(|event| event.name == name)
 }
 
-/// Each end has sent none, one or two of its messages, and so many of these have arrived: 6 cases for each end, 36 together. In 3 of the 6
+/// Each end has sent none, one or two of its messages, and this many of these have arrived: 6 cases for each end, 36 together. In 3 of the 6
 /// it can send and in 3 deliver, so there are 2 * 6 * 6 transitions; and none is refused, since the queue has room for all.
 #[test]
 fn ends_are_independent_where_nothing_breaks() {

@@ -33,16 +33,16 @@ pub enum Stop {
     Never,
     /// At this check, for good.
     Interrupted(u64),
-    /// At this check, and another process goes on.
+    /// At this check, and another process continues.
     Resumed(u64),
-    /// At this check there is no memory left: a search of several members goes on with less, others end.
+    /// At this check there is no memory left: a search of several members continues with less, others end.
     Starved(u64),
-    /// At this check; another process goes on until there is no memory left, and a third one goes on from there.
+    /// At this check; another process continues until there is no memory left, and a third one continues from there.
     ResumedStarved(u64),
 }
 
 impl Stop {
-    /// Whether another process goes on from a checkpoint.
+    /// Whether another process continues from a checkpoint.
     pub fn is_resumed(self) -> bool {
         matches!(self, Self::Resumed(_) | Self::ResumedStarved(_))
     }
@@ -348,7 +348,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
         }
     }
     let has = |kind: Network| network == kind && links.is_empty() || links.iter().any(|link| link.network == kind);
-    // A partition is so many breaks where something can break.
+    // A partition is this many breaks where something can break.
     let partitioned = if has(Network::Ordered) { value(Axis::Partitions) as u32 * (toy.nodes - 1) } else { 0 };
     let faults = Faults {
         duplicates: value(Axis::Duplicates) as u32,

@@ -117,7 +117,7 @@ impl Facts<'_> {
         self.case.strategy.is_complete && is_complete && (is_over || is_cut)
     }
 
-    /// Whether promises are left open since the one member of a portfolio that decides them has come to the bound on states, or had to end
+    /// Whether promises are left open since the one member of a portfolio that decides them has reached the bound on states, or had to end
     /// for want of memory, and another one has the better answer.
     fn is_outdone(&self) -> bool {
         let (case, report) = (self.case, &self.ran.report);

@@ -23,7 +23,7 @@ fn systems() -> u64 {
     effort::systems(400)
 }
 
-/// Says how much memory there is. Ends no search but one that loses something: it may go on for ever.
+/// Says how much memory there is. Ends no search but one that loses something: it may continue for ever.
 struct Room {
     memory_max: Option<u64>,
     /// Questions until it does.

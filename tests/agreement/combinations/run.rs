@@ -113,7 +113,7 @@ pub fn run_all(case: &Case) -> Result<Runs, String> {
     Ok(Runs { whole, other, stopped, resumed })
 }
 
-/// Runs a case until it was asked so often whether to go on.
+/// Runs a case until it was asked so often whether to continue.
 pub fn run_until(case: &Case, checks: u64) -> Result<Ran, String> {
     run(case, case.workers, &Watch::stopping(checks, false))
 }
@@ -137,12 +137,12 @@ impl Watch {
         Self { is_starving: true, ..Self::stopping(check, false) }
     }
 
-    /// Goes on with what was kept, until a check at which there is no memory left.
+    /// Continues with what was kept, until a check at which there is no memory left.
     fn again_starving(self, check: u64) -> Self {
         Self { stops_at: Some(check), is_starving: true, ..self.again() }
     }
 
-    /// Goes on with what was kept.
+    /// Continues with what was kept.
     fn again(self) -> Self {
         Self { stops_at: None, asked: AtomicU64::new(0), ..self }
     }

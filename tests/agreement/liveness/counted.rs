@@ -229,7 +229,7 @@ fn a_message_that_is_lost_in_each_round_is_delivered_in_some() {
 }
 
 /// In order: `a`, `b` and `c` again and again, and node 1 needs `a` and `b` of the same round. Each of them comes again and again, and
-/// is lost again and again: that is fair, but not where losses come to an end.
+/// is lost again and again: that is fair, but not where losses end.
 #[test]
 fn losses_can_take_turns_for_ever() {
     let (a, b, c) = (0, 1, 2);

@@ -68,7 +68,7 @@ pub fn judge(graph: &StoredGraph, promise: usize, rules: Rules) -> Verdict {
     liveness::judge(graph, promise, rules, &mut watch()).expect("nobody ends it")
 }
 
-/// A random graph of up to so many states, numbered in the order of discovery, and how many of them are expanded.
+/// A random graph of up to this many states, numbered in the order of discovery, and how many of them are expanded.
 pub fn random(seed: u64, states_max: u32) -> (Vec<State>, usize) {
     let mut dice = Dice(seed ^ 0x11fe);
     let count = 1 + dice.below(states_max) as usize;

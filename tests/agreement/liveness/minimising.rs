@@ -237,7 +237,7 @@ fn depths(states: &[promises::State], begin: usize) -> Vec<usize> {
 /// Whether a closed walk, as states with the edges that lead on, is fair.
 type Fairly<'f> = &'f dyn Fn(&[(usize, &Edge)]) -> bool;
 
-/// Whether a closed walk of so many more edges, on from a state, is fair.
+/// Whether a closed walk of this many more edges, on from a state, is fair.
 fn closes<'s>(
     states: &'s [promises::State],
     (first, here): (usize, usize),

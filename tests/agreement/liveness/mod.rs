@@ -135,7 +135,7 @@ struct Seen {
     wrong: u64,
 }
 
-/// Compares on so many random graphs; with a mistake the differences are counted, and without one there are none.
+/// Compares on this many random graphs; with a mistake the differences are counted, and without one there are none.
 fn compare(graphs: u64, mutant: Option<Mutant>) -> Seen {
     let rules = all_rules();
     let mut seen = Seen::default();

@@ -162,7 +162,7 @@ impl Monitor for StopAt {
 }
 
 /// Three nodes that take steps of two kinds to their ends; none keeps its promise. What is owed where nothing can happen any more is dead by
-/// itself: wherever the search is stopped after a walk has come to its end, also in the middle of making the way there short, it is reported,
+/// itself: wherever the search is stopped after a walk has reached its end, also in the middle of making the way there short, it is reported,
 /// and whatever the memory.
 #[test]
 fn what_is_owed_at_an_end_is_reported_wherever_the_search_is_stopped() {

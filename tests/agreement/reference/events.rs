@@ -68,7 +68,7 @@ fn take(global: &mut Global, (from, to): Channel, index: usize) {
 enum Role {
     Alone,
     Held,
-    /// As one of so many with this name.
+    /// As one of this many with this name.
     Member(u8, u32),
 }
 
@@ -130,7 +130,7 @@ pub(super) fn moves(
     let mut unheard = None;
     // Peers to be told of a break.
     let mut closed = Vec::new();
-    // A node that begins anew traps, if it does, in the first state.
+    // A node that restarts traps, if it does, in the first state.
     let mut state_of_trap = state;
     // What `init` sends without durable state is never refused.
     let mut is_first = false;

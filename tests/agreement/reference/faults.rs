@@ -9,7 +9,7 @@ use super::{Local, System};
 /// What a fault does.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
-    /// The node begins anew with what this leaves of its durable state in a state, and all its connections break.
+    /// The node restarts with what this leaves of its durable state in a state, and all its connections break.
     Restart(fn(&Toy, NodeId, ToyState) -> Option<u8>),
     /// The connection to another node breaks.
     Break,

@@ -22,7 +22,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// A random path of so many events at most, on which no node traps; none if there is no start without. Properties may be violated.
+    /// A random path of this many events at most, on which no node traps; none if there is no start without. Properties may be violated.
     pub fn random(system: &System, seed: u64, events_max: u32) -> Option<Self> {
         Self::random_of(system, seed, events_max, steps_from)
     }

@@ -4,7 +4,7 @@ use host_model::contract::{NodeId, PropertyKind, PropertyScope};
 
 use super::{Local, Reached, System};
 
-/// Notes what the properties say about a state where no node is stuck, which is reached after so many events.
+/// Notes what the properties say about a state where no node is stuck, which is reached after this many events.
 pub(super) fn judge(system: &System, locals: &[Local], depth: u32, reached: &mut Reached) {
     for (index, property) in (1..).zip(&system.toy.properties) {
         let views: Vec<Option<Vec<u8>>> =

@@ -12,7 +12,7 @@ pub enum Operation {
     Delete(String),
 }
 
-/// What has come of it.
+/// Its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Value(Option<Vec<u8>>),

@@ -6,7 +6,7 @@ use super::cluster::{Cluster, Nodes};
 use super::watched::wait;
 use crate::cli::{Place, bundled};
 
-/// The store, with elections that no node holds before so many times 150 ms.
+/// The store, with elections that no node holds before this many times 150 ms.
 fn start(network: &str, patience: u32, (spec, properties): (&str, &str), words: &'static str) -> (Nodes, Cluster) {
     let head = format!("plugin = {:?}\n{spec}\n", bundled("raft-kv"));
     let parameters = format!("terms = 0\nkept = 20\nheartbeats = true\npatience = {patience}\n");

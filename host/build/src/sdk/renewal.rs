@@ -55,7 +55,7 @@ pub enum RenewalError {
 ///
 /// # Errors
 ///
-/// See [`RenewalError`]. After [`RenewalError::Io`], some files may be replaced; the next attempt goes on.
+/// See [`RenewalError`]. After [`RenewalError::Io`], some files may be replaced; the next attempt continues.
 pub fn renew(folder: &Path) -> Result<Renewal, RenewalError> {
     let path = folder.join(RECORD);
     let text = read_text_bounded(&path, RECORD_BYTES_MAX).map_err(|source| match source.kind() {

@@ -212,7 +212,7 @@ impl<'l> Console<'l> {
         moved()
     }
 
-    /// Numbers new branches behind the known ones. A branch that went on keeps its number.
+    /// Numbers new branches behind the known ones. A branch that continued keeps its number.
     pub(super) fn renumber(&mut self) {
         let leaves: Vec<Place> = self.cursor.branches().into_iter().map(|(leaf, _)| leaf).collect();
         let mut numbered: Vec<Place> = Vec::new();

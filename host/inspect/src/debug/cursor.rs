@@ -33,7 +33,7 @@ pub enum CursorError {
     /// The cluster does not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
@@ -161,7 +161,7 @@ impl<'l> Cursor<'l> {
         &self.names
     }
 
-    /// The place after so many steps of the present branch.
+    /// The place after this many steps of the present branch.
     pub fn place(&self, depth: usize) -> Option<Place> {
         self.now.line.get(depth).copied()
     }

@@ -89,7 +89,7 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
     }
 }
 
-/// Why a message in flight cannot be delivered alone, if that is so.
+/// Why a message in flight cannot be delivered alone, if it cannot.
 fn not_alone(cursor: &mut Cursor<'_>, (from, to): (NodeId, NodeId), payload: &[u8]) -> Option<String> {
     let in_flight = cursor.traced(cursor.here()).in_flight().iter().map(|flying| flying.message);
     let in_flight: Vec<_> = in_flight.collect();

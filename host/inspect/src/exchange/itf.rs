@@ -93,7 +93,7 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
     Ok(document)
 }
 
-/// The global state after so many steps, and the step that led there.
+/// The global state after this many steps, and the step that led there.
 fn state(recording: &Recording, arrows: &[Arrow], step: usize) -> Value {
     let nodes: Vec<Value> = (0..recording.nodes())
         .map(|node| {

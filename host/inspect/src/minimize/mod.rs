@@ -6,7 +6,7 @@
 //! this order. Local events are tried first, since all that they cause goes with them (as external inputs in Scott et
 //! al., "Minimizing faulty executions of distributed systems", NSDI 2016).
 //!
-//! A trial goes on where a message says something else because an earlier event is gone, such as a lower ballot: an event
+//! A trial continues where a message says something else because an earlier event is gone, such as a lower ballot: an event
 //! stands for a message with the same content, or one that the same event has sent, or at last any of the same sender
 //! ([`MatchRule`](crate::traced_state::MatchRule)).
 //!
@@ -44,7 +44,7 @@ pub const WORK_MAX: u64 = 20_000_000;
 /// How much may be done, and what must stay.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// So many events at the beginning stay as they are: a prefix that the user chose.
+    /// This many events at the beginning stay as they are: a prefix that the user chose.
     pub keep: usize,
     /// Events that are looked up at most.
     pub work_max: u64,
@@ -98,7 +98,7 @@ pub enum MinimizeError {
     /// It does not begin or cannot happen.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }

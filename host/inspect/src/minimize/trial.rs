@@ -25,7 +25,7 @@ pub(super) type State = (Vec<LocalStateId>, InFlight<MessageId>);
 /// How an execution breaks a promise.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Broken {
-    /// So many of its events, at the end, are the cycle.
+    /// This many of its events, at the end, are the cycle.
     pub(super) cycle: usize,
     pub(super) proof: Proof,
     /// The states of the cycle, each with the event that leads on from there.
@@ -33,7 +33,7 @@ pub(super) struct Broken {
 }
 
 impl Broken {
-    /// The parts of an execution of so many events inside which they may change places: the way to the critical step, or to the cycle,
+    /// The parts of an execution of this many events inside which they may change places: the way to the critical step, or to the cycle,
     /// and the cycle.
     pub(super) fn parts(&self, len: usize) -> Vec<Range<usize>> {
         let way = len - self.cycle - usize::from(self.proof.is_critical && len > 0);

@@ -12,7 +12,7 @@ use serde_json::json;
 /// The command that its drawings show.
 pub const REPLAY: &str = "host replay found/trace.json --plugin 'my plugins/toy'";
 
-/// Node 0 sends to both others. Node 1 receives that twice, answers, and begins anew; what node 2 should receive is lost, and a copy
+/// Node 0 sends to both others. Node 1 receives that twice, answers, and restarts; what node 2 should receive is lost, and a copy
 /// of it never delivered. The state of node 0 after the answer is forbidden, and was promised.
 pub fn recording() -> Recording {
     let toy = Toy::new(3)

@@ -62,7 +62,7 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     assert!(ended.counts.messages > 100, "{ended:?}");
 }
 
-/// Where the handler of a request stands, if it does, and whether it may go on.
+/// Where the handler of a request stands, if it does, and whether it may continue.
 type Standing = Arc<(Mutex<(bool, bool)>, Condvar)>;
 
 /// Does nothing but to answer, once it may.

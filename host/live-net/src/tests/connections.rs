@@ -12,7 +12,7 @@ use crate::connections::{Broken, Connections, Handle, Meeting, Place};
 const SCHEDULES: u64 = 1_000;
 /// Steps in which something may go wrong.
 const STEPS: u32 = 200;
-/// How often both nodes send something afterwards, until the breaks have to have come to an end.
+/// How often both nodes send something afterwards, until the breaks have to have ended.
 const ROUNDS: u32 = 6;
 /// Breaks that both have together by then: those that are under way, and those by which their numbers become the same.
 const BREAKS_MAX: u64 = 12;
@@ -112,7 +112,7 @@ impl World {
         }
     }
 
-    /// A node hears of a stream that it has made, or of what has come of any.
+    /// A node hears of a stream that it has made, or of the results of any.
     fn hear(&mut self, node: usize, dice: &mut Dice) {
         let this = &mut self.nodes[node];
         if let Some(stream) = this.made.front().copied().filter(|_| dice.below(2) == 0) {
@@ -228,7 +228,7 @@ impl Node {
 }
 
 /// However threads and network take turns: frames come in their order, none is missing without a break that is heard of, none comes from
-/// before one, and once nothing goes wrong any more, the breaks come to an end and all frames come.
+/// before one, and once nothing goes wrong any more, the breaks end and all frames come.
 #[test]
 fn breaks_come_to_an_end() {
     for seed in 0..SCHEDULES {

@@ -29,7 +29,7 @@ impl Service {
         Self::with(patience, 1)
     }
 
-    /// The same for so many connections at a time.
+    /// The same for this many connections at a time.
     fn with(patience: Duration, connections: usize) -> Self {
         let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
         let (clients, board, budget) = (Arc::default(), Arc::new(Board::new(Instant::now())), Budget::new(1));
@@ -67,7 +67,7 @@ impl Service {
         until("there is no place", || self.exchange(request).ok().filter(|answer| !answer.is_empty()))
     }
 
-    /// Waits until there is a place for somebody else.
+    /// Waits until there is a place for another client.
     fn wait(&self) {
         until("there is no place", || {
             let answer = self.exchange("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");

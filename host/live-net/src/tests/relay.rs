@@ -19,7 +19,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Of the connections at an address: each is cut after so many pieces, of which the last one is torn.
+    /// Of the connections at an address: each is cut after this many pieces, of which the last one is torn.
     pub(super) fn tcp(at: SocketAddr, to: SocketAddr, pieces_max: usize) -> Self {
         let relay = Self { stopped: Arc::default(), troubles: Arc::default(), is_cut: Arc::default() };
         let listener = TcpListener::bind(at).expect("nobody else has this address");
@@ -91,7 +91,7 @@ impl Drop for Relay {
     }
 }
 
-/// Passes on what comes in pieces, late, until there were so many or either end is gone.
+/// Passes on what comes in pieces, late, until there were this many or either end is gone.
 fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped: &AtomicBool, is_cut: &AtomicBool) {
     let set_up = from.set_nonblocking(false).and_then(|()| from.set_read_timeout(Some(Duration::from_millis(5))));
     set_up.expect("a socket can");

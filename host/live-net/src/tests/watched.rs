@@ -162,7 +162,7 @@ fn nodes_ask_their_neighbours() {
 }
 
 /// Nodes that may send next to nothing in checkpoints refuse them to those who ask, and these wait 100 ms, 200 ms and so on: ten refusals
-/// would take a minute and more. The protocol goes on as it does.
+/// would take a minute and more. The protocol continues as it does.
 #[test]
 fn who_gets_no_checkpoints_asks_less_often() {
     at_once([Network::Ordered, Network::Unordered], |network| {

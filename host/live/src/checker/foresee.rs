@@ -6,7 +6,7 @@ use crate::carried::Fork;
 use crate::checker::round::{CheckError, Checker, Limits, Prediction};
 use crate::filter::{Pattern, What};
 
-/// What looking ahead from an event has come to.
+/// What looking ahead from an event has reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreseen {
     /// What is about to go wrong after the event, and is not where its substitute takes its place.
@@ -18,7 +18,7 @@ pub struct Foreseen {
 }
 
 impl Limits {
-    /// How far to look ahead from a single event, while its effects wait: so many events of the unfolding, and nothing for depth.
+    /// How far to look ahead from a single event, while its effects wait: this many events of the unfolding, and nothing for depth.
     pub fn of_an_event(events_max: u64) -> Self {
         Self {
             events_max,

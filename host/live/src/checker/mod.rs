@@ -16,7 +16,7 @@
 //! | `safety` | whether filters make anything worse |
 //! | `candidates` | the events of a node on a path that it can filter |
 //! | `promises` | promises of progress that a state ahead cannot keep any more |
-//! | `stopping` | searches of a checker that somebody else may stop |
+//! | `stopping` | searches of a checker that can be stopped from outside |
 //! | `armed` | what a node does not do at a start, by paths that it has kept |
 //! | `past` | paths that led to a violation before |
 //! | `tests` | predictions, filters and their safety, against naive references |

@@ -71,7 +71,7 @@ pub enum CheckError {
     /// The global state is none of this cluster: some node has told what is not so.
     #[error("the snapshot is refused: {0}")]
     Refused(String),
-    /// The host cannot go on.
+    /// The host cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
@@ -203,7 +203,7 @@ impl<'f> Checker<'f> {
     ///
     /// # Errors
     ///
-    /// The state is none of this cluster, or the host cannot go on. The next round is not affected.
+    /// The state is none of this cluster, or the host cannot continue. The next round is not affected.
     pub fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Round, CheckError> {
         check_size(beginning, self.limits.beginning_max)?;
         self.renew(beginning)?;

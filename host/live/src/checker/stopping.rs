@@ -1,4 +1,4 @@
-//! Searches of a checker that somebody else may stop.
+//! Searches of a checker that can be stopped from outside.
 
 use host_model::contract::{Stop, Stopped};
 use host_model::lts::Lts;
@@ -36,12 +36,12 @@ impl<'s> Asking<'s> {
         Self { stop, effort: None, bytes_max: u64::MAX }
     }
 
-    /// The same in so many bytes at most: a search that takes more is cut short, as one that takes too long is.
+    /// The same in this many bytes at most: a search that takes more is cut short, as one that takes too long is.
     pub(super) fn holding(self, bytes_max: u64) -> Self {
         Self { bytes_max, ..self }
     }
 
-    /// The same in so many steps at most, for a search in this local transition system.
+    /// The same in this many steps at most, for a search in this local transition system.
     pub(super) fn within(self, lts: &'s Lts<'s>, steps_max: u64) -> Self {
         Self { effort: Some(Effort { lts, evaluations: lts.evaluations(), steps_max }), ..self }
     }

@@ -137,7 +137,7 @@ impl Channel {
         self.sent
     }
 
-    /// A packet of an incarnation of the peer has come. A later one than before takes nothing that was for a former one.
+    /// A packet of an incarnation of the peer has arrived. A later one than before takes nothing that was for a former one.
     pub(super) fn meet(&mut self, incarnation: u64) {
         if incarnation <= self.incarnation {
             return;

@@ -89,7 +89,7 @@ impl Base {
 /// What is known of the checkpoints that a peer has, and what of it is here.
 #[derive(Debug, Default)]
 struct Peer {
-    /// The last one that has come from it.
+    /// The last one that has arrived from it.
     latest: Option<Arc<Base>>,
     /// The one that the last request to it has named.
     named: Option<Arc<Base>>,

@@ -52,7 +52,7 @@ impl Gather {
         self.waiting.clone()
     }
 
-    /// An answer has come; one that nobody waits for is ignored.
+    /// An answer has arrived; one that nobody waits for is ignored.
     pub(super) fn answer(&mut self, node: NodeId, request: u64, checkpoint: Checkpoint) {
         if request == self.number && checkpoint.answers(request) && self.waiting.remove(&node) {
             self.checkpoints.insert(node, checkpoint);

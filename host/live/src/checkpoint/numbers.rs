@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number above this is nobody's, and from it there is room to count on: nobody comes so far, see [`Numbers::reach`].
 pub(super) const NUMBER_MAX: u64 = 1 << 63;
-/// Any packet takes its receiver up to this number: no cluster takes so many checkpoints.
+/// Any packet takes its receiver up to this number: no cluster takes this many checkpoints.
 const AT_ONCE_MAX: u64 = 1 << 62;
 /// How far a packet takes its receiver beyond. From there to the highest number it is 2^38 packets.
 const STEP_MAX: u64 = 1 << 24;

@@ -11,7 +11,7 @@ const THERE: &str = "There is a data file beside this lock. To start the node wi
 /// What follows it, before the number, once others know of a later start than the file.
 const LATER: &str = "Others know of a later start of the node: ";
 
-/// The operations on the files of a node: its file, the next one, and a note. An operation that has failed may have been carried out in
+/// The operations on the files of a node: its file, the next one, and a note. An operation that has failed may have been executed in
 /// part.
 pub trait Files {
     /// Why an operation failed.
@@ -91,7 +91,7 @@ pub enum Trouble<E> {
     Later(u64),
     /// Something that was acknowledged is gone: where the damaged record begins.
     Damaged(usize),
-    /// The record has so many bytes, more than could be read back.
+    /// The record has this many bytes, more than could be read back.
     TooLong(usize),
     /// A write has failed before: nothing is known about the end of the file.
     Broken,
@@ -210,7 +210,7 @@ impl<F: Files> Disk<F> {
     ///
     /// # Errors
     ///
-    /// The disk is full, say. Nothing is known of this record then, and nothing more is written: a node must not go on.
+    /// The disk is full, say. Nothing is known of this record then, and nothing more is written: a node must not continue.
     pub fn write(&mut self, record: &Record) -> Result<(), Trouble<F::Error>> {
         if self.is_broken {
             return Err(Trouble::Broken);

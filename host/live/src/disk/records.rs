@@ -78,7 +78,7 @@ pub fn encoded(record: &Record) -> Vec<u8> {
     framed(&postcard::to_allocvec(record).expect("records have an encoding"))
 }
 
-/// Bytes of what a node keeps in a record of so many bytes.
+/// Bytes of what a node keeps in a record of this many bytes.
 pub fn kept(encoded: usize) -> usize {
     encoded - HEAD - END.len()
 }

@@ -36,7 +36,7 @@ struct Hitting<'p, E> {
 }
 
 impl<'p, E: Ord> Hitting<'p, E> {
-    /// Tries all ways to meet the paths with so many more elements; none if that takes too long.
+    /// Tries all ways to meet the paths with this many more elements; none if that takes too long.
     fn extend(&mut self, chosen: &mut BTreeSet<&'p E>, left: usize) -> Option<()> {
         self.tried += 1;
         if self.tried > TRIED_MAX {

@@ -19,7 +19,7 @@ pub const FILTERS_MAX: usize = 64;
 /// The time over which events are counted for the quota.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Messages that were kept from happening and are told apart from new ones.
+/// Messages that were kept from happening and are distinguished from new ones.
 const MESSAGES_MAX: usize = 1_024;
 
 /// How much of what happens may be filtered. What waits, and what is sent again, counts once.
@@ -27,7 +27,7 @@ const MESSAGES_MAX: usize = 1_024;
 pub struct Quota {
     /// Filtered events of a hundred within a minute.
     pub percent: u64,
-    /// So many within a minute are never too many: of a node to which little happens, one event is many percent.
+    /// This many within a minute are never too many: of a node to which little happens, one event is many percent.
     pub always: u64,
 }
 
@@ -334,7 +334,7 @@ mod tests {
     }
 
     /// 1,000 events within one minute, every tenth of which a filter matches, each another one: 5 % of them are 50, and by then steering has
-    /// suspended itself where one more was too many. A minute later it goes on.
+    /// suspended itself where one more was too many. A minute later it continues.
     #[test]
     fn steering_suspends_itself_beyond_its_quota() {
         let mut table = FilterTable::new(0, Quota { percent: 5, always: 10 }, Duration::from_secs(1_000));

@@ -9,7 +9,7 @@ const SECOND: i128 = 1_000_000_000;
 /// How many times longer a node waits between two snapshots, at most.
 const LONGER_MAX: u32 = 64;
 
-/// A token bucket: so many bytes per second, and those of a second at once. What is longer than what is left is sent all the same, and
+/// A token bucket: this many bytes per second, and those of a second at once. What is longer than what is left is sent all the same, and
 /// paid for afterwards: else it would never be.
 #[derive(Debug)]
 pub(super) struct Bucket {
@@ -26,7 +26,7 @@ impl Bucket {
         Self { bytes_per_second, left: bytes_per_second * SECOND, at: now }
     }
 
-    /// Takes so many bytes; whether it has them.
+    /// Takes this many bytes; whether it has them.
     pub(super) fn take(&mut self, now: Time, bytes: usize) -> bool {
         let come = self.bytes_per_second.saturating_mul(now.0.saturating_sub(self.at.0).into());
         self.left = self.left.saturating_add(come).min(self.bytes_per_second * SECOND);

@@ -50,7 +50,7 @@ impl Timers {
         self.requested.remove(event);
     }
 
-    /// Forgets the events of these names, which begin to wait anew.
+    /// Forgets the events of these names, which begin to wait again.
     pub(super) fn restart(&mut self, names: &[String]) {
         self.due.retain(|event, _| self.requested.contains(event) || !names.contains(&event.name));
     }

@@ -52,7 +52,7 @@ pub struct Conditions {
     pub time: Duration,
     /// How many events it has at most.
     pub events_max: u64,
-    /// Whether it goes on after a violation.
+    /// Whether it continues after a violation.
     pub goes_on: bool,
 }
 

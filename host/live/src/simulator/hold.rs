@@ -52,7 +52,7 @@ impl<'f> Hold<'f> {
     }
 }
 
-/// An error where checkers were told to stop: what they have come to depends on the moment.
+/// An error where checkers were told to stop: what they have reached depends on the moment.
 pub(super) fn check_stopped(stop: Option<&dyn Stop>) -> Result<(), MachineError> {
     stop.and_then(Stop::reason).map_or(Ok(()), |stopped| Err(stopped.into()))
 }

@@ -12,7 +12,7 @@ pub(super) enum Input {
     Departure((NodeId, NodeId)),
     /// A local event happens, unless it was called off or armed again since: then it has another number.
     Local { node: NodeId, event: LocalEventId, armed: u64 },
-    /// Some node begins anew.
+    /// Some node restarts.
     Reset,
     /// A partition comes.
     Partition,

@@ -19,7 +19,7 @@ pub struct Kept {
     pub whole: Duration,
 }
 
-/// The promises of a run that goes on.
+/// The promises of a run that continues.
 pub(super) struct Keeping {
     promises: Vec<Keeper>,
     /// Since when the state is what it is.
@@ -59,7 +59,7 @@ impl Keeping {
         self.since = now;
     }
 
-    /// What has come of it in a run that ends now, by property.
+    /// Its result in a run that ends now, by property.
     pub(super) fn finish(mut self, end: Time) -> Vec<Kept> {
         self.pass(end);
         let mut all: Vec<Kept> = Vec::new();

@@ -1,7 +1,7 @@
 //! Whole runs of a cluster in virtual time, from a seed.
 //!
 //! A search explores what can happen; a simulation goes through one long execution after the other as they may be in operation, where
-//! messages take their time, some are lost, nodes begin anew and partitions come and go. It proves nothing. Each execution is one
+//! messages take their time, some are lost, nodes restart and partitions come and go. It proves nothing. Each execution is one
 //! that the [scenario](host_model::scenario) allows, so a violation is an ordinary trace, which replays.
 //!
 //! | module | what it holds |

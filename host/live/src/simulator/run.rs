@@ -32,7 +32,7 @@ pub enum SimulatorError {
     /// Messages that wait for others have no time at which they are taken.
     #[error("node {0} takes messages together, and a simulation delivers them one by one")]
     Quorums(NodeId),
-    /// The host itself cannot go on.
+    /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
@@ -65,7 +65,7 @@ pub struct Counts {
     pub resets: u64,
     /// Partitions.
     pub partitions: u64,
-    /// States that violate a property: more than one only where a run goes on after the first.
+    /// States that violate a property: more than one only where a run continues after the first.
     pub violating: u64,
 }
 
@@ -137,7 +137,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ///
     /// # Errors
     ///
-    /// The host cannot go on, or is to stop.
+    /// The host cannot continue, or is to stop.
     pub fn run(&mut self, seed: u64) -> Result<Finished, MachineError> {
         Ok(self.run_beside(seed, None)?.0)
     }
@@ -211,7 +211,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     }
 }
 
-/// Steering has stopped a run in which nothing but waiting happens in the last one of so many parts of its time.
+/// Steering has stopped a run in which nothing but waiting happens in the last one of this many parts of its time.
 const STOPPED: u32 = 10;
 
 /// A run that is going on.
@@ -258,7 +258,7 @@ pub(super) struct Run<'r, 'l, 'f> {
 }
 
 impl Run<'_, '_, '_> {
-    /// Goes on to the end, and says why there is no more.
+    /// Continues to the end, and says why there is no more.
     pub(super) fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
         self.judge()?;
@@ -295,7 +295,7 @@ impl Run<'_, '_, '_> {
         self.is_violated || self.counts.events >= self.conditions.events_max
     }
 
-    /// What has come out of it.
+    /// Its results.
     fn over(self, seed: u64, end: End) -> (Finished, Watched) {
         let (at, counts, witnessed) = (self.latest, self.counts, self.witnessed.into_iter().collect());
         let kept = self.keeping.finish(at);
@@ -394,7 +394,7 @@ impl Run<'_, '_, '_> {
         due.into_iter().for_each(|(node, at)| self.agenda.add(at, Input::Check(node)));
     }
 
-    /// A node begins anew, unless its budget is used up or nothing would change.
+    /// A node restarts, unless its budget is used up or nothing would change.
     pub(super) fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
         let reset = Trigger::from(FaultEvent::of_kind("reset", None).expect("it is in the table"));
         let local = self.locals[node as usize];

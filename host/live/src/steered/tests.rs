@@ -19,7 +19,7 @@ use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict};
 use crate::native::{captured, decode, encode, released};
 use crate::time::Time;
 
-/// Time passes in steps of so many seconds.
+/// Time passes in steps of this many seconds.
 const STEP: u64 = 30;
 
 /// The time between two rounds: what is not replaced is in force for twice as long.
@@ -250,7 +250,7 @@ impl Node {
         self.past.push(Entry { at: now.0 / 1_000_000_000, state, happens, answer });
     }
 
-    /// Asks the gate as a node does, and goes on if it may.
+    /// Asks the gate as a node does, and continues if it may.
     fn ask(&mut self, now: Time, happens: Happens) -> Answer {
         with_cause(happens, |cause| {
             let event = Event { state: self.state.into(), cause, may_break: false };

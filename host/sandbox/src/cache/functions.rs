@@ -8,7 +8,7 @@
 //! and cranelift 0.135 forgets the exception table of a trampoline there (`DataFlowGraph::clear`): the hash of those that follow has it,
 //! though their code is the same. Which ones follow depends on the threads, so some of them are generated once more. That costs time alone.
 //!
-//! The functions that one component needed anew are a *collection*, a file that never changes. So are those of a compilation that was given
+//! The functions newly needed by one component are a *collection*, a file that never changes. So are those of a compilation that was given
 //! up, of a component or a library, so that the next attempt begins where that one ended:
 //!
 //! ```text
@@ -55,7 +55,7 @@ struct State {
     open: usize,
     collections: Vec<Collection>,
     places: HashMap<Key, Place>,
-    /// Those that were generated anew.
+    /// Those that were newly generated.
     new: BTreeMap<Key, Vec<u8>>,
 }
 
@@ -73,7 +73,7 @@ struct Place {
     length: u64,
 }
 
-/// A component is being compiled. What was generated anew is written at the end.
+/// A component is being compiled. What was newly generated is written at the end.
 #[derive(Debug)]
 pub(super) struct Opened<'a>(&'a Functions);
 

@@ -42,7 +42,7 @@ impl CacheUse {
         found
     }
 
-    /// Removes all compiled code of a folder, and nothing else; returns what was removed. A process that uses it compiles anew.
+    /// Removes all compiled code of a folder, and nothing else; returns what was removed. A process that uses it compiles again.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ pub(crate) fn rewrite(bytes: &[u8], config: &SandboxConfig, known: &dyn Known) -
     Ok(Rewritten { libraries: taken.into_modules(), ..rewritten })
 }
 
-/// Rewrites one component; `spilled` begins with what it lowers, and goes on with the components inside. Of the libraries, only
+/// Rewrites one component; `spilled` begins with what it lowers, and continues with the components inside. Of the libraries, only
 /// the outermost component knows all.
 fn rewrite_level(
     bytes: &[u8],

@@ -154,7 +154,7 @@ impl<'a> MarkedRanges<'a> {
     }
 }
 
-/// Whether control always goes on to the next instruction, and comes from the one before.
+/// Whether control always continues to the next instruction, and comes from the one before.
 fn straight(op: &Operator<'_>) -> bool {
     !matches!(
         op,

@@ -5,7 +5,7 @@
 //! | `cache` | compiled code from the cache is what the compiler makes |
 //! | `modules` | what is known of large modules |
 //! | `load` | files that load, and the messages for files that do not |
-//! | `snapshots` | restoring a state and continuing is the same as starting anew |
+//! | `snapshots` | restoring a state and continuing is the same as starting again |
 //! | `memory_identity` | states that the whole memory tells apart |
 //! | `portable` | a state that was exported and imported is the state that it was |
 //! | `faults` | each kind of misbehaviour ends in a fault |

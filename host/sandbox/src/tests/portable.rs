@@ -12,7 +12,7 @@ use super::{go, init, machine, run};
 /// Whose states these tests export.
 const OWNER: StateOwner<'static> = StateOwner { node: 1, nodes: 2, config: "" };
 
-/// The machine of a plugin loaded anew, with an engine, images and numbers of its own, as in another process. Its reference
+/// The machine of a plugin loaded again, with an engine, images and numbers of its own, as in another process. Its reference
 /// image is another state than that of the first one.
 fn elsewhere(bytes: &[u8]) -> Box<dyn Machine> {
     let mut machine = audited(Sabotage::None, bytes).machine().expect("an instance");
@@ -29,7 +29,7 @@ fn refusal(result: Result<Snapshot, TransferError>) -> String {
     }
 }
 
-/// Exports states along a random path, imports them in another process, and goes on in both: what is seen, and all of the
+/// Exports states along a random path, imports them in another process, and continues in both: what is seen, and all of the
 /// memory, stays the same.
 fn goes_on_alike(name: &str, bytes: &[u8], seed: u64) {
     let mut random = Random(seed);
@@ -119,7 +119,7 @@ fn no_damaged_byte_goes_unnoticed() {
     }
 }
 
-/// Bytes that were made on purpose are refused, or a state with the promised encoding that the guest goes on from.
+/// Bytes that were made on purpose are refused, or a state with the promised encoding that the guest continues from.
 #[test]
 fn forged_states_do_no_harm() {
     let (exported, mut machine) = (exported(), elsewhere(&fixtures::growing()));

@@ -1,4 +1,4 @@
-//! Going back to a captured state and going on is the same as starting anew.
+//! Going back to a captured state and going on is the same as starting again.
 
 use host_model::contract::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
 
@@ -298,7 +298,7 @@ fn memories_trade_places_within_the_limit() {
     }
 }
 
-/// Where a memory was larger before, its end is its end: for single instructions, and for those that the engine carries out.
+/// Where a memory was larger before, its end is its end: for single instructions, and for those that the engine executes.
 #[test]
 fn a_memory_that_has_shrunk_ends_earlier() {
     let plugin = audited(Sabotage::None, &fixtures::grows_to_judge());

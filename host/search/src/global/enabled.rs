@@ -78,7 +78,7 @@ impl Unknown {
         (self.missing.len(), self.unnamed.len())
     }
 
-    /// Forgets all but the first so many handlers and quorums.
+    /// Forgets all but the first this many handlers and quorums.
     pub fn truncate(&mut self, (missing, unnamed): (usize, usize)) {
         self.missing.truncate(missing);
         self.unnamed.truncate(unnamed);

@@ -19,7 +19,7 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// The budgets of a search over so many nodes.
+    /// The budgets of a search over this many nodes.
     pub fn new(nodes: usize, bounds: &SearchBounds) -> Self {
         let counter = |node| bounds.local_events.map_or(0, |_| fingerprint::of_counter(b"local events", node));
         Self { local_events_max: bounds.local_events, counters: (0..nodes as NodeId).map(counter).collect() }
@@ -31,7 +31,7 @@ impl Budgets {
         self.counters.len()
     }
 
-    /// The summand of used budgets in a fingerprint: so many local events of each node.
+    /// The summand of used budgets in a fingerprint: this many local events of each node.
     pub fn of_used(&self, local_events: &[u32]) -> Fingerprint {
         let each = self.counters.iter().zip(local_events);
         each.fold(0, |sum: Fingerprint, (counter, used)| sum.wrapping_add(counter.wrapping_mul((*used).into())))
@@ -43,7 +43,7 @@ impl Budgets {
         if trigger.local_event().is_some() { self.counters[node as usize] } else { 0 }
     }
 
-    /// The local events and faults that are possible in a local state after so many local events of its node, and whether the
+    /// The local events and faults that are possible in a local state after this many local events of its node, and whether the
     /// bound leaves some out.
     #[inline]
     pub fn own_events<'k>(

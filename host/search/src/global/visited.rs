@@ -22,7 +22,7 @@ pub enum Insertion {
 /// them are taken for one are 1 in 10^8, see [`collision_odds`].
 pub const FINGERPRINT_BITS: u32 = SHARD_BITS + 80;
 
-/// The odds that among so many states some two have the same fingerprint as far as it is kept.
+/// The odds that among this many states some two have the same fingerprint as far as it is kept.
 pub fn collision_odds(states: u64) -> f64 {
     let states = states as f64;
     (states * states / 2.0 / 2f64.powi(FINGERPRINT_BITS as i32)).min(1.0)

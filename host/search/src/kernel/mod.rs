@@ -95,7 +95,7 @@ pub enum EndCondition {
 }
 
 impl EndCondition {
-    /// Whether the monitor ended the search: another process can go on with it.
+    /// Whether the monitor ended the search: another process can continue with it.
     pub fn is_external(self) -> bool {
         matches!(self, Self::TimeBound | Self::MemoryBound | Self::Interrupted)
     }
@@ -193,7 +193,7 @@ pub fn load_lts(stepper: &mut Stepper<'_>, saved: &mut Reader<'_>) -> Result<(),
     if fits { Ok(()) } else { Err(SearchError::Checkpoint) }
 }
 
-/// A search cannot go on. Nothing that the plugin does is an error; that is a finding.
+/// A search cannot continue. Nothing that the plugin does is an error; that is a finding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// The search cannot begin.
@@ -270,7 +270,7 @@ pub fn judge_system_state(
     Ok(judgements)
 }
 
-/// Bytes of a hash table with room for so many entries: it keeps one place in eight free, and a byte for each place.
+/// Bytes of a hash table with room for this many entries: it keeps one place in eight free, and a byte for each place.
 pub fn table_bytes<T>(capacity: usize) -> usize {
     capacity * 8 / 7 * (size_of::<T>() + 1)
 }

@@ -34,10 +34,10 @@ pub enum Phase {
 
 /// Told about progress every few thousand transitions; may end the search. Keeps clocks out of this crate.
 pub trait Monitor: Sync {
-    /// Returns why to stop, or `None` to go on.
+    /// Returns why to stop, or `None` to continue.
     fn check(&self, progress: &Progress) -> Option<EndCondition>;
 
-    /// The same before the search takes so many bytes more: whether there is room for them.
+    /// The same before the search takes this many bytes more: whether there is room for them.
     fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         self.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..*progress })
     }
@@ -71,16 +71,16 @@ pub trait Monitor: Sync {
     }
 }
 
-/// Keeps the state of a long search, so that another process can go on with it. Keeps files out of this crate.
+/// Keeps the state of a long search, so that another process can continue with it. Keeps files out of this crate.
 pub trait Keeper: Sync {
     /// Whether it is time to save.
     fn is_due(&self) -> bool;
 
     /// Saves what `write` puts into the writer that it is given, instead of what was saved before. The search has ended with
-    /// it, or goes on.
+    /// it, or continues.
     fn save(&self, is_last: bool, write: &dyn Fn(&mut Writer<'_>));
 
-    /// Hands what was saved to `read`, if there is something to go on from; only the first time.
+    /// Hands what was saved to `read`, if there is something to continue from; only the first time.
     fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>));
 }
 
@@ -109,7 +109,7 @@ const GROWTH_BYTES: u64 = 1 << 20;
 const STATES_PER_CHECK: u32 = 4096;
 
 impl CheckSchedule {
-    /// Whether the search, which keeps so many bytes, has grown much since this was last answered with yes. To be called
+    /// Whether the search, which keeps this many bytes, has grown much since this was last answered with yes. To be called
     /// wherever one state makes it grow by an amount without a bound.
     #[inline]
     pub fn has_grown(&mut self, bytes: u64) -> bool {

@@ -3,7 +3,7 @@
 /// Steps between two questions, at least.
 const STEPS: u32 = 65_536;
 
-/// Asks after so many steps whether to go on, and remembers a no.
+/// Asks after this many steps whether to continue, and remembers a no.
 pub struct StopPoll<'q> {
     steps: u32,
     /// Given the steps since the last question.
@@ -17,7 +17,7 @@ impl<'q> StopPoll<'q> {
         Self { steps: 0, go_on, is_over: false }
     }
 
-    /// Whether it is over after so many more steps.
+    /// Whether it is over after this many more steps.
     #[inline]
     pub fn is_over_after(&mut self, steps: u32) -> bool {
         self.steps = self.steps.saturating_add(steps);

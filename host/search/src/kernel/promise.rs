@@ -14,7 +14,7 @@ pub struct FoundBreach {
     pub class: BreachClass,
     /// What it relies on.
     pub rules: Rules,
-    /// So many events at the end of the path happen again and again; none unless it is a lasso.
+    /// This many events at the end of the path happen again and again; none unless it is a lasso.
     pub cycle: usize,
     /// Whether the last event of the path is a critical step: before it the promise could still be kept.
     pub is_critical: bool,

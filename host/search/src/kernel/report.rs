@@ -86,10 +86,10 @@ impl FoundViolation {
 /// The use of the interchangeable nodes that the protocol declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SymmetryUse {
-    /// Global states were told apart only up to so many renamings of nodes, the identity included; all that the declaration
+    /// Global states were distinguished only up to this many renamings of nodes, the identity included; all that the declaration
     /// allows, or enough of them.
     Renamings(u64),
-    /// They were told apart: the declaration is wrong or cannot be used; a lower-case phrase.
+    /// They were distinguished: the declaration is wrong or cannot be used; a lower-case phrase.
     Refused(String),
 }
 
@@ -157,16 +157,16 @@ pub struct Report {
     pub witnessed: Vec<Option<bool>>,
     /// The system states counted, sorted, if they were asked for.
     pub system_states: Option<Vec<Box<[LocalStateId]>>>,
-    /// How many global states are told apart by no more than a part of their fingerprints, if that is so.
+    /// How many global states are distinguished by no more than a part of their fingerprints, if they are.
     pub fingerprints: Option<u64>,
     /// None if nothing is declared, or the search does not ask.
     pub symmetry: Option<SymmetryUse>,
-    /// How often the search forgot what handlers do, and went on in an empty local transition system: the one that it was given
+    /// How often the search forgot what handlers do, and continued in an empty local transition system: the one that it was given
     /// then shows only a part.
     pub renewals: u64,
     /// Whether there may be more local states, messages and outcomes than were counted: there was no room to count all of them.
     pub are_lower_bounds: bool,
-    /// The first such node that walks have come across.
+    /// The first such node that walks have met.
     pub growth: Option<Growth>,
 }
 
@@ -195,7 +195,7 @@ impl Report {
         }
     }
 
-    /// The same for a search that goes on after a violation, as far as its limits say.
+    /// The same for a search that continues after a violation, as far as its limits say.
     #[must_use]
     pub fn collecting(self, bounds: &SearchBounds) -> Self {
         let variants_max = bounds.variants.map(|variants| variants.max(1));

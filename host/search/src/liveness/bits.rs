@@ -10,7 +10,7 @@ const WORD: usize = u64::BITS as usize;
 pub struct StateSet(Vec<u64>);
 
 impl StateSet {
-    /// The empty set, with room for so many states.
+    /// The empty set, with room for this many states.
     pub fn new(states: u32) -> Self {
         Self(vec![0; (states as usize).div_ceil(WORD)])
     }
@@ -64,7 +64,7 @@ impl StateSet {
 pub struct SharedSet(Vec<AtomicU64>);
 
 impl SharedSet {
-    /// The empty set of so many states.
+    /// The empty set of this many states.
     pub fn new(states: u32) -> Self {
         Self::from(StateSet::new(states))
     }

@@ -14,7 +14,7 @@ pub fn lasting(outcomes: &[(&Draw, bool)]) -> Vec<bool> {
     lasts
 }
 
-/// Whether something behind the answers that these outcomes share, so many of them, can be taken for ever. Marks what can.
+/// Whether something behind the answers that these outcomes share, this many of them, can be taken for ever. Marks what can.
 fn keep(outcomes: &[(&Draw, bool)], of: &[usize], depth: usize, lasts: &mut [bool]) -> bool {
     let answer = |index: &usize| outcomes[*index].0.answers.get(depth).copied();
     // An outcome without another answer shares all its answers with no other one.

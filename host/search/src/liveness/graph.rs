@@ -34,7 +34,7 @@ pub struct Edge {
 }
 
 impl StoredGraph {
-    /// A graph without states, for so many promises.
+    /// A graph without states, for this many promises.
     pub fn new(promises: usize) -> Self {
         Self { owing: vec![StateSet::default(); promises], ..Self::default() }
     }

@@ -17,7 +17,7 @@ use crate::liveness::watch::Watch;
 /// A component is large if one state in so many that are left is in it.
 const LARGE: u64 = 4;
 
-/// States are trimmed as long as a sweep takes one in so many of those that are left.
+/// States are trimmed as long as a sweep takes one in this many of those that are left.
 const WORTHWHILE: u64 = 16;
 
 /// Hears of a component that has an edge inside. An error ends the analysis.

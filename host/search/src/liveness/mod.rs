@@ -24,7 +24,7 @@
 //! | `parents` | from which state each state was found, in next to no memory |
 //! | `label` | labels of edges: what an event is to a promise of progress |
 //! | `sweep` | all states looked at by all workers |
-//! | `watch` | asks during an analysis whether to go on |
+//! | `watch` | asks during an analysis whether to continue |
 //! | `bits` | one bit per state |
 
 mod arena;

@@ -130,7 +130,7 @@ impl<'l> Recorder<'l> {
             };
         }
         match trigger.fault() {
-            // Without a peer the node begins anew.
+            // Without a peer the node restarts.
             Some(fault) if fault.peer().is_none() => (EventClass::Reset, None),
             Some(_) => (EventClass::Fault, None),
             None => (EventClass::Loss, None),

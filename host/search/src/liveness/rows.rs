@@ -169,7 +169,7 @@ impl Row<'_> {
         Self { bytes: &[], state: 0, position: Position::default() }
     }
 
-    /// Where it is, to go on [from there](Rows::row_from).
+    /// Where it is, to continue [from there](Rows::row_from).
     #[inline]
     pub fn position(&self) -> Position {
         self.position

@@ -33,7 +33,7 @@ impl Order {
     }
 }
 
-/// Looks at so many states. Each worker has notes of its own, which are handed back in no certain order.
+/// Looks at this many states. Each worker has notes of its own, which are handed back in no certain order.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Asks during an analysis whether to go on: after some work, and before more memory is taken.
+//! Asks during an analysis whether to continue: after some work, and before more memory is taken.
 
 use crate::kernel::{EndCondition, Monitor, Progress};
 
@@ -44,7 +44,7 @@ impl<'m> Watch<'m> {
         self.work
     }
 
-    /// Takes so many bytes.
+    /// Takes this many bytes.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl<'m> Watch<'m> {
         }
     }
 
-    /// Gives so many bytes back.
+    /// Gives this many bytes back.
     pub fn give_back(&mut self, bytes: u64) {
         self.progress.bytes = self.progress.bytes.saturating_sub(bytes);
     }

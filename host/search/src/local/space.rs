@@ -122,11 +122,11 @@ pub struct LocalSpace<'l> {
     looks: u64,
     /// The [work](Self::work) at which a pass ends.
     work_max: u64,
-    /// The work since the last question whether to go on, as many looks.
+    /// The work since the last question whether to continue, as many looks.
     unasked: u64,
 }
 
-/// Asked now and then whether to go on.
+/// Asked occasionally whether to continue.
 type GoOn<'g, 'l> = dyn FnMut(&LocalSpace<'l>) -> bool + 'g;
 
 /// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.
@@ -135,7 +135,7 @@ const BLOCK: u32 = 256;
 /// Handlers that are executed together at most, for each of which there can be thousands of results.
 const BATCH: usize = 1_024;
 
-/// Looks between two questions whether to go on, and how many of them a transition takes, without its handler.
+/// Looks between two questions whether to continue, and how many of them a transition takes, without its handler.
 const LOOKS_PER_QUESTION: u64 = 4_096;
 const LOOKS_PER_TRANSITION: u64 = 4;
 
@@ -234,7 +234,7 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// One pass over all local states: executes every message and local event that was not executed there yet.
-    /// Returns false when there was none, so the space is complete. `go_on` is asked every now and then; if it says no, or there is no more
+    /// Returns false when there was none, so the space is complete. `go_on` is asked from time to time; if it says no, or there is no more
     /// work to be done, the pass ends early, and so returns true.
     pub fn pass(&mut self, stepper: &mut Stepper<'l>, go_on: &mut GoOn<'_, 'l>) -> Result<bool, MachineError> {
         if !self.find_single(go_on) {
@@ -257,7 +257,7 @@ impl<'l> LocalSpace<'l> {
         Ok(self.transitions > before)
     }
 
-    /// Whether there may be more work; asks `go_on` if it was not asked for so many looks.
+    /// Whether there may be more work; asks `go_on` if it was not asked for this many looks.
     fn go_on(&mut self, looks: u64, go_on: &mut GoOn<'_, 'l>) -> bool {
         if self.work() >= self.work_max {
             return false;
@@ -271,7 +271,7 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// Has the handlers executed that [`expand`](Self::expand) is going to ask for, by all workers together. What one
-    /// state adds for another one of the block is executed when it is asked for. Returns whether to go on.
+    /// state adds for another one of the block is executed when it is asked for. Returns whether to continue.
     fn prepare(
         &self,
         stepper: &mut Stepper<'l>,
@@ -329,7 +329,7 @@ impl<'l> LocalSpace<'l> {
         fault_state.can_take(route) && (route.incarnation == 0 || route.incarnation <= max())
     }
 
-    /// Executes all that was not executed in a local state yet. Returns whether to go on.
+    /// Executes all that was not executed in a local state yet. Returns whether to continue.
     fn expand(
         &mut self,
         stepper: &mut Stepper<'l>,
@@ -386,7 +386,7 @@ impl<'l> LocalSpace<'l> {
         Ok(true)
     }
 
-    /// Takes the outcomes of a handler in. Returns whether to go on.
+    /// Takes the outcomes of a handler in. Returns whether to continue.
     fn execute(
         &mut self,
         stepper: &mut Stepper<'l>,

@@ -13,7 +13,7 @@ use crate::outlook::Ask;
 use crate::outlook::combinations::{Combinations, pass, space_of};
 
 /// Units of work, and combinations of view classes, after which there is no proof: less than five milliseconds where all of them are handlers
-/// that are executed for the first time. Most proofs take less than 50; the guided search goes on to more.
+/// that are executed for the first time. Most proofs take less than 50; the guided search continues to more.
 const WORK_MAX: u64 = 200;
 
 /// The answer, and what it took.

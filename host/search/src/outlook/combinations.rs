@@ -11,7 +11,7 @@ use crate::local::space::{Index, LocalSpace};
 use crate::outlook::{Ask, stop};
 
 /// The local states that messages from anywhere can lead to from a global state, by events on which progress can rely. It depends on what
-/// is in flight there, not on ids, and ends after so many units of work.
+/// is in flight there, not on ids, and ends after this many units of work.
 pub(super) fn space_of<'l>(
     stepper: &mut Stepper<'l>,
     state: &Start,

@@ -20,7 +20,7 @@ pub struct Execution<'e> {
     pub start: &'e Start,
     /// Its events.
     pub path: &'e [Step],
-    /// So many of them, at the end, happen again and again; none if it ends.
+    /// This many of them, at the end, happen again and again; none if it ends.
     pub cycle: usize,
 }
 

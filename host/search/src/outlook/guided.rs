@@ -36,7 +36,7 @@ const TARGETS_MAX: usize = 64;
 /// Taken for the distance where a local state is not known.
 const UNKNOWN: u32 = 1 << 16;
 
-/// States that are expanded between two questions whether to go on.
+/// States that are expanded between two questions whether to continue.
 const STATES_PER_CHECK: u64 = 64;
 
 /// Searches for a way on which progress can rely from a state to where a promise is kept, a fixed number of steps at most. Says also how

@@ -35,7 +35,7 @@ pub enum Outlook {
     Open,
 }
 
-/// Asked now and then, with the bytes that are taken, why to stop.
+/// Asked occasionally, with the bytes that are taken, why to stop.
 pub type Ask<'a> = dyn FnMut(u64) -> Option<EndCondition> + 'a;
 
 /// Whether a promise is not kept in a global state with these local states.

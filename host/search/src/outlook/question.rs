@@ -47,7 +47,7 @@ impl Question<'_, '_> {
         Ok((outlook, work + steps + guided))
     }
 
-    /// Why to stop, with so many bytes more.
+    /// Why to stop, with this many bytes more.
     pub fn stopped(&self, bytes: u64) -> Option<EndCondition> {
         let Self { search, progress, .. } = self;
         search.monitor.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..**progress })

@@ -7,7 +7,7 @@ use crate::outlook::Outlook;
 /// Where a promise dies on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurningPoint {
-    /// It is dead after so many steps: proven.
+    /// It is dead after this many steps: proven.
     pub dead_from: usize,
     /// If it is alive one step before, steps from there to where it is kept.
     pub way: Option<Vec<Step>>,

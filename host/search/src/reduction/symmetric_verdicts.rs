@@ -36,7 +36,7 @@ pub struct SymmetricVerdicts {
     heap: usize,
 }
 
-/// Bytes of a B-tree with so many entries, whose nodes are at least half full.
+/// Bytes of a B-tree with this many entries, whose nodes are at least half full.
 fn tree_bytes<T>(len: usize) -> usize {
     2 * len * size_of::<T>()
 }

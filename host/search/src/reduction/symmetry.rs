@@ -23,7 +23,7 @@ use crate::reduction::symmetry::group::{generators, renamings};
 mod checks;
 mod group;
 
-/// Why a search cannot go on with renamings.
+/// Why a search cannot continue with renamings.
 #[derive(Debug)]
 pub enum SymmetryError {
     /// The host cannot provide an instance.

@@ -396,7 +396,7 @@ impl Execution {
         (0..self.locals.len()).map(latest).sum::<u32>() < depth
     }
 
-    /// The deliveries to a node that takes quorums in a local state if so many items of the channels to it are gone, of those
+    /// The deliveries to a node that takes quorums in a local state if this many items of the channels to it are gone, of those
     /// messages whose senders are usable: messages that it takes by themselves, then quorums that it does not decline.
     fn deliveries(
         &self,

@@ -18,7 +18,7 @@ use crate::stateless::terminal_cuts::LeftOut;
 /// it goes round in circles.
 pub const DEPTH_DEFAULT: u32 = 1_000;
 
-/// The frame of every stateless strategy: judges each start state, lets `explore` go on from there, and reports. `explore`
+/// The frame of every stateless strategy: judges each start state, lets `explore` continue from there, and reports. `explore`
 /// returns why the search ended early, if it did.
 pub fn explore_all(
     search: &Search<'_>,
@@ -176,7 +176,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Ok((step.outcome as usize) < self.stepper.outcomes(row).len())
     }
 
-    /// Counts an execution in which nothing more can happen, and judges where it and its beginnings come to an end;
+    /// Counts an execution in which nothing more can happen, and judges where it and its beginnings end;
     /// returns why the search ends, if it does.
     pub fn count_execution(&mut self) -> Result<Option<EndCondition>, SearchError> {
         self.executions += 1;

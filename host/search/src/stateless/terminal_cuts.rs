@@ -20,14 +20,14 @@ pub(crate) struct LeftOut<'e> {
 }
 
 impl<'e> LeftOut<'e> {
-    /// Nothing left out yet; so many nodes may have crashed.
+    /// Nothing left out yet; this many nodes may have crashed.
     pub(crate) fn new(execution: &'e Execution, crashes_max: u32) -> Self {
         let after = vec![0; execution.events().len()];
         Self { execution, crashes_max: crashes_max as usize, chosen: Vec::new(), crashed: 0, after }
     }
 
     /// Calls `visit` with the events of each cut, until it returns false; whether it did. Also ends once `go_on`, which is asked
-    /// now and then, returns false.
+    /// occasionally, returns false.
     pub(crate) fn for_each<E>(
         mut self,
         go_on: &mut dyn FnMut() -> bool,

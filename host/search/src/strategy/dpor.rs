@@ -172,7 +172,7 @@ impl DporSearch<'_, '_, '_> {
             if step == event.step || level.sleep.contains(&step) {
                 continue;
             }
-            // All that does not happen after the event stays as it is: what was explored already is then told apart.
+            // All that does not happen after the event stays as it is: what was explored already is then distinguished.
             let sequence = independent.get_or_insert_with(|| {
                 let later = index + 1..execution.events().len();
                 let later = later.filter(|later| !execution.happens_after(*later, index));

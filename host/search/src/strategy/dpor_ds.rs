@@ -15,7 +15,7 @@ use crate::stateless::exploration::{self, StatelessExploration};
 /// Complete: within the bounds.
 /// Explores: executions to their end; for each pair of events of one node whose order is not forced, a branch before the
 /// first of them, with what the second one needs, then the second, then the first as its desired order. There are no
-/// sleep sets, so many executions repeat earlier ones up to the order of independent events: `redundant` says how many.
+/// sleep sets, this many executions repeat earlier ones up to the order of independent events: `redundant` says how many.
 /// Properties are evaluated as by [`dpor`](crate::strategy::dpor). Memory: the path, and 16 bytes an execution to tell
 /// repetitions.
 /// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.

@@ -70,7 +70,7 @@ impl Tree {
         })
     }
 
-    /// Whether an execution goes on from a node with these steps.
+    /// Whether an execution continues from a node with these steps.
     fn has(&self, node: u32, steps: &[Step]) -> bool {
         steps.iter().try_fold(node, |at, step| self.child(at, *step)).is_some()
     }

@@ -21,7 +21,7 @@ pub const PREFIXES_MAX: usize = 20;
 /// Complete: no, and it never claims to be.
 /// Explores: random walks without faults from the start states, drawn as those of `walk`. Of each walk it keeps the first state after three
 /// quarters of its events in which every promise of progress is kept, of at most [`PREFIXES_MAX`] walks one each. Then all that can happen
-/// after these states, faults included, as `bdfs` does from so many start states. A violation on a walk is reported as well.
+/// after these states, faults included, as `bdfs` does from this many start states. A violation on a walk is reported as well.
 /// Memory: as `bdfs`; what handlers do on the walks is kept.
 /// Honours: depth, local-event and state bounds, which count from the kept states on; seed, number of walks, weights but for that of faults,
 /// the wish to find deadlocks, the wish to decide `eventually` properties, the monitor. The faults that the scenario allows are all left

@@ -19,19 +19,19 @@ use crate::unfolding::{Everything, Grown, Relevance, Unfolding, configurations, 
 
 pub use crate::unfolding::EventOrder;
 
-/// The first number of events at which tuples of classes are combined; later ones are so many times the one before.
+/// The first number of events at which tuples of classes are combined; later ones are this many times the one before.
 /// Most violations show right after an event, so this is for the few that need two events side by side.
 const FIRST_SEARCH: usize = 64;
 const SEARCH_GROWTH: usize = 8;
 
-/// After so many system states that are judged the monitor is asked.
+/// After this many system states that are judged the monitor is asked.
 const JUDGED: u32 = 128;
 
 /// Causal unfolding with cut-offs.
 ///
 /// Guarantee: every reported violation is reachable, and the shortest one; of several, the shortest of each.
 /// Complete: within the bounds.
-/// Explores: events with their causal pasts, so interleavings of independent events are never told apart. Memory:
+/// Explores: events with their causal pasts, so interleavings of independent events are never distinguished. Memory:
 /// about 200 bytes per event.
 /// Honours: depth, local-event and state bounds (a state is an event here), the wish to find deadlocks, the monitor.
 /// Source: see `unfolding/mod.rs`; differs in: properties are decided on tuples of view classes, see
@@ -106,7 +106,7 @@ fn count_system_states(search: &Search<'_>, end: &mut EndCondition, walked: u64)
     Ok(counting.counts.system_states)
 }
 
-/// The monitor of a search besides which so many bytes are kept.
+/// The monitor of a search besides which this many bytes are kept.
 struct Besides<'m> {
     monitor: &'m dyn Monitor,
     bytes: u64,
@@ -151,7 +151,7 @@ pub(crate) fn end_of_local_events(
     Ok(if unfolding.local_events_cut() { EndCondition::LocalEventBound } else { EndCondition::SpaceExhausted })
 }
 
-/// How far an unfolding is, after so many events of others.
+/// How far an unfolding is, after this many events of others.
 fn progress(search: &Search<'_>, unfolding: &Unfolding<'_, '_>, events_before: u64) -> Progress {
     let events = events_before + unfolding.executed();
     Progress {
@@ -163,7 +163,7 @@ fn progress(search: &Search<'_>, unfolding: &Unfolding<'_, '_>, events_before: u
     }
 }
 
-/// The progress after so many more steps.
+/// The progress after this many more steps.
 fn after(progress: &mut Progress, steps: u32) -> &Progress {
     progress.steps += u64::from(steps);
     progress

@@ -29,7 +29,7 @@ use crate::unfolding::reachable_tuples::JudgedConfig;
 use crate::unfolding::view::{NONE, UnfoldingView};
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait and of nodes that have crashed. `go_on` is asked every now and then, with the steps since then;
+/// wait and of nodes that have crashed. `go_on` is asked from time to time, with the steps since then;
 /// once it has returned false, the best ones so far are returned.
 pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
@@ -230,7 +230,7 @@ struct TerminalSearch<'r> {
 }
 
 impl TerminalSearch<'_> {
-    /// Picks with each set of nodes that may have crashed: so many more, of this node and those after it. Returns whether to go on.
+    /// Picks with each set of nodes that may have crashed: this many more, of this node and those after it. Returns whether to continue.
     fn crash_from(&mut self, node: usize, crashes_max: usize) -> bool {
         if node == self.has_crashed.len() {
             self.list();
@@ -266,7 +266,7 @@ impl TerminalSearch<'_> {
         self.by_traffic = lists;
     }
 
-    /// Picks an event for the next node in every way that fits; those so far have `size` events. Returns whether to go on.
+    /// Picks an event for the next node in every way that fits; those so far have `size` events. Returns whether to continue.
     fn pick(&mut self, size: u32) -> bool {
         let node = self.picked.len();
         if node == self.by_traffic.len() {

@@ -24,7 +24,7 @@ pub enum Grown {
     Stopped,
 }
 
-/// How many extensions or events are worked on between two questions whether to go on.
+/// How many extensions or events are worked on between two questions whether to continue.
 const PART: usize = 16_384;
 
 /// How many events the first part has whose results take an amount of memory that is not known before.
@@ -38,7 +38,7 @@ const GRAIN: usize = 256;
 
 impl Unfolding<'_, '_> {
     /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
-    /// `go_on` is asked every now and then; once it has returned false, the unfolding is of no use but for what it has.
+    /// `go_on` is asked from time to time; once it has returned false, the unfolding is of no use but for what it has.
     pub fn grow(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
         if cfg!(feature = "canary") && self.order == EventOrder::LargestFirst {
             self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
@@ -227,7 +227,7 @@ impl Unfolding<'_, '_> {
 struct Parts<'e> {
     events: &'e [EventId],
     len: usize,
-    /// Events and bytes since the last question whether to go on.
+    /// Events and bytes since the last question whether to continue.
     events_since: usize,
     bytes_since: usize,
 }
@@ -244,7 +244,7 @@ impl<'e> Parts<'e> {
         (!part.is_empty()).then_some(part)
     }
 
-    /// Whether to ask now: after so many events or bytes, and at the end. The last part has taken so many bytes.
+    /// Whether to ask now: after this many events or bytes, and at the end. The last part has taken this many bytes.
     fn is_question_due(&mut self, bytes: usize) -> bool {
         self.len = match bytes {
             0..PART_BYTES => (2 * self.len).min(PART),

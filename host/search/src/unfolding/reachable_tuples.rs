@@ -21,7 +21,7 @@ use crate::unfolding::{EventId, Unfolding, class_bit};
 /// More tuples of classes than this are not evaluated one by one.
 const TUPLES_MAX: u64 = 200_000;
 
-/// After so many tuples that are evaluated there is the question whether to go on.
+/// After so many tuples that are evaluated there is the question whether to continue.
 const EVALUATIONS: u32 = 128;
 
 /// A reachable configuration with a judgement of it.
@@ -59,7 +59,7 @@ pub struct ReachableTuples {
     /// The tuples with a judgement, the bad ones and the witnesses.
     tuples: Vec<Judged>,
     evaluated: u64,
-    /// Evaluations since the last question whether to go on.
+    /// Evaluations since the last question whether to continue.
     unasked: u32,
     /// Events before this one were noted, and those before `searched` were combined.
     noted: u32,
@@ -87,7 +87,7 @@ impl ReachableTuples {
     }
 
     /// Takes the new events in; returns the judgements of their local states and of the global states
-    /// right after them. Every event is in some execution, so what it returns is reachable. `go_on` is asked now and then, with the tuples
+    /// right after them. Every event is in some execution, so what it returns is reachable. `go_on` is asked occasionally, with the tuples
     /// since then; once it says no, some are missing.
     pub fn note<'u, 'l>(
         &mut self,
@@ -157,7 +157,7 @@ impl ReachableTuples {
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
     /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `go_on` is
-    /// asked now and then, with the steps since then; if it says no, what was found until then is returned.
+    /// asked occasionally, with the steps since then; if it says no, what was found until then is returned.
     pub fn search(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
@@ -339,7 +339,7 @@ impl Query<'_, '_, '_, '_> {
     /// Looks for the smallest configurations of the tuple that contain `config`, which is smaller than the best one.
     ///
     /// A node whose last event is in another class has to come to one where its class begins. On its way to where it ends it passes
-    /// a first one, and that much it has in common with all that is looked for; whether it has to go on from there is seen when the
+    /// a first one, and that much it has in common with all that is looked for; whether it has to continue from there is seen when the
     /// other nodes are where they should be.
     fn extend(&mut self, config: &[EventId]) {
         let unfolding = self.unfolding;

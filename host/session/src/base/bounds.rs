@@ -141,19 +141,19 @@ impl Bounds {
         (max != u64::MAX).then(|| without_closing(max))
     }
 
-    /// Whether so many bytes are too many: in a search the last part of the memory is for what follows.
+    /// Whether this many bytes are too many: in a search the last part of the memory is for what follows.
     pub fn is_too_much(&self, bytes: u64) -> bool {
         let max = self.memory_max.load(Ordering::Relaxed);
         bytes >= if self.is_in(Phase::Closing) || max == u64::MAX { max } else { without_closing(max) }
     }
 
-    /// Whether the process has too many bytes, with so many more.
+    /// Whether the process has too many bytes, with this many more.
     pub fn process_takes_too_much(&self, more: u64) -> bool {
         let spare = self.spare.load(Ordering::Relaxed);
         self.is_too_much(self.process_bytes().saturating_add(more).saturating_sub(spare))
     }
 
-    /// Takes in that so many bytes are free. What the allocator keeps of them is there for what comes next, and does not count.
+    /// Takes in that this many bytes are free. What the allocator keeps of them is there for what comes next, and does not count.
     pub fn frees(&self, bytes: u64) {
         let process = process_bytes("VmRSS:").unwrap_or(0);
         self.process_bytes.store(process, Ordering::Relaxed);
@@ -182,7 +182,7 @@ impl Bounds {
     fn look_at_memory(&self, now: u64) {
         let due = self.next_memory.load(Ordering::Relaxed);
         let next = now.saturating_add(nanos(MEMORY_INTERVAL));
-        // One worker reads, the others go on.
+        // One worker reads, the others continue.
         if now >= due && self.next_memory.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             self.process_bytes.store(process_bytes("VmRSS:").unwrap_or(0), Ordering::Relaxed);
         }

@@ -10,7 +10,7 @@ pub enum Exit {
     Unexpected = 1,
     /// The command line itself is wrong.
     Usage = 2,
-    /// A state without a next event where the protocol should go on.
+    /// A state without a next event where the protocol should continue.
     Deadlock = 11,
     /// An `always` property is violated.
     Safety = 12,

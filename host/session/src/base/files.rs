@@ -46,7 +46,7 @@ fn missing(folder: &Path) -> Vec<&Path> {
 /// Removes folders that turned out to be of no use.
 fn remove_empty(folders: &[&Path]) {
     for folder in folders {
-        // One that is not empty belongs to somebody else by now.
+        // One that is not empty belongs to another process by now.
         let _ = fs::remove_dir(folder);
     }
 }

@@ -75,7 +75,7 @@ mod tests {
         is_loaded
     }
 
-    /// The default sandbox, for components that are shorter by so many bytes.
+    /// The default sandbox, for components that are shorter by this many bytes.
     fn less(by: usize) -> SandboxConfig {
         let mut config = SandboxConfig::default();
         config.limits.component_bytes -= by;

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::base::context::system_clock;
 
-    /// What is written where so many seconds pass, in steps of a twentieth.
+    /// What is written where this many seconds pass, in steps of a twentieth.
     fn log(columns: Option<usize>, is_quiet: bool, seconds: u64) -> String {
         let (mut log, interrupted, clock) = (Vec::new(), std::sync::Arc::default(), system_clock());
         let directory = Path::new("");

@@ -36,7 +36,7 @@ pub struct Cluster {
     pub specs: Vec<Arc<LoadedSpec>>,
     /// The indices of the properties that are judged, in their order; none if all are.
     pub judged: Option<Vec<u32>>,
-    /// The same as they are judged, each behind so many other properties.
+    /// The same as they are judged, each behind this many other properties.
     outside: Vec<(u32, Arc<dyn Outside>)>,
     /// Makes machines with these properties.
     factory: Arc<dyn MachineFactory>,

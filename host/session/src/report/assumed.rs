@@ -53,7 +53,7 @@ pub struct Assumed {
     /// How the plugin was built, as far as it matters: a phrase each, such as that the clock stands still.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub platform: Vec<String>,
-    /// The odds that some two of the visited global states were taken for one; null where none is told apart by a
+    /// The odds that some two of the visited global states were taken for one; null where none is distinguished by a
     /// shortened fingerprint.
     pub collision_odds: Option<f64>,
     /// Where the search began, if not after `init`.

@@ -122,7 +122,7 @@ impl PromiseWalks {
     fn new((report, sampled): (&PromiseReport, Sampled)) -> Self {
         // Without `..`, so that a new count cannot be forgotten here.
         let Sampled { walks, owing, alive, dead, open, unexamined, trials } = sampled;
-        // If a walk leads there with probability p, so many walks miss it with probability (1 - p)^trials. That holds of each end that
+        // If a walk leads there with probability p, this many walks miss it with probability (1 - p)^trials. That holds of each end that
         // was examined; the sum over all of them bounds the probability that one or more of them mislead.
         let examined = (alive + dead + open) as f64;
         let missed = |trials: u64| ((1.0 - CONFIDENCE) / examined).powf(1.0 / trials as f64);
@@ -309,7 +309,7 @@ pub fn notes(properties: &[PropertyReport]) -> String {
     notes + &unexamined(properties)
 }
 
-/// What walks have come to that may be a violation, and that there was no time or memory to examine; empty if there is nothing.
+/// What walks have reached that may be a violation, and that there was no time or memory to examine; empty if there is nothing.
 fn unexamined(properties: &[PropertyReport]) -> String {
     let open = properties.iter().filter(|it| it.status == Status::Unknown);
     let ends = open.map(|it| (it, it.sampled.iter().map(|walks| walks.unexamined).sum::<u64>()));
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!([notes(&[report(Status::Unknown, 0)]), notes(&[report(Status::Violated, 2)])], ["", ""]);
     }
 
-    /// Of so many ends that are open, among so many from which a way was found.
+    /// Of so many ends that are open, among this many from which a way was found.
     fn bound(open: u64, alive: u64) -> f64 {
         let sampled = Sampled { walks: 100, owing: open + alive, open, alive, trials: 40, ..Sampled::default() };
         let promise = Promise { property: 0, node: None };

@@ -120,7 +120,7 @@ pub struct RunReport {
 /// The use of interchangeable nodes; one of the two is there.
 #[derive(Debug, Serialize)]
 pub struct SymmetryReport {
-    /// States are told apart only up to so many renamings.
+    /// States are distinguished only up to this many renamings.
     pub renamings: Option<u64>,
     /// Why the declaration of the plugin was not used.
     pub refused: Option<String>,

@@ -1,9 +1,9 @@
-//! Checkpoints: a long search as a file that another process can go on from.
+//! Checkpoints: a long search as a file that another process can continue from.
 //!
 //! A checkpoint is one file: a line that names the format, the length of a JSON header, the header and its hash, the state
 //! of the search, and a hash over all of that. It is written beside the old one and takes its place in one step, so there is
 //! a whole one at any moment; and nothing of one is used before its hash was found to be right. It can have gigabytes:
-//! writing, hashing and reading it ask every few megabytes whether to go on. One in between is given up then; the one at
+//! writing, hashing and reading it ask every few megabytes whether to continue. One in between is given up then; the one at
 //! the end of a search is given up on an interrupt that comes while it is written.
 //!
 //! The header has what was asked for, which says how to set the same search up again, and its [identity](crate::search::identity),
@@ -37,7 +37,7 @@ const HEADER_MAX: u64 = 1 << 20;
 /// Bytes of a hash.
 const HASH_BYTES: u64 = 32;
 
-/// After so many bytes it is asked whether to go on. A slow disk takes them in a fraction of a second.
+/// After this many bytes it is asked whether to continue. A slow disk takes them in a fraction of a second.
 const PIECE: u64 = 8 << 20;
 
 /// The checkpoint in its folder.
@@ -182,7 +182,7 @@ struct State {
 }
 
 impl Folder {
-    /// The checkpoints that are asked for, if they are. A search that resumes goes on from the one that is there.
+    /// The checkpoints that are asked for, if they are. A search that resumes continues from the one that is there.
     ///
     /// # Errors
     ///

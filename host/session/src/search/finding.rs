@@ -141,7 +141,7 @@ pub fn confirm(
     let sibling = Recording::of_sibling(cluster.factory(), &trace).unwrap_or_default();
     let way_on = Recording::of_way_on(cluster.factory(), &trace).unwrap_or_default();
     let shape = shape(&recording, trace.finding.as_ref().unwrap_or(&finding));
-    // What became shorter on the way is another state than the one that the search has come to first.
+    // What became shorter on the way is another state than the one that the search has reached first.
     let shortest = found.shortest && trace.steps.len() == found.path.len();
     let found = original;
     Ok(Violation {

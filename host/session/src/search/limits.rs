@@ -28,7 +28,7 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue and --max-violations collect them";
         return Err(Failure::configuration(why).help("leave one of the two out").about("continue"));
     }
-    // Where there is a time, walks go on until it is up.
+    // Where there is a time, walks continue until it is up.
     let is_timed = spec.process.time.is_some() && strategy.honours.contains(&Bound::Walks);
     let limits = SearchBounds {
         depth: search.depth,

@@ -10,7 +10,7 @@
 //! | `checkpoint` | checkpoints in files |
 //! | `states` | the graph of the reachable states in words |
 //! | `telling` | local states and events in words |
-//! | `why_different` | local states that are described in the same way and told apart |
+//! | `why_different` | local states that are described in the same way and distinguished |
 //! | `witness` | paths to states in which `sometimes` properties hold |
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `replay` | how the replay of a trace ends |

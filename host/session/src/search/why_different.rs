@@ -1,4 +1,4 @@
-//! Local states of a node that are described in the same way and told apart.
+//! Local states of a node that are described in the same way and distinguished.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::spec::RunSpec;
 /// Bytes of a difference of encodings that are shown.
 const SHOWN: usize = 8;
 
-/// Where two local states differ that are told apart.
+/// Where two local states differ that are distinguished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DifferentPlace {
     /// In what `serialize` writes: the number of the first byte that differs, from 0 on, or of the first one that only one of them has.
@@ -56,7 +56,7 @@ impl Serialize for DifferentPlace {
     }
 }
 
-/// Two local states of one node that are told apart and described in the same way.
+/// Two local states of one node that are distinguished and described in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alike {
     /// The node, by its name.
@@ -79,7 +79,7 @@ pub struct WhyDifferent {
     pub found: Option<Alike>,
     /// How many local states there are among the global states that were explored, those of all nodes together.
     pub local_states: u64,
-    /// How many of them are told apart from one that was met before and described in the same way.
+    /// How many of them are distinguished from one that was met before and described in the same way.
     pub alike: u64,
     /// How many of them the component does not describe: it faults, or the node is stuck.
     pub undescribed: u64,
@@ -87,7 +87,7 @@ pub struct WhyDifferent {
     pub cut: Option<&'static str>,
 }
 
-/// Explores the states of a cluster level by level, at most so many, and looks for two local states of one node that are told apart
+/// Explores the states of a cluster level by level, at most so many, and looks for two local states of one node that are distinguished
 /// although the component describes them in the same way. Descriptions are compared as JSON, in which the fields of an object have no
 /// order.
 ///

@@ -32,7 +32,7 @@ pub struct RunSpec {
     /// Which search in it.
     #[serde(default)]
     pub search: SearchSpec,
-    /// Settings of the process and of its output: another process can have others and still go on with
+    /// Settings of the process and of its output: another process can have others and still continue with
     /// the same search.
     #[serde(skip)]
     pub process: ProcessSpec,

@@ -1,7 +1,7 @@
 //! What plugins have in common is compiled once: crates of the registry and the SDK.
 //!
 //! Cargo keeps what it compiles in a *build folder*. That of a plugin outside of any other workspace is one in the cache, unless the user has
-//! said where it is. There, packages in the folder itself are told apart by their names and paths within it, and by times of files: so a build
+//! said where it is. There, packages in the folder itself are distinguished by their names and paths within it, and by times of files: so a build
 //! folder is for one content of all of them but the plugin, such as the SDK, and what is found there is what would be compiled. The
 //! plugin has the path of its folder among its own flags, and a name that its folder got at the first build: another folder at the same path,
 //! with older files, is another plugin.

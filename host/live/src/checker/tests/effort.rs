@@ -12,7 +12,7 @@ fn side_by_side() -> Toy {
     (1..4).fold(toy, |toy, state| toy.forbid(&[&[Some(9)][..], &[Some(state); 7]].concat()))
 }
 
-/// The round from the start of a toy of eight nodes in so many steps, and the evaluations that it took.
+/// The round from the start of a toy of eight nodes in this many steps, and the evaluations that it took.
 fn round_within(toy: Toy, steps_max: u64, promises: bool) -> (Round, u64) {
     let factory = Arc::new(toy);
     let limits = Limits { steps_max, states_max: 0, ..limits(promises) };
@@ -32,7 +32,7 @@ fn states_that_go_together_are_not_all_looked_at_where_there_are_too_many() {
     for steps_max in [0, 100_000, 1_000_000] {
         let (part, evaluations) = round_within(side_by_side(), steps_max, false);
         assert!(!part.is_complete && !part.is_cut && part.predictions.is_empty());
-        // It asks whether to go on after 128 of them, here and where states are gone through, and has one state per event besides.
+        // It asks whether to continue after 128 of them, here and where states are gone through, and has one state per event besides.
         assert!(evaluations <= steps_max / 500 + 2 * 128 + 22, "{steps_max}: {evaluations}");
         let wrong = side_by_side().forbid(&[&[None, Some(1)][..], &[None; 6]].concat());
         let (part, _) = round_within(wrong, steps_max, false);

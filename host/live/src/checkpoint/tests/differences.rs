@@ -135,7 +135,7 @@ fn who_starts_again_gets_a_whole_checkpoint() {
 }
 
 /// Two requests name one checkpoint, and both answers are differences from it. The second one can be read although the first one has
-/// come; an answer to a former request may be unreadable, and is refused.
+/// arrived; an answer to a former request may be unreadable, and is refused.
 #[test]
 fn what_the_latest_request_has_named_stays() {
     let mut two = Two::default();
@@ -238,7 +238,7 @@ fn answers_are_read_as_often_as_was_asked() {
     }
 }
 
-/// A short packet that says that it is 16 MB long, with a piece of 32 KiB that is as long as it should be: there is room for what has come
+/// A short packet that says that it is 16 MB long, with a piece of 32 KiB that is as long as it should be: there is room for what has arrived
 /// out, and for one piece more.
 #[test]
 fn room_is_made_for_what_comes_out_and_not_for_what_is_said() {

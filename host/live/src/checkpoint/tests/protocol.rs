@@ -28,7 +28,7 @@ struct Plan {
     messages: [Vec<NodeId>; NODES],
     /// The nodes that want a snapshot of all, each once.
     gathers: Vec<NodeId>,
-    /// The node that begins anew, once, if one does.
+    /// The node that restarts, once, if one does.
     resets: Option<NodeId>,
     /// The node that sends no checkpoint in place of its first one, if one does.
     caps: Option<NodeId>,
@@ -58,7 +58,7 @@ struct Past {
 }
 
 impl Node {
-    /// Carries out what the manager wants.
+    /// Executes what the manager wants.
     fn carry_out(&mut self, outputs: Vec<Output>, caps: Option<NodeId>, effects: &mut Effects) {
         for mut output in outputs {
             if let Output::Send { packet: Packet { body, .. }, .. } = &mut output
@@ -281,7 +281,7 @@ fn what_is_not_the_whole_rule_has_one() {
 }
 
 /// Every execution of three nodes with one reset, at any node, and four messages; and where two nodes want a snapshot and one
-/// checkpoint is kept; and where a node sends no checkpoint once, while another one begins anew.
+/// checkpoint is kept; and where a node sends no checkpoint once, while another one restarts.
 #[test]
 fn the_sound_rule_has_none() {
     for resets in [None, Some(0), Some(1), Some(2)] {

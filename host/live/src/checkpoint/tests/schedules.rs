@@ -67,7 +67,7 @@ fn schedule(seed: u64, rule: Rule, has_resets: bool, limits: Limits) -> World {
     world
 }
 
-/// The limits of nodes that keep so many checkpoints.
+/// The limits of nodes that keep this many checkpoints.
 fn keeping(quota: Option<usize>) -> Limits {
     Limits { checkpoints_max: quota.unwrap_or(usize::MAX), ..Limits::default() }
 }
@@ -168,7 +168,7 @@ fn compare(world: &World, snapshot: &Snapshot, has_resets: bool, channels: &mut 
     }
 }
 
-/// Compares all snapshots of so many schedules.
+/// Compares all snapshots of this many schedules.
 fn compared(schedules: u64, has_resets: bool, limits: Limits) -> Channels {
     let mut channels = Channels::default();
     for seed in 0..schedules {

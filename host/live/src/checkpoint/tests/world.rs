@@ -219,7 +219,7 @@ impl World {
         self.carry_out(node, outputs);
     }
 
-    /// A node begins anew, with what is on its disk. What was too late for its former incarnation does not outlive that one.
+    /// A node restarts, with what is on its disk. What was too late for its former incarnation does not outlive that one.
     pub(super) fn reset(&mut self, node: NodeId) {
         self.clocks[node as usize] += 1;
         let (content, mut outputs) = (self.content(node), Vec::new());

@@ -94,7 +94,7 @@ fn exported(states: &[NodeState], node: NodeId) -> &[u8] {
     &states[node as usize].exported.0
 }
 
-/// A snapshot of two nodes begins, and only node 0 goes on, before and after it is complete: then where it forks is where the cluster is,
+/// A snapshot of two nodes begins, and only node 0 continues, before and after it is complete: then where it forks is where the cluster is,
 /// message for message. All of this on random systems.
 #[test]
 fn a_node_forks_where_the_cluster_is() {

@@ -14,7 +14,7 @@ use crate::node::{Node, NotNow, Output, Record};
 use crate::time::Time;
 
 /// A counter on disk. Clients add to it and get the sum, twice; a tick of its own, after 40 ms for each that there was before, adds as
-/// well. An `again` of a client has the tick wait anew, an `old` answers the request before.
+/// well. An `again` of a client has the tick wait again, an `old` answers the request before.
 struct Sum(u64);
 
 struct Sums;
@@ -202,7 +202,7 @@ fn a_duration_is_that_of_the_protocol_until_the_event_waits_anew() {
     // The next one takes 80 ms from then on, and what happens meanwhile does not change that.
     world.ask(60, "add");
     assert_eq!([tick(&mut world, 119), tick(&mut world, 120)], [2, 3]);
-    // It was going to be at 280; at 200, 160 ms begin anew.
+    // It was going to be at 280; at 200, 160 ms restart.
     world.ask(200, "again");
     assert_eq!([tick(&mut world, 359), tick(&mut world, 360)], [3, 4]);
 }

@@ -16,7 +16,7 @@ use crate::node::post::longest_frame;
 use crate::node::{Node, Output, Refusal};
 use crate::time::Time;
 
-/// Node 0 sends a message of so many bytes, once.
+/// Node 0 sends a message of this many bytes, once.
 fn speaker(bytes: usize) -> Arc<Toy> {
     let toy = Toy::new(2).of_kind(0, LocalKind::Timer).of_length(1, bytes);
     Arc::new(toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 1)]))

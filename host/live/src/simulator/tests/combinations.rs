@@ -185,7 +185,7 @@ impl fmt::Debug for Row {
     }
 }
 
-/// What many rows have come to.
+/// What many rows have reached.
 #[derive(Default, Debug)]
 struct Tally {
     kept: u64,
@@ -200,7 +200,7 @@ struct Tally {
 
 /// Runs that nothing watches, that are observed, and that are steered, each compared with its replay: checkers that observe change
 /// nothing; where nothing was kept from happening, the run is the one without checkers; one that is run again is the same; and one that
-/// ends with its first violation is the beginning of one that goes on.
+/// ends with its first violation is the beginning of one that continues.
 fn run(row: &Row, seed: u64, tally: &mut Tally) {
     let (toy, scenario, script) = (Arc::new(row.toy(seed)), row.scenario(), row.script());
     let (conditions, profile) = (row.conditions(), row.profile());

@@ -16,10 +16,10 @@ struct Taken {
     sent: Vec<MessageId>,
 }
 
-/// Where some node has last reached each node: after so many steps; nowhere yet if there is no number.
+/// Where some node has last reached each node: after this many steps; nowhere yet if there is no number.
 type Until = [Option<usize>];
 
-/// Something that can happen in a global state of nodes that go on, and what comes of it.
+/// Something that can happen in a global state of nodes that continue, and what comes of it.
 fn some_step(stepper: &mut Stepper<'_>, at: &Start, dice: &mut Dice) -> Option<(Step, Taken)> {
     let mut enabled: Vec<(NodeId, Trigger)> = Vec::new();
     let known = stepper.known();
@@ -93,7 +93,7 @@ fn compare(stepper: &Stepper<'_>, cut: &Cut, start: &Start, (steps, until): (&[T
     assert_eq!(*cut.in_flight, *left);
 }
 
-/// Where a node knows each other one that it asks now, after so many steps. Where all of them answer, it forgets about the others.
+/// Where a node knows each other one that it asks now, after this many steps. Where all of them answer, it forgets about the others.
 fn until_after(until: &mut [Option<usize>], (asked, reached): (&[bool], &[bool]), steps: usize) -> Vec<Option<usize>> {
     let all_answer = asked.iter().zip(reached).all(|(is_asked, is_reached)| !is_asked || *is_reached);
     for ((until, is_asked), is_reached) in until.iter_mut().zip(asked).zip(reached) {

@@ -1,12 +1,12 @@
-//! Runs that are steered while nodes are reset and connections break, and go on after violations: against a replay of what happened.
+//! Runs that are steered while nodes are reset and connections break, and continue after violations: against a replay of what happened.
 
 use super::replayed::{Asked, compared};
 use super::*;
 
 /// Random systems on links with an order whose nodes are reset, beside checkers that break connections in place of messages, and runs
-/// that go on after a violation: each is an execution of the scenario, the states that violate a property are those in which a replay
+/// that continue after a violation: each is an execution of the scenario, the states that violate a property are those in which a replay
 /// finds something, checkers that observe leave the run as it is, and one that ends with its first violation is the beginning of one
-/// that goes on.
+/// that continues.
 #[test]
 fn a_steered_run_with_resets_that_goes_on_is_an_execution_and_counts_its_violations() {
     let (mut resets, mut broken, mut without, mut with, mut several) = (0, 0, 0, 0, 0);

@@ -387,7 +387,7 @@ fn steering_decides_whether_the_second_message_is_fatal() {
 }
 
 /// A call of the application is fatal, and the only thing that can happen from some moment on: steering makes it wait to the end, so the
-/// run is stopped. Where another node goes on meanwhile it is not, and without steering it is neither.
+/// run is stopped. Where another node continues meanwhile it is not, and without steering it is neither.
 #[test]
 fn a_run_in_which_all_that_could_happen_waits_is_stopped() {
     let fatal = Toy::new(2).of_kind(0, LocalKind::Application).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
@@ -406,7 +406,7 @@ fn a_run_in_which_all_that_could_happen_waits_is_stopped() {
     assert_eq!([stopped(&goes_on, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
 }
 
-/// Two messages, the second of which is fatal, and afterwards node 1 goes on by itself, once every 20 s: then no checker predicts anything
+/// Two messages, the second of which is fatal, and afterwards node 1 continues by itself, once every 20 s: then no checker predicts anything
 /// any more, as the message that was dropped is not in flight. By a filter or by the immediate check, as above.
 #[test]
 fn what_was_dropped_is_not_in_flight_any_more() {

@@ -31,7 +31,7 @@ fn a_promise_that_can_die_is_predicted_until_it_is_kept() {
     assert!(of(Mode::Observe, false).iter().all(|(_, seen)| seen.rounds >= 4 && seen.dying == 0));
 }
 
-/// Node 0 goes on every second, from 0 to 1, 2 and 0 again; node 1 goes from 0 to 1 after a second and stays there. In an hour, 3,600
+/// Node 0 continues every second, from 0 to 1, 2 and 0 again; node 1 goes from 0 to 1 after a second and stays there. In an hour, 3,600
 /// events of node 0, it is in state 1 for each third second, and node 1 for all but the first.
 #[test]
 fn how_long_a_promise_is_kept_is_told_to_the_second() {

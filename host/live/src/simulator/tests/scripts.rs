@@ -3,7 +3,7 @@
 use super::*;
 use crate::simulator::{Counts, Lost, ScriptError};
 
-/// A phase of so many seconds in which everything is as otherwise.
+/// A phase of this many seconds in which everything is as otherwise.
 fn phase(seconds: u64) -> Phase {
     let lasts = Range::milliseconds(1_000 * seconds, 1_000 * seconds);
     Phase { lasts, cut: Vec::new(), lost: Vec::new(), calls: None, resets: Vec::new() }

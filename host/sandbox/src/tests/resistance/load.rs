@@ -113,7 +113,7 @@ fn a_compilation_is_given_up_when_it_is_to_stop() {
     lives_on(&sandbox(|_| {}));
 }
 
-/// Lets everything go on, however busy the machine is.
+/// Lets everything continue, however busy the machine is.
 struct Never;
 
 impl Stop for Never {

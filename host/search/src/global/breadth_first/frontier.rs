@@ -161,7 +161,7 @@ impl Frontier {
         self.blocks.pop_front()
     }
 
-    /// Gives a block back after so many more states were expanded.
+    /// Gives a block back after this many more states were expanded.
     pub fn put_back(&mut self, mut block: Block, expanded: usize) {
         block.done += expanded;
         self.queued -= expanded as u64;

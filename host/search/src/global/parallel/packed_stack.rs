@@ -196,7 +196,7 @@ pub struct Successor<'r> {
 }
 
 impl PackedStack {
-    /// An empty stack for states of so many nodes.
+    /// An empty stack for states of this many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { nodes, words: Vec::new(), len: 0, paths: PathForest::default(), sent: Vec::new() }
     }
@@ -273,7 +273,7 @@ impl PackedStack {
         self.push_tail(parent.fingerprint().wrapping_add(added), *reached, in_flight);
     }
 
-    /// Makes room for so many words, and for a quarter more of what is there: a stack can have most of the memory.
+    /// Makes room for this many words, and for a quarter more of what is there: a stack can have most of the memory.
     fn make_room(&mut self, words: usize) {
         if self.words.capacity() - self.words.len() < words {
             self.words.reserve_exact(words.max(self.words.len() / 4));

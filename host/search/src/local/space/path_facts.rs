@@ -7,7 +7,7 @@ use super::{Edge, GoOn, Index, KnownMessage, Label, LocalSpace, Slots, slots};
 
 impl<'l> LocalSpace<'l> {
     /// Brings what is known of the paths to a state up to date with a new edge to it, and that of its successors. Returns whether to
-    /// go on.
+    /// continue.
     pub(super) fn propagate(&mut self, from: Index, edge: Edge, go_on: &mut GoOn<'_, 'l>) -> bool {
         let mut changed = Vec::new();
         if self.relax(from, edge) {
@@ -56,7 +56,7 @@ impl<'l> LocalSpace<'l> {
     /// that trigger never happens twice: a single message, a quorum with one, or a local event that no path can repeat. A message found
     /// single for want of knowledge is corrected by a later pass, before the space is declared complete. Taken
     /// together the claims are sound: the first second copy in an execution would need a second occurrence of its
-    /// trigger, hence an earlier second copy. Returns whether to go on.
+    /// trigger, hence an earlier second copy. Returns whether to continue.
     pub(super) fn find_single(&mut self, go_on: &mut GoOn<'_, 'l>) -> bool {
         let mut repeatable: FxHashSet<usize> = FxHashSet::default();
         for index in 0..self.states.len() {

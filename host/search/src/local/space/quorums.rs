@@ -9,8 +9,8 @@ use host_model::lts::{Stepper, Trigger};
 use super::{GoOn, Index, Label, LocalSpace, Reached, Slots};
 
 impl<'l> LocalSpace<'l> {
-    /// Executes the quorums of all messages that a local state may receive, unless that was done before. Returns whether to go
-    /// on.
+    /// Executes the quorums of all messages that a local state may receive, unless that was done before. Returns whether
+    /// to continue.
     pub(super) fn expand_quorums(
         &mut self,
         stepper: &mut Stepper<'l>,
@@ -40,7 +40,7 @@ struct Sets<'e, 'g, 'l> {
     stepper: &'e mut Stepper<'l>,
     go_on: &'e mut GoOn<'g, 'l>,
     index: Index,
-    /// Whether to go on. Once that is not so, nothing is tried any more, and the enumeration ends soon.
+    /// Whether to continue. Once that is not so, nothing is tried any more, and the enumeration ends soon.
     is_going: Result<bool, MachineError>,
 }
 

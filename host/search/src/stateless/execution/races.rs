@@ -142,7 +142,7 @@ impl Execution {
         }
     }
 
-    /// Local events, of which so many came before the event, and before the next one.
+    /// Local events, of which this many came before the event, and before the next one.
     fn races_of_local_events(
         &self,
         stepper: &Stepper<'_>,

@@ -1,6 +1,6 @@
 //! What the levels of a search take, and whether the next ones take much more.
 
-/// A level that takes so many times what the one before took, as a fraction, is followed by others that do: the end is far away. Levels of a
+/// A level that takes this many times what the one before took, as a fraction, is followed by others that do: the end is far away. Levels of a
 /// space with an end grow so only before a few hundredths of its states are known.
 const MULTIPLE: (u64, u64) = (3, 2);
 

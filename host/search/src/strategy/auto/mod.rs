@@ -113,7 +113,7 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
     answers.into_inner().expect("a panic ends the search").settle(search, &members, race.stopped())
 }
 
-/// So many threads, with a name for profilers.
+/// This many threads, with a name for profilers.
 fn threads(number: usize, name: &'static str) -> Result<ThreadPool, SearchError> {
     let pool = ThreadPoolBuilder::new().num_threads(number).thread_name(|_| name.to_owned()).build();
     pool.map_err(|error| MachineError::Host(format!("cannot start the workers: {error}")).into())
@@ -267,7 +267,7 @@ impl Answers {
         Self { reports: (0..members).map(|_| None).collect(), best: None, error: None }
     }
 
-    /// Takes what a member says at its end, and tells the others how long they may go on.
+    /// Takes what a member says at its end, and tells the others how long they may continue.
     fn take(
         &mut self,
         index: usize,

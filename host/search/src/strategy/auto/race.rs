@@ -30,7 +30,7 @@ const EXPLODING_TURNS: u64 = 4;
 /// Shortest turns of units in the first turn of one that forgets: a batch of 256 walks of 1,000 events.
 const FIRST_WALKS: u64 = 2;
 
-/// Up to so many times the units from which on levels matter, one that forgets has most of the turns: some seconds. Others may have an answer
+/// Up to this many times the units from which on levels matter, one that forgets has most of the turns: some seconds. Others may have an answer
 /// to all but promises.
 const EXPLODING_MAX: u64 = 4;
 
@@ -97,7 +97,7 @@ struct Runner {
     /// Units of work, and what they count by its weight.
     units: u64,
     work: u64,
-    /// The work at which it is to end, as soon as it has begun so many walks.
+    /// The work at which it is to end, as soon as it has begun this many walks.
     work_max: u64,
     walks_min: u64,
     walks: u64,
@@ -174,7 +174,7 @@ impl State {
         (0..self.runners.len()).filter(|runner| !self.runners[*runner].is_over && self.end_of(*runner).is_none())
     }
 
-    /// Has the one with the most memory end, for the others to go on; one that forgets only if all others have ended. False if there are no
+    /// Has the one with the most memory end, for the others to continue; one that forgets only if all others have ended. False if there are no
     /// others.
     fn drop_largest(&mut self) -> bool {
         let keeping = self.alive().filter(|runner| !self.runners[*runner].pace.forgets);
@@ -226,7 +226,7 @@ impl State {
 }
 
 impl<'m> Race<'m> {
-    /// Nobody has begun. Turns take so many units of work at least.
+    /// Nobody has begun. Turns take this many units of work at least.
     pub fn new(monitor: &'m dyn Monitor, lts: &'m Lts<'m>, shortest_turn: u64) -> Self {
         let state = State {
             runners: Vec::new(),
@@ -348,7 +348,7 @@ impl Turn<'_, '_> {
         self.race.lock().stop.get_or_insert(EndCondition::Interrupted);
     }
 
-    /// Ends each other one when it has done so much work and has begun so many walks, if it makes any.
+    /// Ends each other one when it has done so much work and has begun this many walks, if it makes any.
     pub fn limit(&self, least: impl Fn(usize) -> (u64, u64)) {
         for (runner, it) in self.race.lock().runners.iter_mut().enumerate() {
             let (work_max, walks_min) = least(runner);
@@ -358,7 +358,7 @@ impl Turn<'_, '_> {
     }
 
     /// Leaves the rest to those that are not over, which would never end: without a bound on time each does as much as all have done
-    /// together, halved, and begins so many walks.
+    /// together, halved, and begins this many walks.
     pub fn leave_to_others(&self, walks_min: u64) {
         let mut state = self.race.lock();
         if self.race.monitor.is_timed() {

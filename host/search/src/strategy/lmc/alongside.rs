@@ -6,13 +6,13 @@
 //! unfolding from the same start state has neither problem. It is complete after finitely many events wherever
 //! the reachable global states are finite, and since its events are made by size, it comes to each reachable violation after
 //! finitely many events in any case. So it takes turns: whenever the search has done `GROWTH` times as much work as before the
-//! last turn, the unfolding begins anew with a budget of one `SHARE`th of that work. If it is complete within the budget, its
-//! answer is that of the search; if not, the search goes on.
+//! last turn, the unfolding restarts with a budget of one `SHARE`th of that work. If it is complete within the budget, its
+//! answer is that of the search; if not, the search continues.
 //!
 //! *Right*, since each of the two is right by itself, and the first that has an answer gives it. *Ends*, since the budgets grow as
 //! long as the search works. *Costs* a constant factor: beside `w` units of work of the search the turns cost at most
 //! `w / SHARE * GROWTH / (GROWTH - 1)`, and where the unfolding is complete after `u` units, the search does at most
-//! `GROWTH * SHARE * u` until the turn that suffices. To begin anew is a quarter of what the turns cost; handlers are not executed
+//! `GROWTH * SHARE * u` until the turn that suffices. To restart is a quarter of what the turns cost; handlers are not executed
 //! again. A verification keeps turns waiting until it has cost as much as all work before it: mostly it is smaller than the
 //! unfolding of everything. That doubles the last bound at most.
 
@@ -126,7 +126,7 @@ impl<'a, 's> Alongside<'a, 's> {
         self.search.monitor.enter(phase);
     }
 
-    /// Whether the unfolding has the answer, or an error, so that the search need not go on.
+    /// Whether the unfolding has the answer, or an error, so that the search need not continue.
     pub fn is_over(&self) -> bool {
         self.state.lock().expect(UNPOISONED).outcome.is_some()
     }
@@ -137,7 +137,7 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 
     /// The answer of the unfolding, if it has one: all that there is to report but the counts of the search. Without an answer,
-    /// notes the witnesses that it has come across.
+    /// notes the witnesses that it has met.
     pub fn into_answer(self, report: &mut Report) -> Result<Option<Report>, SearchError> {
         let State { outcome, witnessed, .. } = self.state.into_inner().expect(UNPOISONED);
         witnessed.into_iter().for_each(|property| report.witness(property));
@@ -197,7 +197,7 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 }
 
-/// How far a search is with an unfolding beside it. Both count the snapshots, which are so many bytes.
+/// How far a search is with an unfolding beside it. Both count the snapshots, which are this many bytes.
 pub fn beside(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
     let counts = Counts { events: unfolding.counts.events, ..search.counts };
     let bytes = (search.bytes + unfolding.bytes).saturating_sub(snapshots);
@@ -215,7 +215,7 @@ impl Relevance for SeenLocals {
     }
 }
 
-/// The question of an unfolding whether to go on, with its work so far.
+/// The question of an unfolding whether to continue, with its work so far.
 type Ask<'m> = dyn Fn(u64, &Progress) -> Option<EndCondition> + Sync + 'm;
 
 /// A monitor that counts the work of an unfolding, and ends it when a budget is spent.
@@ -242,7 +242,7 @@ const IDLE: u64 = 16;
 const COMBINING: u64 = 1_024;
 
 impl<'m> Metered<'m> {
-    /// Asks `ask` as long as there are at most so many units of work.
+    /// Asks `ask` as long as there are at most this many units of work.
     pub fn new(ask: &'m Ask<'m>, work_max: u64) -> Self {
         Self { ask, work_max, meter: Mutex::default() }
     }

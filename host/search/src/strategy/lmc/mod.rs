@@ -37,10 +37,10 @@ const VERIFICATION_GROWTH: usize = 4;
 /// Units of work per tuple of classes that is evaluated, see [`Turns`]: a call of the plugin costs as much as several events.
 const WORK_PER_EVALUATION: u64 = 8;
 
-/// Tuples of local states whose classes were evaluated before are so many to a unit of work.
+/// Tuples of local states whose classes were evaluated before are this many to a unit of work.
 const BUILT_PER_WORK: u64 = 256;
 
-/// How many tuples are combined between two questions whether to go on: evaluating one is a call of the plugin, building one
+/// How many tuples are combined between two questions whether to continue: evaluating one is a call of the plugin, building one
 /// mostly a look-up.
 const EVALUATED_PER_CHECK: u64 = 8;
 const BUILT_PER_CHECK: u64 = 4_096;

@@ -13,7 +13,7 @@ use crate::strategy::lmc::alongside::{Metered, beside};
 use crate::strategy::unfold::{self, UnfoldSearch};
 use crate::unfolding::{Everything, Relevance};
 
-/// The budget of a verification as long as the round is not the last one: so many units of work per step of a local state, and
+/// The budget of a verification as long as the round is not the last one: this many units of work per step of a local state, and
 /// at least the second number. It takes about as long as the steps then. Where the answer is not there by then, there will be
 /// more to ask, and what is asked may be without an end.
 const VERIFICATION_SHARE: u64 = 16;
@@ -84,7 +84,7 @@ impl Round<'_, '_, '_> {
         }
         match end {
             EndCondition::Violation => self.end = Some(EndCondition::Violation),
-            // It may go on once there is more to ask, or in a round with more local events.
+            // It may continue once there is more to ask, or in a round with more local events.
             _ if metered.is_spent() => self.is_inconclusive = true,
             // The verification itself ran out of time or memory: its silence proves nothing.
             EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => {

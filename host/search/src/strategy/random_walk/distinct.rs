@@ -14,7 +14,7 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    /// None yet, and room for so many bytes.
+    /// None yet, and room for this many bytes.
     pub(super) fn new(bytes_max: u64) -> Self {
         Self { seen: FxHashSet::default(), bytes_max, is_full: false }
     }

@@ -28,7 +28,7 @@ pub(in crate::strategy) struct Walk {
     pub(in crate::strategy) depth: u32,
     /// The event that was drawn for the current step; none once the walk is over.
     pub(super) drawn: Option<(NodeId, Trigger)>,
-    /// Whether it has come to a violation.
+    /// Whether it has reached a violation.
     pub(in crate::strategy) is_over: bool,
     /// How long its local states were.
     pub(super) lengths: Lengths,

@@ -26,7 +26,7 @@ struct Length {
 }
 
 impl Lengths {
-    /// Takes in where a walk is after so many steps; a node whose state has become longer for long enough, the first of them.
+    /// Takes in where a walk is after this many steps; a node whose state has become longer for long enough, the first of them.
     pub(super) fn look(&mut self, stepper: &Stepper<'_>, locals: &[LocalStateId], depth: u32) -> Option<Growth> {
         if !depth.is_multiple_of(STEPS) {
             return None;
@@ -65,7 +65,7 @@ mod tests {
             assert_eq!(look(&mut lengths, 5 + turn, 7), None, "{turn}");
         }
         assert_eq!(look(&mut lengths, 15, 7), Some(Growth { node: 1, steps: 1_000, bytes: (5, 15) }));
-        // Once as long as before, and it begins anew.
+        // Once as long as before, and it restarts.
         assert_eq!(look(&mut lengths, 15, 7), None);
         for turn in 1..10 {
             assert_eq!(look(&mut lengths, 15 + turn, 7), None, "{turn}");

@@ -37,11 +37,11 @@ pub const LENGTH_DEFAULT: u32 = 1_000;
 /// how much work there is for several workers; what is found does not depend on them.
 pub const BATCH: u64 = 256;
 
-/// Bytes of a local transition system in which walks do not go on, whatever memory there is: few walks come across what is
+/// Bytes of a local transition system in which walks do not continue, whatever memory there is: few walks come across what is
 /// older.
 const MEMO_MAX: u64 = 256 << 20;
 
-/// Of the memory that there is, the part in which walks do not go on: the first local transition system stays beside the
+/// Of the memory that there is, the part in which walks do not continue: the first local transition system stays beside the
 /// current one, and what counts the distinct things that were seen may grow as large as one of them.
 const MEMO_SHARE: u64 = 8;
 
@@ -51,7 +51,7 @@ const MEMO_SHARE: u64 = 8;
 /// Complete: no, and it never claims to be.
 /// Explores: paths from a random start state, along events drawn with the weights of their kinds among all that are
 /// possible, and outcomes drawn with the weights of their choices, until nothing can be drawn or the walk is long enough. Says how many walks
-/// came to an end where nothing can happen, and which local states and outcomes of handlers they went through. Walks
+/// ended where nothing can happen, and which local states and outcomes of handlers they went through. Walks
 /// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: bounded. A
 /// walk keeps its global state and no path; where one ends in a violation, it is walked again. What handlers do is
 /// forgotten whenever it takes too much, and counts of distinct things then become lower bounds.
@@ -69,7 +69,7 @@ pub fn run_numbers(search: &Search<'_>, numbers: Range<u64>) -> Result<Report, S
     run_sabotaged(search, numbers, None)
 }
 
-/// Knowledge to lose on purpose when walks go on in another local transition system, to show that tests would notice.
+/// Knowledge to lose on purpose when walks continue in another local transition system, to show that tests would notice.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
@@ -122,7 +122,7 @@ struct WalkSearch<'s> {
     report: Report,
     /// The walks that have not begun.
     numbers: Range<u64>,
-    /// The walks of the current batch that go on.
+    /// The walks of the current batch that continue.
     walks: Vec<Walk>,
     begun: u64,
     /// Walks that came to where nothing can happen.
@@ -134,7 +134,7 @@ struct WalkSearch<'s> {
     outcomes: Distinct,
     /// Messages of local transition systems that were given up.
     messages: Distinct,
-    /// Bytes of a local transition system in which walks do not go on.
+    /// Bytes of a local transition system in which walks do not continue.
     memo_max: u64,
     schedule: CheckSchedule,
     /// None if no promise is to be looked at.
@@ -164,7 +164,7 @@ impl WalkSearch<'_> {
         Ok(end.expect("the loop ends with an end"))
     }
 
-    /// Walks until the search ends, and returns why; none if it is to go on in another local transition system.
+    /// Walks until the search ends, and returns why; none if it is to continue in another local transition system.
     fn walk_on(&mut self, ground: &mut Ground<'_>) -> Result<Option<EndCondition>, SearchError> {
         // What walks in progress have brought along is not counted: it is for the monitor to say when that is too much.
         let bytes_max = self.memo_max + memo_bytes(&ground.stepper);
@@ -248,7 +248,7 @@ impl WalkSearch<'_> {
             && walk.depth > 0
             && let Some(deadlock) = walk.cursor.judge_end(&mut ground.stepper)?
         {
-            // After a crash of some nodes the others could still go on.
+            // After a crash of some nodes the others could still continue.
             walk.is_over = walk.cursor.is_end(&ground.stepper);
             self.ended += u64::from(walk.is_over);
             self.has_enough |= self.note(walk, vec![(None, deadlock)])?;

@@ -189,7 +189,7 @@ impl<'w, 's> Way<'w, 's> {
         Ok(())
     }
 
-    /// The outlook after so many steps of the way.
+    /// The outlook after this many steps of the way.
     fn outlook(&mut self, depth: usize) -> Result<Outlook, SearchError> {
         self.cursor.go_to(&mut self.ground.stepper, &self.path[..depth])?;
         if !is_owed(&mut self.ground.stepper, self.cursor.locals(), self.promise)? {
@@ -212,7 +212,7 @@ impl<'w, 's> Way<'w, 's> {
         Ok(Outlook::Open)
     }
 
-    /// Walks on without faults from a state after so many steps, as far as a walk goes; returns the way to where the promise is kept.
+    /// Walks on without faults from a state after this many steps, as far as a walk goes; returns the way to where the promise is kept.
     fn trial(&mut self, state: &Start, (depth, trial): (usize, u64)) -> Result<Option<Vec<Step>>, SearchError> {
         // Each with draws of its own: they depend on the walk, the place and the trial alone.
         let number = self.number.wrapping_mul(TRIALS).wrapping_add(trial) ^ (depth as u64) << 40;
@@ -295,5 +295,5 @@ impl<'w, 's> Way<'w, 's> {
     }
 }
 
-/// Steps of a walk between two questions whether to go on.
+/// Steps of a walk between two questions whether to continue.
 const STEPS_PER_CHECK: usize = 64;

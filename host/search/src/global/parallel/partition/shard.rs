@@ -27,7 +27,7 @@ pub struct VisitedShard {
 }
 
 impl VisitedShard {
-    /// An empty shard for so many partitions.
+    /// An empty shard for this many partitions.
     pub fn new(partitions: usize) -> Self {
         Self {
             visited: Shard::default(),
