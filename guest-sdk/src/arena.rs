@@ -162,9 +162,9 @@ fn allocate<M: Memory>(memory: &mut M, layout: Layout) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// [`allocate`] gave it out for this layout, and nobody uses it any more.
+/// [`allocate`] gave it out for this layout, and it is no longer in use.
 unsafe fn release<M: Memory>(memory: &mut M, block: *mut u8, layout: Layout) {
-    // SAFETY: the block has at least as many bytes as its layout, and they are nobody's.
+    // SAFETY: the block has at least as many bytes as its layout, and they are unused.
     unsafe { block.write_bytes(0, layout.size()) };
     let at = block.addr() - memory.base().addr();
     Chunks(memory).free(at);
@@ -174,12 +174,12 @@ unsafe fn release<M: Memory>(memory: &mut M, block: *mut u8, layout: Layout) {
 ///
 /// # Safety
 ///
-/// As for [`release`]; behind a smaller end nobody uses it.
+/// As for [`release`]; memory behind a smaller end is unused.
 unsafe fn resize(block: *mut u8, layout: Layout, size: usize) -> bool {
     let Ok(wanted) = Layout::from_size_align(size, layout.align()) else { return false };
     let is_same = slot_of(layout) == slot_of(wanted) && room_of(layout) == room_of(wanted);
     if is_same && size < layout.size() {
-        // SAFETY: these bytes are in the block, and nobody's from now on.
+        // SAFETY: these bytes are in the block, and unused from now on.
         unsafe { block.add(size).write_bytes(0, layout.size() - size) };
     }
     is_same

@@ -251,7 +251,7 @@ mod tests {
         found
     }
 
-    /// What is said for all times of the operations. More than `gap` between two of them tells nothing new if no comparison
+    /// A bound for all times of the operations. More than `gap` between two of them tells nothing new if no comparison
     /// asks for as much.
     fn by_times(operations: &[Operation], gap: i64) -> BTreeSet<Vec<bool>> {
         let mut found = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! What the checker needs of a state, and of what leaves a node: [`NodeState`] and [`Payload`].
 //!
-//! Both come by themselves with the derives that [`Canonical`] asks for. They are traits of their own for types that nobody here wrote:
+//! Both come by themselves with the derives that [`Canonical`] asks for. They are separate traits for third-party types:
 //! [`Opaque`](crate::Opaque) for states, [`BySerde`] or a few lines by hand for messages.
 
 use std::fmt::Debug;

@@ -168,14 +168,14 @@ impl<'a, M> Context<'a, M> {
 
     /// A line for people, shown when a trace is replayed; no influence on anything.
     ///
-    /// The line is formatted in a search too, where nobody reads it: pass `format_args!(..)` in place of a `String`,
+    /// The line is formatted in a search too, which discards it: pass `format_args!(..)` in place of a `String`,
     /// and log what explains, not everything.
     pub fn log(&mut self, line: impl Display) {
         self.environment.log(&line.to_string());
     }
 
     /// Answers the request of a client that has this number, see [`Protocol::request`](crate::Protocol::request); no influence on
-    /// anything, and dropped where nobody waits for it: in a search, or after a reset.
+    /// anything, and dropped without a waiting client: in a search, or after a reset.
     pub fn answer(&mut self, request: u64, response: Response) {
         self.environment.answer(request, response);
     }

@@ -1,4 +1,4 @@
-//! A list whose elements stay encoded until somebody reads them: [`EncodedList`].
+//! A list whose elements stay encoded until they are read: [`EncodedList`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -208,7 +208,7 @@ mod tests {
         assert!(Words::default().is_empty() && !words().is_empty());
     }
 
-    /// Every list of up to three of three elements, one of which has no bytes: equal only to itself, and so are its bytes.
+    /// Every list of up to three of three elements, one of them without bytes: equal only to itself, and so are its bytes.
     #[test]
     fn lists_are_equal_if_their_elements_are() {
         fn lists(length: usize) -> Vec<Vec<Option<()>>> {

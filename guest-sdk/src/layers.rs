@@ -113,7 +113,7 @@ pub enum Upcall<M> {
 /// runs on a network without connections (`--network unordered`): its packets are neither refused, nor is it told of breaks.
 ///
 /// Properties are those of `P`. Two things are not carried: quorums, which are refused as long as the transport is not `host`, and
-/// [interchangeable nodes](Protocol::interchangeable), of which there are none then.
+/// [interchangeable nodes](Protocol::interchangeable); there are none then.
 pub struct Layered<P, T> {
     protocol: P,
     transport: Option<T>,

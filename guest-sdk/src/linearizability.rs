@@ -71,7 +71,7 @@ pub trait SequentialObject {
 /// An operation of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Operation<C, R> {
-    /// What had returned before the call: of each client the number of its first operations; clients of which none had
+    /// What had returned before the call: of each client the number of its first operations; clients without any that had
     /// returned are left out.
     after: BTreeMap<ClientId, u32>,
     call: C,

@@ -8,7 +8,7 @@ use crate::{ParameterError, Parameters};
 
 /// A mistake that a protocol can make on purpose, such as the variants of an enum.
 pub trait Mistake: Copy + Debug + Eq + 'static {
-    /// The name of each mistake, at most 64 of them. A mistake can have several names, of which the first is shown.
+    /// The name of each mistake, at most 64 of them. A mistake can have several names; the first is shown.
     const NAMES: &'static [(&'static str, Self)];
 }
 

@@ -1,4 +1,4 @@
-//! The state of a library that nobody here wrote, and the ways to tell such states apart.
+//! The state of a third-party library, and the ways to tell such states apart.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -119,7 +119,7 @@ impl Hasher for Digest {
         self.0.extend(bytes);
     }
 
-    /// Nobody asks: all the bytes count.
+    /// Without a question, all the bytes count.
     fn finish(&self) -> u64 {
         0
     }

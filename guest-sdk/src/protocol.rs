@@ -83,7 +83,7 @@ pub trait Protocol: Sized + 'static {
     }
 
     /// The nodes whose states matter to what this node does next, such as those that it may soon send to or hear from; none, the default,
-    /// for all nodes. A checker beside a node that runs, or is simulated, looks ahead from the states of these alone: further, and past
+    /// for all nodes. The checker of a running or simulated node looks ahead from the states of these alone: further, and past
     /// what takes another node. A property of system scope then has no view of the others. A search ignores it.
     fn neighbours(&self, place: Place, state: &Self::State) -> Option<Vec<NodeId>> {
         let _ = (place, state);
@@ -176,7 +176,7 @@ pub trait Protocol: Sized + 'static {
         None
     }
 
-    /// The groups of nodes that only their number tells apart, in a cluster of so many; none by default. A search need not
+    /// The groups of nodes distinguished only by their numbers, in a cluster of this size; none by default. A search need not
     /// tell apart states that differ only in which node of a group did what.
     ///
     /// The checker compares every step with those of the renamed nodes, and does without where they differ. What a node

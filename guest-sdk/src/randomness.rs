@@ -1,6 +1,6 @@
 //! What libraries get that ask the system for randomness.
 //!
-//! A plugin has no system to ask. The crate getrandom, through which most libraries ask, is told to ask here: 0.3 and later by `host build`,
+//! A plugin has no system to ask. The crate getrandom, through which most libraries ask, is configured to ask here: 0.3 and later by `host build`,
 //! 0.2 by its feature `custom`. What it gets is a function of what the checker knows, so that a step is the same whenever it is taken.
 //!
 //! Without the feature `getrandom` of this crate, an author can register another source.

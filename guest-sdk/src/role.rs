@@ -2,7 +2,7 @@
 
 use crate::NodeId;
 
-/// Which node of which cluster this is.
+/// This node, and its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// This node.

@@ -55,7 +55,7 @@ pub trait Specification: Sized + 'static {
 /// The out-parameter of [`Specification::properties`]. What a protocol gives a view first, its configuration, says nothing here.
 pub type Claims<'a, S> = Properties<'a, Outside<S>>;
 
-/// The protocol of which nothing is known but what its nodes show.
+/// The protocol, known only by the descriptions of its nodes.
 #[derive(Debug)]
 pub struct Outside<S>(std::marker::PhantomData<S>);
 

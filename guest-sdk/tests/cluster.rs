@@ -4,7 +4,7 @@ use guest_sdk::test::Cluster;
 use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Role};
 use serde::{Deserialize, Serialize};
 
-/// Node 0 rolls two dice and tells everybody; nodes remember the sum, and keep it over a reset.
+/// Node 0 rolls two dice and tells all nodes; nodes remember the sum, and keep it over a reset.
 struct Dice {
     sides: u32,
 }

@@ -9,7 +9,7 @@ use guest_sdk::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Node 0 sends numbers to node 1, which returns each one to its sender and notes it; node 0 can be told that its connection is broken.
+/// Node 0 sends numbers to node 1, which returns each one to its sender and notes it; node 0 can learn that its connection is broken.
 struct Numbers;
 
 /// What a node has received, what it could not send, and how often its connections broke.

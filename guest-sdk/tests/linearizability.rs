@@ -66,14 +66,14 @@ fn queues_of_herlihy_and_wing() {
     let first_y = [Call(1, Dequeue), Return(1, Some('y')), Call(0, Dequeue), Return(0, Some('x'))];
     let a = history(&[&overlapping[..], &first_y[..]].concat());
     assert_eq!(a.linearize(&Queue), Ok(vec![(1, 1), (0, 1), (1, 2), (0, 2)]));
-    // (b): x is in before y is put in, and y comes out first.
+    // (b): x is in before y is put in, and y is taken first.
     let ordered = [Call(0, Enqueue('x')), Return(0, None), Call(1, Enqueue('y')), Return(1, None)];
     let b = history(&[&ordered[..], &first_y[..2]].concat());
     assert!(b.linearize(&Queue).is_err());
-    // (c): x comes out although the operation that puts it in has not returned.
+    // (c): x is taken although the operation that puts it in has not returned.
     let c = history(&[Call(0, Enqueue('x')), Call(1, Dequeue), Return(1, Some('x'))]);
     assert_eq!(c.linearize(&Queue), Ok(vec![(0, 1), (1, 1)]));
-    // (d): y is put in once and comes out twice.
+    // (d): y is put in once and taken twice.
     let twice = [Call(0, Dequeue), Call(2, Dequeue), Return(0, Some('y')), Return(2, Some('y'))];
     let d = history(&[&overlapping[..], &twice[..]].concat());
     assert!(d.linearize(&Queue).is_err());
@@ -173,7 +173,7 @@ fn all_histories<C: Clone, R: Clone>(
     extend(&mut Vec::new(), &mut vec![None; clients as usize], length, calls, &returns, check);
 }
 
-/// Compares with the naive checker, and with the history that comes out if every node keeps its own operations; returns the
+/// Compares with the naive checker, and with the history that results if every node keeps its own operations; returns the
 /// verdict.
 fn agree<O>(object: &O, events: &[Event<O::Call, O::Return>]) -> bool
 where

@@ -21,7 +21,7 @@ impl Piece {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the chunks are bytes without padding, and nobody writes while a test looks at them.
+        // SAFETY: the chunks are bytes without padding, and there are no writes while a test reads them.
         unsafe { std::slice::from_raw_parts(self.base(), self.chunks.len() * CHUNK) }
     }
 }
@@ -73,7 +73,7 @@ fn take(piece: &mut Piece, blocks: &mut Blocks, layout: Layout, byte: u8) {
 
 fn give(piece: &mut Piece, blocks: &mut Blocks, at: usize) {
     let (layout, _) = blocks.remove(&at).expect("it is there");
-    // SAFETY: it was given out for this layout and is nobody's now.
+    // SAFETY: it was given out for this layout and is unused now.
     unsafe { release(piece, piece.base().add(at), layout) };
 }
 
@@ -163,7 +163,7 @@ fn a_block_grows_and_shrinks_where_it_is_and_leaves_zeros_behind() {
         let block = allocate(&mut piece, layout);
         fill(block, layout, 7);
         let at = block.addr() - piece.base().addr();
-        // SAFETY: the block was given out for this layout, and nobody else has it.
+        // SAFETY: the block was given out for this layout, and has no other owner.
         assert!(unsafe { resize(block, layout, smaller) });
         assert!(piece.bytes()[at + smaller..at + size].iter().all(|byte| *byte == 0));
         let layout = Layout::from_size_align(smaller, 8).expect("small");

@@ -7,7 +7,7 @@ use super::bindings::host::protocol::environment;
 use crate::randomness;
 
 fn fill(to: *mut u8, length: usize) {
-    // SAFETY: getrandom hands over so many bytes that it may write; zero is written first, since they need not be initialised.
+    // SAFETY: getrandom hands over this many writable bytes; zero is written first, since they need not be initialised.
     let bytes = unsafe {
         to.write_bytes(0, length);
         std::slice::from_raw_parts_mut(to, length)

@@ -139,7 +139,7 @@ pub enum BuildError {
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
     #[error("there is no place for a cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
-    /// It was told to stop; the program that ran was killed.
+    /// A request to stop; the program that ran was killed.
     #[error("interrupted")]
     Stopped,
     /// A program cannot be started.

@@ -35,7 +35,7 @@ pub(crate) fn cached(
     }
     fs::create_dir_all(&tools).map_err(BuildError::io("create", &tools))?;
     let _lock = tool::lock(&tools.join("lock"))?;
-    // Whoever held the lock may have installed it.
+    // The former holder of the lock may have installed it.
     if place.is_dir() {
         return Ok(Ok(place));
     }

@@ -208,7 +208,7 @@ impl Parts {
         Some(Around { main, realloc: "libcomponentize_py_runtime.so:cabi_realloc".to_owned(), shim, log })
     }
 
-    /// A section with core instances, of which those that stand in are given what they need.
+    /// A section with core instances; substitutes receive their imports.
     fn instances(
         &self,
         section: wasmparser::InstanceSectionReader<'_>,

@@ -59,7 +59,7 @@ fn main() {
 }
 
 /// A property whose evaluation takes more memory each time: the view of a state and the invariant over it, as a search asks for
-/// them. What is taken is given back without another instance; beside it what another one for each judgement costs.
+/// them. What is taken is given back without another instance; the comparison is the cost of another instance per judgement.
 fn judging(sandbox: &Sandbox) {
     let plugin = Plugin::load(sandbox, &fixtures::grows_to_judge()).expect("a plugin");
     let mut machine = plugin.machine().expect("an instance");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::abi::{Bytes, Text};
 
-/// Fills a shared buffer of which this is the only holder by now.
+/// Fills a shared buffer whose only holder this is by now.
 pub(crate) fn fill(slot: &mut Bytes, bytes: &[u8]) {
     let buffer = Arc::make_mut(slot);
     buffer.clear();

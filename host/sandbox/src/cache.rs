@@ -2,7 +2,7 @@
 //!
 //! Cranelift takes seconds for a large component and no time at all for one compiled before. An entry is named after
 //! everything that its content depends on; it starts with a hash of the rest, so that a damaged file is noticed and
-//! compiled again. Folder and entry belong to this user, and nobody else can write to them: machine code of others is never loaded.
+//! compiled again. Folder and entry belong to this user, and only this user can write to them: machine code of others is never loaded.
 //!
 //! There are entries for components and for the libraries that these import, and collections of single functions: an edit changes few
 //! of them, and the others need no code generator.
@@ -87,7 +87,7 @@ pub(crate) struct Code {
     pub cache: Use,
 }
 
-/// Who is told what it takes until there is machine code.
+/// The receiver of the progress until there is machine code.
 pub(crate) trait Progress {
     /// A component or library is going to be compiled.
     fn misses(&mut self) {}
@@ -225,7 +225,7 @@ fn read<C: Compiled>(engine: &Engine, path: &Path, user: u32) -> Option<C> {
     let file = private::read(path, user)?;
     let code = private::unsealed(&file, MAGIC)?;
     // SAFETY: `load` trusts its input to come from `code`. The file is named after what was compiled and the
-    // engine's configuration, it and its folder belong to this user and nobody else can write to them, and it is intact by its
+    // engine's configuration, it and its folder belong to this user, only this user can write to them, and it is intact by its
     // hash: who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.
     unsafe { C::load(engine, code) }.ok()
 }

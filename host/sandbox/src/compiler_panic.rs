@@ -17,7 +17,7 @@ thread_local! {
     static TELL: RefCell<Option<Tell>> = const { RefCell::new(None) };
 }
 
-/// Runs a compiler in this thread, which is not to be waited for. If it panics, `tell` is told what it said, and this does not return.
+/// Runs a compiler in this thread, which is not to be waited for. If it panics, `tell` gets its message, and this does not return.
 ///
 /// # Errors
 ///

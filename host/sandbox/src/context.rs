@@ -1,4 +1,4 @@
-//! The state of the host beside an instance while a call runs.
+//! The state of the host for an instance while a call runs.
 
 use std::sync::Arc;
 
@@ -223,7 +223,7 @@ impl Context {
         kept.max(self.limits.text_bytes)
     }
 
-    /// Takes a line of `log`, of which this many bytes are given that are [wanted](Self::log_wanted).
+    /// Takes a line of `log`, given by its [wanted](Self::log_wanted) bytes.
     pub(crate) fn log(&mut self, line: String, bytes: usize) {
         if [PANIC_PREFIX, PLATFORM_PREFIX].iter().any(|prefix| line.starts_with(prefix)) {
             self.panic_line = Some(shortened(&line, bytes, self.limits.text_bytes));
@@ -246,7 +246,7 @@ pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// A text of this many bytes, of which the start is given, cut to a number of bytes with a note.
+/// A text of this many bytes, given by its start, cut to a number of bytes with a note.
 pub(crate) fn shortened(start: &str, bytes: usize, bytes_max: usize) -> String {
     if bytes <= bytes_max {
         return start.to_owned();

@@ -155,7 +155,7 @@ fn differs(one: &[u8], other: &[u8], start: usize) -> Option<usize> {
     both.or_else(|| [one, other].iter().find_map(rest).map(|at| from + at))
 }
 
-/// The bytes from an address on, at most so many; zeros follow a region.
+/// The bytes from an address on, at most this number; zeros follow a region.
 fn shown(bytes: &[u8], at: usize, most: usize) -> Vec<u8> {
     let mut shown = bytes.get(at..).unwrap_or_default().to_vec();
     shown.resize(most, 0);

@@ -143,7 +143,7 @@ where
     interface.map(|interface| typed(store, instance, Some(interface), function)).transpose()
 }
 
-/// Looks a function up, in an interface or beside them.
+/// Looks a function up, in an interface or outside of them.
 pub(crate) fn typed<P, R>(
     store: &mut Store<Context>,
     instance: &Instance,

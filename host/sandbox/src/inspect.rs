@@ -12,7 +12,7 @@ pub struct Inspection {
     pub exports: Vec<String>,
     /// The optional interfaces of the contract that it exports: such as `durable`.
     pub optional: Vec<String>,
-    /// What whoever built it says of how, which a verdict rests on: a phrase each.
+    /// Statements about the build on which a verdict rests: a phrase each.
     pub assumed: Vec<String>,
     /// Its core modules, in order.
     pub modules: Vec<ModuleInspection>,
@@ -74,7 +74,7 @@ pub struct TableInspection {
 
 impl Inspection {
     pub(crate) fn new(component_bytes: usize, rewritten: &Rewritten, mut names: Names, pristine_bytes: usize) -> Self {
-        // Whoever links a component orders them as it likes, and not the same way each time.
+        // Linkers order them arbitrarily, and differently each time.
         names.imports.sort_unstable();
         names.exports.sort_unstable();
         Self {

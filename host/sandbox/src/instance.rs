@@ -148,7 +148,7 @@ impl<F: Exports> Live<F> {
         &self.plugin.sandbox.config.limits
     }
 
-    /// The rules for the next call, and the effects of the last one beside its result.
+    /// The rules for the next call, and the effects of the last one in addition to its result.
     pub(crate) fn context(&mut self) -> &mut Context {
         self.store.data_mut()
     }

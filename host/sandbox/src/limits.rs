@@ -239,7 +239,7 @@ pub struct SandboxConfig {
     /// Which modules are compiled apart. They behave the same; for tests of the sandbox itself.
     #[doc(hidden)]
     pub libraries: Libraries,
-    /// Out of the code of which modules addresses are taken. They behave the same; for tests of the sandbox itself.
+    /// The modules whose addresses are taken out of their code. They behave the same; for tests of the sandbox itself.
     #[doc(hidden)]
     pub addresses: Addresses,
 }
@@ -257,7 +257,7 @@ pub enum Libraries {
     None,
 }
 
-/// Out of the code of which core modules addresses of data are taken, so that its machine code does not depend on them.
+/// The core modules whose addresses of data are taken out of their code, so that its machine code does not depend on them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Addresses {

@@ -88,7 +88,7 @@ impl GuestMachine {
     fn come_to_rest(&mut self) {
         let Some(state) = self.rest.take_back() else { return };
         if let Err(MachineError::Host(trouble)) = self.restore(state.as_ref()) {
-            // Whoever gets a fault from now on asks whether it was one.
+            // The receiver of a fault from now on asks whether it was one.
             self.plugin.fail(trouble);
         }
     }

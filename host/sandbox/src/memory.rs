@@ -1,7 +1,7 @@
 //! Linear memories whose bytes the host can reach.
 //!
 //! The component API of wasmtime does not reach the core memories inside a component
-//! (bytecodealliance/wasmtime#10932). An engine can be told to take its memories from the host, though; then the
+//! (bytecodealliance/wasmtime#10932). An engine can be configured to take its memories from the host, though; then the
 //! host simply keeps a handle to each memory that it hands out.
 #![allow(unsafe_code, reason = "memories for compiled code come from the operating system and are reached by address")]
 
@@ -89,7 +89,7 @@ impl Budget {
     }
 }
 
-/// One linear memory: a range of addresses reserved once, of which the first `size` bytes are accessible.
+/// One linear memory: a range of addresses reserved once, whose first `size` bytes are accessible.
 #[derive(Debug)]
 pub(crate) struct Region {
     base: NonNull<u8>,
@@ -153,18 +153,18 @@ impl Region {
         Ok(())
     }
 
-    /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime has to be told: it looks at the size again when
+    /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime needs a notice: it looks at the size again when
     /// the memory grows, even by nothing.
     ///
     /// Memory behind the new end must be zero: it is not cleared when the memory grows over it.
     ///
     /// # Safety
     ///
-    /// No Wasm code runs in the store that owns this memory before it has grown it by nothing, and nobody holds its bytes.
+    /// No Wasm code runs in the store that owns this memory before it has grown it by nothing, and its bytes are not borrowed.
     pub(crate) unsafe fn shrink(&self, size: usize) -> Result<(), String> {
         let old = self.size();
         debug_assert!(size <= old && size.is_multiple_of(1 << 16));
-        // SAFETY: the range lies inside the mapping that this region owns, and by the contract nobody has a reference into it. Compiled
+        // SAFETY: the range lies inside the mapping that this region owns, and by the contract there is no reference into it. Compiled
         // code that computes an address there faults as it does behind the end of any memory.
         let made = unsafe { mprotect(self.base.as_ptr().add(size).cast(), old - size, MprotectFlags::empty()) };
         made.map_err(|error| format!("cannot take back {} bytes of memory: {error}", old - size))?;
@@ -179,11 +179,11 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// While the slice lives, no Wasm code runs in the store that owns this memory and nobody holds the slice of
+    /// While the slice lives, no Wasm code runs in the store that owns this memory and there is no slice of
     /// [`bytes_mut`](Self::bytes_mut).
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
         // SAFETY: `size` bytes from `base` are mapped and readable, initialised (the kernel zeroes pages), and by
-        // the contract nobody writes them while the slice lives.
+        // the contract they are not written while the slice lives.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.size()) }
     }
 
@@ -191,11 +191,11 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// While the slice lives, no Wasm code runs in the store that owns this memory and nobody holds another slice
+    /// While the slice lives, no Wasm code runs in the store that owns this memory and there is no other slice
     /// of it.
     #[allow(clippy::mut_from_ref, reason = "the memory belongs to the store; exclusiveness is the caller's duty")]
     pub(crate) unsafe fn bytes_mut(&self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and by the contract nobody else reads or writes them.
+        // SAFETY: as in `bytes`, and by the contract there are no other reads or writes of them.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size()) }
     }
 }

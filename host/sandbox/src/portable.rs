@@ -160,7 +160,7 @@ fn ranges(plugin: &PluginParts, sizes: &[u64]) -> Vec<std::ops::Range<u64>> {
     data.chain(cells).collect()
 }
 
-/// The entries up to the end, each of which lies in a memory and behind the one before.
+/// The entries up to the end; each lies in a memory and behind the one before.
 fn read_entries(ranges: &[std::ops::Range<u64>], mut input: Input<'_>, words: &mut Vec<u64>) -> Result<(), String> {
     let mut last = None;
     while !input.0.is_empty() {

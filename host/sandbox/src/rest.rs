@@ -5,7 +5,7 @@ use host_model::contract::Snapshot;
 /// The state between handlers.
 #[derive(Default)]
 pub(crate) struct Rest {
-    /// As it was captured or restored, pristine if there is none in it; nothing if nobody needed it.
+    /// As it was captured or restored, pristine if there is none in it; nothing if it was not needed.
     state: Option<Option<Snapshot>>,
     /// Whether a call that reads may have left something.
     is_disturbed: bool,

@@ -100,7 +100,7 @@ fn settings(config: &SandboxConfig, cache: Option<&Cache>) -> wasmtime::Result<C
     settings.cranelift_nan_canonicalization(true);
     // So do the results of relaxed vector instructions, by design.
     settings.relaxed_simd_deterministic(true);
-    // Snapshots keep state in an extra memory beside each memory.
+    // Snapshots keep state in an extra memory for each memory.
     settings.wasm_multi_memory(true);
     // 4 GiB of reservation and marks cover 32-bit memories only.
     settings.wasm_memory64(false);

@@ -23,7 +23,7 @@ pub struct Spec {
     digest: String,
     /// Asked before each call.
     stop: Option<Arc<dyn Stop>>,
-    /// Instances that nobody uses at the moment; as many are made as there are calls at once.
+    /// Idle instances; as many are made as there are concurrent calls.
     idle: Mutex<Vec<Live<SpecFunctions>>>,
 }
 
@@ -83,7 +83,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance, or it was told to stop; the inner error is the fault of the specification.
+    /// The host cannot provide an instance, or has to stop; the inner error is the fault of the specification.
     pub fn view(&self, property: u32, state: &str) -> Answer<Option<Vec<u8>>> {
         self.ask("view", |live| {
             let (view,) = live.call("view", |f| &f.view, (property, Arc::new(state.to_owned())))?;

@@ -55,7 +55,7 @@ pub enum Message {
         /// The children of the parent.
         siblings: BTreeSet<NodeId>,
     },
-    /// To the root: whoever was asked to move has done so, or does not want to.
+    /// To the root: the node asked to move has done so, or declines.
     Done,
 }
 

@@ -9,7 +9,7 @@ pub enum Bug {
     Cleared,
     /// A difference that was refused is sent later, and then all that has arrived meanwhile counts as told, too.
     Stale,
-    /// What a receiver was told still counts when it has opened a new connection.
+    /// Announcements to a receiver still count when it has opened a new connection.
     Kept,
 }
 

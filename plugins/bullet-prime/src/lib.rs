@@ -249,7 +249,7 @@ impl BulletPrime {
         })
     }
 
-    /// A receiver begins: it was told of nothing yet.
+    /// A receiver begins: it knows of nothing yet.
     fn peer(&self, state: &mut State, from: NodeId, session: Session) {
         if let Some(receiver) = state.receivers.get_mut(&from).filter(|_| self.bugs.has(Bug::Kept)) {
             (receiver.session, receiver.sent) = (session, 0);
@@ -285,7 +285,7 @@ fn request(ctx: &mut Context<Message>, state: &mut State) {
     }
 }
 
-/// The blocks that the node misses and has not asked for, and of which it knows the fewest holders.
+/// The blocks that the node misses and has not asked for, and whose known holders are fewest.
 fn rarest(state: &State) -> Vec<Block> {
     let mut holders = BTreeMap::<Block, usize>::new();
     for block in state.senders.values().flat_map(|sender| &sender.view) {

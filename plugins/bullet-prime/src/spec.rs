@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Block, Blocks, BulletPrime, Session};
 
-/// What a node has, has told, and was told.
+/// The blocks of a node, its announcements, and those that it received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Maps {
     blocks: Blocks,

@@ -7,7 +7,7 @@ fn with(nodes: u32, parameters: &[(&str, &str)]) -> Cluster<BulletPrime> {
     Cluster::new(nodes, parameters).expect("the parameters fit")
 }
 
-/// Each receiver has its sender, and nobody was told of anything.
+/// Each receiver has its sender, and nothing was announced.
 fn peered(nodes: u32, bug: &str) -> Cluster<BulletPrime> {
     let mut cluster = with(nodes, &[("bug", bug)]);
     for node in 1..nodes {
@@ -81,7 +81,7 @@ fn bul1_forgets_a_difference_that_is_refused() {
     }
 }
 
-/// Node 1 has its first block, of which it cannot tell node 2, and then its second one.
+/// Node 1 has its first block, which it cannot announce to node 2, and then its second one.
 #[test]
 fn stale_differences_hide_what_has_come_since() {
     for bug in ["none", "stale"] {

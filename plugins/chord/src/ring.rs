@@ -28,12 +28,12 @@ impl Ring {
         }
     }
 
-    /// Whether a node comes on the way from one to another, neither of which it is.
+    /// Whether a node lies strictly between one and another on the ring.
     pub(crate) fn is_between(&self, from: NodeId, node: NodeId, to: NodeId) -> bool {
         self.distance(from, node) < self.distance(from, to)
     }
 
-    /// Adds nodes to the successors, of which the nearest stay.
+    /// Adds nodes to the successors; the nearest stay.
     pub(crate) fn learn(&self, state: &mut State, nodes: impl IntoIterator<Item = NodeId>) {
         let before = state.successor();
         for node in nodes {

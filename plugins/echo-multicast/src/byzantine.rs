@@ -7,7 +7,7 @@ use guest_sdk::Context;
 
 use crate::{INITIATOR, Message, Value, to_receivers};
 
-/// The initiator sends each of these to everybody. Messages can be lost, so this includes one value for some and the other
+/// The initiator sends each of these to all. Messages can be lost, so this includes one value for some and the other
 /// for the rest.
 pub(crate) const VALUES: [Value; 2] = [0, 1];
 

@@ -51,7 +51,7 @@ enum Bug {
     ForgetEcho,
 }
 
-/// What nodes tell each other. Channels are authenticated; an echo is signed, so nobody can claim one that was not sent.
+/// What nodes tell each other. Channels are authenticated; an echo is signed, so no node can claim one that was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Initiator to receivers: I want to multicast this.
@@ -257,7 +257,7 @@ impl EchoMulticast {
         }
     }
 
-    /// So many receivers that any two quorums have more receivers in common than can be Byzantine: more than half of all and
+    /// Enough receivers that any two quorums have more receivers in common than can be Byzantine: more than half of all and
     /// the tolerated ones together.
     fn quorum(&self, nodes: u32) -> usize {
         let receivers = nodes - 1;

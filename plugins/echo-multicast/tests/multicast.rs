@@ -41,7 +41,7 @@ fn everybody_delivers_what_a_correct_initiator_sends() {
     assert_eq!((cluster.check(), cluster.holds("delivered")), (Ok(()), Ok(())));
 }
 
-/// Node 0 sends 0 to nodes 1 and 4, and 1 to nodes 2, 3 and 4, of which the last is Byzantine, too. The quorum of 1 is there;
+/// Node 0 sends 0 to nodes 1 and 4, and 1 to nodes 2, 3 and 4; the last is Byzantine, too. The quorum of 1 is there;
 /// that of 0 would need one more.
 fn two_values(parameters: &[(&str, &str)]) -> Cluster<EchoMulticast> {
     let mut cluster = cluster(5, parameters);

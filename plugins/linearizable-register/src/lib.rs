@@ -288,7 +288,7 @@ impl LinearizableRegister {
 }
 
 impl Clients {
-    /// Notes an answer; none if nobody waits for it any more.
+    /// Notes an answer; none if no operation waits for it any more.
     fn answered(&mut self, request: Request, phase: Phase, from: NodeId) -> Option<&mut Waiting> {
         if self.history.operations(request.client).len() as u32 != request.number {
             return None;

@@ -236,7 +236,7 @@ impl Lock {
                     }
                 }
             }
-            // Nobody says that to a server.
+            // A server never receives that.
             Message::Grant | Message::Denied | Message::Released | Message::Nothing => {}
         }
     }

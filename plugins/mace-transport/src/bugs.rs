@@ -13,7 +13,7 @@ pub enum Bug {
     MT3,
     /// The last SYN is noted in the connection, and forgotten with it.
     MT3Forgets,
-    /// Messages that come out of the buffer are not counted as received.
+    /// Messages leaving the buffer are not counted as received.
     MT4,
     /// A message that comes too early is acknowledged by the number that it should have had.
     MT5,

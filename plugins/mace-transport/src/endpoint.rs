@@ -49,13 +49,13 @@ pub struct Endpoint<M> {
     pub outgoing: BTreeMap<NodeId, Outgoing<M>>,
     /// The connections from other nodes.
     pub incoming: BTreeMap<NodeId, Incoming<M>>,
-    /// The last connection of each node of which this one has heard.
+    /// The last connection of each node known to this one.
     pub heard: BTreeMap<NodeId, Heard>,
     /// The timers of segments in flight.
     pub timers: Timers<(NodeId, Seq)>,
     /// How often the application waits until it may send to a node.
     pub waiting: BTreeMap<NodeId, u8>,
-    /// The timers by which it is told.
+    /// The timers that notify it.
     pub clear: Timers<NodeId>,
     /// How often a timer may still fire before the answer that it waits for is there or lost.
     pub early: u8,
@@ -152,7 +152,7 @@ pub struct Buffered<M> {
 pub enum Timer {
     /// There was no acknowledgement of a segment to a node.
     Retransmit(NodeId, Seq),
-    /// The application is told that it may send to a node.
+    /// Notifies the application that it may send to a node.
     Clear(NodeId),
 }
 

@@ -71,9 +71,9 @@ pub struct State {
     pub sent: u8,
     /// Whether it waits until it may send.
     pub is_waiting: bool,
-    /// Whether it was told that it may send when it had not asked.
+    /// Whether it was notified that it may send when it had not asked.
     pub is_surprised: bool,
-    /// Messages that may not have arrived, as far as it was told.
+    /// Messages that may not have arrived, by its notifications.
     pub failed: BTreeSet<u8>,
     /// What it has received from each node, in order.
     pub received: BTreeMap<NodeId, Vec<Note>>,

@@ -47,7 +47,7 @@ impl Transport {
         self.transmit(end, effects, to);
     }
 
-    /// Asks to be told when there is room for a message to a node.
+    /// Requests a notification when there is room for a message to a node.
     pub fn request_to_send<M>(&self, end: &mut Endpoint<M>, to: NodeId) {
         *end.waiting.entry(to).or_default() += 1;
         self.tell(end, to);
@@ -97,7 +97,7 @@ impl Transport {
         self.transmit(end, effects, peer);
     }
 
-    /// Sends what there is room for in the window, first what was sent before.
+    /// Fills the window, first with what was sent before.
     fn transmit<M: Clone>(&self, end: &mut Endpoint<M>, effects: &mut Effects<'_, '_, M>, to: NodeId) {
         let echo = end.echo(to);
         let out = end.outgoing.get_mut(&to).expect("it is open");
@@ -207,7 +207,7 @@ impl Transport {
         end.incoming.remove(&from).is_some()
     }
 
-    /// Tells the application of an error. Whoever waits for room waits no more.
+    /// Tells the application of an error. Waiting for room ends.
     pub(crate) fn error<M>(
         &self,
         end: &mut Endpoint<M>,
@@ -222,7 +222,7 @@ impl Transport {
         effects.upcalls.push(Upcall::Error { peer, unsent });
     }
 
-    /// Sets the timer by which the application is told that there is room, if it waits for it.
+    /// Sets the timer that notifies the application of room, if it waits for it.
     fn tell<M>(&self, end: &mut Endpoint<M>, to: NodeId) {
         if end.waiting.contains_key(&to) && self.has_room(end, to) {
             end.clear.set(to);

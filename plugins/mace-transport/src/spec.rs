@@ -158,7 +158,7 @@ fn matched(nodes: &[&Connections]) -> Result<(), String> {
     Ok(())
 }
 
-/// What was sent since the last start was received, or the sender was told that it may not have been.
+/// What was sent since the last start was received, or the sender was notified that it may not have been.
 fn arrived(nodes: &[&Account]) -> Result<(), String> {
     for (from, account) in (0..).zip(nodes) {
         let received = nodes[account.to as usize].received.get(&from);

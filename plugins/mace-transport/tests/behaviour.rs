@@ -31,7 +31,7 @@ fn next(cluster: &Cluster<Application>) -> u16 {
     cluster.state(1).end.incoming[&0].next
 }
 
-/// Node 0 has sent three messages, of which the first one is acknowledged and the others are in flight.
+/// Node 0 has sent three messages: the first one is acknowledged, the others are in flight.
 fn two_in_flight(parameters: &[(&str, &str)]) -> Cluster<Application> {
     let mut cluster = with(&[&[("messages", "4")], parameters].concat());
     for _ in 0..3 {

@@ -21,7 +21,7 @@ pub struct Vote {
 /// What a node knows of the log that was agreed on. Lost by a reset, and learned again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Learner {
-    /// The votes for indices of which nothing is known to be chosen.
+    /// The votes for indices without a known choice.
     pub votes: BTreeSet<Vote>,
     /// The value that is known to be chosen for an index; the first one if Multi-Paxos is wrong.
     pub chosen: BTreeMap<Index, Value>,
@@ -45,7 +45,7 @@ impl Learner {
         self.votes.iter().all(|other| other.index != vote.index || other.proposal == vote.proposal)
     }
 
-    /// The first index of which nothing is known to be chosen.
+    /// The first index without a known choice.
     pub(crate) fn first_open(&self) -> Index {
         (0..).find(|index| !self.chosen.contains_key(index)).expect("a log has an end")
     }

@@ -42,7 +42,7 @@ pub enum Phase {
         /// The proposal of the highest ballot for each index among what they accepted.
         highest: BTreeMap<Index, Proposal>,
     },
-    /// May propose without asking again, until somebody has a higher ballot.
+    /// May propose without asking again, until another node has a higher ballot.
     Leading {
         /// The first index without a proposal of this ballot.
         next: Index,

@@ -58,7 +58,7 @@ fn open_commands(protocol: &MultiPaxos, state: &State) -> Vec<Value> {
     }
 }
 
-/// None while nothing is known to be chosen: such a node disagrees with nobody.
+/// None while nothing is known to be chosen: such a node disagrees with no other.
 fn log(state: &State) -> Option<Log> {
     (!state.learner.chosen.is_empty()).then(|| state.learner.chosen.clone())
 }

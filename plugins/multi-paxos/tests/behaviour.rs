@@ -26,7 +26,7 @@ fn is_learn(message: &Message) -> bool {
     matches!(message, Message::Learn { .. })
 }
 
-/// One round among two nodes, the first of which proposes and is the only one that learns.
+/// One round among two nodes; the first proposes and is the only one that learns.
 fn round(cluster: &mut Cluster<MultiPaxos>, nodes: [NodeId; 2]) {
     let [proposer, _] = nodes;
     cluster.happen(proposer, "command");
@@ -135,7 +135,7 @@ fn a_gap_is_filled_with_nothing() {
     assert_eq!(log(&cluster, 2), BTreeMap::from([(0, 200), (1, NOTHING), (2, 102)]));
 }
 
-/// Figure 3.8 of the thesis, in the first two rounds of which one node each is cut off.
+/// Figure 3.8 of the thesis; in each of its first two rounds one node is cut off.
 #[test]
 fn the_last_response_breaks_agreement_after_the_rounds_of_figure_3_8() {
     let rounds = |bug: &str| {

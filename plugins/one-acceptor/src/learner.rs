@@ -14,7 +14,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// The first index of which nothing is known to be chosen.
+    /// The first index without a known choice.
     pub(crate) fn first_open(&self) -> Index {
         (0..).find(|index| !self.chosen.contains_key(index)).expect("a log has an end")
     }

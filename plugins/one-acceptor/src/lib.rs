@@ -114,7 +114,7 @@ pub enum Message {
     PrepareRequest {
         /// The number of its proposals.
         number: Number,
-        /// Whether the acceptor must have adopted nobody before (`YouMustBeFresh`), or must have.
+        /// Whether the acceptor must have adopted no node before (`YouMustBeFresh`), or must have.
         must_be_fresh: bool,
     },
     /// Acceptor to leader: adopted.

@@ -171,7 +171,7 @@ impl<E: Clone + PartialEq> Utility<E> {
         attempt.responders.clear();
         post.tell_others(&Message::Accept(instance, ballot, entry.clone()));
         let vote = self.votes.entry(instance).or_insert(Vote { promised: 0, accepted: None });
-        // Somebody with a higher ballot may have asked meanwhile.
+        // A node with a higher ballot may have asked meanwhile.
         if vote.promised <= ballot {
             *vote = Vote { promised: ballot, accepted: Some((ballot, entry)) };
             attempt.responders.insert(post.me);

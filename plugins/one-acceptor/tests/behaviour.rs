@@ -75,7 +75,7 @@ fn another_acceptor_gets_what_was_proposed() {
     assert_eq!(cluster.holds("acceptor-replaced"), Ok(()));
 }
 
-/// Lemma 1: whoever is not the leader of the log any more does not replace the acceptor.
+/// Lemma 1: a former leader of the log does not replace the acceptor.
 #[test]
 fn a_deposed_leader_gives_up_when_it_suspects_the_acceptor() {
     let mut cluster = cluster(&[]);

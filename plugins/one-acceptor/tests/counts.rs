@@ -19,7 +19,7 @@ fn one_command_has_ten_global_states() {
     assert_eq!(found.depth, 1 + 1 + 3);
 }
 
-/// Node 2 alone takes over, and nobody proposes before; the scenario `takeover.toml` compares the counts with the host's.
+/// Node 2 alone takes over, and no node proposes before; the scenario `takeover.toml` compares the counts with the host's.
 #[test]
 fn one_takeover() {
     let found = explore(&[("rival", "2"), ("commands", "0"), ("switches", "0")]);
@@ -27,7 +27,7 @@ fn one_takeover() {
     assert_eq!((found.global_states, found.transitions, found.system_states), (1_576, 6_074, 145));
 }
 
-/// Node 0 replaces the acceptor, and nobody proposes before: the same steps in other roles (`switch.toml`).
+/// Node 0 replaces the acceptor, and no node proposes before: the same steps in other roles (`switch.toml`).
 #[test]
 fn one_switch() {
     let found = explore(&[("takeovers", "0"), ("commands", "0")]);

@@ -13,7 +13,7 @@ pub enum Bug {
     Pastry3,
     /// A Join can be passed to the node that joins.
     Pastry4,
-    /// A node that has not joined does not say so to whoever passes it a Join.
+    /// A node that has not joined does not say so to the node that forwards a Join to it.
     Pastry5,
 }
 

@@ -115,7 +115,7 @@ fn pastry4_passes_a_join_to_the_node_that_joins() {
     }
 }
 
-/// Two nodes have been started again, and each is the nearest to the other of which node 0 knows. With the repair of PASTRY4 alone, their
+/// Two nodes have been started again, and each is the nearest to the other that node 0 knows. With the repair of PASTRY4 alone, their
 /// Joins are passed from one to the other.
 #[test]
 fn pastry5_passes_joins_between_nodes_that_have_not_joined() {

@@ -55,7 +55,7 @@ pub struct Paxos {
     bug: Bug,
 }
 
-/// How a node comes to life.
+/// How a node starts to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Boot {
     /// Before the first event.
@@ -100,7 +100,7 @@ pub enum Message {
 /// What can happen to a node without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// The node comes to life.
+    /// The node starts to live.
     Init,
     /// The application wants the node's value.
     Propose,

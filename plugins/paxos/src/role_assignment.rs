@@ -65,7 +65,7 @@ impl RoleAssignment {
         node < self.proposers
     }
 
-    /// So many acceptors that any two sets of them have one in common.
+    /// Enough acceptors that any two sets of them have one in common.
     pub(crate) fn majority(&self) -> usize {
         self.acceptors.len() / 2 + 1
     }

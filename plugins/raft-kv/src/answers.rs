@@ -1,4 +1,4 @@
-//! What clients are told once an operation is done.
+//! The answers to clients once an operation is done.
 
 use guest_sdk::{Context, Response};
 

@@ -18,7 +18,7 @@ struct Done {
 }
 
 impl Done {
-    /// The first place of which it has the entry, if it has any.
+    /// The first place whose entry it has, if it has any.
     fn first(&self) -> Index {
         self.commit.index + 1 - self.entries.len() as Index
     }
@@ -174,7 +174,7 @@ fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
     Ok(())
 }
 
-/// No two nodes have committed different entries at one place, or come to different stores by the same ones.
+/// No two nodes have committed different entries at one place, or reached different stores by the same ones.
 fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
     of_pairs(views, |(one, left), (other, right)| {
         let common = left.commit.index.min(right.commit.index);
@@ -191,7 +191,7 @@ fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
     })
 }
 
-/// What clients were told has one order that explains it.
+/// One order of the operations explains all answers to clients.
 fn linearizable(views: &[Option<Operations>]) -> Result<(), String> {
     let all = named(views).map(|(node, operations)| (node as ClientId, operations.clone()));
     Histories::of(all).linearize(&Sequential).map(|_| ()).map_err(|why| why.to_string())

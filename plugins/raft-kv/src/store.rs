@@ -39,7 +39,7 @@ impl Operation {
     }
 }
 
-/// A store that nobody else has.
+/// A store that no other node has.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequential;
 

@@ -8,7 +8,7 @@ fn cluster(parameters: &[(&str, &str)]) -> Cluster<RaftKv> {
     Cluster::new(3, parameters).expect("the parameters are known")
 }
 
-/// Node `candidate` leads in the next term, and everybody knows.
+/// Node `candidate` leads in the next term, and all nodes know.
 fn elect(cluster: &mut Cluster<RaftKv>, candidate: NodeId) {
     cluster.happen(candidate, "timeout");
     cluster.settle();
@@ -106,7 +106,7 @@ fn a_node_that_is_behind_gets_the_store_and_no_entry() {
     }
 }
 
-/// The entry of a leader that nobody follows any more is replaced, and its client gets no answer, or the right one.
+/// The entry of a leader without followers is replaced, and its client gets no answer, or the right one.
 #[test]
 fn a_leader_that_was_overtaken_answers_nothing_that_did_not_happen() {
     let mut cluster = cluster(&[("terms", "2"), ("kept", "9")]);
@@ -144,7 +144,7 @@ fn who_is_behind_leads_only_if_logs_are_not_compared() {
     }
 }
 
-/// Whoever had asked a leader that does not lead any more is told so.
+/// Clients of a former leader learn that it does not lead any more.
 #[test]
 fn the_history_of_clients_is_judged() {
     let run = |bug: &str| {
@@ -154,7 +154,7 @@ fn the_history_of_clients_is_judged() {
         if bug == "read-local" {
             cluster.settle();
         } else {
-            // Its client may have been answered; nobody else has heard of it.
+            // Its client may have been answered; no other node knows of it.
             let told = |flight: &InFlight<Message>| matches!(flight.message, Message::Returned(_));
             while let Some(index) = cluster.in_flight().iter().position(|flight| flight.to == 1 && told(flight)) {
                 cluster.deliver(index);
@@ -330,7 +330,7 @@ fn settle_but(cluster: &mut Cluster<RaftKv>, is_cut: impl Fn(NodeId, NodeId) -> 
 const STEADY: [(&str, &str); 4] =
     [("terms", "0"), ("heartbeats", "true"), ("steps-down", "true"), ("pre-vote", "true")];
 
-/// Others hear the leader, which hears none of them: it gives up, they elect another one, and what it asks them disturbs nobody.
+/// Others hear the leader, which hears none of them: it gives up, they elect another one, and its requests disturb no node.
 #[test]
 fn a_leader_that_hears_nobody_steps_down_and_another_one_answers() {
     let mut cluster = cluster(&STEADY);

@@ -7,7 +7,7 @@ use guest_sdk::{Context, NodeId};
 use crate::replication::{self, Progress};
 use crate::{Bug, Mark, Message, Role, State, Term};
 
-/// Nobody has been heard of for too long: the node stands for election in the next term.
+/// No leader has been heard for too long: the node stands for election in the next term.
 pub(crate) fn stand(ctx: &mut Context<Message>, state: &mut State, bug: Bug) {
     state.term += 1;
     give_vote(state, ctx.me(), bug);

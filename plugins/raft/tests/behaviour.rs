@@ -231,7 +231,7 @@ fn a_leader_owes_what_it_has_taken() {
     assert_eq!(other.holds("answered"), Ok(()));
 }
 
-/// Node 0 has an entry of term 1 that nobody else has, and leads again in term 3: node 1 lacks what comes before the new entry.
+/// Node 0 has an entry of term 1 that no other node has, and leads again in term 3: node 1 lacks what comes before the new entry.
 #[test]
 fn a_leader_that_does_not_go_back_commits_nothing() {
     for (bug, is_committed) in [("none", true), ("no-backtrack", false)] {

@@ -11,7 +11,7 @@ pub enum Bug {
     RT2,
     /// The recovery timer is set again only where it fires in a joined node.
     RT3,
-    /// NewRoot is believed whoever sends it.
+    /// NewRoot is believed from any sender.
     RT4,
     /// As RT1, where the parent that died was the root.
     RT5,

@@ -45,7 +45,7 @@ impl RandTree {
         }
     }
 
-    /// The nodes that a node is told of before it joins.
+    /// The nodes that a node knows before it joins.
     pub(crate) fn told_of(&self, state: &State, nodes: u32) -> BTreeSet<NodeId> {
         let mut peers = match self.contact {
             Contact::All => (0..nodes).collect(),
@@ -90,7 +90,7 @@ impl RandTree {
     ) {
         let answer = |ctx: &mut Context<Message>, reply| ctx.send(joiner, Message::JoinReply(reply));
         if joiner == state.me {
-            // Somebody takes it for the root, as it does itself.
+            // Another node takes it for the root, as it does itself.
             return close(state);
         }
         if state.phase == Phase::Init {
@@ -138,7 +138,7 @@ impl RandTree {
         if !state.is_root() {
             return;
         }
-        // Whoever has asked a larger node only is a root now. Who was told of a smaller one continues.
+        // A node that has asked only a larger one is a root now. One that knows of a smaller one continues.
         if state.attempt.is_some_and(|attempt| attempt.target > state.me) {
             state.phase = Phase::Joined;
             state.attempt = None;

@@ -38,7 +38,7 @@ pub struct RandTree {
     bugs: Bugs,
 }
 
-/// Which nodes a node is told of before it joins.
+/// Which nodes a node knows before it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contact {
     All,
@@ -97,7 +97,7 @@ pub enum Message {
     ProbeJoin {
         /// The smaller one.
         root: NodeId,
-        /// The node that is told when this has arrived: it has probed the sender.
+        /// The node to notify when this has arrived: it has probed the sender.
         prober: NodeId,
     },
 }

@@ -95,7 +95,7 @@ impl RandTree {
             ctx.send(from, Message::Rejoin);
         }
         let is_asked = state.phase != Phase::Init || self.bugs.has(Bug::RT11);
-        // The larger of two roots is told of the smaller one.
+        // The larger of two roots learns of the smaller one.
         let (smaller, larger) = (root.min(state.root), root.max(state.root));
         if !is_asked || smaller == larger || larger == state.me {
             ctx.send(from, Message::Probed(state.me));

@@ -96,7 +96,7 @@ fn rt5_does_not_note_the_sibling() {
     }
 }
 
-/// 0 above 2 above 1, of which 1 knows node 2 alone.
+/// 0 above 2 above 1; 1 knows only node 2.
 fn chain(bug: &str) -> Cluster<RandTree> {
     let mut cluster = with(3, &[("contact", "last"), ("degree", "1"), ("probes", "all"), ("early", "1"), ("bug", bug)]);
     for node in [2, 0, 1] {

@@ -81,7 +81,7 @@ pub enum State {
 pub struct Writer {
     /// The write that was begun last.
     pub begun: Version,
-    /// The objects that have it; none if no write is going on.
+    /// The objects that have it; none without a current write.
     pub acks: Option<BTreeSet<NodeId>>,
     /// The write that was completed last.
     pub complete: Version,
@@ -186,7 +186,7 @@ impl Protocol for RegularStorage {
         self.quorum
     }
 
-    /// Answers to the operation that is going on are taken together. Later ones are of no use, and stay where they are.
+    /// Answers to the current operation are taken together. Later ones are of no use, and stay where they are.
     fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
         match (message, state) {
             (Message::Written(version), State::Writer(Writer { begun, acks: Some(_), .. })) if version == begun => {

@@ -28,7 +28,7 @@ fn returned(cluster: &Cluster<RegularStorage>) -> Option<(u32, u32)> {
     }
 }
 
-/// A write to objects 2 and 3, which the reader is told of; then a read from objects 3 and 4.
+/// A write to objects 2 and 3, which the reader knows of; then a read from objects 3 and 4.
 fn read_after_write(
     parameters: &[(&str, &str)],
     before_the_read: impl Fn(&mut Cluster<RegularStorage>),
@@ -126,7 +126,7 @@ fn one_read() {
     assert_eq!(found.depth, 2 + 3 * 2 * 2 + 1);
 }
 
-/// What somebody notes who sees all nodes: for each reader the write that was complete when its read began, and the write that
+/// The notes of an observer of all nodes: for each reader the write that was complete when its read began, and the write that
 /// had begun when it returned.
 type Notes = Vec<(Option<u32>, Option<u32>)>;
 

@@ -22,7 +22,7 @@ pub struct ShadowMap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// The sender takes it that a receiver is told, whether the transport has taken the message or not.
+    /// The sender assumes that a receiver knows, whether the transport has taken the message or not.
     ForgetRefused,
 }
 
@@ -52,7 +52,7 @@ pub enum State {
         /// For each receiver the blocks that it was not told of.
         untold: BTreeMap<NodeId, BTreeSet<Block>>,
     },
-    /// Every other node: the blocks that it was told of.
+    /// Every other node: the blocks that it knows of.
     Receiver(BTreeSet<Block>),
 }
 
@@ -159,7 +159,7 @@ mod tests {
         Cluster::new(1 + receivers, parameters).expect("the parameters fit")
     }
 
-    /// Each of R receivers of the one block is to be told, or the message is on its way or there: 3^R states, and the one before there
+    /// Each of R receivers of the one block is due a message, or the message is in flight or has arrived: 3^R states, and the one before there
     /// is a block. 2 R 3^(R-1) edges, and the first.
     #[test]
     fn nothing_is_refused_without_a_budget() {

@@ -56,7 +56,7 @@ pub struct App {
     pub life: u8,
     /// How many messages it has sent since.
     pub sent: u8,
-    /// What it was told since.
+    /// The notifications since.
     pub log: Vec<Upcall>,
     /// Whether a message was refused since.
     pub was_refused: bool,

@@ -13,7 +13,7 @@ pub struct Ring {
 /// What nodes tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// Whoever receives it holds the token.
+    /// The receiver holds the token.
     Token,
 }
 

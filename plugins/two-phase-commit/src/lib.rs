@@ -103,7 +103,7 @@ pub enum Participant {
     Working,
     /// Voted yes, and can go neither way on its own.
     Prepared,
-    /// Was told to commit, or to abort, or voted no.
+    /// Has received the decision to commit or to abort, or voted no.
     Ended(Decision),
     /// Does nothing any more, and has not voted.
     Stopped,
@@ -179,7 +179,7 @@ impl Protocol for TwoPhaseCommit {
         }
     }
 
-    /// Who has asked waits for the votes, and who has voted yes for the decision. Nobody else waits: not who may still abort
+    /// Who has asked waits for the votes, and who has voted yes for the decision. No other node waits: not who may still abort
     /// by itself, and not who has stopped.
     fn is_done(&self, state: &State) -> bool {
         !waits(state)

@@ -31,7 +31,7 @@ type Version = (u32, u32);
 /// The first version with `//go:wasmexport`.
 const VERSION_MIN: Version = (1, 24);
 
-/// From this version on `encoding/json` is made of `encoding/json/v2`, unless the compiler is told otherwise.
+/// From this version on `encoding/json` is made of `encoding/json/v2`, unless a flag of the compiler prevents that.
 const VERSION_JSON_2: Version = (1, 27);
 
 /// Tells the compiler to take the `encoding/json` of before. With it the register has 30 % less code, and all of that is read again

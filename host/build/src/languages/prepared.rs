@@ -4,7 +4,7 @@
 //! that waits; [`Initialise`] gives it the text of the plugin and keeps the memory that results.
 //!
 //! This is the faster way to the same plugin, or none: wherever it could make a difference that the text comes later, the plugin is
-//! built as a whole. What is wrong in a plugin is told by that build, too.
+//! built as a whole. That build also reports the errors of a plugin.
 //!
 //! [`Initialise`]: crate::Initialise
 

@@ -70,7 +70,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("compiling {} with {}", source.name, compiler.found));
         let output_path = work.join("component.wasm");
         let mut command = compiler.command(&source.folder);
-        // `--stub-wasi`: what the interpreter asks of the system becomes a trap, in the place of which stands `wasi`.
+        // `--stub-wasi`: requests of the interpreter to the system become traps, which `wasi` replaces.
         command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
         let [begins_in, folder] = EXPLAINING;
         let folder = work.join(folder);

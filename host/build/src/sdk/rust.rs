@@ -1,4 +1,4 @@
-//! A Rust package outside of this repository: its manifest, and the SDK beside it.
+//! A Rust package outside of this repository: its manifest, and the SDK next to it.
 
 use toml::{Table, Value};
 
@@ -70,7 +70,7 @@ pub fn wrapper_manifest(name: &str, library: &str, version: &str) -> String {
 }
 
 /// Adds what libraries need to have randomness in a plugin, by the versions in the lock file; whether something was added. See the
-/// remedies of the build, which say the same to whoever writes a manifest by hand.
+/// remedies of the build, which say the same to authors of handwritten manifests.
 pub(super) fn with_randomness(manifest: &str, lock: &str) -> Option<String> {
     let mut package: Table = manifest.parse().ok()?;
     let lock: Table = lock.parse().ok()?;
@@ -130,7 +130,7 @@ fn package(name: &str, description: &str) -> Table {
     package
 }
 
-/// Paths and contents of the SDK beside it.
+/// Paths and contents of the SDK next to it.
 pub(super) fn files() -> Vec<(String, String)> {
     let manifest = ("guest-sdk/Cargo.toml".to_owned(), standalone(SDK, &workspace()).to_string());
     let sources = SDK_FILES.iter().map(|(path, content)| (format!("guest-sdk/{path}"), (*content).to_owned()));

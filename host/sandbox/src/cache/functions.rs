@@ -83,7 +83,7 @@ impl Functions {
         Self { dir, state: Mutex::default() }
     }
 
-    /// Reads the indices of the collections that belong to this user alone. The folder must be one that nobody else can write to.
+    /// Reads the indices of the collections that belong to this user alone. Only this user may be able to write to the folder.
     pub(super) fn open(&self, user: u32) -> Opened<'_> {
         let mut state = self.state();
         if state.open == 0 {
@@ -111,13 +111,13 @@ impl Functions {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nobody panics with the lock, and if: what it holds is only used where it is intact.
+        // No holder of the lock panics, and if one did: the data is only used if it is intact.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Opened<'_> {
-    /// What was generated is in another file by now. Where others compile as well, theirs cannot be told from it, and all stay.
+    /// What was generated is in another file by now. If others compile as well, theirs cannot be distinguished from it, and all stay.
     pub(super) fn without_new(self) {
         let mut state = self.0.state();
         if state.open == 1 {

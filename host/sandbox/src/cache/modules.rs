@@ -1,7 +1,7 @@
 //! What is known of modules that many components have: those of an interpreter, which are the same for every program.
 //!
 //! Once its machine code is there, to check such a module, to read the facts about it and to rewrite it takes most of the time of
-//! loading. So a file has what comes of that:
+//! loading. So a file has the results of that:
 //!
 //! ```text
 //! magic, blake3 of the rest, request, bytes of the facts, facts, rewritten module

@@ -1,4 +1,4 @@
-//! Files that belong to this user alone: nobody else can have written what they hold.
+//! Files that belong to this user alone: no other user can have written their content.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ const FILE_BYTES_MAX: u64 = 16 << 30;
 /// The extension of a file that is being written.
 pub(super) const TEMPORARY: &str = "tmp";
 
-/// Makes the folder if it is not there. Says whose it is: this user's, by a file made for that; nobody's if others can write to it.
+/// Makes the folder if it is not there. Says whose it is: this user's, by a file made for that; unowned if others can write to it.
 pub(super) fn folder(dir: &Path) -> io::Result<Option<u32>> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -59,7 +59,7 @@ pub(super) fn touch(file: &File) {
     let _ = file.set_modified(SystemTime::now());
 }
 
-/// Writes beside the file and renames, so that no reader ever sees half of it.
+/// Writes to a temporary file and renames it, so that no reader ever sees half of it.
 pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let temporary = temporary(path);
     let mut file = new_file(&temporary)?;
@@ -88,7 +88,7 @@ pub(super) fn unsealed<'f>(file: &'f [u8], magic: &[u8; 8]) -> Option<&'f [u8]> 
     (blake3::hash(content) == *hash).then_some(content)
 }
 
-/// A name beside another one that no other writer has.
+/// A name in the same folder that no other writer has.
 fn temporary(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -119,7 +119,7 @@ mod own {
 
     use rustix::fs::OFlags;
 
-    /// Whether a file or folder belongs to a user, and nobody else can write to it.
+    /// Whether a file or folder belongs to a user, and only that user can write to it.
     pub(super) fn is_private(metadata: &Metadata, user: u32) -> bool {
         metadata.uid() == user && metadata.mode() & 0o022 == 0
     }
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// Whoever runs this cannot make files of others, but can ask in the name of another user.
+    /// The test cannot make files of other users, but can ask in the name of another user.
     #[test]
     fn files_of_other_users_are_not_opened() {
         let place = tempfile::tempdir().expect("a temporary folder");

@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(names(files(), 104, 2), ["d.functions"]);
         assert_eq!(names(files(), 99, 2), ["a.cwasm", "d.functions"]);
         assert_eq!(names(files(), 105, 1), ["d.functions"]);
-        // Whoever writes may take its time, but not for ever.
+        // A writer may take its time, but not for ever.
         let day = 24 * 3600;
         assert_eq!(names(vec![file("e.tmp", 500, day - 1), file("f.tmp", 1, day + 1)], 105, 1), ["f.tmp"]);
     }

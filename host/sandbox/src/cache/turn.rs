@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::private;
 
-/// Longer than machine code of an interpreter takes on a busy machine. Whoever takes longer may have been stopped meanwhile.
+/// Longer than machine code of an interpreter takes on a busy machine. A process that takes longer may have been stopped meanwhile.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Between two looks at whether the other one is done.
@@ -20,7 +20,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Waits until nobody else makes the entry, but not for ever. Without a turn, because files cannot be locked here or another host is
+    /// Waits until no other process makes the entry, but not for ever. Without a turn, because files cannot be locked here or another host is
     /// not done in time, an entry is made all the same: that costs time alone.
     ///
     /// Says again and again how much time has passed since it said so last.

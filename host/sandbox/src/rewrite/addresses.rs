@@ -11,7 +11,7 @@
 //! no part of the state.
 //!
 //! A function must find its constants where they were before an edit of another one. So its place in a table with room to spare
-//! follows from a hash of its body without them. What comes of a collision depends on the functions before it alone, and the code of
+//! follows from a hash of its body without them. The effect of a collision depends on the functions before it alone, and the code of
 //! a program is linked after that of its libraries.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -12,7 +12,7 @@ use super::analysis::ModuleFacts;
 ///
 /// # Errors
 ///
-/// A phrase that says why that cannot be told.
+/// A phrase that says why that is unknown.
 pub(crate) fn bytes(modules: &[ModuleFacts]) -> Result<usize, String> {
     let with_memory: Vec<&ModuleFacts> =
         modules.iter().filter(|module| module.imported_memories() < module.memories.len()).collect();

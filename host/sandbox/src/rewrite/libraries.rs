@@ -1,6 +1,6 @@
 //! Modules that a component takes from outside, to be compiled apart.
 //!
-//! An interpreter is a module of megabytes that is the same for every program, beside a small one with the memory that the program
+//! An interpreter is a module of megabytes that is the same for every program, next to a small one with the memory that the program
 //! was loaded into. Where such a module was, the rewritten component has an import of it: its machine code then depends on the
 //! module alone, and stays good when the program changes.
 //!
@@ -37,7 +37,7 @@ pub(crate) fn library_import(index: usize) -> String {
 /// The modules that are taken out of a component, and of those inside.
 pub(super) struct Taken<'a> {
     which: Libraries,
-    /// Out of which modules addresses are taken.
+    /// The modules out of whose code addresses are taken.
     pub(super) addresses: Addresses,
     /// What is known of modules already.
     pub(super) known: &'a dyn Known,

@@ -1,4 +1,4 @@
-//! The marks that a function body has set already, as far as can be told while reading it once.
+//! The marks that a function body has set already, as far as one pass over it shows.
 //!
 //! A mark set earlier in the same straight line of code still holds, because the host clears marks between calls only.
 //! So a store next to an earlier one, by the same base, needs no mark of its own: fields of a structure, a frame on

@@ -1,4 +1,4 @@
-//! One core module: marks beside its memories, cells for its globals, helper functions after its own.
+//! One core module: marks next to its memories, cells for its globals, helper functions after its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

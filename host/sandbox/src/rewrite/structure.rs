@@ -372,7 +372,7 @@ impl Structure {
         }
     }
 
-    /// Finds the exported globals that no module sets after instantiation. Where it cannot be told which global a module sets,
+    /// Finds the exported globals that no module sets after instantiation. If it is unclear which global a module sets,
     /// there are none.
     pub(super) fn settle_globals(&mut self) {
         let mut late: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.modules.len()];

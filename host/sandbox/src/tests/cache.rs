@@ -88,7 +88,7 @@ fn modules_compiled_apart_and_without_addresses_behave_as_within_their_component
     assert!(apart > guests().len(), "{apart}");
 }
 
-/// Hosts that want the same component at once: whoever comes second has what the first one has made, and compiles nothing. The time that
+/// Hosts that want the same component at once: the second one gets what the first one has made, and compiles nothing. The time that
 /// the first one takes is none of its own.
 #[test]
 fn a_component_that_another_host_compiles_is_waited_for() {
@@ -271,7 +271,7 @@ fn a_function_is_taken_from_intact_collections_of_this_user() {
     for mode in [0o620, 0o602, 0o666] {
         assert!(count(&generated(&guest, &[(&intact, mode)])) > all - few, "{mode:o}");
     }
-    // Beside others that are not used, one is.
+    // One is used, among others that are not.
     let collections = [(&flipped(8)[..], 0o600), (&intact[..20], 0o600), (&intact[..], 0o666), (&intact[..], 0o600)];
     assert!(count(&generated(&guest, &collections)) < few);
 }

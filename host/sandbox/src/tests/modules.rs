@@ -129,7 +129,7 @@ fn what_is_damaged_is_not_known() {
     }
 }
 
-/// A module that is not valid never becomes known, also beside one that is.
+/// A module that is not valid never becomes known, even together with one that is.
 #[test]
 fn what_is_not_valid_is_refused_each_time() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -24,7 +24,7 @@ fn durations_requests_answers_and_neighbours_cross_the_boundary() {
     let millisecond = Duration::from_millis(1);
     assert_eq!(machine.duration(&go()), Ok(Some((millisecond, 2 * millisecond))));
     assert_eq!(machine.request(7, &request(b"x")), Ok(Ok(go())));
-    // Who is no node of the cluster is the business of whoever asks.
+    // The caller decides who is no node of the cluster.
     assert_eq!(machine.neighbours(), Ok(Some(vec![1, 7])));
     assert_eq!(ready("neighbours: nothing").neighbours(), Ok(None));
     let response = |status, ask| Response { status, body: b"go".to_vec(), ask: Some(ask) };

@@ -1,4 +1,4 @@
-//! Going back to a captured state and going on is the same as starting again.
+//! Continuing from a restored state is the same as starting again.
 
 use host_model::contract::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
 
@@ -50,7 +50,7 @@ pub(super) fn apply(machine: &mut dyn Machine, step: &Step) -> String {
     }
 }
 
-/// Evaluates a property where properties are evaluated, which comes to what it comes to before anything has happened.
+/// Evaluates a property where properties are evaluated, with the same result as in the pristine state.
 fn judge(machine: &mut dyn Machine) -> Result<(), String> {
     let view = machine.view(0).expect("a view is fine");
     machine.restore_to_judge().expect("an instance");

@@ -8,7 +8,7 @@ pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 /// The target of guests with libraries that want a clock or an environment: the adapter has them, see `adapter.wat`.
 pub(crate) const WASI: &str = "wasm32-wasip1";
 
-/// The variable with which cargo is told the linker for a target.
+/// The variable that names the linker for a target to cargo.
 pub(crate) fn linker_variable(target: &str) -> String {
     format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"))
 }

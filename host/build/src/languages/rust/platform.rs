@@ -84,7 +84,7 @@ pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -
             .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
             .filter_map(|artifact| getrandom(&artifact))
             .collect(),
-        // The adapter's, which is told by what the module imports.
+        // The adapter's, which the imports of the module identify.
         _ => BTreeSet::new(),
     };
     let randomness = (!versions.is_empty()).then(|| {

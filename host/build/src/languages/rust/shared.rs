@@ -20,7 +20,7 @@ use crate::files::{read_bounded, read_text_bounded};
 use crate::tool::lock_shared;
 use crate::{BuildError, CRATES_BYTES_MAX, CRATES_FOLDER, update};
 
-/// The variable with which cargo is told the build folder; versions that do not know it keep what they compile for themselves.
+/// The variable that names the build folder to cargo; versions that do not know it keep what they compile for themselves.
 pub(super) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Variables by which users say where cargo puts what it makes.

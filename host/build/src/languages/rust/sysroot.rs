@@ -34,7 +34,7 @@ pub(crate) fn get(
     let cache = sysroot.parent().expect("a place in the cache");
     fs::create_dir_all(cache).map_err(BuildError::io("create", cache))?;
     let _lock = tool::lock(&cache.join("sysroot.lock"))?;
-    // Whoever held the lock may have built it.
+    // The former holder of the lock may have built it.
     if !has_core(&library(&sysroot, target)) {
         let release = system.version_line("release").unwrap_or("?");
         say(&format!("building the standard library of rustc {release} for {target} (once, about 40 s)"));

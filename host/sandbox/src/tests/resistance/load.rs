@@ -142,7 +142,7 @@ fn a_compilation_that_takes_too_much_memory_is_given_up() {
     lives_on(&sandbox(|_| {}));
 }
 
-/// In a process of its own: the test runner sets a panic hook at its end, and nobody can while a compiler waits in one.
+/// In a process of its own: the test runner sets a panic hook at its end, which is impossible while a compiler waits in one.
 #[test]
 fn a_compiler_that_panics_ends_nothing_else() {
     const CHILD: &str = "HOST_TEST_COMPILER_PANICS";
