@@ -22,13 +22,13 @@ pub struct LiveArguments {
 /// What can be done with a cluster that runs.
 #[derive(Debug, Subcommand)]
 pub enum LiveCommand {
-    /// Start all nodes of a cluster, each in a process of its own, start again those that are killed, and end them together
+    /// Start all nodes of a cluster, each as a process, restart killed ones, and end them together
     #[command(after_long_help = limits::help())]
     Up(UpArguments),
     /// Run a node of a cluster until a signal ends it
     #[command(after_long_help = limits::help())]
     Node(NodeArguments),
-    /// Say which nodes of a cluster run on this machine; ends with 1 if not all of them do
+    /// Show which nodes of a cluster run on this machine; exits with 1 unless all of them do
     Status(StatusArguments),
 }
 
@@ -42,7 +42,7 @@ pub struct UpArguments {
     /// of the cluster; once, as they are those of this cluster from then on
     #[arg(long)]
     pub take_data: bool,
-    /// End all nodes when one is killed, instead of starting it again
+    /// End all nodes when one is killed, instead of restarting it
     #[arg(long)]
     pub no_restart: bool,
     /// Whether the nodes are watched.
@@ -65,10 +65,10 @@ pub struct NodeArguments {
     /// The number of the node
     #[arg(long, value_name = "N")]
     pub id: u32,
-    /// End when standard input does, as it does when whoever started the node ends
+    /// End at the end of standard input, which closes when the parent process ends
     #[arg(long, hide = true)]
     pub until_stdin_ends: bool,
-    /// Start although the other nodes know of a later start of the node than its data: what it has acknowledged since then is lost
+    /// Start even if the other nodes know of a later start of the node than its data: what it has acknowledged since then is lost
     #[arg(long)]
     pub rejoin: bool,
     /// Take over the data of a node that was written under another build of the component, other parameters, another network or another size
@@ -100,24 +100,23 @@ pub struct StatusArguments {
 /// Checkers beside the nodes.
 #[derive(Debug, Args)]
 pub struct WatchArguments {
-    /// A checker beside each node: `observe` tells on standard error what it predicts, and writes a trace of it into the folder of
-    /// the data; `steer` keeps it from happening as well, until there is a file `steering-off` in that folder
+    /// A checker for each node: `observe` reports its predictions on standard error, and writes traces of them into the data folder;
+    /// `steer` prevents them as well, until there is a file `steering-off` in that folder
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"])]
     pub watch: Option<String>,
-    /// The time between two snapshots of a node at least; how long one may take is as long as answers take
+    /// Minimum time between two snapshots of a node; a snapshot may take as long as its answers
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub every: Duration,
-    /// How long a round of a checker may look ahead, half of it for filters where it steers; after one that was cut short the next ones go
-    /// less far
+    /// Time limit of a checker's round, half of it for filters when steering; after a truncated round the next ones explore less
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub round_time: Duration,
-    /// How much of the time a checker may work, on one core; it rests after a round that took longer
+    /// Share of the time in which a checker may work, on one core; it rests after a longer round
     #[arg(long, value_name = "PERCENT", value_parser = units::share, default_value = "10%", requires = "watch")]
     pub share: Share,
-    /// How many bytes a node sends in checkpoints per second, on average; beyond, it refuses those who ask, and they wait longer
+    /// Bytes of checkpoints that a node sends per second, on average; beyond that it declines requests, and the asking nodes wait longer
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MB", requires = "watch")]
     pub bandwidth: u64,
-    /// Steer also by looking ahead from each event of a node, while its effects are held for 2ms at most; on links without an order
+    /// Steer also by looking ahead from each event of a node, while its effects are held for at most 2ms; on links without an order
     #[arg(long, requires = "watch")]
     pub hold: bool,
 }

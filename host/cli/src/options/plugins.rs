@@ -36,7 +36,7 @@ pub struct BuildArguments {
     /// The folder of a plugin
     #[arg(value_name = "FOLDER", default_value = ".")]
     pub folder: PathBuf,
-    /// Only build: do not examine the component as `host doctor` does
+    /// Only build, without examining the component like `host doctor`
     #[arg(long)]
     pub no_examine: bool,
     /// What the plugin may use up while it is examined.
@@ -70,25 +70,25 @@ pub struct GraphArguments {
     /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
     #[arg(value_name = "PLUGIN", default_value = ".")]
     pub plugin: PathBuf,
-    /// The local states of each node by itself, in place of those of the whole cluster
+    /// Draw the local states of each node separately, instead of those of the cluster
     #[arg(long)]
     pub local: bool,
-    /// The local states of this node alone
+    /// Draw only the local states of this node
     #[arg(long, value_name = "N")]
     pub node: Option<NodeId>,
-    /// Global states that are explored, at most; the rest is left out, and the drawing says so
+    /// Maximum number of global states; the drawing notes what is missing
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "500")]
     pub states: u64,
     /// The file, by its ending .svg or .dot; can be repeated [default: graph.svg]
     #[arg(long, short, value_name = "FILE")]
     pub out: Vec<PathBuf>,
-    /// The format, whatever the ending
+    /// The format, regardless of the ending
     #[arg(long, value_name = "FORMAT", value_parser = ["svg", "dot"])]
     pub format: Option<String>,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
-    /// Options of `host run` that say which cluster, such as --set bug=last-response --nodes 2
+    /// Options of `host run` that define the cluster, such as --set bug=last-response --nodes 2
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,
 }
@@ -105,14 +105,14 @@ pub struct DoctorArguments {
     /// A parameter of the protocol; can be repeated [default: the plugin's]
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
-    /// How many handlers are executed at most
+    /// Maximum number of handlers executed
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub steps: u64,
-    /// Look for two local states of a node that the plugin describes in the same way and that are told apart: print where they differ
-    /// first, and a shortest way to each. Ends with 1 if there are two
+    /// Search for two local states of a node with the same description that count as different: print their first difference and a
+    /// shortest path to each. Exits with 1 if there are two
     #[arg(long, conflicts_with = "steps")]
     pub why_different: bool,
-    /// Global states that are explored for it, at most; the result says so if there are more
+    /// Maximum number of global states explored for it; the result notes if there are more
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), default_value = "10000")]
     #[arg(requires = "why_different")]
     pub states: u64,
@@ -130,22 +130,22 @@ pub struct DoctorArguments {
 /// `host test`.
 #[derive(Debug, Args)]
 pub struct TestArguments {
-    /// Folders with scenarios, or single scenarios and traces. Of traces below a folder those in `scenarios` are tests
+    /// Folders with scenarios, or single scenarios and traces. Traces below a folder are tests if they lie in `scenarios`
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
-    /// Leave out the tests with this text in their path; can be repeated. A text that fits none is refused
+    /// Skip tests with this text in their path; can be repeated. A text that matches no path is refused
     #[arg(long, value_name = "TEXT")]
     pub skip: Vec<String>,
     /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]
     #[arg(long, value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
-    /// Print failures as annotations, too: `github` shows them beside the files in pull requests
+    /// Print failures as annotations, too: `github` shows them at the files in pull requests
     #[arg(long, value_name = "FORMAT", value_parser = ["github"])]
     pub annotations: Option<String>,
     /// Write the results as JUnit XML, too
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Keep what `host run --out` keeps of each scenario, in a folder of its name below this one
+    /// Keep the output of `host run --out` for each scenario, in a folder of its name below this one
     #[arg(long, short, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
     /// How plugins are loaded.

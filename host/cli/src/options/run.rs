@@ -26,11 +26,11 @@ use crate::options::values::{
 /// `host run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml) [default: the folder here]
+    /// A component; the folder of a plugin, which is built first; or a scenario (.toml) [default: the current folder]
     #[arg(value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
 
-    /// The strategy; `lmc` is short for lmc-opt [default: auto, which has the others take turns]
+    /// The strategy; `lmc` is short for lmc-opt [default: auto, a portfolio]
     #[arg(long, short, value_name = "NAME", value_parser = strategies(), help_heading = "What to explore")]
     pub algo: Option<Algo>,
     /// Number of nodes of the cluster [default: the plugin's]
@@ -42,63 +42,63 @@ pub struct RunArguments {
     /// The network of the cluster [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,
-    /// The network between these nodes, whatever --network says; A>B for messages from A to B alone; can be repeated
+    /// The network between these nodes, overriding --network; A>B for messages from A to B only; can be repeated
     #[arg(long, value_name = "A-B=KIND", value_parser = links::link, help_heading = "What to explore")]
     pub link: Vec<LinkOption>,
     /// What can go wrong.
     #[command(flatten)]
     pub faults: FaultArguments,
-    /// Reduce the state space, by facts that are proven for all properties: drop dead messages, defer commuting deliveries, keep
-    /// only states with the most messages in flight. For `bdfs`; paths get shorter, so not with --depth
+    /// Reduce the state space, provably for all properties: drop dead messages, defer commuting deliveries, keep only states with
+    /// the most messages in flight. For `bdfs`; paths become shorter, so --depth is refused
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
     pub reduce: bool,
-    /// A property from outside, for a component that says too little itself: an expression that holds in every state. It is over
-    /// `node`, each node alone, or `nodes`, all of them, as the component describes them; `host replay` shows how.
+    /// A property from outside, in addition to those of the component: an expression that holds in every state. It reads
+    /// `node`, each node alone, or `nodes`, all of them, as the component describes them; `host replay` shows the descriptions.
     /// Fields: node.term, has(node.leader). Lists: nodes.all(n, ...), exists, exists_one, filter, map, each also with the place,
     /// nodes.all(i, n, ...). Operators: == != < <= > >= in && || ! + - * / % and ?:. Functions: size, unique, flatten, prefix, keys,
     /// values, min, max, closure(i, x, nodes[x].parent). At most 4096 characters, 50 levels and 1000000 steps of an evaluation.
     /// Can be repeated
     #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
     pub always: Vec<(String, String)>,
-    /// The same, for an expression that holds in one state at least
+    /// The same, for an expression that holds in at least one state
     #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
     pub sometimes: Vec<(String, String)>,
     /// The same, for an expression that holds again and again in every fair execution
     #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
     pub eventually: Vec<(String, String)>,
-    /// Properties from outside in a component of their own, or in its folder, which is built first: it exports `outside` of the
-    /// contract; can be repeated
+    /// A component with properties from outside, or its folder, which is built first; it exports `outside` of the contract; can be
+    /// repeated
     #[arg(long, value_name = "SPEC", help_heading = "Properties from outside")]
     pub spec: Vec<PathBuf>,
-    /// Judge this property and no others; can be repeated. `host inspect` lists the properties
+    /// Check only this property; can be repeated. `host inspect` lists the properties
     #[arg(long, value_name = "NAME", help_heading = "What to explore")]
     pub property: Vec<String>,
-    /// Do not judge this property, whatever becomes of it; can be repeated. The report says so
+    /// Do not check this property; can be repeated. The report says so
     #[arg(long, value_name = "NAME", help_heading = "What to explore")]
     pub ignore: Vec<String>,
-    /// Count the distinct system states (tuples of local states) also where that takes extra work: with `unfold` and with
-    /// `bdfs --reduce`, which do not go through each of them
+    /// Count the distinct system states (tuples of local states) even at extra cost: with `unfold` and with `bdfs --reduce`, which do
+    /// not visit each of them
     #[arg(long, help_heading = "What to explore")]
     pub count_system_states: bool,
     /// Search for deadlocks: states without messages in flight and without local events, in which a node is not done
     /// (`completion` in the contract). A fault that is still possible does not prevent a deadlock
     #[arg(long, conflicts_with = "reduce", help_heading = "What to explore")]
     pub deadlock: bool,
-    /// What happens in the long run, for `eventually` properties: faults come to an end and what stays possible happens; messages are
-    /// lost for ever, and one that is in flight again and again is delivered again and again (with `--losses unlimited`); or nothing
-    /// has to happen. For `bdfs`, which decides these properties, also within `auto` [default: stable]
+    /// The fairness assumed for `eventually` properties. stable: faults end, and what stays possible happens (weak fairness).
+    /// fair-lossy: losses never end, and a message in flight infinitely often is delivered infinitely often (with `--losses unlimited`).
+    /// none: no event has to happen. For `bdfs`, which decides these properties, also within `auto` [default: stable]
     #[arg(long, value_name = "KIND", value_parser = fairness(), help_heading = "What must happen")]
     pub fairness: Option<Fairness>,
-    /// When timers fire in the long run: whenever they are set, or only where nothing can be delivered [default: free]
+    /// When timers fire in a cycle: whenever they are set, or only when no message can be delivered [default: free]
     #[arg(long, value_name = "WHEN", value_parser = timers(), help_heading = "What must happen")]
     pub timers: Option<Timers>,
-    /// What counts as a way back to where an `eventually` property holds: events of the protocol, or resets too [default: events]
+    /// The events that can restore an `eventually` property: those of the protocol, or resets too [default: events]
     #[arg(long, value_name = "WHAT", value_parser = recovery(), help_heading = "What must happen")]
     pub recover_by: Option<Recovery>,
-    /// Leave `eventually` properties unchecked: what must not happen alone is searched for, and no edges are kept
+    /// Skip `eventually` properties: search only for states that must not be reached, without storing edges
     #[arg(long, help_heading = "What must happen")]
     pub safety_only: bool,
-    /// Distinguish states that differ only in the names of nodes which the plugin declares to be interchangeable
+    /// Distinguish states that differ only in the names of interchangeable nodes, as the plugin declares them
     #[arg(long, requires = "reduce", help_heading = "What to explore")]
     pub no_symmetry: bool,
     /// Begin in the state after this trace, in the cluster in which it was recorded
@@ -120,16 +120,16 @@ pub struct RunArguments {
     /// Number of random walks [default: 1000, or with --time as many as fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Random walks")]
     pub walks: Option<u64>,
-    /// Another seed gives other random walks, the same one the same walks on every machine [default: 0]
+    /// The seed of random walks; equal seeds give equal walks on every machine [default: 0]
     #[arg(long, value_name = "N", help_heading = "Random walks")]
     pub seed: Option<u64>,
     /// Weights of the kinds of events, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
-    /// Time for the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
+    /// Time limit of the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
     #[arg(long, short, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
     pub time: Option<Duration>,
-    /// Memory of the process, with a unit: 800MB, 512MiB, 4GiB [default: half of what is available]
+    /// Memory limit of the process, with a unit: 800MB, 512MiB, 4GiB [default: half of the available memory]
     #[arg(long, short, value_name = "SIZE", value_parser = units::size, help_heading = "Bounds")]
     pub memory: Option<u64>,
     /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0
@@ -140,12 +140,12 @@ pub struct RunArguments {
     /// --reduce
     #[arg(long, value_name = "DIR", conflicts_with = "reduce", group = "kept", help_heading = "Long runs")]
     pub checkpoint: Option<PathBuf>,
-    /// Time between checkpoints, with a unit; there is one more when a bound on time or memory, or Ctrl-C, ends the search
+    /// Time between checkpoints, with a unit; a final one is written when a bound on time or memory, or Ctrl-C, ends the search
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", requires = "kept", help_heading = "Long runs")]
     pub every: Duration,
-    /// Resume from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
-    /// too. What says which search it is cannot change; --time, --memory, --workers, --every, --audit and options for output
-    /// can. Components are taken as they were built; only a PLUGIN that is given again is built
+    /// Resume from the checkpoint in this folder, with all parameters of its run, and keep later checkpoints there. Options that
+    /// identify the search cannot change; --time, --memory, --workers, --every, --audit and output options can. Components are
+    /// taken as they were built; only a PLUGIN given again is built
     #[arg(long, value_name = "DIR", conflicts_with = "checkpoint", group = "kept", help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
@@ -153,21 +153,21 @@ pub struct RunArguments {
     #[arg(long, short, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
     pub workers: NonZeroUsize,
 
-    /// Check whether the plugin keeps its promises: on no local state, 128 of them, all [default: sampled]
+    /// Check the plugin's duties, such as determinism: on no local state, on 128 of them, on all [default: sampled]
     #[arg(long, value_name = "MODE", value_parser = audits(), help_heading = "What to explore")]
     pub audit: Option<Mode>,
 
-    /// Continue after a violation and collect others: up to 100 kinds, told apart by property and words without values, and the
-    /// first 8 of each kind. --max-violations bounds all of them instead. Variants are reported as one
+    /// Continue after a violation and collect others: up to 100 kinds, distinguished by property and words without values, and the
+    /// first 8 of each kind. --max-violations bounds their total instead. Variants are reported as one
     #[arg(long = "continue", id = "continue", help_heading = "Output")]
     pub go_on: bool,
     /// Continue after a violation until there are N [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(VIOLATIONS_MAX)), help_heading = "Output")]
     pub max_violations: Option<u64>,
-    /// Show a violation as the search found it, without minimising its trace
+    /// Show the violation as found, without minimising its trace
     #[arg(long, help_heading = "Output")]
     pub no_minimize: bool,
-    /// Show all counts, those that only the strategy has too
+    /// Show all counts, including those specific to the strategy
     #[arg(long, short, help_heading = "Output")]
     pub verbose: bool,
     /// Print one JSON object instead of text
@@ -176,11 +176,11 @@ pub struct RunArguments {
     /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
-    /// Show progress as one line per second where standard error is no terminal [default: one per minute]
+    /// Show progress as one line per second if standard error is no terminal [default: one per minute]
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,
 
-    /// Run again whenever the sources of the plugin, or the component or scenario that was named, change; until Ctrl-C
+    /// Run again whenever the sources of the plugin, or the named component or scenario, change; until Ctrl-C
     #[arg(long, conflicts_with_all = ["resume", "checkpoint", "json", "out"], help_heading = "Output")]
     pub watch: bool,
 

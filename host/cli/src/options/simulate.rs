@@ -15,56 +15,56 @@ use crate::options::values::SourceArguments;
 /// `host simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArguments {
-    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml), whose cluster counts
+    /// A component; the folder of a plugin, which is built first; or a scenario (.toml), which provides the cluster
     #[arg(value_name = "PLUGIN", default_value = ".")]
     pub plugin: PathBuf,
-    /// The seed of the first run; each other one has the next seed. Equal seeds give equal runs
+    /// The seed of the first run; each further run has the next seed. Equal seeds give equal runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// How many runs there are at most: the first one with a violation is the last one
+    /// Maximum number of runs; the first violation ends them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 100)]
     pub runs: u64,
-    /// How long a run is, in its own time
+    /// Duration of a run, in virtual time
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1h")]
     pub time: Duration,
-    /// How many events a run has at most
+    /// Maximum number of events of a run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1_000_000)]
     pub events: u64,
-    /// A run goes on after a violation, and the states that violate a property are counted
+    /// Continue a run after a violation, and count the states that violate a property
     #[arg(long)]
     pub go_on: bool,
-    /// How long a message is on its way
+    /// Latency of messages
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..50ms", help_heading = "Conditions")]
     pub latency: Range,
-    /// How long a message of a node to itself is on its way, which is never lost then [default: like any other]
+    /// Latency of messages from a node to itself; they are never lost then [default: like any other]
     #[arg(long, value_name = "RANGE", value_parser = units::range, help_heading = "Conditions")]
     pub loopback: Option<Range>,
-    /// Messages that are lost, where links have no order
+    /// Share of messages lost, on links without an order
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
     pub loss: Share,
-    /// Messages that are delivered again, where links duplicate
+    /// Share of messages delivered again, on duplicating links
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
     pub duplicate: Share,
-    /// Resets, of whichever nodes: 1/m is one a minute on the average, with times between 0 and 2 minutes equally likely [default: none]
+    /// Rate of node resets: `1/m` is one per minute on average, a random node each; intervals are uniform up to twice the average [default: none]
     #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "Conditions")]
     pub churn: Option<Duration>,
-    /// Partitions, from the end of one to the next: messages between the parts are lost, or wait where links have an order
+    /// Rate of partitions, from the end of one to the next: messages between the parts are lost, or delayed on ordered links
     /// [default: none]
     #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "Conditions")]
     pub partition: Option<Duration>,
-    /// How long a partition lasts
+    /// Duration of a partition
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "10s", help_heading = "Conditions")]
     pub partition_time: Duration,
-    /// How long a timer takes once it is set
+    /// Duration of a timer
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "100ms..1s", help_heading = "Conditions")]
     pub timers: Range,
-    /// How long the application takes to make a call once it can
+    /// Delay of a call of the application once it is possible
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..10s", help_heading = "Conditions")]
     pub application: Range,
-    /// How long a step takes that the protocol takes by itself
+    /// Delay of an internal step of the protocol
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..10ms", help_heading = "Conditions")]
     pub internal: Range,
-    /// A file with phases that each run goes through: who is cut off, called, reset, and which messages are lost
+    /// A file with the phases of each run: nodes cut off, called or reset, and messages lost
     #[arg(long, value_name = "FILE", help_heading = "Conditions")]
     pub script: Option<PathBuf>,
     /// A checker beside each node: `observe` reports what it predicts, `steer` keeps it from happening. A violation then does not end
@@ -74,24 +74,24 @@ pub struct SimulateArguments {
     /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`
     #[arg(long, value_name = "PROFILE", value_parser = ["ours", "thesis"], default_value = "ours", requires = "watch", help_heading = "Checkers")]
     pub profile: String,
-    /// The time between two rounds of a checker, at least [default: that of the profile]
+    /// Minimum time between two rounds of a checker [default: that of the profile]
     #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "watch", help_heading = "Checkers")]
     pub interval: Option<Duration>,
-    /// Events that the unfolding of a round has at most [default: 4000]
+    /// Maximum number of events of the unfolding in a round [default: 4000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
     pub ahead: Option<u64>,
-    /// Random walks of up to 200 events in a round that has found nothing otherwise [default: none]
+    /// Random walks of up to 200 events in a round without another finding [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
     pub walks: Option<u64>,
-    /// Leave promises of progress out: none is predicted to be one that cannot be kept any more, and filters may make it one
+    /// Skip promises of progress: none is predicted to be dead, and filters may make one dead
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
-    /// Steer also by breaking connections: in place of a message on a link with an order, which is filtered or refused, the connection
-    /// to its sender breaks, and both ends are told; with --safety-only, and where nobody is cut off
+    /// Steer also by breaking connections: instead of filtering or refusing a message on an ordered link, the connection to its sender
+    /// breaks, and both ends are notified; with --safety-only, and without nodes that are cut off
     #[arg(long, requires = "safety_only", conflicts_with_all = ["partition", "script"], help_heading = "Checkers")]
     pub break_connections: bool,
-    /// Steer also by looking ahead from each event of a node while its effects are held, N events far [default of N: 2000]; on links without
-    /// an order
+    /// Steer also by looking ahead from each event of a node while its effects are held, N events far [default of N: 2000]; on links
+    /// without an order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), num_args = 0..=1, require_equals = true, default_missing_value = "2000", requires = "watch", help_heading = "Checkers")]
     pub hold: Option<u64>,
     /// The folder for the trace of a violation [default: one in ./out]
@@ -103,8 +103,8 @@ pub struct SimulateArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
-    /// Options of `host run` that say which cluster, such as --nodes 5 --set bug=last-response; --time and --memory there are those
-    /// of the process
+    /// Options of `host run` that define the cluster, such as --nodes 5 --set bug=last-response; --time and --memory there bound the
+    /// process
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,
 }

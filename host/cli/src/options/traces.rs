@@ -28,7 +28,7 @@ pub struct TraceArguments {
     /// [default: plugins/NAME as it was built]
     #[arg(long, value_name = "SPEC")]
     pub spec: Vec<PathBuf>,
-    /// Try it with another plugin than it was recorded with; another build of the same one is taken anyway
+    /// Use another plugin than the recorded one; other builds of the same plugin are accepted anyway
     #[arg(long)]
     pub any_plugin: bool,
     /// What the plugin may use up.
@@ -72,13 +72,13 @@ pub struct MinimizeArguments {
     /// What to make shorter.
     #[command(flatten)]
     pub trace: TraceArguments,
-    /// Leave the first N events as they are, a live state for example
+    /// Keep the first N events unchanged, a live state for example
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub keep: usize,
-    /// Events that are looked up at most; more make a very long trace shorter
+    /// Maximum number of events executed; more make a very long trace shorter
     #[arg(long, value_name = "N", default_value_t = WORK_MAX)]
     pub work: u64,
-    /// Where the short trace goes [default: minimized.json beside the trace]
+    /// File for the short trace [default: minimized.json next to the trace]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Print one JSON object instead of text
@@ -92,11 +92,11 @@ pub struct DrawArguments {
     /// What to draw.
     #[command(flatten)]
     pub trace: TraceArguments,
-    /// What it is drawn as: svg, a picture; html, a page that a browser shows without a network, step by step; mermaid or dot
-    /// [default: as the ending of --out says, or svg]
+    /// The format: svg, a picture; html, a page that a browser shows step by step, without a network; mermaid or dot
+    /// [default: by the ending of --out, or svg]
     #[arg(long, value_name = "FORMAT", value_parser = Form::ALL.map(Form::name))]
     pub format: Option<String>,
-    /// Where the drawing goes; without --format its ending says what it is drawn as: .svg, .html, .mmd (Mermaid) or .dot
+    /// File for the drawing; without --format its ending selects the format: .svg, .html, .mmd (Mermaid) or .dot
     /// (Graphviz); can be repeated [default: the trace's name with such an ending]
     #[arg(long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
@@ -111,10 +111,10 @@ pub struct ExportArguments {
     /// What to export.
     #[command(flatten)]
     pub trace: TraceArguments,
-    /// The format: itf for Apalache and Quint, shiviz for its log, json for ours with all that a replay shows filled in
+    /// The format: itf for Apalache and Quint, shiviz for its log, json for a trace with all that a replay shows
     #[arg(long, value_name = "FORMAT", value_parser = ["itf", "shiviz", "json"])]
     pub format: String,
-    /// Where it goes [default: standard output]
+    /// Output file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -122,10 +122,10 @@ pub struct ExportArguments {
 /// `host debug`.
 #[derive(Debug, Args)]
 pub struct DebugArguments {
-    /// A trace, or the component or folder of a plugin, to begin with a cluster where nothing has happened yet
+    /// A trace; or the component or folder of a plugin, to begin with a new cluster
     #[command(flatten)]
     pub trace: TraceArguments,
-    /// Without a trace: options of `host run` that say which cluster, such as --set bug=last-response --nodes 4
+    /// Without a trace: options of `host run` that define the cluster, such as --set bug=last-response --nodes 4
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,
 }
