@@ -7,10 +7,10 @@ use crate::words::{clipped, on_one_line, shortened, value_on_one_line, variant};
 /// Elements of a list that are compared with the other list one by one at most.
 const ELEMENTS_MAX: usize = 1000;
 
-/// Differences that are told at most.
+/// Maximum number of differences shown.
 const CHANGES_MAX: usize = 10_000;
 
-/// Letters of the names on the way to a field that are told.
+/// Maximum letters of the path to a field.
 const PATH_LETTERS_MAX: usize = 512;
 
 /// A field that differs.

@@ -1,7 +1,7 @@
 //! Text of others for terminals, logs, JSON, XML and HTML: shown, never obeyed.
 //!
-//! Text of a plugin or a file is not trusted. It must not move the cursor, recolour or reorder what stands beside it, look like
-//! another line of the program's own, or be a command to whoever reads the log: runners of workflows obey lines that begin
+//! Text of a plugin or a file is not trusted. It must not move the cursor, recolour or reorder the text around it, look like
+//! another line of the program's own, or be a command to readers of the log: runners of workflows obey lines that begin
 //! with `::`, and `##[` or `##vso[` anywhere. Everything goes through [`escape`] where it is put into a sentence, and through
 //! [`guarded`] once more where a text leaves the program.
 

@@ -13,13 +13,13 @@ use crate::words;
 /// Letters in a line before what a step did is put on several.
 const WIDTH: usize = 108;
 
-/// Changes of what a property reads of a node that are told; the last ones.
+/// Maximum number of changes of a node's view that are shown; the last ones.
 const VIEWS_MAX: usize = 6;
 
-/// Changes of a step that are told one by one.
+/// Maximum number of changes of a step that are shown one by one.
 const CHANGES_MAX: usize = 12;
 
-/// Bytes of a text or drawing; what follows is left out, which is said. More is nothing that people look at.
+/// Bytes of a text or drawing; the rest is omitted with a note. People do not read more.
 pub const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// Where a text ends that would be longer.

@@ -39,7 +39,7 @@ impl Arrow {
         if let Fate::Delivered(step) = self.fate { Some(step) } else { None }
     }
 
-    /// The step in which it comes to its end, if it does.
+    /// The step in which it ends, if it does.
     pub fn end(&self) -> Option<usize> {
         match self.fate {
             Fate::InFlight => None,

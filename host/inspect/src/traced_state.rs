@@ -10,7 +10,7 @@ use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
 use host_model::trace::{Enabled, GlobalSituation, TraceStep, Unresolved, resolve};
 
-/// The event that has sent a message: a number that whoever takes the steps gives them.
+/// The event that has sent a message: a number from the caller that takes the steps.
 pub type Tag = u32;
 
 /// Tags from here on are the nodes' `init`.

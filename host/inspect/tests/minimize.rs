@@ -82,7 +82,7 @@ fn trace(toy: &Toy, finding: Option<Finding>, steps: Vec<TraceStep>) -> Trace {
     }
 }
 
-/// Minimises, and checks that what came out replays from the start to the same property.
+/// Minimises, and checks that the result replays from the start to the same property.
 fn minimized(toy: &Arc<Toy>, trace: &Trace, options: Options) -> Minimized {
     let lts = Lts::new(toy, trace.scenario.clone()).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");

@@ -13,7 +13,7 @@ fn found(name: &str) -> Finding {
     Finding::Property { name: name.to_owned(), kind: PropertyKind::Always, message: String::new() }
 }
 
-/// Three nodes, each of which can send 1 to each other, answers it with 2, and takes whatever comes.
+/// Three nodes: each can send 1 to each other, answers it with 2, and takes every message.
 fn toy() -> Toy {
     let mut toy = Toy::new(3);
     for node in 0..3 {

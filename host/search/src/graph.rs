@@ -1,4 +1,4 @@
-//! The graph of the global states: explored whole, and told to whoever wants it edge by edge.
+//! The graph of the global states: explored whole, and passed to a recorder edge by edge.
 
 use crate::global::breadth_first::{self, Following};
 use crate::kernel::rules::Recovery;

@@ -108,7 +108,7 @@ pub enum Found {
     Platform,
     /// An end where some node is not done.
     Deadlock,
-    /// It did not come out a second time: the plugin is not deterministic.
+    /// It did not occur a second time: the plugin is not deterministic.
     Unconfirmed,
 }
 
@@ -173,7 +173,7 @@ impl Statuses {
             PropertyKind::Eventually if !asked.promises => Status::NotChecked,
             PropertyKind::Eventually => match promise_status(report, index) {
                 Status::Holds => silent,
-                // The same finding did not come out a second time.
+                // The same finding did not occur a second time.
                 Status::Violated if !is_deterministic => Status::Unknown,
                 status => status,
             },

@@ -1,4 +1,4 @@
-//! A run as data: what is asked for, the cluster that it opens, the search, and what came out.
+//! A run as data: the request, the cluster that it opens, the search, and the result.
 //!
 //! A [`spec::RunSpec`] says what to run, a [`cluster::Cluster`] is ready to run, [`search::run`] runs, and a
 //! [`report::RunReport`] is the result, as values; a [`Request`] goes all the way. Command lines, scenario files and checkpoints are three ways to

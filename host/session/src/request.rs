@@ -196,7 +196,7 @@ mod tests {
         }
         let builds = Builds::default();
         let alone: Vec<Value> = specs.iter().map(|spec| told(spec, &Builds::default())).collect();
-        // Forwards and backwards: the first has nobody before it.
+        // Forwards and backwards: the first has no predecessor.
         let order: Vec<usize> = (0..specs.len()).chain((0..specs.len()).rev()).collect();
         for index in order {
             assert_eq!(told(&specs[index], &builds), alone[index], "{:?}", specs[index]);

@@ -1,4 +1,4 @@
-//! The debugger's session: a line in, a text out. What needs files is left to whoever has some.
+//! The debugger's session: a line in, a text out. Commands that need files are left to the caller.
 
 use host_model::contract::NodeId;
 use host_model::trace::Trace;
@@ -264,7 +264,7 @@ impl<'l> Console<'l> {
         Ok(Reply::Text(text))
     }
 
-    /// A node, and what is said behind it.
+    /// A node, and the text behind it.
     pub(super) fn node_and<'t>(&self, text: &'t str, needs: &str) -> Result<(NodeId, &'t str), Wrong> {
         let names = self.cursor.names();
         let named = (0..self.cursor.nodes()).filter_map(|node| {

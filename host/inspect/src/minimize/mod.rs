@@ -50,7 +50,7 @@ pub struct Options {
     pub work_max: u64,
     /// Whether it is known that no shorter trace shows the same. Then only its order and its answers to `choose` may change.
     pub is_shortest: bool,
-    /// The kind of what it shows, where others are told beside it: the end must be of that kind, or a kind that is easier to reach would
+    /// The kind of what it shows, if others are reported with it: the end must be of that kind, or a kind that is easier to reach would
     /// take its place. None if any violation of the property will do.
     pub kind: Option<ViolationKind>,
 }
@@ -87,7 +87,7 @@ pub enum MinimizeError {
     /// It shows something else than it says.
     #[error("its steps can happen, but do not lead to what it says that it shows")]
     Unconfirmed,
-    /// It may break a promise as it says, but nobody could prove it of its states alone, so no part of it can be compared.
+    /// It may break a promise as it says, but a proof from its states alone is missing, so no part of it can be compared.
     #[error(
         "its steps can happen, but its states alone do not prove that the promise of progress is broken as it says"
     )]
@@ -162,7 +162,7 @@ pub fn finding(lts: &Lts<'_>, minimized: &Minimized) -> Finding {
     Finding::new(lts.properties(), Some(last), &minimized.judgement)
 }
 
-/// The shorter one of two tries: what is left out first decides which of several short executions comes out, and a second try costs
+/// The shorter one of two tries: what is left out first decides which of several short executions results, and a second try costs
 /// little.
 fn shorter(trials: &mut Trials<'_, '_>, whole: Trial) -> Result<Trial, MachineError> {
     let best = trials.shorten(whole.clone(), Side::End)?;

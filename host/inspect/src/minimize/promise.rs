@@ -1,7 +1,7 @@
 //! The broken promise of progress that a part of the events must show: in the same way, by the same critical step.
 //!
 //! No state shows it, so a part is executed to its end and judged as a whole. Of a lasso the events of the cycle must lead back to where
-//! the cycle begins. It may be entered at any of its states, so a way that comes to one of them earlier is as good.
+//! the cycle begins. It may be entered at any of its states, so a path that reaches one of them earlier is as good.
 
 use host_model::contract::{Judgement, MachineError};
 use host_model::lts::{Lts, Promise, Step, Stepper};
@@ -47,7 +47,7 @@ impl<'l> Promised<'l> {
     ///
     /// # Errors
     ///
-    /// There is no such promise, or nobody could judge a part of the trace.
+    /// There is no such promise, or a part of the trace could not be judged.
     pub(super) fn new(
         lts: &'l Lts<'l>,
         promise: &BrokenPromise,

@@ -10,7 +10,7 @@ use host_model::trace::{Finding, Standing, Trace, TraceEvent};
 
 use super::walks;
 
-/// A system with properties of every kind and scope, one of which cannot be evaluated occasionally.
+/// A system with properties of every kind and scope; one of them sometimes cannot be evaluated.
 fn toy(seed: u64) -> Arc<Toy> {
     let mut toy = Toy::random(seed, 3).forbid(&[Some(1), Some(1), None]).promise("promised", &[&[Some(1), None, None]]);
     let kinds = [PropertyKind::Always, PropertyKind::Sometimes, PropertyKind::Eventually];

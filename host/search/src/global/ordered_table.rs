@@ -3,7 +3,7 @@
 /// The part of a fingerprint that a slot keeps.
 pub type Key = (u64, u32);
 
-/// The content of a slot: a part of a fingerprint, and something beside it. Empty where `high` is zero.
+/// The content of a slot: a part of a fingerprint, and its value. Empty where `high` is zero.
 pub trait Slot: Copy {
     /// An empty place.
     const EMPTY: Self;

@@ -214,7 +214,7 @@ impl Shard {
         Insertion::Deeper(known.depth())
     }
 
-    /// Notes that a state was reached that takes so many events that its depth is not in its slot. Apart from the rest, so that this
+    /// Notes that a state was reached whose depth is too large for its slot. Apart from the rest, so that this
     /// stays small where it is called for every edge.
     #[cold]
     #[inline(never)]

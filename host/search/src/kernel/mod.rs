@@ -88,7 +88,7 @@ pub enum EndCondition {
     TimeBound,
     /// The monitor's memory is used up.
     MemoryBound,
-    /// The monitor was told to stop, by the user for example.
+    /// The monitor stopped the search, for the user for example.
     Interrupted,
     /// Something bad is reachable.
     Violation,

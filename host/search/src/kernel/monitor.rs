@@ -53,7 +53,7 @@ pub trait Monitor: Sync {
         false
     }
 
-    /// Told that a strategy of several has ended for the others to have its memory, so many bytes that are free by now.
+    /// Called when a strategy of several has ended for the others to have its memory, with the number of bytes freed.
     fn frees(&self, _bytes: u64) {}
 
     /// Told that a strategy of several has its turn. Called by one worker at a time.
@@ -126,7 +126,7 @@ impl CheckSchedule {
         self.is_check_due_after(stepper, 1)
     }
 
-    /// The same for a state that takes as long as so many: one with thousands of messages in flight, say.
+    /// The same for a state that takes as long as several: one with thousands of messages in flight, say.
     #[inline]
     pub fn is_check_due_after(&mut self, stepper: &Stepper<'_>, states: usize) -> bool {
         let has_executed = std::mem::replace(&mut self.rows, stepper.rows()) != stepper.rows();

@@ -74,7 +74,7 @@ pub struct Decided {
     pub live_states: u64,
     /// States from which it cannot.
     pub dead_states: u64,
-    /// States of which neither is known, because of a bound.
+    /// States where neither is known, because of a bound.
     pub unknown_states: u64,
     /// States in which it is not kept, and nothing has to happen.
     pub stuck_states: u64,

@@ -40,7 +40,7 @@ pub enum Mutant {
     LossInCycles,
     /// The cycle is any way through the component and back.
     AnyCycle,
-    /// States of which not all successors are known count as if all were.
+    /// States with unknown successors count as if all were known.
     Closed,
     /// A delivery that is possible again and again, and not all the time, need not happen, whatever the fairness.
     WeakDelivery,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
 
-/// A set of states. Its length is given by whoever makes it; states beyond are not in it.
+/// A set of states. Its creator gives its length; states beyond are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateSet(Vec<u64>);
 

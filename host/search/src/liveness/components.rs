@@ -70,7 +70,7 @@ impl<'g> Components<'g> {
     }
 
     /// Finds the components of the part of the graph that is reached from these states over the edges that `keeps` keeps: each that
-    /// has an edge inside is told to `found`, as soon as it is finished.
+    /// has an edge inside is passed to `found`, as soon as it is finished.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Dead states: those from which no event that can be relied on leads to a state that keeps the promise.
 //!
-//! The states that can come to keep it are found backwards without edges backwards: the rows are swept, first in the reverse order of
+//! The states that can still keep it are found backwards without reverse edges: the rows are swept, first in the reverse order of
 //! discovery, until a sweep finds nothing new. Most edges lead on in the order of discovery, so a few sweeps do.
 
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ pub const FAR: u32 = u32::MAX;
 pub struct Prospects {
     /// Those from which a state is reached that keeps the promise.
     live: StateSet,
-    /// Those from which such a state is reached, or one of which not all successors are known; none if all are known.
+    /// Those that reach such a state, or one with unknown successors; none if all are known.
     open: Option<StateSet>,
     states: u32,
 }
@@ -52,7 +52,7 @@ impl Prospects {
         u64::from(self.states) - self.open.as_ref().unwrap_or(&self.live).len()
     }
 
-    /// Number of states of which neither is known.
+    /// Number of states where neither is known.
     pub fn unknown(&self) -> u64 {
         u64::from(self.states) - self.live() - self.dead()
     }

@@ -27,7 +27,7 @@ pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
 ///
 /// The host cannot provide an instance.
 pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> {
-    // First, while nothing is lost if it is told to stop.
+    // First, while nothing is lost by a stop.
     let mut stepper = Stepper::new(search.lts)?;
     let checked = check(search, rules)?;
     let mut breaches: Vec<(BreachClass, usize, Promise, Breach, bool)> = Vec::new();
@@ -81,7 +81,7 @@ fn decided(verdict: &Verdict) -> Decided {
     }
 }
 
-/// A broken promise as a finding at the end of its path, in the plugin's words; without words if it is told to stop.
+/// A broken promise as a finding at the end of its path, in the plugin's words; without words after a stop.
 fn found(
     stepper: &mut Stepper<'_>,
     starts: &[Start],

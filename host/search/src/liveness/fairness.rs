@@ -83,7 +83,7 @@ fn is_weakly_fair(
     Ok(in_all(left).is_empty())
 }
 
-/// The actions that are possible in all of these states, of which there is one.
+/// The actions that are possible in all of these states, at least one.
 fn possible_in_all(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) -> Result<Vec<ActionId>, EndCondition> {
     let note = |place: u32, left: &mut Option<Vec<ActionId>>, watch: &mut Watch<'_>| {
         let left = left.get_or_insert_with(|| arena.possible(members[0]).collect());
@@ -93,7 +93,7 @@ fn possible_in_all(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) ->
     Ok(in_all(sweep(members.len() as u32, Order::Up, watch, note)?.into_iter().flatten()))
 }
 
-/// The actions in all of these lists, of which there is one.
+/// The actions in all of these lists, at least one.
 fn in_all(lists: impl Iterator<Item = Vec<ActionId>>) -> Vec<ActionId> {
     let both = |mut one: Vec<ActionId>, other: Vec<ActionId>| {
         one.retain(|action| other.contains(action));

@@ -11,7 +11,7 @@ pub struct StoredGraph {
     rows: Rows,
     /// From which state each state is found by a shortest path.
     parents: Parents,
-    /// Other states than those without a row of which not all successors are known.
+    /// States with unknown successors, other than those without a row.
     truncated: StateSet,
     labels: Vec<Label>,
     /// Their classes again, side by side: they are read for every edge.

@@ -14,7 +14,7 @@ use crate::liveness::graph::Edge;
 use crate::liveness::sweep::{Order, sweep, sweep_until_still};
 use crate::liveness::watch::Watch;
 
-/// A component is large if one state in so many that are left is in it.
+/// A component is large if it has one in this many of the remaining states.
 const LARGE: u64 = 4;
 
 /// States are trimmed as long as a sweep takes one in this many of those that are left.

@@ -47,7 +47,7 @@ pub struct Recorder<'l> {
     /// By label; none of those that stand for no event.
     events: Vec<Option<Event>>,
     actions: FxHashMap<Action, ActionId>,
-    /// The labels of suppressed actions, and of states of which nothing is known.
+    /// The labels of suppressed actions, and of states without any knowledge.
     suppressed: FxHashMap<Option<ActionId>, LabelId>,
     row: Vec<(u32, LabelId)>,
 }

@@ -12,8 +12,8 @@ use crate::liveness::watch::Watch;
 pub struct Stuck {
     /// How many there are.
     pub states: u64,
-    /// The first one from which the promise can be kept. Without one, and if no state is known to be dead, the first one of which that
-    /// is unknown because of a bound: it breaks the promise all the same, and beside a dead state it may be one more of these.
+    /// The first one from which the promise can be kept. Without one, and if no state is known to be dead, the first one where that
+    /// is unknown because of a bound: it breaks the promise in any case, and after a dead state it may be the same defect.
     pub first: Option<u32>,
 }
 

@@ -31,7 +31,7 @@ pub struct Verdict {
     pub live_states: u64,
     /// States from which it cannot.
     pub dead_states: u64,
-    /// States of which neither is known.
+    /// States where neither is known.
     pub unknown_states: u64,
     /// In how many states it is kept.
     pub kept_states: u64,

@@ -111,7 +111,7 @@ pub struct LocalSpace<'l> {
     known_of: FxHashMap<MessageId, usize>,
     /// For each node the messages to it, as indices into `known`, in the order of discovery.
     inboxes: Vec<Vec<usize>>,
-    /// For each node the messages, by their index there, of which there is never a second copy.
+    /// For each node the messages, by their index there, that never have a second copy.
     single: Vec<Bits>,
     /// The messages of the quorums that were executed.
     quorums: FxHashMap<QuorumId, Slots>,
@@ -132,7 +132,7 @@ type GoOn<'g, 'l> = dyn FnMut(&LocalSpace<'l>) -> bool + 'g;
 /// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.
 const BLOCK: u32 = 256;
 
-/// Handlers that are executed together at most, for each of which there can be thousands of results.
+/// Maximum number of handlers executed together; each can have thousands of results.
 const BATCH: usize = 1_024;
 
 /// Looks between two questions whether to continue, and how many of them a transition takes, without its handler.
@@ -210,7 +210,7 @@ impl<'l> LocalSpace<'l> {
         self.transitions
     }
 
-    /// The work so far. A transition is a unit of it. A look is a fraction of one: the visit of a local state, most of which find
+    /// The work so far. A transition is a unit of it. A look is a fraction of one: the visit of a local state; most visits find
     /// nothing new to execute there; an edge along which something may become known; a set of messages that may be a quorum.
     pub fn work(&self) -> u64 {
         self.transitions + self.looks / LOOKS_PER_WORK
@@ -320,8 +320,8 @@ impl<'l> LocalSpace<'l> {
     /// Whether a node in this fault state can take a message, as far as the node knows: what is lost for good is known here,
     /// the order of messages is left to the verification.
     ///
-    /// Every break of a connection is a fault of one of its two nodes. So a node that is told of more of them than
-    /// it has begun itself and the peer has the budget for is told of something that never happens; without this, local
+    /// Every break of a connection is a fault of one of its two nodes. So a node that learns of more of them than
+    /// it has begun itself and the peer has the budget for learns of something that never happens; without this, local
     /// states that do not fit together would tell each other of ever more breaks.
     fn can_take(&self, fault_state: &FaultState, route: &Route) -> bool {
         let breaks = |faults: &Faults| faults.breaks_of_connections();

@@ -28,11 +28,11 @@ pub struct Certified {
 /// Tries to prove that no event on which progress can rely ever leads from a state to where a promise is kept.
 ///
 /// Guarantee: what is proven is so, on any network, also where the global states are without end. Complete: no. Ends after
-/// a fixed amount of work. `ask` is told how many bytes are taken and says why to stop.
+/// a fixed amount of work. `ask` gets the number of bytes taken and returns why to stop.
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance, or it is told to stop.
+/// The host cannot provide an instance, or has to stop.
 pub fn certify(
     stepper: &mut Stepper<'_>,
     state: &Start,

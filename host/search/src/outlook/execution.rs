@@ -76,7 +76,7 @@ impl<'s> Judge<'s> {
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance, or it is told to stop.
+    /// The host cannot provide an instance, or has to stop.
     pub fn judge(
         &mut self,
         stepper: &mut Stepper<'_>,

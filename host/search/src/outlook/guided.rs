@@ -40,13 +40,13 @@ const UNKNOWN: u32 = 1 << 16;
 const STATES_PER_CHECK: u64 = 64;
 
 /// Searches for a way on which progress can rely from a state to where a promise is kept, a fixed number of steps at most. Says also how
-/// much work that was. `ask` is told how many bytes are taken and says why to stop.
+/// much work that was. `ask` gets the number of bytes taken and returns why to stop.
 ///
 /// Guarantee: a way is one, not always a shortest; a dead state is one. Complete: no.
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance, or it is told to stop.
+/// The host cannot provide an instance, or has to stop.
 pub fn search_guided(
     stepper: &mut Stepper<'_>,
     state: &Start,

@@ -22,7 +22,7 @@ const GROWTH: u64 = 16;
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance, or it is told to stop.
+/// The host cannot provide an instance, or has to stop.
 pub fn look_around(
     search: &Search<'_>,
     state: &Start,

@@ -31,7 +31,7 @@ impl Question<'_, '_> {
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance, or it is told to stop.
+    /// The host cannot provide an instance, or has to stop.
     pub fn ask(&self, stepper: &mut Stepper<'_>, state: &Start) -> Result<(Outlook, u64), SearchError> {
         let mut ask = |bytes| self.stopped(bytes);
         let certified = certify(stepper, state, (self.promise, self.rules.recovery), &mut ask)?;

@@ -47,7 +47,7 @@ pub fn turning_point<E>(
     }
 }
 
-/// How a promise comes to be kept, if it is not dead: unknown if its outlook is open.
+/// How a promise is kept, if it is not dead: unknown if its outlook is open.
 fn way(outlook: Outlook) -> Option<Option<Vec<Step>>> {
     match outlook {
         Outlook::Alive(way) => Some(Some(way)),

@@ -147,7 +147,7 @@ impl SymmetricVerdicts {
         Ok(id)
     }
 
-    /// All that is said about a tuple of outlooks, one per node.
+    /// All judgements of a tuple of outlooks, one per node.
     fn verdict(
         &mut self,
         stepper: &mut Stepper<'_>,

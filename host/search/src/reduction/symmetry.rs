@@ -1,6 +1,6 @@
 //! Renamings of interchangeable nodes, checked against the local steps.
 //!
-//! A protocol declares groups of nodes and how messages are renamed; nothing is said about states. The renamed local
+//! A protocol declares groups of nodes and how messages are renamed, but nothing about states. The renamed local
 //! state is found by execution: what `init` makes of the renamed node, and where the renamed step leads from the renamed
 //! state. This makes a renamed state one that can be executed from, and every way that leads to one state twice a check
 //! of the declaration: both must lead to the same renamed state.

@@ -14,7 +14,7 @@ use crate::stateless::exploration::{self, StatelessExploration};
 ///
 /// Guarantee: every reported violation is reachable, by a path without events that do not matter to it.
 /// Complete: within the bounds.
-/// Explores: executions to their end, all of which it keeps in a tree. When everything under an event of the tree is
+/// Explores: executions to their end, which it keeps all in a tree. When everything under an event of the tree is
 /// explored, each pair of that event and a later one of its node anywhere below whose order is not forced asks for a
 /// branch before the event: the events between the two in their order, without those that happen after the first, then
 /// the second, then the first. The branch is explored unless the tree has it. [`dpor-ds`](crate::strategy::dpor_ds) looks at the

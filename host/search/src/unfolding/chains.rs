@@ -1,4 +1,4 @@
-//! The chains of events of each node: one tree per node, of which only the shape matters here.
+//! The chains of events of each node: one tree per node, only its shape matters here.
 //!
 //! Kept apart from what the events are, and small, since nearly all the work of an unfolding is to compare pasts.
 
@@ -93,7 +93,7 @@ impl Chains {
         })
     }
 
-    /// The later one of two events of which one is an ancestor of the other.
+    /// The later one of two events where one is an ancestor of the other.
     #[inline]
     pub fn later(&self, one: EventId, other: EventId) -> EventId {
         if self.len(one) >= self.len(other) { one } else { other }

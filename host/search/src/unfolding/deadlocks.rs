@@ -14,7 +14,7 @@
 //!
 //! Deliveries that change nothing have to be events here: otherwise messages that no node reacts to would stay in flight.
 //!
-//! Each reachable global state is at the end of a configuration without cut-off events, none smaller of which is cut off, so
+//! Each reachable global state is at the end of a configuration without cut-off events, no smaller one of them cut off, so
 //! nothing is missed in a complete unfolding, and no shorter way exists.
 
 use std::collections::BTreeMap;

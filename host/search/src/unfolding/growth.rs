@@ -20,7 +20,7 @@ pub enum Grown {
     More,
     /// There are no larger events.
     Complete,
-    /// It was told to stop.
+    /// A request to stop.
     Stopped,
 }
 
@@ -111,7 +111,7 @@ impl Unfolding<'_, '_> {
     }
 
     /// Executes extensions of one size; of those that reach the same global state only the least survives, and none
-    /// if a smaller one has reached it. None if it was told to stop.
+    /// if a smaller one has reached it. None after a request to stop.
     fn compete(
         &mut self,
         extensions: &[Extension],
@@ -223,7 +223,7 @@ impl Unfolding<'_, '_> {
     }
 }
 
-/// Events in parts of which each takes about as much memory as the others, whatever comes of an event.
+/// Events in parts that take about equal memory each, whatever an event leads to.
 struct Parts<'e> {
     events: &'e [EventId],
     len: usize,

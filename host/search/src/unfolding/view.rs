@@ -133,7 +133,7 @@ impl<'t> UnfoldingView<'t> {
         entries.map(|(one, other)| self.chains.len(*one).max(self.chains.len(*other))).sum()
     }
 
-    /// The quorums among the candidates of an event, of which each is a member with its instance; `last` is one of all of them
+    /// The quorums among the candidates of an event; each is a member with its instance; `last` is one of all of them
     /// if it is given. The pasts of their senders fit together.
     pub(crate) fn quorums_of(
         &self,

@@ -20,7 +20,7 @@ const MEMORY_SHARE: u64 = 2;
 /// Grace for the work after a search that was stopped: most findings are confirmed in a fraction of it.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Likewise of memory: a confirmation runs one instance per node, most of which take less than 100 KiB.
+/// Likewise of memory: a confirmation runs one instance per node; most take less than 100 KiB.
 const GRACE_BYTES: u64 = 64 << 20;
 
 /// The last part of the time and of the memory, which belongs to the work after a search: confirming, making short, witnesses.

@@ -6,7 +6,7 @@
 pub enum Exit {
     /// Each property is decided and as it should be, or an incomplete run was not required to be complete.
     Ok = 0,
-    /// Something else came out than was expected.
+    /// The result differs from the expected one.
     Unexpected = 1,
     /// The command line itself is wrong.
     Usage = 2,

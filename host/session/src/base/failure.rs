@@ -42,7 +42,7 @@ impl Failure {
         Self::new(Exit::System, message)
     }
 
-    /// It was told to stop before there was a result.
+    /// A request to stop came before a result.
     pub fn stopped(why: impl Display) -> Self {
         Self::new(Exit::Stopped, format_args!("stopped before there was a result: {why}"))
     }

@@ -1,4 +1,4 @@
-//! Says that machine code is made, and for how long, so that nobody wonders what happens before a search.
+//! Reports the generation of machine code and its duration, which explains the time before a search.
 
 use std::path::Path;
 use std::time::Duration;

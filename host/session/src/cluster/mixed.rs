@@ -10,8 +10,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `tests` | what a node is told, and by which name |
-//! | `written_out` | random clusters beside the same protocols without mixed machines |
+//! | `tests` | the configuration of a node, and its names |
+//! | `written_out` | random clusters compared with the same protocols without mixed machines |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl MixedMachine {
         &self.cluster.instances[self.active.expect("a node is asked after its `init` or after a restore")]
     }
 
-    /// What the active instance is told of itself, in a cluster with these parameters: its identity, the number of nodes and its
+    /// The configuration of the active instance, in a cluster with these parameters: its identity, the number of nodes and its
     /// own parameters.
     fn told(&self, config: &str) -> (NodeId, u32, String) {
         let instance = self.instance();

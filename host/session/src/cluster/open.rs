@@ -172,7 +172,7 @@ impl Cluster {
         &*self.factory
     }
 
-    /// The same for whoever keeps it.
+    /// The same for an owner.
     pub fn shared_factory(&self) -> Arc<dyn MachineFactory> {
         Arc::clone(&self.factory)
     }
@@ -235,7 +235,7 @@ impl Cluster {
         plugin.into_iter().chain(self.replay_options()).collect()
     }
 
-    /// Its local transition system, of which nothing is known yet. `machines` are those of its [`factory`](Self::factory), or
+    /// Its local transition system, still empty. `machines` are those of its [`factory`](Self::factory), or
     /// others around them.
     pub fn lts<'m>(&self, machines: &'m dyn MachineFactory) -> Result<Lts<'m>, MachineError> {
         Lts::new(machines, self.scenario.clone())

@@ -309,7 +309,7 @@ pub fn describe(placement: &Placement) -> String {
     parts.join(", ")
 }
 
-/// Refuses a trace of which a node ran another component than the one that is there.
+/// Refuses a trace in which a node ran another component than the present one.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ impl LoadedPlugin {
         &*self.stoppable
     }
 
-    /// The same for whoever keeps it.
+    /// The same for an owner.
     pub fn shared_factory(&self) -> Arc<dyn MachineFactory> {
         Arc::clone(&self.stoppable) as _
     }
@@ -230,7 +230,7 @@ fn is_source(path: &Path) -> bool {
     }
 }
 
-/// Builds the plugin in a folder or file and returns the component's path. The steps are told as they begin. Of the limits, those of
+/// Builds the plugin in a folder or file and returns the component's path. The steps are reported as they begin. Of the limits, those of
 /// compiling hold for the interpreter of a plugin; the others are no part of what is built.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ pub fn check_path(cluster: &Cluster, given: &Path, trace: &Trace) -> Result<(), 
     let followed =
         Replay::new(cluster.factory(), &cluster.scenario, &trace.origin()).and_then(|(mut replay, reports)| {
             let refused = |kind| kind == FaultKind::Refused;
-            // That the plugin refuses its configuration is for whoever begins there to say.
+            // The caller that begins there reports a refused configuration.
             if reports.iter().filter_map(|report| report.fault.as_ref()).any(|fault| refused(fault.kind)) {
                 return Ok(());
             }

@@ -181,7 +181,7 @@ fn faults(asked: &BTreeMap<String, u32>, scenario: &Scenario, prefix: Option<&Tr
             *faults.of_mut(fault) = *budget;
         }
     }
-    // A partition breaks connections between its parts, of each of which either end may learn first.
+    // A partition breaks connections between its parts; either end of each may learn first.
     if let Some(partitions) = asked.get(PARTITIONS).filter(|_| scenario.has_network(Network::Ordered)) {
         faults.breaks = faults.breaks.saturating_add(partitions.saturating_mul(scenario.nodes - 1));
     }

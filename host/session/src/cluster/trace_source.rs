@@ -26,7 +26,7 @@ pub struct TraceSpec {
     pub plugin: Option<PathBuf>,
     /// The component or plugin folder of nodes that ran another one.
     pub node: Vec<(NodeId, PathBuf)>,
-    /// The specifications from outside, in the order of the trace; `plugins/NAME` as they were built if none is said.
+    /// The specifications from outside, in the order of the trace; by default `plugins/NAME` as they were built.
     pub specs: Vec<PathBuf>,
     /// Whether another build of the plugin, or another plugin, may run it.
     pub any_plugin: bool,
@@ -93,7 +93,7 @@ fn plugin_path(spec: &TraceSpec, trace: &Trace, context: &Context<'_>) -> Result
     })
 }
 
-/// The folder of the plugin of this name that the trace lies in, in its `scenarios` or beside its sources, or else the one here.
+/// The folder of the plugin of this name that the trace lies in, in its `scenarios` or next to its sources, or else the one here.
 fn around(spec: &TraceSpec, name: &str, context: &Context<'_>) -> Option<PathBuf> {
     let absolute = |folder: &Path| context.path(folder).canonicalize().unwrap_or_default();
     let beside = Path::new(".").join(spec.trace.parent()?);

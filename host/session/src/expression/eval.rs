@@ -365,7 +365,7 @@ impl<'e> Evaluation<'e> {
             one => std::slice::from_ref(one),
         };
         for item in items {
-            // Finding a place among so many takes as many comparisons as their number has bits.
+            // Finding a place among them takes as many comparisons as their number has bits.
             self.works(at, 1 + all.len().checked_ilog2().unwrap_or(0) as usize)?;
             match item {
                 Value::Null => {}

@@ -93,7 +93,7 @@ impl Judge {
             }
         };
         let mut values: Vec<Value> = views.iter().map(value).collect::<Result<_, _>>()?;
-        // Most evaluations are told to nobody.
+        // Most evaluations are not reported.
         let read = values.clone();
         let node = |node: usize| if expression.is_about_all { format!("node {node} is ") } else { "it is ".to_owned() };
         let what_is_read = || told(&read, node);
@@ -112,7 +112,7 @@ impl Judge {
             return Ok(Ok(()));
         }
         let mut blamed = Vec::new();
-        // The same work once more may be too much; then less is told.
+        // The same work once more may be too much; then the report is shorter.
         drop(evaluation.blame(&expression.whole, true, &mut blamed));
         let blamed = if blamed.is_empty() { String::new() } else { format!("not for {}: ", blamed.join(", ")) };
         Ok(Err(format!("{blamed}{}", what_is_read())))

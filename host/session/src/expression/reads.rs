@@ -83,7 +83,7 @@ impl Reads {
 
 /// What a name stands for.
 enum Binding {
-    /// An element, of which so much is read.
+    /// An element, and the part of it that is read.
     Element(Reads),
     /// A value that is read wherever it comes from.
     Elsewhere,

@@ -293,8 +293,8 @@ impl Dice {
     }
 }
 
-/// Random expressions that have a type, on three nodes, one of which is absent at times: read from their text, and evaluated over what
-/// they are said to read, they have the value of the definition over the whole states.
+/// Random expressions that have a type, on three nodes, one sometimes absent: read from their text, and evaluated over what
+/// they claim to read, they have the value of the definition over the whole states.
 #[test]
 fn expressions_have_the_values_of_their_definition() {
     let mut dice = Dice(11);
@@ -330,7 +330,7 @@ fn expressions_have_the_values_of_their_definition() {
     assert!(not > 2_000 && holds > 2_000 && errors > 200 && deep < 800, "{counted:?}, {deep}");
 }
 
-/// The value of an expression on whole states is that on what it is said to read of them, so equal views have equal values, and equal
+/// The value of an expression on whole states is that on what it claims to read of them, so equal views have equal values, and equal
 /// errors: most of these expressions have none but an error.
 #[test]
 fn what_an_expression_reads_determines_its_value() {

@@ -1,6 +1,6 @@
 //! Values of expressions: JSON, with whole numbers that are exact.
 //!
-//! Values have an order, of which `==` is the equality: numbers by their exact values, texts, lists and objects letter by letter,
+//! Values have an order, whose equality is `==`: numbers by their exact values, texts, lists and objects letter by letter,
 //! element by element and key by key, and one kind below the other.
 
 use std::cmp::Ordering;

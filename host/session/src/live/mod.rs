@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `file` | a cluster in a file: addresses, plugin, parameters, data |
 //! | `open` | the nodes of a cluster, ready to run |
-//! | `predictions` | what a checker beside a node predicts, as lines and traces |
+//! | `predictions` | the predictions of a node's checker, as lines and traces |
 
 mod file;
 mod open;

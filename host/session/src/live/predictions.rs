@@ -1,4 +1,4 @@
-//! What a checker beside a node predicts, as lines and traces.
+//! The predictions of a node's checker, as lines and traces.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -75,7 +75,7 @@ impl Predictions {
         lines
     }
 
-    /// Writes a trace beside those of earlier starts; how it is replayed, or why it is not written.
+    /// Writes a trace next to those of earlier starts; how it is replayed, or why it is not written.
     fn kept(&self, kind: Kind, prediction: &Prediction, trace: &Trace) -> String {
         let first = format!("node-{}-{}-{}", self.node, kind.name(), safe_name(name(&prediction.finding)));
         let numbered = |number| match number {

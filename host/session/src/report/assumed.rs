@@ -21,7 +21,7 @@ use crate::spec::limits;
 pub struct Assumed {
     /// Number of nodes.
     pub nodes: u32,
-    /// Those of which no state is known.
+    /// Those without a known state.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<NodeId>,
     /// The nodes that differ from the others.

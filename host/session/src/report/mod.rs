@@ -9,7 +9,7 @@
 //! | `ending` | how a run ends: statuses, and the exit code that follows from the verdict on them |
 //! | `headline` | one phrase that says more than the verdict |
 //! | `not_covered` | what a run did not look for, and the options that would |
-//! | `properties` | the properties of a plugin and what came out |
+//! | `properties` | the properties of a plugin and their results |
 //! | `unreached` | parts of a protocol that a run never reached |
 //! | `audit` | the result of an audit |
 //! | `violation` | one violation |

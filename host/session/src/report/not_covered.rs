@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::report::run::FinishedRun;
 
-/// Something that did not happen in a run because nobody asked for it.
+/// Something that did not happen in a run because it was not requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotCovered {
     /// The name of it.

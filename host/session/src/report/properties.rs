@@ -1,4 +1,4 @@
-//! The properties of a plugin and what came out.
+//! The properties of a plugin and their results.
 
 use host_inspect::words;
 use host_model::contract::{NodeId, PropertyKind};
@@ -12,7 +12,7 @@ use crate::cluster::judged::not_judged;
 use crate::report::run::FinishedRun;
 use crate::search::promises;
 
-/// A property and what came out.
+/// A property and its result.
 #[derive(Debug, Serialize)]
 pub struct PropertyReport {
     /// Its name.
@@ -77,7 +77,7 @@ pub struct PromiseCounts {
     pub live_states: u64,
     /// States from which it cannot.
     pub dead_states: u64,
-    /// States of which neither is known.
+    /// States where neither is known.
     pub unknown_states: u64,
     /// States in which it is not kept, and nothing has to happen.
     pub stuck_states: u64,
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!([notes(&[report(Status::Unknown, 0)]), notes(&[report(Status::Violated, 2)])], ["", ""]);
     }
 
-    /// Of so many ends that are open, among this many from which a way was found.
+    /// The number of open ends, among this many with a way out.
     fn bound(open: u64, alive: u64) -> f64 {
         let sampled = Sampled { walks: 100, owing: open + alive, open, alive, trials: 40, ..Sampled::default() };
         let promise = Promise { property: 0, node: None };

@@ -94,7 +94,7 @@ pub struct RunReport {
     pub violations: Vec<ViolationReport>,
     /// The extent and the findings of the audit; none without an audit.
     pub audit: Option<AuditReport>,
-    /// Expectations of a scenario that did not come out; none without a scenario.
+    /// Expectations of a scenario that were not met; none without a scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmet: Option<Vec<String>>,
     /// Why it is open whether there is more than was found; none if there is nothing more.
@@ -182,7 +182,7 @@ pub struct Seconds {
 }
 
 impl RunReport {
-    /// Puts together what is to be told.
+    /// Assembles the report.
     pub fn new(run: &FinishedRun<'_>, saved: Vec<Option<Saved>>) -> Self {
         let (report, violations) = (&run.outcome.report, run.outcome.violations.as_slice());
         let undecided = decided::undecided(report.end, violations);

@@ -137,7 +137,7 @@ impl ViolationReport {
     }
 }
 
-/// The names beside a field that an expression does not find, which it has not read and the nodes describe.
+/// The names that the nodes describe next to a missing field, which the expression has not read.
 fn names_beside(run: &FinishedRun<'_>, property: &str, violation: &Violation) -> Option<String> {
     let (recording, judge) = (&violation.recording, Judge::new(&run.cluster.expressed).ok()?);
     let is_about = |node: NodeId| violation.node.is_none_or(|about| about == node);

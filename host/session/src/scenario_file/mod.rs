@@ -1,4 +1,4 @@
-//! Scenarios in files: what to run and what is expected to come out, in TOML.
+//! Scenarios in files: what to run and the expected result, in TOML.
 //!
 //! A scenario is a [`RunSpec`](crate::spec::RunSpec) that is kept in a file; what is asked for besides counts more. A new key needs
 //! one row in [`keys`].

@@ -164,7 +164,7 @@ impl<'t> Reader<'t> {
                 self.note(file, format!("set-on {id}:{}", key.get_ref()), key);
             }
         }
-        // Only what is said of a node leads to the check that there is one.
+        // Only settings of a node lead to the check that it exists.
         let placed = &file.spec.cluster.placement;
         if (placed.node.len(), placed.adversary.len(), placed.parameters.len()) == before {
             return Err(self.wrong(id_key, &format!("nothing is said about node {id}: give `plugin` or `parameters`")));

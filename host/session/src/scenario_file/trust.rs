@@ -14,7 +14,7 @@ use crate::spec::RunSpec;
 use crate::spec::limits;
 
 /// Refuses to build what a scenario names elsewhere: to build runs what the folder says, and who runs a scenario has not said
-/// that they trust a folder somewhere else. The plugin that it lies in and those beside it came with it.
+/// that they trust a folder somewhere else. The plugin around it and the plugins next to that came with it.
 pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> Result<(), Failure> {
     let path = &file.path;
     let owner = owner(path, context.directory).and_then(|owner| context.path(&owner).canonicalize().ok());

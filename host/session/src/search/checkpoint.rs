@@ -1,7 +1,7 @@
 //! Checkpoints: a long search as a file that another process can continue from.
 //!
 //! A checkpoint is one file: a line that names the format, the length of a JSON header, the header and its hash, the state
-//! of the search, and a hash over all of that. It is written beside the old one and takes its place in one step, so there is
+//! of the search, and a hash over all of that. It is written to a new file and replaces the old one in one step, so there is
 //! a whole one at any moment; and nothing of one is used before its hash was found to be right. It can have gigabytes:
 //! writing, hashing and reading it ask every few megabytes whether to continue. One in between is given up then; the one at
 //! the end of a search is given up on an interrupt that comes while it is written.
@@ -59,7 +59,7 @@ fn absolute(context: &Context<'_>) -> PathBuf {
     std::path::absolute(context.directory).or_else(|_| std::env::current_dir()).unwrap_or_default()
 }
 
-/// A request beside the folder of a checkpoint, laid over that of the run that made it.
+/// A request given with the folder of a checkpoint, laid over that of the run that made it.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn resumed(folder: &Path, beside: RunSpec, context: &Context<'_>) -> Result<
     }
 }
 
-/// Says that what a checkpoint asks for is nothing that can be run, or not together with what stands beside `--resume`.
+/// Says that what a checkpoint asks for is nothing that can be run, or not together with the options given with `--resume`.
 fn misfit(folder: &Path, why: &str) -> Failure {
     let failure = refused(folder, &format!("cannot be gone on from in this way: {why}"));
     failure.help("give fewer options beside `--resume`, or begin the search anew")
@@ -354,7 +354,7 @@ impl Keeper for Folder {
 mod tests {
     use super::*;
 
-    /// Says to stop once it is told to.
+    /// Stops once a test sets it.
     #[derive(Default)]
     struct Told(Mutex<Option<Stopped>>);
 
@@ -375,7 +375,7 @@ mod tests {
         entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
     }
 
-    /// Ten pieces, and in the third it is told to stop: a checkpoint in between is given up, the last one only on an interrupt
+    /// Ten pieces, with a stop in the third: a checkpoint in between is given up, the last one only on an interrupt
     /// that is news. What is given up leaves the one before, and nothing else.
     #[test]
     fn a_checkpoint_is_given_up_piece_by_piece() {

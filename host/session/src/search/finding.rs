@@ -46,7 +46,7 @@ pub struct Violation {
     pub unfinished: Option<Unfinished>,
 }
 
-/// Work that was not done with a finding because it was told to stop.
+/// Work on a finding that was omitted because of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfinished {
     /// It was not run again from the start: the search says so, and nothing else.
@@ -120,7 +120,7 @@ pub fn confirm(
                     None
                 }
                 Err(MinimizeError::Machine(error)) => return Err(error.into()),
-                // What cannot be made short is told as it was found.
+                // A trace that cannot be shortened is reported as found.
                 Err(_) => None,
             }
         }

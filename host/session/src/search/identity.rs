@@ -20,7 +20,7 @@ use crate::spec::limits;
 /// The fact that follows from the others.
 const STARTS: &str = "start states";
 
-/// Letters of a fact that are told.
+/// Maximum letters of a fact.
 const LETTERS_MAX: usize = 100;
 
 /// The facts of a search, by name.

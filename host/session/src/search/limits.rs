@@ -11,7 +11,7 @@ use crate::spec::RunSpec;
 const KINDS_MAX: u64 = 100;
 const VARIANTS_MAX: u64 = 8;
 
-/// The bounds and other options of the search, all of which the strategy honours.
+/// The bounds and other options of the search; the strategy honours all of them.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayErr
 }
 
 impl Ending {
-    /// The exit code of the first violation; what is reached beside it is none.
+    /// The exit code of the first violation; a property reached there is none.
     pub fn exit(&self) -> Exit {
         self.findings.iter().map(finding::exit).find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok)
     }

@@ -95,7 +95,7 @@ fn searched(
 
 /// The violations that a search found, confirmed.
 fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report) -> Result<Vec<Violation>, Failure> {
-    // Of several findings none may turn into another one that is easier to reach, or that would be all that is told.
+    // Minimising must not turn one of several findings into another.
     let is_one_of_several = report.violations_max > 1;
     let shorter = |found: &FoundViolation| {
         let kind = is_one_of_several.then(|| found.kind.clone());

@@ -27,7 +27,7 @@ pub enum Shown {
     Local(Option<NodeId>),
 }
 
-/// Explores the states of a cluster, at most so many, and says them in words. The bounds on depth and local events count, and whether
+/// Explores the states of a cluster, at most a number of them, and says them in words. The bounds on depth and local events count, and whether
 /// deadlocks are looked for; which strategy is asked for makes no difference.
 ///
 /// # Errors
@@ -68,7 +68,7 @@ pub fn states(
     Ok(graph)
 }
 
-/// Explores the states of a cluster level by level, at most so many, and tells a sink of them. Says how that ended.
+/// Explores the states of a cluster level by level, at most a number of them, and passes them to a sink. Says how that ended.
 ///
 /// # Errors
 ///
@@ -165,7 +165,7 @@ impl GraphSink for Seen {
     }
 }
 
-/// How much text a drawing holds, in bytes: nobody reads as much, and no program shows it.
+/// Maximum text of a drawing, in bytes.
 const TEXT_MAX: usize = 64 << 20;
 
 /// What a line takes besides its bytes.

@@ -71,7 +71,7 @@ pub struct Alike {
     pub ways: [Vec<String>; 2],
 }
 
-/// What came out.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyDifferent {
     /// The first two such states in the order in which an exploration level by level meets them; of several that are met with the
@@ -87,7 +87,7 @@ pub struct WhyDifferent {
     pub cut: Option<&'static str>,
 }
 
-/// Explores the states of a cluster level by level, at most so many, and looks for two local states of one node that are distinguished
+/// Explores the states of a cluster level by level, at most a number of them, and looks for two local states of one node that are distinguished
 /// although the component describes them in the same way. Descriptions are compared as JSON, in which the fields of an object have no
 /// order.
 ///

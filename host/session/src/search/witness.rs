@@ -18,7 +18,7 @@ use crate::search::run::{search, starts};
 use crate::search::{Outcome, limits};
 use crate::spec::RunSpec;
 
-/// Findings beside a witness that are put up with: a search for it continues after faults.
+/// Findings tolerated in a search for a witness: it continues after faults.
 const OTHERS_MAX: u64 = 100;
 
 /// The witness of a property.

@@ -65,7 +65,7 @@ impl Layer for PathBuf {
     }
 }
 
-/// How plugins are loaded is for whoever loads them to say.
+/// The loader of plugins decides how they are loaded.
 impl Layer for Source {
     fn over(self, _: Self) -> Self {
         self

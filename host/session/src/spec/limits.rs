@@ -60,7 +60,7 @@ pub fn over_recorded(given: &Given, recorded: &Given, trace: &Path) -> Result<Gi
 ///
 /// # Errors
 ///
-/// A lower-case phrase that names what there is.
+/// A lower-case phrase that names the existing ones.
 pub fn check(name: &str, value: u64) -> Result<&'static Limit, String> {
     let limit = Limit::find(name).ok_or_else(|| {
         let names: Vec<&str> = LIMITS.iter().map(|limit| limit.name).collect();

@@ -15,7 +15,7 @@ pub struct PlacementSpec {
     pub adversary: Vec<(NodeId, PathBuf)>,
     /// Parameters for one node alone.
     pub parameters: Vec<(NodeId, String, String)>,
-    /// Nodes of which a second instance runs.
+    /// Nodes with a second instance.
     pub twins: Vec<NodeId>,
 }
 

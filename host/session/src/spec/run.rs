@@ -114,7 +114,7 @@ pub struct SearchSpec {
     /// Continue after a violation.
     #[serde(rename = "continue")]
     pub go_on: bool,
-    /// Continue after a violation until there are so many.
+    /// Continue after a violation until there is this number.
     pub max_violations: Option<u64>,
 }
 
@@ -214,7 +214,7 @@ impl RunSpec {
         Self { process: ProcessSpec::default(), ..self.clone() }
     }
 
-    /// Refuses what does not go together, whoever says it.
+    /// Refuses what does not go together, whatever its source.
     ///
     /// # Errors
     ///

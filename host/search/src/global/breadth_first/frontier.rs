@@ -106,7 +106,7 @@ impl Block {
         self.first + place as u32
     }
 
-    /// The places of the next states to expand, at most so many.
+    /// The places of the next states to expand, at most this number.
     pub fn next(&self, count: usize) -> std::ops::Range<usize> {
         self.done..self.ends.len().min(self.done + count)
     }

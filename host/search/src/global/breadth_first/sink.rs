@@ -29,7 +29,7 @@ pub struct GraphState<'g> {
     pub locals: &'g [LocalStateId],
     /// The messages in flight, in the order that the network gives them.
     pub in_flight: &'g [MessageId],
-    /// Whether something bad is said about it.
+    /// Whether it has a finding.
     pub is_bad: bool,
     /// The `eventually` properties of system scope that do not hold; those of node scope are in the local states.
     pub owed: &'g [u32],

@@ -136,7 +136,7 @@ impl<'r> PackedState<'r> {
 
     /// Whether this is a record of that state.
     fn is_of(self, state: &GlobalState) -> bool {
-        // How many edges there were cannot be told without expanding the state before; their sum must not overflow.
+        // The number of edges is unknown without expanding the state before; their sum must not overflow.
         let edges_max = u32::MAX / 2 / self.nodes as u32;
         self.words[..self.nodes].iter().eq(state.locals.iter().map(|id| &id.0))
             && self.local_events() == state.local_events

@@ -34,7 +34,7 @@ impl<'l> LocalSpace<'l> {
         let event = if let Label::Local(event) = label { Some(event as usize) } else { None };
         let ends = self.states.get_disjoint_mut([from.0 as usize, to.0 as usize]);
         let Ok([source, target]) = ends else {
-            // Whoever comes back has consumed no less than before, and has taken this event, if it is one.
+            // A return has consumed no less than before, and has taken this event, if it is one.
             let state = &mut self.states[to.0 as usize];
             let is_new = |event: &usize| !state.taken.contains(*event);
             let new = event.filter(is_new);
@@ -49,7 +49,7 @@ impl<'l> LocalSpace<'l> {
         is_changed
     }
 
-    /// Finds the messages of which no execution ever has a second copy: a path that has consumed such a message need
+    /// Finds the messages that never have a second copy in an execution: a path that has consumed such a message need
     /// not try it again.
     ///
     /// There is one copy at the start and nothing sends another; or only one trigger sends it, one copy at a time, and

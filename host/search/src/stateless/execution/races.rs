@@ -7,7 +7,7 @@ use host_model::lts::{Stepper, Trigger};
 
 use super::{Delivery, Event, Execution, Race, START, Senders};
 
-/// An event of a node, beside what came before and after it there.
+/// An event of a node, with its predecessor and successor there.
 struct EventContext<'e> {
     node: NodeId,
     own: u32,

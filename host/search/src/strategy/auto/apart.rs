@@ -1,7 +1,7 @@
 //! A search in a local transition system of its own, and its answer in the common one.
 //!
 //! Local model checking goes through local states that are in no execution, and a reduction tries messages where none is delivered. In
-//! the common local transition system the other members would count what comes of that as their own.
+//! the common local transition system the other members would count its consequences as their own.
 
 use host_model::lts::{Lts, Mover, Step, Stepper};
 use host_model::trace::start::Start;

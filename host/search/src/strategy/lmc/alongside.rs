@@ -2,15 +2,15 @@
 //!
 //! Local model checking goes through an over-approximation, and that can be infinite although few global states are reachable:
 //! a content that is sent twice is received any number of times, and what branches send that exclude each other comes together.
-//! A verification can be endless as well, if it asks for what is not reachable in a system that never comes to rest. The causal
+//! A verification can be endless as well, if it asks for what is not reachable in a system that never becomes quiet. The causal
 //! unfolding from the same start state has neither problem. It is complete after finitely many events wherever
-//! the reachable global states are finite, and since its events are made by size, it comes to each reachable violation after
+//! the reachable global states are finite, and since its events are made by size, it finds each reachable violation after
 //! finitely many events in any case. So it takes turns: whenever the search has done `GROWTH` times as much work as before the
 //! last turn, the unfolding restarts with a budget of one `SHARE`th of that work. If it is complete within the budget, its
 //! answer is that of the search; if not, the search continues.
 //!
 //! *Right*, since each of the two is right by itself, and the first that has an answer gives it. *Ends*, since the budgets grow as
-//! long as the search works. *Costs* a constant factor: beside `w` units of work of the search the turns cost at most
+//! long as the search works. *Costs* a constant factor: for `w` units of work of the search the turns cost at most
 //! `w / SHARE * GROWTH / (GROWTH - 1)`, and where the unfolding is complete after `u` units, the search does at most
 //! `GROWTH * SHARE * u` until the turn that suffices. To restart is a quarter of what the turns cost; handlers are not executed
 //! again. A verification keeps turns waiting until it has cost as much as all work before it: mostly it is smaller than the
@@ -31,7 +31,7 @@ use crate::unfolding::Relevance;
 /// Work of the search before the next turn, as a multiple of that before the last one.
 const GROWTH: u64 = 4;
 
-/// The share of a turn in the work of the search: one unit of so many.
+/// The share of a turn in the work of the search, as a denominator.
 const SHARE: u64 = 3;
 
 /// Nothing that holds a lock here can panic.
@@ -197,7 +197,7 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 }
 
-/// How far a search is with an unfolding beside it. Both count the snapshots, which are this many bytes.
+/// How far a search is with its unfolding. Both count the snapshots, which are this many bytes.
 pub fn beside(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
     let counts = Counts { events: unfolding.counts.events, ..search.counts };
     let bytes = (search.bytes + unfolding.bytes).saturating_sub(snapshots);

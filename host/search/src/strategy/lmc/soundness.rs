@@ -103,7 +103,7 @@ impl Round<'_, '_, '_> {
     }
 
     /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that it does. It is not for
-    /// the local space to say: what comes to the bound there may be in no execution.
+    /// the local space to say: a path that reaches the bound there may be in no execution.
     pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         self.soundness_checks += 1;
         let (progress, snapshots) = (self.progress(), self.search.lts.counts().bytes);

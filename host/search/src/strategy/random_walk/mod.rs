@@ -33,7 +33,7 @@ pub const WALKS_DEFAULT: u64 = 1_000;
 /// How many events a walk has at most unless [`SearchBounds::depth`](crate::kernel::SearchBounds::depth) says otherwise.
 pub const LENGTH_DEFAULT: u32 = 1_000;
 
-/// Walks of which each takes a step before one takes the next. Their handlers are executed together, so this is also
+/// Walks that take their steps in turns. Their handlers are executed together, so this is also
 /// how much work there is for several workers; what is found does not depend on them.
 pub const BATCH: u64 = 256;
 
@@ -41,7 +41,7 @@ pub const BATCH: u64 = 256;
 /// older.
 const MEMO_MAX: u64 = 256 << 20;
 
-/// Of the memory that there is, the part in which walks do not continue: the first local transition system stays beside the
+/// Of the memory that there is, the part in which walks do not continue: the first local transition system stays next to the
 /// current one, and what counts the distinct things that were seen may grow as large as one of them.
 const MEMO_SHARE: u64 = 8;
 
@@ -327,13 +327,13 @@ impl WalkSearch<'_> {
         let starts = self.search.starts.iter().map(|start| Start {
             locals: start.locals.iter().map(|local| mover.local_state(*local)).collect(),
             in_flight: mover.in_flight(&start.in_flight),
-            // A finding is a path from the start state that everybody knows.
+            // A finding is a path from the common start state.
             ..Start::default()
         });
         starts.collect()
     }
 
-    /// Loses what it is told to lose: nothing, unless a test says so.
+    /// Loses what a test selects, and nothing otherwise.
     fn lose(&mut self) {
         match self.sabotage.filter(|_| cfg!(feature = "canary")) {
             None => {}
@@ -387,7 +387,7 @@ impl WalkSearch<'_> {
     }
 }
 
-/// A walk judges where it comes to, so start states are judged apart. Why the search ends with them, if it does.
+/// A walk judges the states that it reaches, so start states are judged separately. Why the search ends with them, if it does.
 pub(super) fn judge_starts(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,

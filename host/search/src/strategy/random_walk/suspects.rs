@@ -17,7 +17,7 @@ use crate::outlook::{self, Outlook, is_owed, stop};
 use crate::strategy::random_walk::ground::{Ground, Walk};
 use crate::strategy::random_walk::shorten::shortened;
 
-/// Walks tried from a state of which nothing could be proven.
+/// Walks tried from a state without a proof.
 pub const TRIALS: u64 = 40;
 
 /// Steps of examinations that there may be besides as many as the walks themselves have taken.
@@ -269,7 +269,7 @@ impl<'w, 's> Way<'w, 's> {
         self.cut()?.map(|way| self.shorter(way)).transpose()
     }
 
-    /// The finding at the end of the path, in the plugin's words; without words if it is told to stop.
+    /// The finding at the end of the path, in the plugin's words; without words after a stop.
     fn finding(&mut self, sibling: Option<Vec<Step>>) -> Result<FoundViolation, SearchError> {
         let message = match liveness::words(&mut self.ground.stepper, self.start, self.promise, &self.path) {
             Ok(words) => words.expect("where a promise is dead it is not kept"),

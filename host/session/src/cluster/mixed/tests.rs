@@ -1,4 +1,4 @@
-//! What a node of a mixed cluster is told, and by which name.
+//! The configuration of a node of a mixed cluster, and its names.
 
 use host_model::contract::PropertyKind;
 
@@ -160,7 +160,7 @@ fn an_exported_state_enters_its_component_under_its_identity() {
         assert_eq!(imported.words(), captured.words(), "instance {node}");
         let other = if node == 1 { 0 } else { 1 };
         assert!(machine.import(&exported, owner(other)).is_err(), "instance {other} runs another component");
-        // Only `a` is told to the instances 0 and 2, and only `b` to 1, which has a `c` of its own.
+        // The instances 0 and 2 get only `a`, and 1 only `b`, with a `c` of its own.
         for (config, is_other) in [("a=9\nb=2\n", node != 1), ("a=1\nb=9\n", node == 1), ("a=1\nb=2\nc=9\n", false)] {
             let imported = machine.import(&exported, StateOwner { config, ..owner(node) });
             assert_eq!(imported.is_err(), is_other, "instance {node} with {config}");

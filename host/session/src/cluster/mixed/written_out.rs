@@ -22,7 +22,7 @@ const STATES_MAX: u64 = 150;
 /// A state that no node is ever in.
 const NOWHERE: ToyState = 254;
 
-/// The same protocol with a node that no property reads, and for which nobody waits. What properties say of the others stays.
+/// The same protocol with a node that no property reads, and no deadlock waits for. What properties say of the others stays.
 fn unjudged(mut toy: Toy, node: NodeId) -> Toy {
     toy.done.extend((0..=ToyState::MAX).map(|state| (node, state)));
     let further = toy.properties.iter_mut().flat_map(|property| property.tuples.iter_mut().chain(&mut property.traps));
@@ -87,7 +87,7 @@ fn with_twin(toy: &Toy, of: NodeId) -> Toy {
 
 /// A protocol in which one node has the rules of another protocol.
 fn with_adversary(toy: &Toy, node: NodeId, other: &Toy) -> Toy {
-    /// The entries of a table, of which those of one node are another table's.
+    /// The entries of a table; those of one node are another table's.
     fn replaced<K: Ord + Clone, V: Clone>(
         (ours, theirs): (&BTreeMap<K, V>, &BTreeMap<K, V>),
         is_its: impl Fn(&K) -> bool,
@@ -208,7 +208,7 @@ fn random(seed: u64, nodes: u32) -> Toy {
     }
 }
 
-/// Compares what is said of a cluster and of the same written out; how many searches there were, and how many found something.
+/// Compares the reports of a cluster and of the same written out; how many searches there were, and how many found something.
 fn compare(seed: u64, cluster: &MixedFactory, written: &Toy, has_twin: bool) -> (u64, u64) {
     let (scenario, written) = (scenario(seed, written.nodes), Arc::new(written.clone()));
     let (mut all, mut violated) = (0, 0);

@@ -1,4 +1,4 @@
-//! Random expressions with a type, so that most come to a truth value. They are made as trees of their own, not as those of the parser.
+//! Random expressions with a type, so that most have a truth value. They are made as trees of their own, not as those of the parser.
 
 use serde_json::{Value as Json, json};
 

@@ -55,7 +55,7 @@ impl VisitedShard {
     }
 
     /// Second step of a round: takes in what the partitions have for this shard, partition by partition, so that of equal states the
-    /// same one is new whoever does the work.
+    /// same one is new, whichever worker does the work.
     pub fn admit(&mut self, this: usize, bound: u32, partitions: &[Partition]) {
         for partition in partitions {
             self.visited.warm(partition.arrivals[this].iter().map(Arrival::fingerprint));
