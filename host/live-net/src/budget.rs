@@ -1,7 +1,7 @@
 //! The bytes that others make a node hold: a budget for each of them, and one in all.
 //!
 //! Whatever comes from a socket, or waits for one, has a [`Share`] of the budget before there is memory for it, and gives it back when it is
-//! dropped. Each [`Account`] has a maximum, and a reserve that no other account can use up; what it holds beyond its reserve comes out of a
+//! dropped. Each [`Account`] has a maximum, and a reserve that no other account can use up; what it holds beyond its reserve is taken from a
 //! pool that all share. So no peer, stranger or client can keep others from being heard, and all together stay below [`ALL_MAX`].
 
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ impl Budget {
         Self(Arc::new(Inner { reserve, held: Mutex::default(), freed: Condvar::new() }))
     }
 
-    /// No bytes of an account, of which there can be more later.
+    /// No bytes of an account yet; there can be more later.
     pub(crate) fn share(&self, account: Account) -> Share {
         Share { budget: self.clone(), account, bytes: 0 }
     }

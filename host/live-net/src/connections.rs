@@ -81,7 +81,7 @@ pub(crate) struct Broken {
     pub(crate) was_used: bool,
 }
 
-/// What becomes of a stream over which somebody is heard for the first time.
+/// What becomes of a stream with its first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
     /// It is part of the connection.
@@ -99,7 +99,7 @@ impl<H> Default for Connections<H> {
 }
 
 impl<H: Handle> Connections<H> {
-    /// Somebody has made a stream, who may have proven to be a node.
+    /// A peer has opened a stream, and may have proven to be a node.
     pub(crate) fn accepted(&mut self, stream: u64, (proven, number): (Option<NodeId>, u64), handle: H) {
         self.streams.insert(stream, Stream { peer: None, proven, number, handle });
     }
@@ -120,7 +120,7 @@ impl<H: Handle> Connections<H> {
         Place { epoch: end.epoch, number: end.number }
     }
 
-    /// Who may speak over a stream: anybody, until somebody has, unless it was proven. None if it was closed.
+    /// Who may speak over a stream: any peer, until one has, unless it was proven. None if it was closed.
     pub(crate) fn speaker(&self, stream: u64) -> Option<Speaker> {
         let Stream { peer, proven, .. } = self.streams.get(&stream)?;
         Some(Speaker { node: proven.or(*peer), is_met: peer.is_some() })
@@ -182,6 +182,6 @@ impl<H: Handle> Connections<H> {
 pub(crate) struct Speaker {
     /// Only this node, if it is known.
     pub(crate) node: Option<NodeId>,
-    /// Whether somebody has.
+    /// Whether a peer has.
     pub(crate) is_met: bool,
 }

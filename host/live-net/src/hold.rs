@@ -1,6 +1,6 @@
-//! Hold and look ahead beside a running node: a thread of its own that looks ahead from an event, while the effects of that are held.
+//! Hold and look ahead: a thread of a running node that explores from an event, while its effects are held.
 //!
-//! The node waits for the answer, and no longer than it was told to: then the effects leave. One that is still at it is not asked again
+//! The node waits for the answer up to a deadline: then the effects leave. One that is still at it is not asked again
 //! before it has answered, so that a thread that hangs, or has ended, costs the node nothing more.
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct HoldCounts {
     pub cut: u64,
     /// Those whose effects had left when the answer came that they should not.
     pub too_late: u64,
-    /// Whether nobody looks ahead any more: the thread has ended, by a panic or since the host cannot continue.
+    /// Whether looking ahead has ended: the thread has ended, by a panic or since the host cannot continue.
     pub is_ended: bool,
 }
 
@@ -67,7 +67,7 @@ impl Hold {
     pub(crate) fn start(factory: Arc<dyn MachineFactory>, scenario: Scenario, patience: Duration) -> io::Result<Self> {
         let (questions, asked) = sync_channel(1);
         let (answer, answers) = sync_channel(1);
-        // Nobody waits for its end: it ends when the node does.
+        // Its end is not awaited: it ends when the node does.
         thread::Builder::new().name("look-ahead".to_owned()).spawn(move || {
             let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
             if alone.is_ok() {
@@ -82,7 +82,7 @@ impl Hold {
         self.counts
     }
 
-    /// Whether an event leads to what is about to go wrong, and its substitute does not; not, where that cannot be told in time.
+    /// Whether an event leads to a violation, and its substitute does not; false if that is not known in time.
     pub(crate) fn is_to_blame(&mut self, event: Pattern, fork: Fork) -> bool {
         self.hear();
         if self.waits || self.counts.is_ended {
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((numbers(), hold.counts()), (vec![3], HoldCounts { cut: 4, too_late: 1, ..counts }));
     }
 
-    /// Nobody can be had to look ahead.
+    /// No thread can be started to look ahead.
     struct Broken;
 
     impl MachineFactory for Broken {

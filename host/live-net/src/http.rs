@@ -241,7 +241,7 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     let all = |name: &'static str| parsed.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
     let first =
         |name| all(name).next().map(|header| String::from_utf8_lossy(header.value.trim_ascii()).to_ascii_lowercase());
-    // Whoever visits a page has not agreed to what it does here. Not all that it can make a browser send has an `Origin`.
+    // A visitor of a page has not agreed to its requests here. Not all that it can make a browser send has an `Origin`.
     if first("origin").is_some() || first("sec-fetch-site").is_some_and(|site| site != "none") {
         return refuse(403, "requests of web pages are not taken");
     }
@@ -291,7 +291,7 @@ fn is_near(host: &str) -> bool {
         || name.eq_ignore_ascii_case("localhost")
 }
 
-/// The words of a status that a node or this file uses; nobody depends on them.
+/// The words of a status that a node or this file uses; no client depends on them.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether it is over.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A stream with somebody who is not trusted with the time of this node.
+/// A stream with a peer that is not trusted with the time of this node.
 pub(crate) struct Limited<'a> {
     stream: &'a TcpStream,
     /// From when on all reads and writes are late.

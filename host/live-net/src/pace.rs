@@ -1,7 +1,7 @@
 //! How long a round of a checker takes, and how far the next one may go.
 //!
 //! A deadline ends a round that takes too long. What it has found by then stands, but filters that could not be explored to the end are
-//! none, and consequence prediction has had no turn. So after such a round the next ones go less far, until they come to their end.
+//! none, and consequence prediction has had no turn. So after such a round the next ones explore less, until they end in time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -35,7 +35,7 @@ pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
     }
 }
 
-/// Whether a process has the file of a node. One that starts in this very moment may be told that the file is in use.
+/// Whether a process has the file of a node. One that starts at this very moment may find the file in use.
 fn is_locked(disk: &Path) -> bool {
     let path = disk.with_extension("lock");
     // To open a pipe waits for its other end.
@@ -105,7 +105,7 @@ mod tests {
     fn a_node_is_up_once_it_answers() {
         let folder = tempfile::TempDir::new().expect("a temporary folder");
         let disk = folder.path().join("node");
-        // An address that nobody has any more.
+        // An address without an owner.
         let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("loopback");
         assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Down, Status::Down]);
         let (_opened, _) =

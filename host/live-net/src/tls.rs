@@ -1,10 +1,10 @@
 //! Who a peer is: TLS between nodes, where both ends show a certificate.
 //!
-//! Node N is whoever has a certificate that an authority of the cluster has signed, and that has `node-N`, and no other node, among its
+//! Node N is the peer with a certificate that an authority of the cluster has signed, and that has `node-N`, and no other node, among its
 //! DNS names (subjectAltName). The certificates themselves are not listed: to renew one would mean to carry it to all nodes and to start
 //! them again. And the name is not that of a machine, since several nodes may run on one, and one of them may move.
 //!
-//! TLS 1.3 only, and nothing is resumed: who a peer is, is asked for each connection. Whoever connects learns that it was taken by one byte,
+//! TLS 1.3 only, and nothing is resumed: the identity of a peer is checked for each connection. The connecting peer learns of its acceptance by one byte,
 //! since in TLS 1.3 its own handshake ends before the other end has seen its certificate. After that byte nothing but frames goes over
 //! the connection, in one direction.
 
@@ -66,7 +66,7 @@ pub enum TlsError {
     /// There is none.
     #[error("there is no private key in it: what it should hold begins with `-----BEGIN PRIVATE KEY-----`")]
     NoKey,
-    /// The certificate of somebody who may sign cannot be read.
+    /// The certificate of an authority cannot be read.
     #[error("a certificate in it cannot be used: {0}")]
     Authority(Error),
     /// The certificate cannot be used for another reason than those below.
@@ -311,7 +311,7 @@ fn of_the_key(error: Error) -> TlsError {
     }
 }
 
-/// What comes of a handshake, within its time. A connection with a peer that is refused is not closed before it has heard why.
+/// The result of a handshake, within its time. A connection with a peer that is refused is not closed before it has heard why.
 fn within_time<T>(
     stream: &TcpStream,
     is_over: &dyn Fn() -> bool,

@@ -1,4 +1,4 @@
-//! A checker beside a node: a thread of its own, for which the node never waits.
+//! The checker of a node: a thread of its own, for which the node never waits.
 //!
 //! The node collects a snapshot where the checker wants one, and puts it into a [`Slot`], in place of one that the checker has not begun.
 //! So a checker that rests, hangs or has ended costs the node nothing; one that never rests wants a new one all the time. Where it steers
@@ -147,7 +147,7 @@ impl Beside {
         let (patience, missing) = (Patience::new(watch.every), Arc::clone(&watch.missing));
         let peers = watch.scenario.nodes.saturating_sub(1) as usize;
         let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
-        // Nobody waits for its end: a round may be going on when the process ends.
+        // Its end is not awaited: a round may be running when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
             let _ending = Ending(&counted);
             // Searches spread over the threads of the pool that they are in. The node and others need the rest of the machine.
@@ -199,7 +199,7 @@ impl Beside {
         let time = self.asked.map_or(Duration::ZERO, |asked| Duration::from_nanos(now.0.saturating_sub(asked.0)));
         for missing in self.patience.ended(now, time, self.me, &outcome) {
             let report = Arc::clone(&self.missing);
-            // Whoever reads that may take their time, and the node does not wait for them.
+            // A reader may take its time, and the node does not wait for it.
             let _ = thread::Builder::new().name("missing".to_owned()).spawn(move || report(missing));
         }
         let watched = &mut self.watched;
@@ -218,7 +218,7 @@ impl Beside {
             }
             Outcome::TimedOut(silent) => {
                 watched.timed_out += 1;
-                // Before the first answer nobody knows who is down: what was asked, or the answer, may be lost.
+                // Before the first answer it is unknown which nodes are down: the request, or the answer, may be lost.
                 self.silent =
                     if self.patience.has_begun() || silent.len() < self.asked_of { silent } else { BTreeSet::new() };
             }

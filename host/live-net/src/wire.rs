@@ -14,7 +14,7 @@ use crate::tls::Distrust;
 pub(crate) enum Arrival {
     /// This node has made a stream to a peer, for what belongs at a place.
     Connected { stream: u64, peer: NodeId, place: Place, handle: TcpStream },
-    /// Somebody has made a stream that begins with this number, and may have proven to be a node.
+    /// A peer has opened a stream that begins with this number, and may have proven to be a node.
     Accepted { stream: u64, proven: Option<NodeId>, number: u64, handle: TcpStream },
     /// A frame, over a stream or by itself, and the room for it.
     Frame { stream: Option<u64>, bytes: Vec<u8>, share: Share },
@@ -22,7 +22,7 @@ pub(crate) enum Arrival {
     Refused(Refusal),
     /// A stream is gone, because of what came over it or not.
     Gone { stream: u64, refusal: Option<Refusal> },
-    /// There is no stream with somebody who does not prove to be who they should be.
+    /// There is no stream with a peer that does not prove its identity.
     Distrusted(Distrust),
     /// A request.
     Asked(Asked),

@@ -21,7 +21,7 @@ pub enum Kind {
 const DEPTH_MAX: usize = 4;
 /// Bytes of the longest name of a variant or a field. What is longer is a text.
 const NAME_MAX: usize = 64;
-/// Fields in which a description names its variant beside the others.
+/// Fields in which a description names its variant.
 const TAGS: [&str; 3] = ["kind", "type", "tag"];
 /// Bytes of the messages whose kinds are known, until all are forgotten.
 const KNOWN_BYTES_MAX: usize = 1 << 20;

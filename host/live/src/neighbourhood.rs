@@ -1,4 +1,4 @@
-//! The neighbourhood of a node: the nodes from whose states a checker beside it looks ahead.
+//! The neighbourhood of a node: the nodes from whose states its checker looks ahead.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub enum Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// What the answer of a node comes to, in a cluster of so many.
+    /// The meaning of a node's answer, in a cluster of this size.
     pub fn of(said: Result<Option<Vec<NodeId>>, Fault>, (me, nodes): (NodeId, u32)) -> Self {
         match said {
             Ok(None) => Self::All,

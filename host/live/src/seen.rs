@@ -18,7 +18,7 @@ pub(crate) struct Seen {
 enum What {
     Message(Arc<Message>, Network),
     Local(Arc<LocalEvent>),
-    /// A fault, or a notice of one: nobody can refuse it.
+    /// A fault, or a notice of one: it cannot be refused.
     Other,
 }
 
@@ -42,7 +42,7 @@ impl Seen {
         let (cause, may_break) = match &self.what {
             What::Message(message, network) => {
                 let cause = Cause::Message { from: message.from, network: *network, payload: &message.payload };
-                // Nobody breaks a connection to itself.
+                // No node breaks a connection to itself.
                 (cause, may_break && message.from != message.to)
             }
             What::Local(event) => (Cause::Local(event), false),

@@ -1,4 +1,4 @@
-//! Time as whoever drives the logic tells it: no clock is read anywhere in this crate.
+//! Time as the driver of the logic gives it: no clock is read anywhere in this crate.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Time {
     }
 }
 
-/// Durations, all of which are equally likely.
+/// Durations, all equally likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {

@@ -22,7 +22,7 @@ fn talkers() -> Toy {
     })
 }
 
-/// Somebody is where node 1 should be, and goes away once node 1 has begun to speak, so that only what node 0 has made breaks.
+/// A stranger is where node 1 should be, and goes away once node 1 has begun to speak, so that only what node 0 has made breaks.
 #[test]
 fn a_break_at_one_end_leads_to_no_other_ones() {
     let trial =

@@ -126,7 +126,7 @@ fn the_answer_to_head_is_that_to_get_without_the_body() {
     assert_eq!(format!("{head}blue"), get);
 }
 
-/// Whoever stands between a client and a node may read another length, and take another end for that of the request.
+/// An intermediary between a client and a node may read another length, and take another end for that of the request.
 #[test]
 fn a_length_has_digits_alone() {
     let service = Service::new(PATIENCE);
@@ -139,7 +139,7 @@ fn a_length_has_digits_alone() {
     }
 }
 
-/// Whoever visits a page has not agreed to what it does here: neither from where it is, nor under a name of its own that leads here.
+/// A visitor of a page has not agreed to its requests here: neither from where it is, nor under a name of its own that leads here.
 #[test]
 fn requests_of_web_pages_are_refused() {
     let service = Service::new(PATIENCE);
@@ -158,7 +158,7 @@ fn requests_of_web_pages_are_refused() {
         ("Host: pages.example", 403),
         ("Host: 127.0.0.1.pages.example", 403),
         ("Host: localhost\r\nHost: pages.example", 403),
-        // An address that somebody has typed, and all that a curl sends.
+        // A typed address, and all that a curl sends.
         ("Sec-Fetch-Site: none", 200),
         ("Host: 127.0.0.1:8101", 200),
         ("Host: 127.0.0.1", 200),
@@ -175,7 +175,7 @@ fn requests_of_web_pages_are_refused() {
     }
 }
 
-/// Many clients send most of a long request, and not its end: those for which there is no room are told so, and none holds room beyond.
+/// Many clients send most of a long request, and not its end: those without room get an answer that says so, and none holds room beyond.
 #[test]
 fn clients_that_do_not_end_their_requests_have_so_much_room_together() {
     let service = Service::with(PATIENCE, 64);

@@ -67,7 +67,7 @@ fn papers_that_others_would_refuse_are_refused_at_the_start() {
     for (shown, error) in &cases {
         assert_eq!(wrong(shown), *error);
     }
-    // Nobody could connect to it.
+    // No peer could connect to it.
     let for_clients = |params: &mut CertificateParams| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     };

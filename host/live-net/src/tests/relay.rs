@@ -19,7 +19,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Of the connections at an address: each is cut after this many pieces, of which the last one is torn.
+    /// Of the connections at an address: each is cut after this many pieces; the last one is torn.
     pub(super) fn tcp(at: SocketAddr, to: SocketAddr, pieces_max: usize) -> Self {
         let relay = Self { stopped: Arc::default(), troubles: Arc::default(), is_cut: Arc::default() };
         let listener = TcpListener::bind(at).expect("nobody else has this address");

@@ -1,4 +1,4 @@
-//! Nodes with a checker beside them, which may be slow or dead.
+//! Nodes with a checker, which may be slow or dead.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use host_model::toys::Toy;
 use super::trial::{LAST, Panics, Sleeps, Trial, Trialed, at_once, counter};
 use crate::{Ended, Watched};
 
-/// That node 0 comes to the last number is a violation.
+/// Node 0 reaching the last number is a violation.
 fn trial(network: Network, checked: Option<Arc<dyn MachineFactory>>) -> Trial {
     let mut trial = Trial::new(counter().forbid(&[Some(LAST), None, None]), network);
     trial.checked = checked.or(trial.checked);
@@ -82,7 +82,7 @@ fn nobody_waits_for_a_checker() {
     });
 }
 
-/// Nobody counts back: that node 0 is at 0 is a promise that is dead from its first step on. Where promises do not count, nobody says so.
+/// No node counts back: that node 0 is at 0 is a promise that is dead from its first step on. Where promises do not count, it is not reported.
 #[test]
 fn a_node_says_that_a_promise_will_be_dead() {
     let dead = |promises: bool| {
@@ -126,7 +126,7 @@ fn a_checker_with_a_small_share_works_less() {
     assert!(few >= 3 && few * 2 < all, "{few} and {all} rounds");
 }
 
-/// Node 2 does not run. Over UDP nobody knows, and it is waited for in vain every other time; over TCP a node that cannot be reached is
+/// Node 2 does not run. Over UDP that is unknown, and it is waited for in vain every other time; over TCP a node that cannot be reached is
 /// absent at once. In both cases the others are looked at, and what they can do is predicted.
 #[test]
 fn a_silent_node_is_left_out_of_a_snapshot() {
@@ -141,7 +141,7 @@ fn a_silent_node_is_left_out_of_a_snapshot() {
     });
 }
 
-/// Nodes 0 and 1 name each other, and node 2 both: nobody else is asked, and what the two can do is predicted.
+/// Nodes 0 and 1 name each other, and node 2 both: no other node is asked, and the actions of the two are predicted.
 #[test]
 fn nodes_ask_their_neighbours() {
     let near = |toy: Toy, node, named: &[NodeId]| (0..=LAST).fold(toy, |toy, state| toy.near(node, state, Some(named)));

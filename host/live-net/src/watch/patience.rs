@@ -1,4 +1,4 @@
-//! How long a node waits for the answers that make a snapshot, and of which nodes it has had none for too long.
+//! How long a node waits for the answers that make a snapshot, and which nodes have sent none for too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -37,7 +37,7 @@ impl Checker<'_> {
     /// as long as that helps. What goes wrong in both is none of the event's doing, and what is wrong already after it is the business of
     /// the immediate check.
     ///
-    /// `turns` is called between the two, so that whoever stops what takes too long can give the second as long as the first.
+    /// `turns` is called between the two, so that the owner of the deadline can give the second as long as the first.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// None, and room for so many.
+    /// None, and room for this many.
     pub(super) fn new(most: usize) -> Self {
         Self { paths: VecDeque::new(), most }
     }

@@ -85,7 +85,7 @@ impl Ahead<'_, '_> {
         self.found(promise, &breach.prefix, breach.critical.map(|_| breach.sibling)).map(Some)
     }
 
-    /// One of a few that have a certificate, those farthest away first: what is dead stays dead. None where it is told to stop.
+    /// One of a few that have a certificate, those farthest away first: what is dead stays dead. None after a request to stop.
     fn certified(
         &mut self,
         checked: &Checked,

@@ -28,7 +28,7 @@ pub struct Limits {
     pub states_max: u64,
     /// Random walks, which have their turn where neither has found anything, and the unfolding has not come to its end.
     pub walks_max: u64,
-    /// Small steps of a search beside what it counts: states of nodes that may go together grow in number with each node that a property
+    /// Small steps of a search in addition to what it counts: states of nodes that may go together grow in number with each node that a property
     /// of system scope reads. The evaluation of such a property counts as 500.
     pub steps_max: u64,
     /// Different violations that a search collects.
@@ -240,7 +240,7 @@ impl<'f> Checker<'f> {
         Ok(round)
     }
 
-    /// What properties read of each node in a global state, beside that of others; nothing of nodes that are absent. What it takes to
+    /// The views of each node in a global state, next to those of others; none of absent nodes. What it takes to
     /// know is known to the round that begins there.
     ///
     /// # Errors
@@ -372,7 +372,7 @@ mod tests {
 
     use super::*;
 
-    /// Something is wrong after forty steps of node 0, beside a node that goes round: further than the searches may look, and not too far
+    /// A violation after forty steps of node 0, in a cluster with a node that moves in circles: further than the searches may look, and not too far
     /// for a walk. What it finds replays.
     #[test]
     fn walks_see_what_is_too_far_for_the_searches() {

@@ -18,7 +18,7 @@ const ATTEMPTS_MAX: usize = 12;
 /// many local states takes as many exact filters, and one in any state.
 const GRAINS: [usize; 3] = [1, 0, 2];
 
-/// What comes out for one node.
+/// The result for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steering {
     /// The filters; none if there is nothing to filter, or nothing helps.
@@ -35,7 +35,7 @@ pub struct Steering {
 impl Checker<'_> {
     /// Looks for filters of one node after a round: a smallest set of events that meets all violating paths, earliest first, which
     /// [passes](Self::check_filters); first of events whatever the local state is, then of those in one state, then of kinds of events.
-    /// Where another path comes to light, it has to be met, too. Then the coarsest patterns of these events that pass.
+    /// Another path that is found has to be met, too. Then the coarsest patterns of these events that pass.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// The coarsest patterns that pass, of those of which these do.
+    /// The coarsest patterns that pass, among the coarser forms of these.
     fn coarsest(
         &self,
         (node, patterns): (NodeId, BTreeSet<Pattern>),

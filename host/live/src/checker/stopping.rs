@@ -13,14 +13,14 @@ impl Stop for Never {
     }
 }
 
-/// Ends a search where somebody says so, or where it takes too much beside what its counts show.
+/// Ends a search on request, or if it takes too much besides its counts.
 pub(super) struct Asking<'s> {
     stop: &'s dyn Stop,
     effort: Option<Effort<'s>>,
     bytes_max: u64,
 }
 
-/// What a search takes beside what its counts show.
+/// The effort of a search besides its counts.
 struct Effort<'s> {
     lts: &'s Lts<'s>,
     /// Properties that had been evaluated when it began.

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `effort` | what a round takes beside what it counts |
+//! | `effort` | the effort of a round besides its counts |
 //! | `foresee` | looking ahead from an event whose effects are held, against the reference |
 //! | `promises` | promises of progress that die ahead, against the reference |
 //! | `stopped` | rounds that are stopped wherever they ask whether to stop |
@@ -308,7 +308,7 @@ fn filters_that_are_found_are_a_smallest_safe_set() {
     assert!(steered > 30 && unhelpful > 10 && together > 3, "{steered} {unhelpful} {together}");
 }
 
-/// Two messages, the second of which is fatal, whichever that is.
+/// Two messages; the second is fatal, whichever that is.
 fn second_is_fatal() -> Toy {
     (0..2)
         .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
@@ -379,7 +379,7 @@ fn a_lying_neighbour_cannot_do_more_than_the_cap_allows() {
                 }
             }
         }
-        // What was told before makes no difference to what is so.
+        // Earlier reports make no difference to the present state.
         let honest = checker.round(&beginning_of(&at)).expect("it is a state of the toy");
         let reached = reach(&toy, &at, &BTreeSet::new()).expect("it is small");
         assert_eq!(!honest.predictions.is_empty(), is_violated(&toy, &reached));
@@ -449,7 +449,7 @@ fn exported_states_are_a_beginning() {
 }
 
 /// Node 1 has sent two messages, and a filter matches the first. Where that is dropped, the second one arrives; where the connection is
-/// broken in its place, neither does, both ends are told but may not hear of it, and what is sent then arrives.
+/// broken in its place, neither does, both ends get a notice but may lose it, and what is sent then arrives.
 #[test]
 fn a_connection_that_is_broken_in_place_of_a_message_takes_all_with_it_and_both_ends_are_told() {
     let toy = (0..3)

@@ -203,7 +203,7 @@ impl Differences {
         }
     }
 
-    /// A checkpoint was sent to a peer, which may come to have it.
+    /// A checkpoint was sent to a peer, which may receive it.
     pub fn sent(&mut self, to: NodeId, checkpoint: &Checkpoint) {
         let base = Base::new(checkpoint);
         if base.bytes.len() <= BASE_MAX {
@@ -233,7 +233,7 @@ pub(super) fn compressed(plain: &[u8], base: Option<&Base>) -> Vec<u8> {
     bytes
 }
 
-/// Undoes it. Room is made for one piece at a time, once the last one is as long as it should be: nobody gets room by asking for it.
+/// Undoes it. Room is made for one piece at a time, once the last one is as long as it should be: a claim alone takes no room.
 pub(super) fn expand(bytes: &[u8], base: Option<&Base>, plain: &mut Vec<u8>) -> Option<()> {
     let (length, mut rest) = bytes.split_first_chunk()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= PACKET_MAX)?;

@@ -24,7 +24,7 @@ pub enum Outcome {
     TimedOut(BTreeSet<NodeId>),
 }
 
-/// A collection that is going on.
+/// A collection in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Gather {
     pub(super) number: u64,
@@ -52,7 +52,7 @@ impl Gather {
         self.waiting.clone()
     }
 
-    /// An answer has arrived; one that nobody waits for is ignored.
+    /// An answer has arrived; an unexpected one is ignored.
     pub(super) fn answer(&mut self, node: NodeId, request: u64, checkpoint: Checkpoint) {
         if request == self.number && checkpoint.answers(request) && self.waiting.remove(&node) {
             self.checkpoints.insert(node, checkpoint);

@@ -74,7 +74,7 @@ pub struct Checkpoint {
     pub number: u64,
     /// The incarnation of the node.
     pub incarnation: u64,
-    /// The state of the node, as whoever runs it writes it down.
+    /// The state of the node, as its driver encodes it.
     pub content: Vec<u8>,
     /// What it knows of the messages to and from its peers; a peer that is absent exchanged none with it.
     pub channels: BTreeMap<NodeId, Channel>,

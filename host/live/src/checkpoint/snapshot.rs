@@ -40,13 +40,13 @@ pub struct Contents<'s> {
     pub in_flight: Vec<&'s Kept>,
     /// Those that are in flight, or were received before a reset of the destination.
     pub uncertain: Vec<&'s Kept>,
-    /// Whether there may be more of which nothing is known: of a former incarnation of the sender, or too many to be kept.
+    /// Whether there may be unknown ones: of a former incarnation of the sender, or too many to be kept.
     pub is_partial: bool,
 }
 
 impl Snapshot {
     /// Looks for a receipt of what was not sent. The second line of defence: under the [sound rule](crate::checkpoint::Rule::SOUND)
-    /// there is none, and whoever runs another program can answer anything. It misses what was received before a reset of the
+    /// there is none, and a peer with another program can answer anything. It misses what was received before a reset of the
     /// receiver, which has forgotten the receipt.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The messages in flight from one node to another, both of which are in a snapshot that is consistent.
+    /// The messages in flight from one node to another, both in a consistent snapshot.
     ///
     /// # Panics
     ///

@@ -149,7 +149,7 @@ impl FilterTable {
         !self.is_off && self.suspended_until.is_none_or(|end| end <= now)
     }
 
-    /// What happens to an event. Each event of the node that can be filtered has to be told.
+    /// What happens to an event. Each event of the node that can be filtered has to be reported.
     pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
         self.filters.retain(|_, (end, _)| *end > now);
         let filter = self.filters.iter().find(|(pattern, _)| pattern.matches(event, &self.kinds));
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(table.judge(seconds(10), &event(&[1])), Filtered::No);
     }
 
-    /// Nobody but the node's own checker, and no more than the cap.
+    /// Only the node's own checker, and no more than the cap.
     #[test]
     fn filters_of_others_are_refused_and_there_is_a_cap() {
         let mut table = FilterTable::new(3, Quota::default(), SECOND);
@@ -316,7 +316,7 @@ mod tests {
         assert!(table.is_empty(seconds(0)) && !table.is_active(seconds(0)));
     }
 
-    /// A leader sends one message each 50 ms for a minute, and nobody takes it: that is one refusal, where 1,180 of 2,360 events would be
+    /// A leader sends one message each 50 ms for a minute, and no node takes it: that is one refusal, where 1,180 of 2,360 events would be
     /// far beyond any quota. Of another sender it is another one.
     #[test]
     fn what_is_sent_again_counts_once() {
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(table.suspensions(), 1);
     }
 
-    /// 1,000 events within one minute, every tenth of which a filter matches, each another one: 5 % of them are 50, and by then steering has
+    /// 1,000 events within one minute; a filter matches every tenth, each another one: 5 % of them are 50, and by then steering has
     /// suspended itself where one more was too many. A minute later it continues.
     #[test]
     fn steering_suspends_itself_beyond_its_quota() {

@@ -1,4 +1,4 @@
-//! Hold and look ahead: what the gate is told of an event whose effects are held.
+//! Hold and look ahead: the input of the gate for an event whose effects are held.
 
 use host_model::contract::{Envelope, Snapshot};
 use host_model::scenario::FaultState;

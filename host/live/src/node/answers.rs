@@ -13,7 +13,7 @@ const DRAWS_MAX: u32 = 1_000;
 /// their weights. The transport takes messages to all nodes but those in `full`.
 ///
 /// A machine does not say the weights, only how likely all answers together are. So they are drawn evenly, and drawn again unless as
-/// many as their weights say are let through: what comes out has the right distribution. A handler that chooses nothing runs once.
+/// many as their weights say are let through: the result has the right distribution. A handler that chooses nothing runs once.
 pub(super) fn run(
     machine: &mut dyn Machine,
     (state, input): (Option<&Snapshot>, Input<'_>),

@@ -57,7 +57,7 @@ impl<G: Gate> Node<G> {
         }
     }
 
-    /// Nobody waits for the answer to this request any more.
+    /// No client waits for the answer to this request any more.
     pub fn forget(&mut self, number: u64) {
         self.requests.waiting.remove(&number);
     }
@@ -69,7 +69,7 @@ impl<G: Gate> Node<G> {
         result.map_err(|fault| self.confirm(fault))
     }
 
-    /// Lets out the answers of a handler that somebody waits for.
+    /// Releases the answers of a handler to waiting clients.
     pub(super) fn answer(&mut self, answers: Vec<(u64, Response)>) {
         for (number, response) in answers {
             if self.requests.waiting.remove(&number) {

@@ -113,7 +113,7 @@ impl<'n> Sides<'n> {
         after.map(Cow::into_owned)
     }
 
-    /// What there is to judge on a side, if it was read and could be.
+    /// The values to judge on a side, if they were read and could be.
     fn views(&self, side: Side) -> Option<&Views> {
         self.readings[side as usize].as_deref().and_then(Option::as_ref)
     }

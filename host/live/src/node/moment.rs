@@ -22,7 +22,7 @@ impl Moment {
         Self::new(machine, state)
     }
 
-    /// The same after this one; none if it is the same state, of which all is known.
+    /// The same after this one; none if it is the same, completely known state.
     pub(super) fn next(&self, machine: &mut dyn Machine, node: NodeId) -> Result<Option<Self>, Fault> {
         let state = state(machine, node)?;
         if state == self.state {

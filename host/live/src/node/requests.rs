@@ -11,7 +11,7 @@ pub(super) const REQUESTS_BITS: u32 = 40;
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) count: u64,
-    /// Those that somebody waits for.
+    /// Those with a waiting client.
     pub(super) waiting: BTreeSet<u64>,
     /// The events that some of these have become, and that a gate has wait.
     pub(super) delayed: BTreeMap<LocalEvent, u64>,

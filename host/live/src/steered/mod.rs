@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `tests` | the gate as a protocol, every schedule of which is explored |
+//! | `tests` | the gate as a protocol, explored in every schedule |
 
 #[cfg(test)]
 mod tests;
@@ -14,12 +14,12 @@ use crate::gate::{Event, Gate, Judge, Side, Verdict};
 use crate::time::Time;
 
 /// The gate of a node that is steered. Before an event, its filters decide; after it, the immediate check: whether the node is wrong by
-/// itself, or beside the others as they were in its latest snapshot. What was wrong before is none of the event's doing.
+/// itself, or together with the others as they were in its latest snapshot. What was wrong before is none of the event's doing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Steered<V> {
     /// The filters.
     pub table: FilterTable,
-    /// The nodes in the latest snapshot; those of which it says nothing have nothing.
+    /// The nodes in the latest snapshot; nodes missing from it have no state.
     pub latest: Vec<Option<V>>,
 }
 

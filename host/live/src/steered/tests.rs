@@ -176,7 +176,7 @@ impl Rules<'_> {
         same.any(|past| past.at + 60 > self.now)
     }
 
-    /// What becomes of an event in a state, beside what the last snapshot says of node 1.
+    /// What becomes of an event in a state, given what the last snapshot says of node 1.
     fn answer(&self, state: u8, event: Happens, other: Option<u8>) -> Answer {
         if self.has(Happens::Kill) || substitute(event).is_none() {
             return Answer::Passed;
@@ -395,7 +395,7 @@ fn explore(plan: &Plan) -> u64 {
     report.counts.global_states.unwrap_or(0)
 }
 
-/// Whatever can happen `n` times in any order: 1 + k + k^2 + ... + k^n schedules of k things, each of which is a state, since a state
+/// Whatever can happen `n` times in any order: 1 + k + k^2 + ... + k^n schedules of k things; each is a state, since a state
 /// keeps what has happened.
 fn schedules(plan: &Plan) -> u64 {
     let things = plan.all.len() as u64;

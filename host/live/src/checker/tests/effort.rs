@@ -1,4 +1,4 @@
-//! What a round takes beside what it counts.
+//! The effort of a round besides its counts.
 
 use host_model::contract::PropertyKind;
 
@@ -22,7 +22,7 @@ fn round_within(toy: Toy, steps_max: u64, promises: bool) -> (Round, u64) {
     (round, evaluations)
 }
 
-/// The states of seven nodes go together in 4^7 ways, all but one of which have a view: a round evaluates the property on all of them, or
+/// The states of seven nodes go together in 4^7 ways, and all but one have a view: a round evaluates the property on all of them, or
 /// says that it has not explored everything. What shows right after an event it predicts all the same.
 #[test]
 fn states_that_go_together_are_not_all_looked_at_where_there_are_too_many() {
@@ -40,7 +40,7 @@ fn states_that_go_together_are_not_all_looked_at_where_there_are_too_many() {
     }
 }
 
-/// Nothing that a round says depends on what can be reached, nor, where promises do not count, on these: nobody is asked about them.
+/// Nothing that a round says depends on what can be reached, nor, where promises do not count, on these: no question concerns them.
 #[test]
 fn what_is_of_no_use_is_not_evaluated() {
     let of_kind = |kind| {

@@ -24,8 +24,8 @@ fn dies(toy: &Toy, at: &Global) -> bool {
     is_dead(toy, &reach(toy, at, &BTreeSet::new()).expect("there are not more states than before"))
 }
 
-/// Where the states ahead are few, a promise is said to die exactly where one of them is dead; where they are too many for a round, what
-/// is said is so all the same. Each prediction replays, to a dead state.
+/// If the states ahead are few, a promise is reported dead exactly if one of them is dead; where they are too many for a round, what
+/// is reported is true all the same. Each prediction replays, to a dead state.
 #[test]
 fn a_promise_is_said_to_die_only_where_it_does() {
     let (mut dead, mut alive, mut bounded) = (0, 0, 0);
@@ -56,7 +56,7 @@ fn a_promise_is_said_to_die_only_where_it_does() {
     assert!(dead > 30 && alive > 5 && bounded > 15, "{dead} {alive} {bounded}");
 }
 
-/// Node 1 goes round in 40 states, of which a round sees 20. In one step of its own node 0 comes to where the promise is kept, in another
+/// Node 1 moves in a circle of 40 states, and a round sees 20. In one step of its own node 0 reaches a state in which the promise is kept, in another
 /// to where it never is, whatever node 1 does: that takes no state of the cluster to be explored.
 fn never_or_at_once() -> Toy {
     let toy = Toy::new(2).promise("arrives", &[&[Some(1), None]]);
@@ -83,6 +83,6 @@ fn a_certificate_tells_of_death_where_the_states_are_too_many() {
         panic!("{dead:?}")
     };
     assert_eq!((steps.len(), steps[0].node, &*promise.name), (1, 0, "arrives"));
-    // Nor is there one where promises do not count, or nobody knows what the other node does.
+    // Nor is there one where promises do not count, or the other node's actions are unknown.
     assert_eq!([found(limits(false), &at), found(limits(true), &Arc::new(alone))].concat(), []);
 }

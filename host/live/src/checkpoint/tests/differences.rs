@@ -115,7 +115,7 @@ fn an_answer_is_the_difference_from_what_the_asking_node_has() {
     assert!(Two::default().exchange(&noise(200, 1).repeat(1_000)) < 3_000);
 }
 
-/// Whoever has forgotten what it had gets a whole checkpoint, and from then on differences again; whatever is lost, the next answer can
+/// A node that has forgotten its checkpoint gets a whole one, and from then on differences again; whatever is lost, the next answer can
 /// be read.
 #[test]
 fn who_starts_again_gets_a_whole_checkpoint() {
@@ -188,7 +188,7 @@ fn lies_are_refused_or_another_packet() {
     assert_eq!(two.answer(&[3; 40])[0], 1);
 }
 
-/// An answer whose 16 MiB are five million messages without content, of which each would take more than a hundred bytes; compressed it has
+/// An answer whose 16 MiB are five million messages without content; each would take more than a hundred bytes; compressed it has
 /// some ten thousand bytes. It is refused by its cost, and an answer with as many bytes of content is read.
 #[test]
 fn an_answer_that_is_all_elements_is_refused_by_its_cost() {

@@ -194,7 +194,7 @@ fn what_is_in_flight_in_a_snapshot_is_what_really_is() {
     }
 }
 
-/// Where messages become too late to be taken, or too many to be kept, what is said to be in flight is so, and it is all unless
+/// Where messages become too late to be taken, or too many to be kept, what is reported in flight is in flight, and it is all unless
 /// something was not kept.
 #[test]
 fn what_is_late_or_not_kept_is_told_from_what_is_in_flight() {

@@ -52,7 +52,7 @@ impl Wire {
         bytes
     }
 
-    /// Reads a packet, which has to be the one that was sent; none for an answer that cannot be read and that nobody waits for.
+    /// Reads a packet, which has to be the one that was sent; none for an unexpected answer that cannot be read.
     fn read(&mut self, (from, to): (NodeId, NodeId), packet: &Packet, bytes: &[u8]) -> Option<News> {
         match self.differences.entry(to).or_default().unpack(from, bytes) {
             Ok((read, news)) => {

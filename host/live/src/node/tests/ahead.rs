@@ -12,7 +12,7 @@ use crate::carried::Fork;
 use crate::gate::{Event, Gate, Judge, Substitute, Verdict};
 use crate::time::Time;
 
-/// Notes the forks of node 0, and refuses what it is told to.
+/// Notes the forks of node 0, and refuses what a test selects.
 struct Forks {
     node: NodeId,
     seen: Vec<Fork>,

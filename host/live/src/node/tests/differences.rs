@@ -66,7 +66,7 @@ fn a_difference_from_what_is_not_there_is_refused() {
     assert_eq!(pair.nodes[0].counts().refused, BTreeMap::from([("no-base", 1), ("unasked", 1)]));
 }
 
-/// What comes of a schedule where each node may send this many bytes in checkpoints per second: the messages in the order in which they
+/// The result of a schedule where each node may send this many bytes in checkpoints per second: the messages in the order in which they
 /// arrived, and how many snapshots were complete and capped.
 fn scheduled(seed: u64, bandwidth: Option<u64>) -> (Vec<(u32, Vec<u8>)>, [usize; 2]) {
     let mut pair = Pair::open(Toy::random(seed, 2), Network::Ordered);

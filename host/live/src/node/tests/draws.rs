@@ -70,7 +70,7 @@ fn drawn(weights: [u32; 2], full: &BTreeSet<u32>) -> BTreeMap<(u32, u32), u32> {
     counts
 }
 
-/// 30,000 draws: a third each, of which a tenth by weights. The standard deviation of 9,000 is 79, and of 1,000 it is 31.
+/// 30,000 draws: a third each, or a tenth of that by weights. The standard deviation of 9,000 is 79, and of 1,000 it is 31.
 #[test]
 fn answers_have_the_weights_that_the_protocol_gives_them() {
     for full in [BTreeSet::new(), BTreeSet::from([1])] {

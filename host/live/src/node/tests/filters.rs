@@ -48,7 +48,7 @@ impl Gate for After {
     }
 }
 
-/// Two messages, the second of which is fatal: node 1 must not get to state 2, and says where it is.
+/// Two messages; the second is fatal: node 1 must not get to state 2, and says where it is.
 fn second_is_fatal() -> Toy {
     Toy::new(2)
         .start(0, 0, &[(1, 1), (1, 2)])
@@ -108,7 +108,7 @@ fn the_gate_of_a_steered_node_keeps_the_second_message_from_being_fatal() {
     assert_eq!((pair.nodes[1].counts().discarded, pair.disconnects.len()), (0, 0));
 }
 
-/// What a node judges by views is what a search judges by local states, for properties of all kinds and scopes, some of which trap; but
+/// What a node judges by views is what a search judges by local states, for properties of all kinds and scopes, including some that trap; but
 /// by itself a node judges only itself, and only what is to hold always.
 #[test]
 fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
@@ -171,7 +171,7 @@ fn what_is_filtered_before_is_not_handled() {
     }
 }
 
-/// A timer and a call at node 1, after the first of which nothing is offered any more.
+/// A timer and a call at node 1; after the first of them nothing is offered any more.
 fn once(kind: LocalKind) -> Toy {
     Toy::new(2).of_kind(0, kind).rule(1, 0, ToyTrigger::Local(0), 1, &[(0, 5)])
 }

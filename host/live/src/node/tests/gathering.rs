@@ -58,7 +58,7 @@ fn a_node_asks_its_neighbours_and_all_where_it_names_none_that_are_of_use() {
     assert_eq!(gathered(&moves.near(0, 0, Some(&[])).near(0, 1, Some(&[1])), &[]), (vec![0, 1], 0));
 }
 
-/// Knows of node 1 that it is in state 5, and refuses what is wrong beside that.
+/// Knows of node 1 that it is in state 5, and refuses what is wrong together with that.
 struct Knows;
 
 impl Gate for Knows {
@@ -90,8 +90,8 @@ fn a_gate_is_asked_about_the_neighbours_of_the_last_snapshot() {
     assert_eq!([refused(toy.clone(), 1), refused(toy.near(0, 0, Some(&[1])), 1)], [1, 1]);
 }
 
-/// Node 1 answers 3 s after it was asked, where the snapshot was given up after 1 s: how long that took is told once. An answer to what was
-/// not given up is not late, nor is one that nobody was asked for.
+/// Node 1 answers 3 s after it was asked, where the snapshot was given up after 1 s: its delay is reported once. An answer to what was
+/// not given up is not late, nor is one without a request.
 #[test]
 fn an_answer_that_is_late_says_how_long_it_took() {
     let second = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use super::pair::Pair;
 use crate::checkpoint::Outcome;
 use crate::gate::Open;
 
-/// Node 0 counts whenever its timer is due, has the count on its disk, and tells node 1, which keeps what it is told and says that
+/// Node 0 counts whenever its timer is due, has the count on its disk, and tells node 1, which keeps the number and says that
 /// it has it.
 fn counter() -> Toy {
     (0..100).fold(Toy::new(2).of_kind(0, LocalKind::Timer), |toy, count| {
