@@ -101,7 +101,7 @@ fn snapshots(plugin: &Plugin) -> Vec<usize> {
     sizes
 }
 
-/// What is said of a message that cannot be read.
+/// The report of an unreadable message.
 fn failure(plugin: &Plugin) -> String {
     let mut machine = plugin.machine().expect("an instance");
     let mut effects = Effects::default();
@@ -110,7 +110,7 @@ fn failure(plugin: &Plugin) -> String {
     machine.handle(message, &[], &mut effects).expect_err("it is no JSON").message
 }
 
-/// Both ways lead to the same states, verdicts and counts, to the last byte of an encoding; a mistake is told as by the other way.
+/// Both ways lead to the same states, verdicts and counts, to the last byte of an encoding; a mistake is reported as by the other way.
 fn is_the_same_plugin(edits: &Edits) {
     let place = tempfile::tempdir().expect("a temporary folder");
     let later = copied(edits, place.path());

@@ -52,7 +52,7 @@ pub(crate) fn all_languages() -> bool {
     std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all")
 }
 
-/// Builds a plugin; none if its toolchain is not there, which is said.
+/// Builds a plugin; none if its toolchain is missing, which is reported.
 pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
     let all = all_languages();
     if HEAVY.contains(&name) && !all {

@@ -308,7 +308,7 @@ fn local_model_checking_ends_where_global_states_are_few() {
     }
 }
 
-/// Thesis, appendix A: of the 24 edges consequence prediction executes 18, of which 14 lead to a new state. It misses
+/// Thesis, appendix A: of the 24 edges consequence prediction executes 18, and 14 lead to a new state. It misses
 /// the one state where each node has taken one local event: the second is taken only from fresh local states.
 #[test]
 fn consequence_prediction_leaves_out_the_second_query_in_parallel() {

@@ -1,4 +1,4 @@
-//! `cargo run --release -p host-tests --bin portfolio -- [SECONDS] [WORD]`: `auto` beside each of its members alone, on the plugins as
+//! `cargo run --release -p host-tests --bin portfolio -- [SECONDS] [WORD]`: `auto` compared with each of its members alone, on the plugins as
 //! they are and on each mistake that is in the tree on purpose. Prints a table in Markdown: seconds of search, `> 20` where the bound on
 //! time ended it, and the ratio of `auto` to the best of the others. With a word, only the rows that have it in their names.
 //!

@@ -1,4 +1,4 @@
-//! `cargo run --release -p host-tests --bin told-apart -- [SECONDS] [NAME ...]`: each way to tell states apart beside `serialize`, on the
+//! `cargo run --release -p host-tests --bin told-apart -- [SECONDS] [NAME ...]`: each way to tell states apart compared with `serialize`, on the
 //! bundled protocols with their defaults. Prints a table in Markdown for those in Rust and one for the register in other languages: local
 //! and global states and seconds of a complete search of global states by one worker, and whether it says the same. Where a search does not
 //! end within its time or a number of states, a second row has the searches to a depth. Below a table stands why components are refused.

@@ -107,7 +107,7 @@ fn a_long_payload_of_state_that_serialize_leaves_out_is_found() {
     breaks(&guest, "equal bytes, equal behaviour", "local-events", &["lists `go`", "(48 bytes)"]);
 }
 
-/// In which function a call comes to the end of its fuel is no behaviour.
+/// The function in which a call runs out of fuel is no behaviour.
 #[test]
 fn endless_loops_are_the_same_wherever_they_are_ended() {
     let guest = remembers(Guest {

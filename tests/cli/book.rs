@@ -1,4 +1,4 @@
-//! The commands of the README and of the book in `docs`, in the order in which they stand there: what they show must come out.
+//! The commands of the README and of the book in `docs`, in their order there: their output must match.
 
 use super::golden::repository;
 use super::{Place, folder};

@@ -15,7 +15,7 @@
 //! | `test` | of each scenario: [`each_test_has_bounds_of_its_own`] | likewise | [`an_interrupt_ends_the_tests`] |
 //! | `run --watch` | of each run | of each run | [`a_watched_run_ends_with_130`] |
 //!
-//! An interrupt is Ctrl-C or SIGTERM; that both are heard is tested beside the command line, in `signals`.
+//! An interrupt is Ctrl-C or SIGTERM; that both are heard is tested in `signals`.
 //!
 //! No test looks at a clock: the clock of these commands continues by 10 ms with each question whether to continue, so each
 //! call of a guest takes as long. What is counted is how many questions come after the one that said no.
@@ -123,7 +123,7 @@ enum Ended {
 /// What was not finished, by phase: nothing at all, the search, a confirmation or the shortening of what was found, the audit.
 type Unfinished = [u32; 4];
 
-/// In each of its phases a run ends soon after it is told to, and says no more than it knows.
+/// In each of its phases a run ends soon after a request, and says no more than it knows.
 fn ended_anywhere(ended: Ended, guest: Vec<u8>, options: &[&str]) {
     let run = [&["run", "guest.wasm", "--nodes", "2", "--json", "--workers", "1"], options].concat();
     let mut place = counting();
@@ -162,7 +162,7 @@ fn ended_anywhere(ended: Ended, guest: Vec<u8>, options: &[&str]) {
     }
 }
 
-/// A run that was told to end says no more than it knows, and loses nothing; beside it is the whole run.
+/// A run ended on request says no more than it knows, and loses nothing, compared with the whole run.
 fn says_no_more(ended: Ended, (result, whole): (&Value, &Value), unfinished: &mut Unfinished, what: &str) {
     let found = |result: &Value| result["violations"].as_array().expect("a list").len();
     if result["end"] != whole["end"] {
@@ -429,7 +429,7 @@ fn memory_ends_what_comes_before_the_search() {
     }
 }
 
-/// A watched run ends when the user says so, whatever came out before, and at once where it cannot begin.
+/// A watched run ends when the user says so, whatever its results, and at once where it cannot begin.
 #[test]
 fn a_watched_run_ends_with_130() {
     let place = Place { interrupted: Some(11), ..Place::new() };

@@ -18,7 +18,7 @@ fn run(place: &Place, guest: &str, options: &[&str]) -> Value {
 
 /// Each of two nodes has three states, and one event in each: the one after `init`, whose result lies where that of the event lies
 /// later, and the two values of the counter behind an event. So there are 9 global states and 18 transitions. With a reset a node has
-/// three states before it and three behind it: 36 global states, in each of which both nodes can go. A reset of the first state leads
+/// three states before it and three behind it: 36 global states, and in each both nodes can go. A reset of the first state leads
 /// to the same one, so it does not happen; from the two others it does, whatever the other node is in: 72 + 2 * 2 * 6 transitions.
 #[test]
 fn states_that_are_told_apart_by_memory_are_counted_under_every_option() {
@@ -115,7 +115,7 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
         &["--algo", "prefix", "--seed", "5", "--resets", "1", "--depth", "4"],
         &["--algo", "auto"],
     ];
-    // Where messages wait for others of their quorum, nobody knows of an end.
+    // Where messages wait for others of their quorum, an end cannot be recognised.
     for guest in ["memory.wasm", "serialized.wasm"] {
         let refused = place.host(&["run", guest, "--algo", "bdfs", "--deadlock", "--nodes", "3"]).exits(151);
         refused.says(&["a cluster with quorums", "have the plugin take messages one by one"]);
@@ -190,7 +190,7 @@ fn nodes_that_memory_tells_apart_are_interchangeable() {
     }
 }
 
-/// All nodes have the same states by either component, so only what tells them apart differs, and it is said of each node.
+/// All nodes have the same states by either component, so only their identity differs, and the report has it for each node.
 #[test]
 fn a_mixed_cluster_says_of_each_node_what_tells_its_states_apart() {
     let place = told_apart();

@@ -71,7 +71,7 @@ fn what_belongs_to_the_process_can_be_anything() {
         &["--quiet", "--no-install"],
         &["--audit", "off"],
         &["--audit", "full"],
-        // What is said once more in the same way is no difference.
+        // Repeating an option unchanged is no difference.
         &["--resets", "1", "--set", "init=event", "--algo", "bdfs"],
     ];
     let (place, whole) = stopped(&SEARCH);
@@ -261,7 +261,7 @@ fn a_file_from_elsewhere_builds_nothing_and_raises_nothing() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::ping_pong());
     put_trap(&place, "evil");
-    // A scenario beside its plugin may; one that lies somewhere else names the folder in vain.
+    // A scenario next to its plugin may; one that lies somewhere else names the folder in vain.
     place.put("s.toml", "plugin = \"evil\"\nnodes = 2\n");
     place.host(&["run", "s.toml"]).exits(151).says(&["s.toml", "evil would have to be built", "host build evil"]);
     place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n[[node]]\nid = 1\nplugin = \"evil\"\n");

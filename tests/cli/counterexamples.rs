@@ -144,7 +144,7 @@ fn complete_searches_go_on_to_the_same_violations() {
 }
 
 /// Two requests are sent three times each at most, so a server without memory performs two to six, with one of them twice: five kinds of
-/// violations by the length of the list, of which each one is on the way to the next.
+/// violations by the length of the list; each one is on the way to the next.
 #[test]
 fn a_kind_that_is_easier_to_reach_hides_no_other_and_is_the_only_one_to_be_called_shortest() {
     let place = Place::new();

@@ -58,7 +58,7 @@ fn who_does_not_know_what_is_in_flight_refuses_to_look() {
     assert!(ran.code == 2 && ran.err.contains("--reduce"), "{ran:?}");
 }
 
-/// Two participants: after `begin` and two more events somebody waits for a node that has crashed. Only deadlocks depend on crashes.
+/// Two participants: after `begin` and two more events a node waits for one that has crashed. Only deadlocks depend on crashes.
 #[test]
 fn who_waits_for_a_crashed_node_is_named() {
     let place = Place::new();

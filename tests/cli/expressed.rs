@@ -142,7 +142,7 @@ fn what_is_no_expression_is_refused_and_what_cannot_be_evaluated_is_a_finding() 
     assert!(run(&["--always", "a=node == 1", "--always", "a=node == 2"]).exits(151).err.contains("given twice"));
     let missing = run(&["--always", "a=node.nope == 1"]).exits(75).out;
     assert!(missing.contains("at character 6: there is no field `nope`; it has read {}; it has: "), "{missing}");
-    // What is there is told although nothing of it was read.
+    // The existing fields are reported although nothing of them was read.
     let misspelt = run(&["--always", "a=nodes.all(n, size(n.Runing.learner.chosen) == 0)"]).exits(75).out;
     let first = misspelt.lines().next().expect("a verdict");
     assert!(first.ends_with("; it has read of node 0 {}, of node 1 {}, of node 2 {}; it has: Running"), "{misspelt}");
@@ -153,7 +153,7 @@ const ATOMICITY: &str = "outside=size(unique(flatten(nodes.map(n, has(n.Coordina
     ? (n.Coordinator in ['Idle', 'Stopped'] || !has(n.Coordinator.Decided) ? [] : [n.Coordinator.Decided]) \
     : (n.Participant in ['Working', 'Prepared', 'Stopped'] ? [] : [n.Participant.Ended]))))) <= 1";
 
-/// What `ended` of it says: nobody waits for votes or for a decision.
+/// What `ended` of it says: no node waits for votes or for a decision.
 const ENDED: &str = "outside=has(node.Participant) ? node.Participant != 'Prepared' \
     : node.Coordinator == 'Idle' || node.Coordinator == 'Stopped' || has(node.Coordinator.Decided)";
 
@@ -180,7 +180,7 @@ fn told(place: &Place, plugin: &str, options: &[&str], (own, name): (&str, &str)
     ])
 }
 
-/// Asserts that a property of a plugin and one from outside say the same; returns whether anything but ok came out.
+/// Asserts that a property of a plugin and one from outside say the same; returns whether the result is anything but ok.
 #[track_caller]
 fn agree(place: &Place, plugin: &str, options: &[&str], (own, kind, expression): (&str, &str, &str)) -> bool {
     let one = told(place, plugin, &[options, &["--property", own]].concat(), (own, own));
@@ -333,7 +333,7 @@ fn a_property_from_outside_is_judged_from_exported_states() {
     }
 }
 
-/// A violated state is red in a graph, and told by the debugger, whoever states the property.
+/// A violated state is red in a graph, and reported by the debugger, for properties of any origin.
 #[test]
 fn graphs_and_the_debugger_tell_a_property_from_outside() {
     let place = Place::new();

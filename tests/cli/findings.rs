@@ -170,7 +170,7 @@ fn what_is_reached_leaves_a_witness_that_replays_and_begins_a_search() {
             serde_json::from_str(&std::fs::read_to_string(place.path(witness)).expect("it is there")).unwrap();
         assert_eq!(trace["finding"]["kind"], json!("sometimes"));
         // A write goes to a majority and back, and so does the query of a read and what it writes back: with the two local events at
-        // least two deliveries each way, three times, of which the last way back ends the read.
+        // least two deliveries each way, three times; the last way back ends the read.
         let steps = trace["steps"].as_array().expect("a list").len();
         assert!((8..=14).contains(&steps), "{steps} steps");
         let after =

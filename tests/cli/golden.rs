@@ -224,7 +224,7 @@ fn each_bug_is_told_and_drawn_as_it_was() {
     }
 }
 
-/// Most scenarios and traces that come with the plugins: what the READMEs derive is what comes out, and each bug is told and drawn as
+/// Most scenarios and traces that come with the plugins: the results are what the READMEs derive, and each bug is reported and drawn as
 /// it was.
 #[test]
 fn the_scenarios_of_the_bundled_plugins_are_as_they_say() {

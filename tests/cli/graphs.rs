@@ -45,7 +45,7 @@ fn a_graph_has_the_states_and_steps_of_its_derivation() {
     assert_eq!((svg.matches("class=\"arrow\"").count(), svg.matches("class=\"inner\"").count()), (6, 0));
 }
 
-/// Two nodes with a message to themselves, each of which is received, lost, or in flight: 3^2 global states, and from the 3 in which a
+/// Two nodes with a message to themselves; each is received, lost, or in flight: 3^2 global states, and from the 3 in which a
 /// node has it in flight two steps of that node.
 #[test]
 fn faults_are_steps_of_a_graph() {
@@ -169,14 +169,14 @@ fn a_graph_begins_after_a_prefix() {
         let words = [&["graph", plugin, "--out", "g.dot"], options, &["--", "--prefix", "p.json"], &bug].concat();
         place.host(&words).exits(0).out
     };
-    // The coordinator has the first vote or not, the second or not, and one of two third ones or not: 2 * 2 * 3, of which the two with all
+    // The coordinator has the first vote or not, the second or not, and one of two third ones or not: 2 * 2 * 3; the two with all
     // three are the decisions. Steps are 6 votes of the first, 6 of the second, and 4 * 2 of the third.
     assert_eq!(counts(&["--node", "0"]), "g.dot: 12 states, 20 steps\n");
-    // It has aborted, and is told of either decision.
+    // It has aborted, and learns of either decision.
     assert_eq!(counts(&["--node", "1"]), "g.dot: 1 state, 2 steps\n");
-    // It waits, and is told of either.
+    // It waits, and learns of either.
     assert_eq!(counts(&["--node", "2"]), "g.dot: 3 states, 2 steps\n");
-    // It votes, and is told: yes leads to a commit, no to an abort, which changes nothing.
+    // It votes, and learns: yes leads to a commit, no to an abort, which changes nothing.
     assert_eq!(counts(&["--node", "3"]), "g.dot: 4 states, 4 steps\n");
     assert_eq!(counts(&["--local"]), "g.dot: 20 states, 28 steps\n");
 }

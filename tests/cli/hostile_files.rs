@@ -78,7 +78,7 @@ fn only_regular_files_of_bounded_size_are_read() {
     }
 }
 
-/// Wherever the path leads is a folder that is read to see what it is: by the build, and by the advice of one beside it.
+/// Wherever the path leads is a folder that is read to see what it is: by the build, and by its advice about a neighbour.
 #[test]
 fn a_folder_with_a_file_without_end_is_not_built() {
     let place = Place::new();

@@ -144,7 +144,7 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
         for (name, text) in files(place.folder.path()).into_iter().filter(|(name, _)| is_markup(name)) {
             assert!(!text.contains("<script"), "{name}: {text}");
         }
-        // A page has its data and its script, and elements of nobody else.
+        // A page has its data and its script, and no foreign elements.
         let pages = files(place.folder.path()).into_iter().filter(|(name, _)| name.ends_with(".html"));
         for (name, text) in pages {
             assert_eq!((text.matches("<script").count(), text.matches("</script").count()), (2, 2), "{name}: {text}");
@@ -259,7 +259,7 @@ fn what_is_made_of_long_descriptions_stays_short() {
     for json in [&[][..], &["--json"]] {
         small(&place.host(&[&["replay"], &of[..], json].concat()).exits(0).out, "replay");
     }
-    // What cannot be made short is refused: 300 states of 60,000 letters, each of which JSON writes with six.
+    // Content that cannot be cut is refused: 300 states of 60,000 letters, each of which JSON writes with six.
     place.put("guest.wasm", fixtures::describes(60_000));
     let mut large = trace;
     large["scenario"]["nodes"] = json!(300);

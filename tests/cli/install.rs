@@ -1,4 +1,4 @@
-//! What goes beside an installed program: completions and manual pages.
+//! The companions of an installed program: completions and manual pages.
 
 use super::Place;
 

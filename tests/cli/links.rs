@@ -108,7 +108,7 @@ fn what_is_wrong_with_a_link_is_named_with_file_and_line() {
     check(&one_way, &["s.toml:10: `--breaks`: messages from node 1 to node 0 are ordered", "--link 1-0=KIND"]);
 }
 
-/// Instance 3 is the twin of node 1: what is said of node 1 holds for both.
+/// Instance 3 is the twin of node 1: settings of node 1 hold for both.
 #[test]
 fn twins_share_their_links() {
     let json = Place::new()

@@ -1,4 +1,4 @@
-//! What a machine does not have, memory and a cache that nobody else writes to: said of the machine, and of no plugin.
+//! What a machine lacks, memory and a private cache: reported of the machine, and of no plugin.
 #![expect(clippy::print_stdout, reason = "a process tells the test that has started it")]
 
 use std::fs::{self, Permissions};
@@ -35,7 +35,7 @@ fn on_a_small_machine() {
     }
 }
 
-/// A node for each instance of a replay, each of which reserves what its memory may grow to: however little address space there
+/// A node for each instance of a replay; each reserves what its memory may grow to: however little address space there
 /// is, a command does all of its work or says that the machine has too little.
 #[test]
 fn a_machine_without_address_space_is_no_finding() {

@@ -1,11 +1,11 @@
-//! Folders that `host new` makes: they build, run, and what they expect comes out.
+//! Folders that `host new` makes: they build, run, and give the expected results.
 
 use std::io::Write;
 
 use super::Place;
 use crate::languages::all_languages;
 
-/// Makes a folder and builds it, unless its toolchain is not there, which is said.
+/// Makes a folder and builds it, unless its toolchain is missing, which is reported.
 fn made(place: &Place, language: &str, options: &[&str]) -> bool {
     new(place, language, options);
     builds(place, language)
@@ -169,7 +169,7 @@ fn what_cannot_be_made_is_refused() {
     place.host(&["new", "text", "mine"]).exits(151).says(&["it is there already"]);
 }
 
-/// What is said in a folder without naming it is what is said of it by name.
+/// A command in a folder prints the same as with the folder's name.
 #[test]
 fn the_folder_here_is_the_plugin() {
     let mut place = Place::new();
@@ -197,7 +197,7 @@ fn run_and_count(place: &Place, words: &[&str]) -> serde_json::Value {
     serde_json::json!([json["result"], json["end"], json["counts"], json["properties"]])
 }
 
-/// A copy of the SDK that is older than the host is told with what to do, and replaced where it was not edited.
+/// A copy of the SDK that is older than the host is reported with the remedy, and replaced where it was not edited.
 #[test]
 fn an_old_sdk_is_told_and_replaced() {
     let mut place = Place::new();

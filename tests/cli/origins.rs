@@ -290,7 +290,7 @@ fn a_loss_is_told_everywhere() {
     }
     let back = of(&place, "replay", "o/l.itf.json", &[]).exits(0);
     assert_eq!(back.out, replayed.out, "the same trace");
-    // What is lost first is in nobody's way.
+    // A message lost first blocks no other.
     let longer = [lossy.steps.clone(), vec![]].concat();
     let unfinding = Trace { steps: longer, ..lossy };
     put(&place, "o/prefix.json", &unfinding);

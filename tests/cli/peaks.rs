@@ -17,13 +17,13 @@ use super::{Place, program};
 /// 32 MiB for what is allocated within 10 ms and what the allocator keeps. After it: 64 MiB.
 const ABOVE: u64 = 64 << 20;
 
-/// Where the child is told what to run: the words of a command line, one per line.
+/// The variable with the child's command: the words of a command line, one per line.
 const WORDS: &str = "HOST_TESTS_PEAK_OF";
 
 /// The line in which it tells the peak.
 const PEAK: &str = "peak of ";
 
-/// Runs a command and tells the peak of its memory. It does nothing where nobody asks.
+/// Runs a command and prints the peak of its memory. It does nothing without the variable.
 #[test]
 fn a_child_tells_the_peak_of_its_child() {
     let Ok(words) = std::env::var(WORDS) else { return };
@@ -97,7 +97,7 @@ fn what_goes_on_for_long_stays_near_the_bound() {
     }
 }
 
-/// Two of the nodes may have crashed: one execution of some hundred events has tens of thousands of ends, of which none is kept.
+/// Two of the nodes may have crashed: one execution of some hundred events has tens of thousands of ends, and none is kept.
 #[test]
 fn the_ends_of_an_execution_are_not_kept() {
     let Some(program) = program() else { return };

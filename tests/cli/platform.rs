@@ -25,7 +25,7 @@ fn asked(wasm: &str, what: &str, options: &[&str]) -> Value {
     Place::new().host(&[&run[..], options].concat()).json()
 }
 
-/// Each node has asked 0, 1 or 2 times and got the same each time it was there: 9 global states, in 6 of which node 0 can continue, and
+/// Each node has asked 0, 1 or 2 times and got the same each time it was there: 9 global states; in 6 node 0 can continue, and
 /// node 1 as well.
 #[track_caller]
 fn is_determined(wasm: &str, what: &str, options: &[&str]) -> Value {

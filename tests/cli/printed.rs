@@ -157,7 +157,7 @@ impl Desk {
         Started(self.shell(&format!("exec {line}")).spawn().expect("there is a shell"))
     }
 
-    /// Types a command line, and each that it prints, which have to be so many; what these print is not typed.
+    /// Types a command line, and each that it prints, in the expected number; what these print is not typed.
     fn prints(&self, line: &str, count: usize) {
         let output = self.types(line);
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -36,7 +36,7 @@ fn a_dead_promise_names_the_step_that_killed_it() {
     let expected = json!(["served", "eventually", "dead", 1, 6, 6, 3, null, true, true]);
     assert_eq!(facts.map(|fact| found[fact].clone()), expected.as_array().expect("a list")[..]);
     let promise = &served(&run)["promises"][1];
-    // As the plugin's README counts them; waiting are six of the eight, of which one is granted the lock.
+    // As the plugin's README counts them; waiting are six of the eight, and one of these is granted the lock.
     let counts = ["node", "class", "kept_states", "live_states", "dead_states", "unknown_states", "critical_edges"];
     let expected = json!([1, "dead", 3, 6, 2, 0, 1]);
     assert_eq!(counts.map(|count| promise[count].clone()), expected.as_array().expect("a list")[..]);
@@ -87,7 +87,7 @@ fn a_replay_goes_round_the_loop_and_believes_nothing() {
     })
     .exits(151)
     .says(&["retry at node 1 has to happen"]);
-    // Three steps of which the last leads elsewhere: the answer arrives, and is lost.
+    // Three steps; the last leads elsewhere: the answer arrives, and is lost.
     with(&|trace| {
         let steps = trace["steps"].as_array_mut().expect("a list");
         let mut last = steps[1].clone();
@@ -103,7 +103,7 @@ fn a_replay_goes_round_the_loop_and_believes_nothing() {
     .says(&["there is no loop"]);
 }
 
-/// Whoever waits for ever for lost answers has nothing to do any more: it is dead, and who says that it is stuck says less, and no lie.
+/// A node that waits forever for lost answers has no event any more: it is dead, and "stuck" says less, but is true.
 #[test]
 fn a_trace_that_claims_less_than_there_is_is_made_short() {
     let place = Place::new();
@@ -394,7 +394,7 @@ fn walks_find_the_dead() {
     for (option, value) in [("--fairness", "stable"), ("--timers", "late")] {
         walk(&[option, value]).exits(151).says(&[option, "walks look for where nothing can keep a promise any more"]);
     }
-    // With a way back by resets that node can be helped, and nobody is served for ever all the same if there are none left.
+    // With a way back by resets that node can be helped, and no node is served forever once there are none left.
     walk(&["--recover-by", "resets"]).exits(151).says(&["--resets"]);
 }
 

@@ -30,7 +30,7 @@ fn local_model_checking_builds_no_system_state_of_correct_paxos() {
     assert_eq!(counts(&result, &["system_states", "preliminary_violations"]), [0, 0]);
 }
 
-/// The portfolio is what there is without `--algo`; its answer is that of a member, with the guarantees and counts of that one.
+/// The portfolio is the default of `--algo`; its answer is that of a member, with the guarantees and counts of that one.
 #[test]
 fn the_default_says_who_had_the_answer() {
     let place = Place::new();
@@ -49,7 +49,7 @@ fn the_default_says_who_had_the_answer() {
     assert_eq!((&two["assumed"]["reduced"], &two["unreached"]), (&json!(true), &Value::Null));
     let agreement = two["properties"].as_array().expect("a list").iter().find(|it| it["name"] == "agreement");
     assert_eq!(agreement.expect("it is there")["status"], "holds");
-    // Nobody has an answer.
+    // No member has an answer.
     let none = place.run_json("paxos", &["--set", "proposers=2", "--states", "1000"]);
     assert_eq!(
         (&none["result"], &none["end"], none.get("decided_by")),
@@ -73,7 +73,7 @@ fn the_time_of_the_soundness_verification_is_part_of_that_of_the_search() {
     }
 }
 
-/// What an answer rests on is said where it is not what the strategy goes through: of a receiver that counts equal messages, the
+/// The basis of an answer is reported if it is not what the strategy explores: of a receiver that counts equal messages, the
 /// local states have no end; under a bound on local events that leaves nothing out, they say so themselves.
 #[test]
 fn the_report_says_what_the_answer_rests_on() {
@@ -408,7 +408,7 @@ fn a_checkpoint_is_gone_on_from() {
 }
 
 /// Where the state is in globals, or where memory grows while the protocol runs, another process continues from the checkpoint in
-/// fresh instances, and comes to the same end.
+/// fresh instances, and has the same end.
 #[test]
 fn globals_and_memory_that_grows_are_gone_on_from() {
     let mut place = Place::new();
@@ -463,7 +463,7 @@ fn reductions_keep_the_verdict() {
     place.host(&["run", bundled("paxos"), "--algo", "unfold", "--reduce"]).exits(151).says(&["`--reduce`", "bdfs"]);
 }
 
-/// Both nodes have finished after more than five events: within five nothing is decided, and nobody says so.
+/// Both nodes have finished after more than five events: within five nothing is decided, and no report claims it.
 #[test]
 fn an_unfolding_within_a_bound_decides_nothing_beyond_it() {
     let place = Place::new();

@@ -100,7 +100,7 @@ fn an_expectation_of_a_property_that_is_not_there_is_refused() {
     }
 }
 
-/// What came out in place of what was expected: the verdict, as `host run` has it.
+/// The result in place of the expected one: the verdict, as `host run` has it.
 #[test]
 fn a_test_that_fails_says_what_came_out() {
     let place = Place::new();
@@ -181,7 +181,7 @@ fn what_tests_leave_behind_is_kept_on_demand() {
     assert!(read("kept/deep/scenarios/trap/trace.svg").contains("kept/deep/scenarios/trap/trace.json"));
 }
 
-/// A saved trace is a test: it passes while it shows what it recorded. Without a plugin beside it, its plugin is looked
+/// A saved trace is a test: it passes while it shows what it recorded. Without a plugin next to it, its plugin is looked
 /// for in `plugins`.
 #[test]
 fn a_saved_trace_is_a_test() {

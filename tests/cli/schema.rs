@@ -103,7 +103,7 @@ fn read(name: &str) -> Value {
     serde_json::from_str(&text).expect("a schema is JSON")
 }
 
-/// Asserts that the output of `host run --json` fits its schema. Every test that runs it comes through here. A run that was told to
+/// Asserts that the output of `host run --json` fits its schema. Every test that runs it comes through here. A run that had to
 /// print something else, or nothing, has no object to look at.
 pub fn check_result(out: &str, words: &[&str]) {
     static SCHEMA: OnceLock<Value> = OnceLock::new();

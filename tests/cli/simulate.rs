@@ -146,7 +146,7 @@ fn what_checkers_are_too_late_for_is_kept_from_happening_by_looking_ahead_from_e
     assert_eq!(checkers, [Some(20), Some(0), Some(0)], "{held}");
 }
 
-/// What only observes breaks nothing, and a plugin without a promise can be steered to a standstill, which is said.
+/// Observing breaks nothing, and a plugin without a promise can be steered to a standstill, which a warning says.
 #[test]
 fn what_steering_does_not_do_is_refused_or_said() {
     let place = Place::new();
@@ -213,7 +213,7 @@ fn the_first_prediction_is_a_trace_like_any_other() {
 }
 
 /// The client's second request can arrive before its release and be dropped: in each run a checker says so, with a trace that replays. Where
-/// promises do not count nobody does, and where the client tries again nothing dies.
+/// promises do not count none does, and where the client tries again nothing dies.
 #[test]
 fn promises_that_die_are_predicted_with_a_trace_that_replays() {
     let place = Place::new();

@@ -186,7 +186,7 @@ fn what_is_no_specification_is_refused() {
     place.host(&silent).exits(151).says(&["plugin does not describe its states"]);
 }
 
-/// Neither a violation nor a fault of the protocol, and the way to where it happens is told.
+/// Neither a violation nor a fault of the protocol, and the report has the path to it.
 #[test]
 fn a_specification_that_fails_is_a_property_that_cannot_be_evaluated() {
     let place = Place::new();

@@ -3,7 +3,7 @@
 use host_tests::told_apart::{HISTORY, SERIALIZE, component, searched};
 
 /// All executions end, so there are finitely many histories. They tell all apart that `serialize` does, and more: the same votes lead to the
-/// same state in any order. The component takes seconds to compile, so the other ways and protocols are left to `--bin told-apart`.
+/// same state in any order. The component takes seconds to compile, so the other identities and protocols are left to `--bin told-apart`.
 #[test]
 fn the_history_has_the_verdict_of_serialize() {
     let [serialized, history] = [SERIALIZE, HISTORY].map(|way| {

@@ -127,7 +127,7 @@ fn options_that_repeat_the_prefix_are_fine_and_others_are_refused() {
     let with = |options: &[&str]| place.host(&[&run[..], options].concat());
     with(&["--nodes", "3", "--set", "proposers=2", "--set", "init=boot", "--network", "unordered"]).exits(12);
     with(&["--nodes", "4"]).exits(151).says(&["`--nodes 4` contradicts the prefix, which has 3"]);
-    // Nodes that come to life by an event of their own do something else on the way.
+    // Nodes that start by an event of their own do something else on the way.
     with(&["--set", "init=event"]).exits(151).says(&["the prefix live.json leads elsewhere with init=event: step "]);
     // The proposer takes no answer before the state, so what it takes of answers makes no difference up to there.
     let right = with(&["--set", "bug=none", "--json", "--local-events", "0"]).exits(0).json();
@@ -202,7 +202,7 @@ fn the_plugin_around_a_trace_is_found() {
     place.host(&["draw", "../found/trace.json", "--out", "../d.svg"]).exits(0);
 }
 
-/// A trace of a mistake, in the build without it: the events of the mistake happen there too, and nothing bad comes of them, or they
+/// A trace of a mistake, in the build without it: the events of the mistake happen there too, without bad consequences, or they
 /// do not; and as a test it says so, and how that is kept.
 #[test]
 fn a_mended_mistake_stays_mended() {
@@ -317,7 +317,7 @@ fn a_reset_is_part_of_a_trace() {
     let live = folder("paxos").join("scenarios/live-state.json").display().to_string();
     let after_live = ["--algo", "unfold", "--prefix", &live, "--resets", "1", "--depth", "1"];
     let run = place.run_json("paxos", &after_live);
-    // Every budget is told, those that nothing was asked of too.
+    // Every budget is reported, including unused ones.
     let budgets = run["assumed"]["faults"].as_object().expect("an object");
     let expected = faults::budgets().map(|(name, _)| (name.to_owned(), json!(u32::from(name == "resets")))).collect();
     assert_eq!((budgets, &run["result"]), (&expected, &json!("incomplete")));

@@ -1,4 +1,4 @@
-//! One verdict, wherever it is told: headline and last line, JSON, exit code, `host test`, JUnit, annotations.
+//! One verdict in all places: headline and last line, JSON, exit code, `host test`, JUnit, annotations.
 
 use host_sandbox::fixtures;
 use serde_json::{Value, json};
@@ -160,7 +160,7 @@ fn an_expectation_without_a_result_expects_a_good_end() {
     }
 }
 
-/// The case that was told as `ok`: by default, with a bound that ends the one member that decides the promise.
+/// The case that was reported as `ok`: by default, with a bound that ends the one member that decides the promise.
 #[test]
 fn the_default_is_not_ok_where_a_promise_is_open() {
     let place = Place::new();

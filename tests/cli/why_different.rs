@@ -145,7 +145,7 @@ impl GraphSink for Listed {
     fn edge(&mut self, _: &GraphEdge<'_>) {}
 }
 
-/// What all pairs of states say: how many look like one before, and of the first pair the node, what is said of it, the encodings and the
+/// What all pairs of states say: how many look like one before, and of the first pair the node, its description, the encodings and the
 /// number of events on the ways.
 type Compared = (usize, Option<(NodeId, String, [Vec<u8>; 2], [u32; 2])>);
 
@@ -188,7 +188,7 @@ fn compared(bytes: &[u8], nodes: u32) -> Compared {
     (alike, first)
 }
 
-/// On small guests, most of which say the same of all their states.
+/// On small guests; most describe all their states alike.
 #[test]
 fn all_pairs_one_by_one_give_the_same_first_pair() {
     let place = Place::new();

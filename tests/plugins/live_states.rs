@@ -22,7 +22,7 @@ fn live_state() -> Trace {
     first_round("paxos", scenario(3, &[("proposers", "2"), ("bug", "last-response")]), false)
 }
 
-/// A round of Paxos of which the third node hears nothing, and only the first node learns what is chosen; then the second
+/// A round of Paxos without the third node, and only the first node learns what is chosen; then the second
 /// node is reset, if so wanted.
 fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace {
     let (mut replay, _) = Replay::new(plugin(name), &scenario, &Origin::default()).expect("the cluster starts");

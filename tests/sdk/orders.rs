@@ -63,7 +63,7 @@ where
     goes_on(object, spans, &mut Vec::new(), &object.start())
 }
 
-/// Whether an order that is said to explain a history does.
+/// Whether an order explains a history as claimed.
 pub fn explains<O: SequentialObject>(object: &O, spans: &[Span<O::Call, O::Return>], order: &Value) -> bool {
     let order: Vec<(u32, usize)> = serde_json::from_value(order.clone()).expect("an order");
     let mut state = object.start();

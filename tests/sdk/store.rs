@@ -28,7 +28,7 @@ pub struct State {
     /// How many writes have begun: the number of the last one.
     asked: u32,
     copies: BTreeMap<String, Copy>,
-    /// The latest write of each key that a client was told of.
+    /// The latest write of each key that a client knows of.
     told: BTreeMap<String, u32>,
     waiting: Vec<Write>,
 }
@@ -147,7 +147,7 @@ impl Protocol for Store {
         matches!(event, Local::GiveUp { .. }).then_some(self.patience..=2 * self.patience)
     }
 
-    /// Who has not acknowledged some write, or the leader; everybody where the next write goes to everybody.
+    /// Who has not acknowledged some write, or the leader; all nodes if the next write goes to all.
     fn neighbours(&self, place: Place, state: &State) -> Option<Vec<NodeId>> {
         let is_awaited = |node: &NodeId| state.waiting.iter().any(|write| !write.acks.contains(node));
         match (place.me, state.waiting.is_empty()) {

@@ -46,7 +46,7 @@ impl Crate {
             .collect()
     }
 
-    /// Folders, and files beside them, that import each other: one of them is above the other, so one of the imports goes upwards.
+    /// Folders, and files next to them, that import each other: one of them is above the other, so one of the imports goes upwards.
     pub fn circles_of_rooms(&self) -> Vec<String> {
         let mut findings = Vec::new();
         let parents: BTreeSet<&[String]> =

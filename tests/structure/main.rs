@@ -102,7 +102,7 @@ const HOST_LINES_MAX: usize = 500;
 
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// Documents that whoever is new here reads first, and how many lines they may have.
+/// Documents that newcomers read first, and how many lines they may have.
 const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 300)];
 
 /// Lines of a version in CHANGELOG.md.
@@ -251,7 +251,7 @@ fn diffs_in_documents_fit_the_tree() {
     none(documents.flat_map(|path| prose::stale_diffs(path, &read(path), in_tree)).collect::<Vec<_>>());
 }
 
-/// What the compiler would say first of lines that nobody compiles any more.
+/// What the compiler would say first of lines that are no longer compiled.
 #[test]
 fn diffs_in_documents_use_what_is_there() {
     let sources: Vec<(String, String)> = sources().collect();
@@ -331,7 +331,7 @@ fn the_readme_lists_the_plugins() {
     none(checks::wrong_rows(&read("README.md"), "Plugins", &expected));
 }
 
-/// Whoever reads that something is defended must be able to see it fail.
+/// A reader of a claim of defence must be able to see it fail.
 #[test]
 fn each_row_of_the_resistance_table_names_a_test() {
     let sources: Vec<String> = sources().map(|(_, source)| source).collect();

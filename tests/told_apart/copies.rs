@@ -62,7 +62,7 @@ fn reason(error: &str) -> String {
     of_the_compiler.or(error.lines().next()).unwrap_or_default().trim().to_owned()
 }
 
-/// A folder with the sources of a protocol in another language, in one file of which something else stands in place of `from`.
+/// A folder with the sources of a protocol in another language, with something else in place of `from` in one file.
 fn replaced(protocol: &str, original: &Path, file: &str, (from, to): (&str, &str)) -> PathBuf {
     let folder = root().join("target/told-apart-elsewhere").join(protocol);
     copy(original, &folder, &|path, source| {
@@ -75,7 +75,7 @@ fn replaced(protocol: &str, original: &Path, file: &str, (from, to): (&str, &str
     folder
 }
 
-/// Copies the sources in a folder, each of which is changed on the way.
+/// Copies the sources in a folder, changing each on the way.
 fn copy(original: &Path, folder: &Path, change: &dyn Fn(&Path, String) -> String) {
     fs::create_dir_all(folder).expect("the folder of what is built can be written");
     for entry in fs::read_dir(original).expect("it has sources") {

@@ -15,7 +15,7 @@ const WAY: By = BY;
 /// A protocol whose states are distinguished in this way, and which is otherwise what it is.
 pub struct Told<P>(P);
 
-/// The state of a node, of which nothing is used but its `Debug` text, and its `Hash` where that is the way.
+/// The state of a node; only its `Debug` text is used, and its `Hash` for that identity.
 pub struct Node<S>(S);
 
 impl<S: Debug> Debug for Node<S> {

@@ -13,7 +13,7 @@ pub struct Searched {
     pub stopped_by: Option<String>,
     /// The result.
     pub result: String,
-    /// What comes out: why it ended, and what is said of each property; without a violation, what never happened as well.
+    /// The result: why it ended, and the status of each property; without a violation, what never happened as well.
     pub said: Value,
     /// How many local states and global states there are.
     pub states: [u64; 2],

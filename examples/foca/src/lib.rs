@@ -126,7 +126,7 @@ impl Member {
         if let Err(error) = result {
             self.wrong.get_or_insert(format!("the library refuses its own message or timer: {error}"));
         }
-        // What is told is what there is.
+        // The notifications agree with the members.
         let active = |id: &Id| self.foca.iter_members().any(|member| member.id() == id);
         if self.up.len() != self.foca.num_members() || !self.up.iter().all(active) {
             let members: Vec<Id> = self.foca.iter_members().map(|member| *member.id()).collect();

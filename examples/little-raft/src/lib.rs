@@ -146,7 +146,7 @@ impl Node {
         self.turn();
     }
 
-    /// It tells the others that it leads: what it does when its heartbeat timer fires, and when it is told of transitions.
+    /// It tells the others that it leads: its action when its heartbeat timer fires, and at a notice of transitions.
     pub fn heartbeat(&mut self) {
         self.transitions.0.send(()).expect("it is empty");
         self.turn();
@@ -158,7 +158,7 @@ impl Node {
         self.heartbeat();
     }
 
-    /// The replica does one thing: what there is to do, or else it runs into its timeout.
+    /// The replica does one thing: its pending work, or else its timeout.
     fn turn(&mut self) {
         self.network().turns.set(1);
         self.replica.start(self.messages.1.clone(), self.transitions.1.clone());

@@ -94,7 +94,7 @@ pub struct Checked {
 }
 
 impl Protocol for Checked {
-    // "FIFO perfect links", such as TCP; a session that drops is told by `reconnected`.
+    // "FIFO perfect links", such as TCP; `reconnected` reports a session that drops.
     const ABOUT: About = guest_sdk::about!().nodes(3).network(Network::Ordered);
     type State = Opaque<Node>;
     type Message = BySerde<Message<Command>>;

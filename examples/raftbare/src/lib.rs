@@ -44,7 +44,7 @@ pub enum Local {
     Timeout,
     /// A client asks the leader.
     Propose,
-    /// The leader is told to take a node in, or out.
+    /// A request to the leader to take a node in, or out.
     Change,
 }
 
@@ -192,7 +192,7 @@ impl Protocol for Checked {
         Some(replica.disk.clone())
     }
 
-    /// What Raft promises, of which the library says that it is "a very straightforward (yet efficient) implementation".
+    /// What Raft promises; the library calls itself "a very straightforward (yet efficient) implementation".
     fn properties(claims: &mut Properties<Self>) {
         ready_made::one_leader_per_term(claims.always("election-safety"), |_, replica| {
             replica.node.role().is_leader().then(|| replica.node.current_term().get())

@@ -20,7 +20,7 @@ impl Cluster {
         cluster
     }
 
-    /// Sends what a node has to send. Nobody restarts, so nothing is kept on disks.
+    /// Sends what a node has to send. No node restarts, so nothing is kept on disks.
     fn act(&mut self, at: usize) {
         while let Some(action) = self.nodes[at].actions_mut().next() {
             match action {

@@ -1,4 +1,4 @@
-//! How long checkpoints are, beside those that the thesis reports, which are compressed.
+//! The length of checkpoints, compared with those that the thesis reports, which are compressed.
 
 use host_live::gate::Open;
 use host_model::scenario::{Network, Scenario};

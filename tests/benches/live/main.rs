@@ -32,7 +32,7 @@ enum Mode {
     Hold,
 }
 
-/// In memory nothing is held, since who looks ahead is a thread beside the node.
+/// In memory nothing is held, since looking ahead takes another thread.
 const MODES: [Mode; 3] = [Mode::Off, Mode::Observe, Mode::Steer];
 
 impl Mode {

@@ -9,7 +9,7 @@ use super::judge::{Answer, Operation, Outcome};
 /// Nodes that a client is sent on to before it gives up.
 const HOPS: usize = 3;
 
-/// Asks a node, and whoever it sends the client to.
+/// Asks a node, and follows its redirections.
 pub fn ask(clients: &[SocketAddr], node: &mut usize, operation: &Operation) -> Answer {
     let (method, key, body) = match operation {
         Operation::Get(key) => ("GET", key, &[][..]),
@@ -44,7 +44,7 @@ pub fn ask_until_told(clients: &[SocketAddr], operation: &Operation) -> Outcome 
     until_told(operation, || ask(clients, &mut (next.next().expect("it has no end") % clients.len()), operation))
 }
 
-/// Asks one node until there is an answer, and whoever that one sends the client to; gives up after a minute. Who has answered.
+/// Asks one node until there is an answer, following redirections; gives up after a minute. Who has answered.
 pub fn ask_one_until_told(clients: &[SocketAddr], first: usize, operation: &Operation) -> (usize, Outcome) {
     let mut node = first;
     let outcome = until_told(operation, || {

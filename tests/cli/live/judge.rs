@@ -1,4 +1,4 @@
-//! What clients were told, and whether it has an order that explains it.
+//! The answers to clients, and whether an order explains them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub enum Outcome {
     Done,
 }
 
-/// One key of a store that nobody else has: what the protocol says of itself is not asked.
+/// One key of a store, without relying on the protocol's own properties.
 struct OneKey;
 
 impl SequentialObject for OneKey {
@@ -81,7 +81,7 @@ impl Judge {
         self.calls.len() - 1
     }
 
-    /// It was told something.
+    /// It got an answer.
     pub fn told(&mut self, call: usize, answer: Answer) {
         self.calls[call].1 = Some(answer);
         self.order.push((call, true));
@@ -103,7 +103,7 @@ impl Judge {
         }
     }
 
-    /// Whether there is an order that explains what was told: key by key, since objects are linearizable together if each is.
+    /// Whether there is an order that explains the answers: key by key, since objects are linearizable together if each is.
     pub fn verdict(&self) -> Result<Told, String> {
         let mut histories: BTreeMap<&String, History<Operation, Outcome>> = BTreeMap::new();
         let mut told = Told { answered: 0, unknown: 0, keys: 0 };

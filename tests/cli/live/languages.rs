@@ -13,7 +13,7 @@ use crate::languages::component;
 use crate::sdk::probes;
 use crate::sdk::store::Store;
 
-/// More than the second after which the host lets timers happen of which it is told nothing.
+/// More than the second after which the host lets timers without a duration happen.
 const PATIENCE: Duration = Duration::from_millis(1_200);
 
 fn put(value: &str) -> Operation {
@@ -21,7 +21,7 @@ fn put(value: &str) -> Operation {
 }
 
 /// What clients write is there, those who ask the wrong node are sent on, what is not understood is refused, and who asks for what cannot
-/// be is told so after the time that the plugin says.
+/// be gets an answer that says so after the time that the plugin says.
 #[test]
 fn clients_ask_stores_in_other_languages() {
     for (name, component) in probes() {

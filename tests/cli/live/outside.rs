@@ -16,7 +16,7 @@ fn start(network: &str, patience: u32, (spec, properties): (&str, &str), words: 
 /// A property that the first election violates.
 const SILENT: &str = "[always]\nsilent = \"nodes.all(n, n.disk.term == 0)\"";
 
-/// Nobody has voted, and nobody will for minutes; the checkers say what happens then, and the trace replays.
+/// No node has voted, and none will for minutes; the checkers say what happens then, and the trace replays.
 #[test]
 fn what_an_expression_forbids_is_predicted() {
     let words = " --watch observe --every 200ms --round-time 1m";

@@ -62,7 +62,7 @@ fn papers_that_do_not_fit_are_named_before_the_component_is_looked_for() {
             place.host(command).exits(151).says(&[words]);
         }
     }
-    // Whoever runs one node has no key of another one.
+    // The operator of one node has no key of another one.
     put("node-1.key", "node-0.key");
     place.host(&up).exits(151).says(&["node 1: node-0.key: the key does not fit the certificate"]);
     place.host(&node).exits(150).says(&["none.wasm"]);

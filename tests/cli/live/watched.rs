@@ -1,4 +1,4 @@
-//! The same with a checker beside each node.
+//! The same with a checker for each node.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub(super) fn put(value: &str) -> Operation {
     Operation::Put("key".into(), value.into())
 }
 
-/// A node that is killed will come back with a store that does not fit its log: nobody has been killed, and the checkers say so. The
+/// A node that is killed will come back with a store that does not fit its log: no node has been killed yet, and the checkers predict it. The
 /// trace replays. Then a node is killed, and they see it.
 #[test]
 fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
@@ -102,7 +102,7 @@ fn a_store_without_a_mistake_answers_the_same_when_it_is_watched_or_steered() {
             wait("nobody checks", || counted("check_rounds_total") > 1.0);
             assert_eq!(["predictions_total", "violated_rounds_total", "checker_up"].map(counted), [0.0, 0.0, 1.0]);
             assert_eq!(["filtered_total", "discarded_total"].map(counted), [0.0, 0.0]);
-            // Only where nodes are steered something is said of it.
+            // Only steering reports it.
             assert_eq!(cluster.counted(node, "steering_active"), (words == steer).then_some(1.0));
             assert!(counted("snapshot_bytes_total") > 0.0 && counted("check_seconds_total") > 0.0);
         }

@@ -1,4 +1,4 @@
-//! In place of the library's timer: it does not fire. A heartbeat is sent where the replica is told to look for transitions, too.
+//! In place of the library's timer: it does not fire. A heartbeat is also sent with each notice of transitions.
 
 use std::time::Duration;
 
