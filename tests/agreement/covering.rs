@@ -10,13 +10,13 @@ use crate::options::{AXES, Axis, Partial, Refusal, Row, TRIPLES, refusals};
 /// Values of two or three options.
 pub type Tuple = Vec<(usize, usize)>;
 
-/// How many rows are made of which the one that covers most is taken.
+/// The number of candidate rows; the one that covers most is taken.
 const CANDIDATES: usize = 3;
 
 /// How often a row is restarted that cannot be finished.
 const ATTEMPTS: usize = 20;
 
-/// What came out.
+/// The result.
 pub struct Array {
     /// The rows.
     pub rows: Vec<Row>,

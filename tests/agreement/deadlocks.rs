@@ -247,7 +247,7 @@ fn the_start_can_be_a_deadlock() {
 }
 
 /// Node 1 waits for `a`, which node 0 sends in `init` and so again after a reset; `b` of the first time was lost on node 1
-/// as it has no rule for it in state 0. A reset could help, but nobody can rely on one: the deadlock is where `a` was
+/// as it has no rule for it in state 0. A reset could help, but no protocol can rely on one: the deadlock is where `a` was
 /// received and node 1, which needs two of them, has only one.
 #[test]
 fn a_fault_saves_nobody() {
@@ -263,7 +263,7 @@ fn a_fault_saves_nobody() {
 }
 
 /// Node 1 asks, node 0 answers, and node 1 waits for the answer. Nothing can happen any more after the question if node 0 has
-/// crashed; when the answer is on its way only node 1 itself can have crashed, and nobody else waits. Two crashes leave nobody.
+/// crashed; when the answer is on its way only node 1 itself can have crashed, and no other node waits. Two crashes leave no node.
 #[test]
 fn who_waits_for_a_node_that_has_crashed_is_named() {
     let (question, answer) = (0, 1);
@@ -272,7 +272,7 @@ fn who_waits_for_a_node_that_has_crashed_is_named() {
         .rule(0, 0, ToyTrigger::Message(1, question), 1, &[(1, answer)])
         .rule(1, 1, ToyTrigger::Message(0, answer), 2, &[]);
     let toy = toy.done(0, 0).done(0, 1).done(1, 0).done(1, 2);
-    // After three quarters of a walk nobody asks any more.
+    // After three quarters of a walk there are no more questions.
     for row in STRATEGIES.iter().filter(|row| row.honours.contains(&Bound::Deadlock) && row.name != "prefix") {
         for crashes in 0..3 {
             let faults = Faults { crashes, ..Faults::default() };

@@ -129,7 +129,7 @@ fn independent_events_beyond_the_bound_are_told() {
     assert_eq!(ran.report.end, EndCondition::SpaceExhausted);
 }
 
-/// The system states beyond the bound are told where they are counted.
+/// The system states beyond the bound are reported where they are counted.
 #[test]
 fn a_count_within_a_bound_says_so() {
     for (depth, states, end) in
@@ -164,7 +164,7 @@ fn a_later_start_can_have_the_shorter_way() {
     }
 }
 
-/// Where nothing can happen but a local event, and neither bound allows any, one of the two is told.
+/// Where nothing can happen but a local event, and neither bound allows any, one of the two is reported.
 #[test]
 fn a_start_without_a_step_is_not_everything() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[]);

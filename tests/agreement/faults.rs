@@ -213,7 +213,7 @@ pub fn check_executions(family: Family) {
         }
         most = most.max(expected.maximal);
         tried += 1;
-        // Executions are cheap beside what check_states does.
+        // Executions are cheap compared with check_states.
         if tried == 2 * systems() {
             break;
         }
@@ -296,7 +296,7 @@ fn each_message_can_be_refused() {
         let system = System { faults, ..System::new(toy.clone()) };
         let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
         assert_eq!((counts.global_states, counts.transitions), (Some(states), Some(edges)));
-        // The local event has 2^2 resolutions, of which those with more refusals than the budget are never executed: `init`
+        // The local event has 2^2 resolutions; those with more refusals than the budget are never executed: `init`
         // twice, four deliveries to node 1, and 1, 3 or 4 resolutions.
         let resolutions = [1, 3, 4][refusals as usize];
         assert_eq!(counts.handler_calls, Some(2 + 4 + resolutions));

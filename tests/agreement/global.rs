@@ -121,7 +121,7 @@ fn counted_system_states_are_those_of_the_reference() {
     }
 }
 
-/// The count comes of a search that takes steps which are in no execution; nothing else that is reported shows them.
+/// The count belongs to a search that takes steps which are in no execution; nothing else that is reported shows them.
 #[test]
 fn counting_system_states_changes_nothing_else() {
     let bounds = SearchBounds::default();

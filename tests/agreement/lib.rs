@@ -8,7 +8,7 @@
 //! | `covering` | rows of options such that every two values meet, and of the main options every three |
 //! | `stopping` | monitors and stops that end a search, and a checkpoint in memory |
 //! | `reference` | a search of toys straight from the definition, without ids and fingerprints |
-//! | `refinement` | quorum transitions split by senders, and plain reductions that are told of it or not |
+//! | `refinement` | quorum transitions split by senders, and plain reductions with and without it |
 //! | `programs` | protocols given by functions over integers: longer, wider and heavier than toys |
 //! | `toys` | runs a strategy on a toy, and names by content what it has reached |
 

@@ -24,7 +24,7 @@ use crate::global::{STATES_MAX, systems};
 /// More questions than any search here needs: one that asks so often does not end.
 const QUESTIONS_MAX: u64 = 20_000;
 
-/// Ends a search after this many questions, and remembers what it was told.
+/// Ends a search after this many questions, and remembers its reports.
 struct Patient {
     left: AtomicU64,
     bytes: AtomicU64,
@@ -302,8 +302,8 @@ const RUNS: [(&str, toys::Run); 6] = [
     ("optimised alone", as_run::<false, { u64::MAX }, 0>),
 ];
 
-/// Whoever has the answer, and under a bound on local events too: the same violations as the reference, no way that is called a
-/// shortest one is longer, and where everything is said to be explored, the bound changes nothing.
+/// Whichever search has the answer, and under a bound on local events too: the same violations as the reference, no way that is called a
+/// shortest one is longer, and if a complete exploration is reported, the bound changes nothing.
 #[test]
 fn whoever_has_the_answer_agrees_with_the_reference() {
     let mut by_basis: BTreeMap<Option<u8>, u64> = BTreeMap::new();
@@ -441,7 +441,7 @@ fn no_way_is_called_a_shortest_one_if_another_start_has_a_shorter_one() {
     }
 }
 
-/// Three nodes that count to 60, each state a class of its own: 216,000 tuples. The search ends soon after it was told to, and
+/// Three nodes that count to 60, each state a class of its own: 216,000 tuples. The search ends soon after a request, and
 /// counts what it keeps.
 #[test]
 fn the_combination_of_classes_hears_the_monitor() {

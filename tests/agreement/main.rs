@@ -19,11 +19,11 @@
 //! | `prefixes` | the search after walks: how far it comes, and what it has left there |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
-//! | `shortest` | what is said of the length of a path, for each strategy by each of its bounds |
+//! | `shortest` | claims about the length of a path, for each strategy by each of its bounds |
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
-//! | `starving` | machines whose host runs out of memory: nobody else is blamed |
+//! | `starving` | machines whose host runs out of memory: only the host is blamed |
 //! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
 //! | `traps` | handlers that trap, by every strategy, likewise |
 //! | `walks` | random walks: what the seed decides, weights, coverage, memory |

@@ -106,7 +106,7 @@ fn one_breadth_first_expansion_is_bounded() {
     assert!(report.counts.global_states.is_some_and(|states| states < 1_500), "{:?}", report.counts);
 }
 
-/// An execution asks for others, each of which is as long as itself.
+/// An execution asks for others, each as long as itself.
 #[test]
 fn executions_that_are_still_to_be_explored_are_counted() {
     let bytes_max = 32 * MEBIBYTE;

@@ -77,7 +77,7 @@ pub enum Axis {
 /// How many options there are.
 pub const AXES: usize = Axis::Selected as usize + 1;
 
-/// The options of which every three are combined; of the others, every two.
+/// The options combined in every triple; the others are combined in every pair.
 pub const TRIPLES: usize = Axis::Prefix as usize + 1;
 
 /// Values of an option; the first one is what it is without being given.

@@ -92,7 +92,7 @@ fn whoever_has_the_answer_it_is_that_of_the_reference() {
             let decider = report.decided_by.expect("somebody has it");
             assert!(only.is_none_or(|only| only.decider() == decider), "seed {seed}: {decider}, not {only:?}");
             if ["bdfs", "unfold"].contains(&decider.to_string().as_str()) && found.is_none() {
-                // Nobody goes through local states in it that are not reachable.
+                // No member goes through unreachable local states in it.
                 assert!(report.counts.local_states <= Some(lts), "seed {seed}");
             }
             *deciders.entry(decider.to_string()).or_default() += 1;
@@ -172,7 +172,7 @@ fn turns_do_not_depend_on_the_number_of_workers() {
     assert!(deciders.len() > 2, "{deciders:?}");
 }
 
-/// Says to stop at some question, and notes what it was told.
+/// Says to stop at some question, and notes the reports.
 #[derive(Default)]
 struct Told {
     asked: AtomicU64,
@@ -216,7 +216,7 @@ fn large() -> Toy {
     })
 }
 
-/// One no is one for all of them, and nobody asks again.
+/// One no is one for all of them, and no member asks again.
 #[test]
 fn a_bound_ends_all_members_at_once() {
     for stops_at in [0, 1, 5, 10, 25] {
@@ -241,7 +241,7 @@ fn what_waits_keeps_its_memory() {
     assert!(first.iter().map(|(_, bytes)| bytes).is_sorted(), "{turns:?}");
 }
 
-/// Keeps the largest numbers of units of work and of steps that it is told.
+/// Keeps the largest reported numbers of units of work and of steps.
 #[derive(Default)]
 struct Charged {
     units: AtomicU64,
@@ -316,7 +316,7 @@ fn where_memory_is_short_the_largest_member_ends_alone() {
     assert!(once.0.into_inner() > 41, "it goes on");
 }
 
-/// A panic of one member is told, and no other one waits for its turn for ever.
+/// A panic of one member is reported, and no other one waits for its turn forever.
 #[test]
 fn a_panic_ends_all_members() {
     for stops_at in [0, 3, 50] {

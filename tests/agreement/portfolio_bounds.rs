@@ -20,7 +20,7 @@ use host_search::strategy::random_walk;
 
 use crate::liveness::searches::Case;
 
-/// Ends a search that keeps too much, or after some questions, and notes what it is told.
+/// Ends a search that keeps too much, or after some questions, and notes the reports.
 struct Bounds {
     bytes_max: u64,
     asked: AtomicU64,
@@ -76,7 +76,7 @@ impl Monitor for Bounds {
 const END: u64 = 30;
 
 /// Five nodes that take 30 steps each, of two kinds. The promise is kept by the first step of the second kind that node 0 takes before the
-/// sixth one, and by all other nodes from the start: one walk of 64 breaks it, 150 steps deep, beside 28 million global states.
+/// sixth one, and by all other nodes from the start: one walk of 64 breaks it, 150 steps deep, among 28 million global states.
 fn deep() -> Program {
     Program {
         events: |_, state| if state % 100 < END { vec![0, 1] } else { Vec::new() },
@@ -131,7 +131,7 @@ fn what_walks_find_of_random_systems_in_some_memory_is_found_by_all_in_it() {
     let (mut found, mut ended) = (0, 0);
     for seed in 0..systems(120) {
         let mut case = case(seed);
-        // Walks of busy systems come to no end.
+        // Walks of busy systems do not end.
         case.bounds.depth = (seed % 4 > 0).then_some(40);
         for bytes_max in [1 << 16, 1 << 18] {
             let mut alone = 0;

@@ -44,7 +44,7 @@ fn run(program: Program, faults: Faults, bounds: SearchBounds, by: Run) -> Repor
     by(&search).expect("no host faults")
 }
 
-/// No walk without faults comes to a bad state, and no search of 20,000 states comes as far as where one reset leads to one.
+/// No walk without faults reaches a bad state, and no search of 20,000 states gets as far as where one reset leads to one.
 #[test]
 fn what_a_fault_does_late_is_found() {
     let one_reset = Faults { resets: 1, ..Faults::default() };

@@ -8,7 +8,7 @@ use host_model::contract::{
 /// The state after a handler, and what it sends.
 pub type Moved = (u64, Vec<(NodeId, Vec<u8>)>);
 
-/// A protocol. Every node begins in state 0, and a message that nothing is said about changes nothing.
+/// A protocol. Every node begins in state 0, and a message without a rule changes nothing.
 #[derive(Clone, Copy)]
 pub struct Program {
     /// The numbers of the local events in a state.

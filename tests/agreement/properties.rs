@@ -16,7 +16,7 @@ use host_search::strategy::{Bound, STRATEGIES};
 /// Systems with more global states than this are left out: executions are explored as well.
 const STATES_MAX: usize = 60;
 
-/// A random system with further properties, some of which trap.
+/// A random system with further properties, including some that trap.
 fn random(seed: u64) -> Toy {
     let toy = Toy::random(seed, 2).with_random(Feature::Properties, seed, false);
     if seed.is_multiple_of(3) { toy.with_random(Feature::Broken, seed, false) } else { toy }

@@ -64,7 +64,7 @@ pub fn states(locals: &[Local]) -> Vec<ToyState> {
     locals.iter().map(|local| local.state).collect()
 }
 
-/// What there is to explore: a toy, a network, and what can go wrong.
+/// The system to explore: a toy, a network, and its faults.
 #[derive(Clone, Debug)]
 pub struct System {
     /// The protocol.
@@ -157,7 +157,7 @@ impl Global {
         });
     }
 
-    /// A node breaks its connection to a peer, who is still to be told.
+    /// A node breaks its connection to a peer, which has no notice yet.
     fn close(&mut self, system: &System, node: NodeId, peer: NodeId) {
         let end = &mut self.locals[node as usize].ends[peer as usize];
         *end = (end.0 + 1, false);

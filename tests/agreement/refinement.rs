@@ -1,6 +1,6 @@
 //! Quorum transitions and their refinement by who has sent ("quorum-split" of Bokor, Kinder, Serafini and Suri, "Efficient Model
 //! Checking of Fault-Tolerant Distributed Protocols", DSN 2011): it is the same transition relation, and a partial-order
-//! reduction that is told which nodes can enable what gains from it.
+//! reduction that knows which nodes can enable what gains from it.
 //!
 //! The reductions are plain ones: in each state the events of a set of nodes such that nothing outside of it can enable
 //! another event of these nodes (a persistent set). Who can enable what is known from what each local state can still send, or

@@ -1,4 +1,4 @@
-//! What is said of the length of a path, for each strategy by each of its bounds: a finding whose path is said to be the shortest
+//! Claims about the length of a path, for each strategy by each of its bounds: a finding whose path is called the shortest
 //! is as far from the start as the reference says, within the bounds; and a search that has decided what it did not find was right.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Machines whose host runs out of memory: nothing that comes of it is said of the guest.
+//! Machines whose host runs out of memory: no consequence of that is attributed to the guest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use host_model::trace::start;
 use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use host_search::strategy::bdfs;
 
-/// Machines of a toy that get no memory any more after some calls, whoever calls.
+/// Machines of a toy that get no memory any more after some calls, from any caller.
 struct Starving {
     toy: Arc<Toy>,
     calls_left: Arc<AtomicU64>,

@@ -154,7 +154,7 @@ fn a_false_declaration_is_refused() {
     assert!(refused > 10 * used, "{refused} refused, {used} not");
 }
 
-/// A property that names one of the nodes is told of by its name, and violated all the same: at node 2 only, when node 1
+/// A property that names one of the nodes is reported by its name, and violated nevertheless: at node 2 only, when node 1
 /// is taken for it.
 #[test]
 fn a_property_that_tells_nodes_apart_is_refused() {

@@ -146,7 +146,7 @@ fn is_unordered(system: &System) -> bool {
 /// Returns whether all was looked at.
 fn check_strategy(system: &System, reached: &Reached, (row, bounds): (&Strategy, SearchBounds), seed: u64) -> bool {
     let deadlock = bounds.deadlock && row.honours.contains(&Bound::Deadlock);
-    // There are many more executions than states, some of which go round in circles; with crashes all cuts of each are looked at.
+    // There are many more executions than states, and some states form circles; with crashes all cuts of each are looked at.
     let states =
         is_stateless(row).then_some(if system.faults.crashes > 0 { CUT_EXECUTIONS_MAX } else { EXECUTIONS_MAX });
     let bounds = SearchBounds { deadlock, states, ..bounds };

@@ -173,7 +173,7 @@ fn walks_without_a_step_ask_the_monitor() {
     assert_eq!((report.end, report.counts.transitions), (EndCondition::Interrupted, Some(0)));
 }
 
-/// A log that is never cut grows, also beside a node that stays as it is; one that is cut does not, nor does one that is full in time.
+/// A log that is never cut grows, also together with a node that stays as it is; one that is cut does not, nor does one that is full in time.
 #[test]
 fn states_that_become_longer_and_longer_are_told() {
     let grows = |padding: fn(u64) -> usize| {
@@ -211,7 +211,7 @@ impl Monitor for Scales {
     }
 }
 
-/// Node 0 counts, and sends each number to node 1, which counts what it gets: no walk comes to a local state twice.
+/// Node 0 counts, and sends each number to node 1, which counts what it gets: no walk reaches a local state twice.
 fn counting() -> Growing {
     let mut system = Growing::new(2);
     for state in 0..=4 {

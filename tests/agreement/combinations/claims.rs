@@ -18,7 +18,7 @@ pub struct Facts<'f> {
     pub ran: &'f Ran,
     /// Whether there was no memory at some point.
     pub is_starved: bool,
-    /// What there is to find within the bounds, with the shortest length of each.
+    /// The findings within the bounds, with the shortest length of each.
     pub within: BTreeMap<Words, u32>,
     /// The same without bounds.
     pub all: BTreeMap<Words, u32>,
@@ -247,7 +247,7 @@ fn everything_was_explored(facts: &Facts<'_>) -> Result<(), String> {
     let (found, there): (BTreeSet<&Words>, BTreeSet<&Words>) = (facts.found(), facts.all.keys().collect());
     let is_same = match facts.is_up_to_renaming() {
         true => found.is_empty() == there.is_empty(),
-        // How many of each kind is said by a claim of its own.
+        // The number of each kind is a separate claim.
         false if facts.case.bounds.variants.is_some() => {
             kinds(found.iter().copied()).keys().eq(kinds(there.iter().copied()).keys())
         }
@@ -362,7 +362,7 @@ fn walks_are_as_many_as_wanted(facts: &Facts<'_>) -> Result<(), String> {
     })
 }
 
-/// Where promises are decided and the search came to its end, all of them are as the reference says; else nothing is said that is more
+/// If promises are decided and the search ended, all of them are as the reference says; otherwise nothing is claimed that is more
 /// than there is.
 fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), String> {
     let report = &facts.ran.report;

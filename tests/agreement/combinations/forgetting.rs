@@ -100,7 +100,7 @@ fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started")
 }
 
-/// Walks in so much memory, losing what it is told to lose. None if the case is refused.
+/// Walks in so much memory, losing what a test selects. None if the case is refused.
 fn walk(
     case: &Case,
     pool: &ThreadPool,

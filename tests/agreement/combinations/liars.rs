@@ -1,4 +1,4 @@
-//! Canaries: strategies that say something false, each of which is noticed by the claim that it breaks.
+//! Canaries: strategies that say something false; the claim that it breaks notices each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,7 +156,7 @@ const ROUNDS: usize = 4;
 #[test]
 fn lies_are_noticed() {
     let array = covering();
-    // By strategy, in the order of rows and seeds: each lie is told of the same cases, and what is true of them is worked out once.
+    // By strategy, in the order of rows and seeds: each lie concerns the same cases, and their truth is worked out once.
     let mut cases: BTreeMap<&str, Vec<Option<(Case, Truth)>>> = BTreeMap::new();
     for (claim, name, run) in LIARS {
         let mut noticed = Vec::new();

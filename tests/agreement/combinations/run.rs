@@ -1,4 +1,4 @@
-//! Runs a case, and says by content what came out.
+//! Runs a case, and returns the result by content.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -50,7 +50,7 @@ fn a_dropped_request_is_the_one_critical_step() {
     let event = recorded.event(&death.critical.expect("it is known").first);
     assert_eq!((event.step.node, event.before), (1, event.after), "the server does not react");
     assert!(event.step.trigger.message().is_some(), "a message is delivered");
-    // In s7 nothing happens any more. In s0 nothing has to: nobody need ever ask, so "holding" is not what a lock server promises.
+    // In s7 nothing happens any more. In s0 nothing has to: no client need ever ask, so "holding" is not what a lock server promises.
     assert_eq!((verdict.stuck.states, verdict.stop), (2, Some(Vec::new())));
 }
 
@@ -80,7 +80,7 @@ fn steps_to_nothing(ends: bool) -> System {
     System::new(toy.promise("kept", &[&[Some(8)]]))
 }
 
-/// Before the last step is known, what comes of the start is not: the promise is broken there, since nobody need ever call, and that it
+/// Before the last step is known, the fate of the start is not: the promise is broken there, since no application need ever call, and that it
 /// is dead shows only later. Where some state is known to be dead the start is not told as something else.
 #[test]
 fn what_may_be_dead_is_not_stuck_as_well() {
@@ -190,7 +190,7 @@ fn a_search_that_loses_messages_finds_what_kills_it() {
     assert_eq!(path.iter().map(is_loss).collect::<Vec<_>>(), [false, true]);
 }
 
-/// In order: node 0 sends `a` and then `b`, node 1 answers `b`, and node 0 sends both again. Once node 1 has `a` it is told.
+/// In order: node 0 sends `a` and then `b`, node 1 answers `b`, and node 0 sends both again. Once node 1 has `a` it knows.
 fn rounds(losses: u32) -> System {
     let (a, b) = (0, 1);
     let mut toy = Toy::new(2).in_flight(0, 1, a).in_flight(0, 1, b).promise("told", &[&[None, Some(1)]]);
@@ -202,7 +202,7 @@ fn rounds(losses: u32) -> System {
     System { network: Network::Ordered, faults, ..System::new(toy) }
 }
 
-/// Node 1 is told or not, and in flight are `a b`, `b`, the answer, or nothing: eight states. In each of the first three that node 1 is
+/// Node 1 knows or not, and in flight are `a b`, `b`, the answer, or nothing: eight states. In each of the first three that node 1 is
 /// in, the next message comes or is lost: twelve edges. Nothing leads out of where nothing is in flight, so one state is dead.
 /// A round in which `a` is lost goes through the three states where node 1 is not told, and `a` is in flight again and again: what makes
 /// it unfair is that `a` never comes, which is possible in one of the three states.

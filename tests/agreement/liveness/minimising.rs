@@ -176,7 +176,7 @@ fn path_of(explored: &Explored<'_>, trace: &Trace) -> Vec<Step> {
 }
 
 /// The length of a shortest trace that breaks a promise in this class, for the reference: by a critical step of this sort if it is dead.
-/// None if it was not found among those of fewer than `than` events, of which all are tried. It begins in this state.
+/// None if it was not found among those of fewer than `than` events, which are all tried. It begins in this state.
 fn naive(
     explored: &Explored<'_>,
     (index, outcome): (usize, &Outcome),
@@ -256,7 +256,7 @@ fn closes<'s>(
     })
 }
 
-/// Whether an execution can owe a promise for ever on a closed walk of which not all states are dead, by the definitions.
+/// Whether an execution can owe a promise forever on a closed walk whose states are not all dead, by the definitions.
 fn is_fair_walk(
     states: &[promises::State],
     walk: &[(usize, &Edge)],

@@ -145,7 +145,7 @@ fn the_outlook_of_a_state_is_what_the_graph_says() {
 }
 
 /// A guided search heads for 64 combinations of views, those of the first of 70 choices, and none of them is reached: a reply to one of
-/// these takes a node that was asked before, and nobody asks twice. The replies to the other choices go the long way round, so that in
+/// these takes a node that was asked before, and no node asks twice. The replies to the other choices go the long way round, so that in
 /// the local states of the nodes they are found last.
 #[test]
 fn what_is_not_headed_for_is_not_left_out() {

@@ -1,4 +1,4 @@
-//! What random walks report of promises: what is said to be dead is dead, since the step that is said to have killed it.
+//! What random walks report of promises: a promise reported dead is dead, since the step reported as critical.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +44,7 @@ fn after(case: &Case, steps: &[TraceStep], init_choices: &Prefix) -> Option<Vec<
     promises.map(|promise| promises::decide(&graph.states, promise, case.rules())).collect()
 }
 
-/// Asserts that the promise of a finding is dead where walks say so, and was alive before the step that is said to have killed it, whatever
+/// Asserts that the promise of a finding is dead where walks say so, and was alive before the step reported as critical, whatever
 /// bounds the search has. Whether there is such a step; none if the system is too large for the reference. A search that `was_stopped` may not
 /// know the step.
 pub(super) fn dead_is_dead(
@@ -200,7 +200,7 @@ fn what_is_owed_at_an_end_is_reported_wherever_the_search_is_stopped() {
     assert!(short > 0 && long > 0, "{short} {long}");
 }
 
-/// A ladder: each step may be the one that falls back to its foot, and the promise is kept at its end, which no walk comes to and which is
+/// A ladder: each step may be the one that falls back to its foot, and the promise is kept at its end, which no walk reaches and which is
 /// farther away than what is looked at. So neither is proven, and what walks have seen bounds what they would see.
 #[test]
 fn what_is_too_far_away_stays_open() {
@@ -228,7 +228,7 @@ fn what_is_too_far_away_stays_open() {
     assert_eq!(report.promises.iter().map(|promise| promise.sampled).collect::<Vec<_>>(), [Some(expected)]);
 }
 
-/// The same ladder with few rungs, beside nodes that go round in circles: too many states are close by, and next to no walk comes to its
+/// The same ladder with few rungs, with nodes that move in circles: too many states are close by, and next to no walk reaches its
 /// end. What is left to climb leads there, rung by rung.
 #[test]
 fn what_is_left_leads_through_what_does_not_matter() {

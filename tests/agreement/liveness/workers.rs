@@ -238,7 +238,7 @@ fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers(
     telling(lost > 2 && kept > 2 && large > 2, format_args!("{lost} lose components, {kept} keep some, {large} large"));
 }
 
-/// A ring of states, one or none of which is without an action, and one or none of which takes it: whichever workers look at these.
+/// A ring of states; one or none is without an action, and one or none takes it: whichever workers look at these.
 #[test]
 fn what_is_possible_in_all_states_and_taken_in_none_is_so_for_all_workers_together() {
     let pools = pools();

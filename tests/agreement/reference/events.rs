@@ -126,9 +126,9 @@ pub(super) fn moves(
     let local = before.locals[node as usize].clone();
     let state = local.state;
     let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
-    // What comes out if the node does not hear of an error.
+    // The outcome if the node does not hear of an error.
     let mut unheard = None;
-    // Peers to be told of a break.
+    // Peers to notify of a break.
     let mut closed = Vec::new();
     // A node that restarts traps, if it does, in the first state.
     let mut state_of_trap = state;

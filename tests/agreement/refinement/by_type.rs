@@ -22,7 +22,7 @@ struct Transition {
     types: BTreeSet<Type>,
     /// How many messages it consumes.
     size: usize,
-    /// Whose messages it consumes; none: whoever's.
+    /// Whose messages it consumes; none: any node's.
     senders: Option<BTreeSet<NodeId>>,
 }
 
