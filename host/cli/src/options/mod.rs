@@ -88,34 +88,34 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Make a folder with a protocol to begin from: one that builds and runs, with tests and scenarios
     New(NewArguments),
-    /// Build the plugin in a folder and print where it is
+    /// Build the plugin in a folder and print the path of the component
     ///
-    /// Finds a toolchain or installs one, and says what it does. Does next to nothing if nothing changed. The last line on
-    /// standard output is the path of the component. Then the component is examined for a moment, as `host doctor` does at
-    /// length; ends with 14 if it is unfit for a search.
+    /// Finds or installs a toolchain, and reports each step. Does almost nothing if nothing changed. The last line on
+    /// standard output is the path of the component. Then the component is examined briefly, as `host doctor` does at
+    /// length; exits with 14 if it is unfit for a search.
     #[command(after_long_help = limits::help())]
     Build(BuildArguments),
-    /// Show what a plugin is made of, what it promises, and what is kept in a snapshot of it
+    /// Show the parts, parameters, properties and snapshots of a plugin
     #[command(after_long_help = limits::help())]
     Inspect(InspectArguments),
-    /// Run a plugin for a while and say whether it can be searched: is it deterministic, and can its state be captured
+    /// Check whether a plugin is fit for a search: whether it is deterministic, and its state can be captured
     ///
-    /// Every step is executed in one instance, again after a restore, in a second instance, and at last from start to end
-    /// without snapshots. Ends with 0 if all agree, and with 14 if they do not or a handler ends in a fault.
+    /// Every step is executed in one instance, again after a restore, in a second instance, and finally from start to end
+    /// without snapshots. Exits with 0 if all agree, and with 14 if they differ or a handler ends in a fault.
     #[command(after_long_help = limits::help())]
     Doctor(DoctorArguments),
-    /// Run a trace again and show each step: what was received, sent and logged, and what changed
+    /// Execute a trace again and show each step: messages received and sent, log lines, and changes of state
     ///
-    /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing. In another build of the plugin than it
-    /// was recorded with, the same events are followed, whatever else they do: the violation is still there, it is gone, or some
-    /// event cannot happen.
+    /// Exits with the code of the trace's violation, or with 0 if it has none. Another build of the plugin than the recorded one
+    /// follows the same events, even if they act differently there: the violation still exists, it is gone, or some event
+    /// cannot happen.
     #[command(after_help = REPLAY_EXAMPLES, after_long_help = replay_long_help())]
     Replay(ReplayArguments),
-    /// Make a trace short: leave out all events that what it shows does not need
+    /// Shorten a trace: remove all events that its violation does not need
     ///
-    /// Parts of the events are executed until nothing more can be left out; what remains is put into an order that changes
-    /// less often between nodes. The result shows a violation of the same property, was run again in fresh instances, and
-    /// is never longer. `host run` does this by itself.
+    /// Parts of the events are executed until no more can be removed; the rest is ordered so that the node changes less
+    /// often. The result violates the same property, is confirmed in fresh instances, and is never longer. `host run` does
+    /// this by itself.
     #[command(after_help = MINIMIZE_EXAMPLES, after_long_help = with_limits(MINIMIZE_EXAMPLES))]
     Minimize(MinimizeArguments),
     /// Draw a trace: nodes as columns, time downwards, messages as arrows
@@ -125,48 +125,48 @@ pub enum Command {
     /// property reads.
     #[command(after_help = DRAW_EXAMPLES, after_long_help = with_limits(DRAW_EXAMPLES))]
     Draw(DrawArguments),
-    /// Draw the states that a small cluster can reach, and the events between them
+    /// Draw the reachable states of a small cluster, and the events between them
     ///
-    /// States stand in rows by their distance from the start. The drawing marks start states, violations, terminal states, where
-    /// nothing can happen any more, and states that a bound left unexplored. Hover texts have the whole states and the messages in
-    /// flight. Ends with 0 whatever the states are: `host run` gives a verdict.
+    /// States are in rows by their distance from the start. The drawing marks start states, violations, terminal states without
+    /// possible events, and states left unexplored by a bound. Hover texts have the whole states and the messages in
+    /// flight. Exits with 0 in any case: `host run` gives a verdict.
     #[command(after_help = GRAPH_EXAMPLES)]
     Graph(GraphArguments),
     /// Run a cluster as in operation, in virtual time: latency, loss, churn, partitions, from a seed
     ///
-    /// A simulation goes through one long execution after the other and proves nothing; `host run` explores. It finds what takes
-    /// thousands of events. The first violation is made short and written as a trace, like those of `host run`. `eventually`
-    /// properties are not judged. Ends with the exit code of the violation, or with 0 if there is none.
+    /// A simulation executes one long run after the other and proves nothing; `host run` explores. It finds violations that need
+    /// thousands of events. The first violation is minimised and written as a trace, like those of `host run`. `eventually`
+    /// properties are not judged. Exits with the code of the violation, or with 0 if there is none.
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(Box<SimulateArguments>),
     /// Run the component as a real cluster: over TCP, with or without TLS, or UDP, with files, and clients over HTTP
     ///
-    /// What runs is the component that `host run` checks: timers take the time that it says, requests of clients become the local
-    /// events that it says, and nothing leaves a node before what it depends on is on the disk. Nodes on several machines prove who they are by the
-    /// certificates that the file of the cluster names under `[tls]`; without it, only loopback addresses are taken.
+    /// The nodes run the component that `host run` checks: timer durations and client requests are the plugin's, and nothing
+    /// leaves a node before the state that it depends on is on disk. Nodes on several machines authenticate by the certificates
+    /// that the cluster file names under `[tls]`; without it, only loopback addresses are allowed.
     #[command(after_help = LIVE_EXAMPLES)]
     Live(LiveArguments),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
-    /// `mbt::nondetPicks`. `shiviz` is a log with vector clocks, for the parser that ShiViz has by default. Where a trace is
-    /// taken, an *.itf.json that `host` wrote is taken, too.
+    /// `mbt::nondetPicks`. `shiviz` is a log with vector clocks, for ShiViz's default parser. Commands that take a trace also
+    /// take an *.itf.json that `host` wrote.
     #[command(after_help = EXPORT_EXAMPLES, after_long_help = with_limits(EXPORT_EXAMPLES))]
     Export(ExportArguments),
     /// Step through a trace, forwards and backwards, and try other events
     ///
-    /// Commands are read from standard input: with history and completion on a terminal, else one per line, so that a session
-    /// can be a script. `help` lists them. A script ends with exit code 1 if one of its commands was not understood.
+    /// Commands are read from standard input: with history and completion on a terminal, otherwise one per line, so that a session
+    /// can be a script. `help` lists them. A script exits with 1 if one of its commands was not understood.
     #[command(after_help = DEBUG_EXAMPLES, after_long_help = with_limits(DEBUG_EXAMPLES))]
     Debug(DebugArguments),
     /// Run the scenarios and saved traces of a folder and compare with the expected results
     ///
-    /// Tests are: files *.toml and *.json in folders named `scenarios`, and *.scenario.toml, anywhere below the paths; files that are
-    /// named; and trace*.json in a folder that is named and is not that of a plugin. So a trace that a run has left elsewhere is none. A
-    /// scenario passes if its expected result comes out, or, if it expects nothing, if nothing is violated. A trace passes if its events, in
-    /// this build of the plugin, lead to the violation that it tells of; for a broken promise, if a search from there finds it broken. Where
-    /// a violation is mended, a file with `trace = "NAME.json"` and `expect = "gone"` beside it says so, or `expect = "impossible"` if some
-    /// event cannot happen any more. The exit code is 0 or 1.
+    /// Tests are: files *.toml and *.json in folders `scenarios`, and *.scenario.toml, anywhere below the paths; files given as
+    /// arguments; and trace*.json in a folder given as argument that is not a plugin's. Traces that a run left elsewhere are no tests. A
+    /// scenario passes if it gives its expected result or, without one, if nothing is violated. A trace passes if its events, in
+    /// this build of the plugin, lead to its violation; for a broken promise, if a search from there finds it broken. After
+    /// a violation is mended, a file next to it with `trace = "NAME.json"` and `expect = "gone"` guards that, or `expect = "impossible"`
+    /// if some event can no longer happen. The exit code is 0 or 1.
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArguments),
     /// Compare one protocol in many languages: toolchain, build time, size, state outside memory, step cost, snapshots, counts
@@ -177,18 +177,18 @@ pub enum Command {
     Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
-    /// Show what is kept between runs, machine code, crates and toolchains: where, how much, and how many files
+    /// Show what is kept between runs, machine code, crates and toolchains: locations, sizes, and numbers of files
     ///
-    /// Machine code of components, libraries and functions is kept so that an edit costs what changed; it takes 1 GiB at most, and
-    /// what was not used for the longest time goes first. Crates are those that plugins in Rust have in common: each is compiled once, and all
-    /// go before they take more than 4 GiB. Toolchains are those that `host build` has installed.
+    /// Machine code of components, libraries and functions is kept so that only edited parts are compiled again; it takes at most 1 GiB,
+    /// and the least recently used goes first. Crates are those shared by plugins in Rust: each is compiled once, and all are
+    /// removed before they take more than 4 GiB. Toolchains are those that `host build` has installed.
     #[command(after_help = CACHE_EXAMPLES)]
     Cache(CacheArguments),
     /// Print the completions of commands and options for a shell
     ///
     /// For bash: host completions bash > ~/.local/share/bash-completion/completions/host
     Completions(CompletionsArguments),
-    /// Print the manual page, or write those of all commands into a folder
+    /// Print the manual page, or write the pages of all commands into a folder
     Man(ManArguments),
 }
 
