@@ -42,7 +42,7 @@
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
 //! | `verdicts` | one verdict, wherever it is told |
 //! | `told_apart` | the ways to tell states apart, on bundled protocols |
-//! | `why_different` | states that look the same and are told apart |
+//! | `why_different` | states that look the same but count as different |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
 mod audits;

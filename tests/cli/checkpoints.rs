@@ -168,10 +168,7 @@ fn a_checkpoint_of_an_older_format_is_refused_as_one() {
     let mut content = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     content[b"host checkpoint ".len()] = b'6';
     place.put("kept/checkpoint", content);
-    place
-        .host(&["run", "--resume", "kept"])
-        .exits(151)
-        .says(&["another version of the program", "begin the search anew"]);
+    place.host(&["run", "--resume", "kept"]).exits(151).says(&["another version of the program", "start a new search"]);
 }
 
 /// A checkpoint with another header, and hashes that are right.

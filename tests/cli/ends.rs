@@ -150,5 +150,5 @@ fn a_refused_message_is_part_of_a_trace() {
     trace["scenario"]["faults"] = json!({});
     place.put("rich.json", trace.to_string());
     let ran = place.host(&["replay", "rich.json", "--plugin", plugin]).exits(151);
-    ran.says(&["the transport of node 0 may not refuse so many messages"]);
+    ran.says(&["the transport of node 0 may not refuse this many messages"]);
 }

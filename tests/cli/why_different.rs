@@ -83,7 +83,7 @@ fn people_are_told_in_words() {
     place.put("guest.wasm", hides(Hidden::Data, Identity::Memory));
     let said = place.host(&["doctor", "guest.wasm", "--why-different"]).exits(1).out;
     let lines = [
-        "different: two states of node 0 look the same and are told apart",
+        "different: two states of node 0 look the same but count as different",
         "",
         "the states",
         "  both         {shown: 0}",
@@ -97,12 +97,12 @@ fn people_are_told_in_words() {
         "  1. node 0: go (internal, 30)",
         "  2. node 0: go (internal, 31)",
         "",
-        "8 look like an earlier one that they are told apart from, among 12 local states of 2 nodes",
+        "8 look like an earlier one but count as different, among 12 local states of 2 nodes",
     ];
     assert_eq!(said.lines().collect::<Vec<_>>(), lines);
     place.put("whole.wasm", hides(Hidden::Nothing, Identity::Memory));
     let none = place.host(&["doctor", "whole.wasm", "--why-different"]).exits(0).out;
-    assert_eq!(none, "none: no two states look the same and are told apart, among 12 local states of 2 nodes\n");
+    assert_eq!(none, "none: no two states look the same but count as different, among 12 local states of 2 nodes\n");
 }
 
 /// Of three global states, the start and the two after it, each node has been in two local states.

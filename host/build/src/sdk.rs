@@ -157,7 +157,7 @@ pub fn notice(folder: &Path) -> Option<String> {
         Err(_) => String::new(),
     };
     let Ok(record) = parse(&text) else {
-        return Some(format!("{RECORD} cannot be read, so nobody knows whether the SDK beside it is old"));
+        return Some(format!("{RECORD} cannot be read, so it is unknown whether the SDK next to it is old"));
     };
     let remedy = "`host new --update` in this folder replaces it";
     match age(&record) {

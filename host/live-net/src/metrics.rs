@@ -192,7 +192,7 @@ fn encode_steered(steered: SteeringCounts, encoder: &mut DescriptorEncoder<'_>) 
     if let Some(HoldCounts { looked, cut, too_late, is_ended: _ }) = hold {
         counters.extend([
             ("hold_looked", "Events from which was looked ahead while their effects were held", looked),
-            ("hold_cut", "Events whose effects left before that had come to its end", cut),
+            ("hold_cut", "Events whose effects left before that had ended", cut),
             ("hold_too_late", "Events whose effects had left when the answer came that they should not", too_late),
         ]);
     }
@@ -205,7 +205,7 @@ fn encode_steered(steered: SteeringCounts, encoder: &mut DescriptorEncoder<'_>) 
     let active = encoder.encode_descriptor("steering_active", help, None, MetricType::Gauge)?;
     ConstGauge::new(i64::from(is_active)).encode(active)?;
     if let Some(hold) = hold {
-        let help = "Whether somebody looks ahead from events";
+        let help = "Whether the node looks ahead from events";
         let up = encoder.encode_descriptor("hold_up", help, None, MetricType::Gauge)?;
         ConstGauge::new(i64::from(!hold.is_ended)).encode(up)?;
     }

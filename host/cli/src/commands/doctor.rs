@@ -99,7 +99,7 @@ pub(crate) fn verdict(seen: &Observations) -> &'static str {
     match seen.findings.first() {
         None => "fit: nothing was found that a search could stumble over",
         Some(Deviation::Fault(_)) => "unfit: it ends in a fault",
-        Some(Deviation::Refused(_)) => "unfit: it refuses to begin with these parameters, or with so many nodes",
+        Some(Deviation::Refused(_)) => "unfit: it refuses to begin with these parameters, or with this number of nodes",
         Some(Deviation::Differs(_)) => "unfit: the same events lead to different states",
     }
 }

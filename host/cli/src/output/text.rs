@@ -285,7 +285,7 @@ fn so_far(met: &[PromiseStates]) -> String {
 fn walks_text(sampled: &[PromiseWalks]) -> String {
     let Some(worst) = sampled.iter().max_by_key(|it| (it.dead, it.open, it.owing)) else { return String::new() };
     if worst.walks == 0 {
-        return "; no walk has come to its end".to_owned();
+        return "; no walk has ended".to_owned();
     }
     let walks = count(worst.walks, "walk");
     let ends = |number: u64| format!("at the end of {} of {walks}", grouped(number));
@@ -341,7 +341,7 @@ fn symmetry(symmetry: &SymmetryReport) -> String {
         (_, Some(why)) => format!("not used: the plugin declares interchangeable nodes, but {why}"),
         (renamings, _) => {
             let renamings = count(renamings.unwrap_or(1), "renaming");
-            format!("states are told apart up to {renamings} of nodes, checked step by step")
+            format!("states are distinguished up to {renamings} of nodes, checked step by step")
         }
     }
 }
@@ -350,11 +350,9 @@ fn progress(rules: &ProgressRules) -> String {
     let fairness = match rules.fairness {
         "none" => "nothing has to happen, fairness none",
         "fair-lossy" => {
-            "other faults than losses come to an end, and what is possible again and again happens, fairness fair-lossy"
+            "faults other than losses end, and what is possible infinitely often happens, fairness fair-lossy"
         }
-        _ => {
-            "faults come to an end, and what stays possible happens, so each message arrives in the end, fairness stable"
-        }
+        _ => "faults end, and what stays possible happens, so each message finally arrives, fairness stable",
     };
     let timers = match rules.timers {
         "late" => "timers fire only where nothing can be delivered, timers late",

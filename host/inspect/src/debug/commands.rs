@@ -36,8 +36,8 @@ pub const COMMANDS: &[Command] = &[
     command("next", "n", "[N]", "take the next step of the branch, or N of them"),
     command("back", "b", "[N]", "take back a step, or N of them"),
     command("jump", "j", "N|start|end", "go to the state after N steps of the branch"),
-    command("node", "", "NODE", "go on to the next event of a node"),
-    command("find", "f", "REGEX", "go on to the next event that receives, sends or changes something that matches"),
+    command("node", "", "NODE", "continue to the next event of a node"),
+    command("find", "f", "REGEX", "continue to the next event that receives, sends or changes something that matches"),
     command("enabled", "e", "", "number and list all that can happen here"),
     command(
         "take",

@@ -96,7 +96,7 @@ fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<C
         place: format!("node {}, on {} again and again, in the state {}", state.node, way.cause, hex(&state.encoding)),
         one: format!("a snapshot of {} bytes", sizes[0]),
         other: format!("after {repetitions} times, in a state with the same bytes, one of {last} bytes"),
-        cause: "it allocates and never frees, or collects what nobody reads",
+        cause: "it allocates and never frees, or collects unused data",
         pair: None,
     }))
 }

@@ -341,7 +341,7 @@ impl Replay {
             return Err(ReplayError::Differs { step: self.steps, what });
         }
         if !self.fault_states[node as usize].refuse(&report.effects.choices, &self.rules) {
-            let why = format!("the transport of node {node} may not refuse so many messages");
+            let why = format!("the transport of node {node} may not refuse this many messages");
             return Err(ReplayError::NotEnabled { step: self.steps, why });
         }
         for Envelope { to, payload } in &report.effects.sent {

@@ -19,14 +19,14 @@ pub(crate) fn bytes(modules: &[ModuleFacts]) -> Result<usize, String> {
     let module = match with_memory.as_slice() {
         [] => return Ok(0),
         [module] if module.memories.len() == 1 => *module,
-        _ => return Err("it has several memories, and only one stack can be told".to_owned()),
+        _ => return Err("it has several memories, and only one stack can be located".to_owned()),
     };
     let is_changed =
         modules.iter().flat_map(|module| &module.globals).any(|global| global.ty.mutable && global.written_late);
     let Some(pointer) = module.stack_pointer else {
         return match is_changed {
             true => Err(
-                "none of its globals is called `__stack_pointer`, so its dead stack cannot be told from other memory"
+                "none of its globals is called `__stack_pointer`, so its dead stack cannot be distinguished from other memory"
                     .to_owned(),
             ),
             false => Ok(0),

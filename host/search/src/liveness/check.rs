@@ -44,11 +44,11 @@ pub struct Checked {
 pub fn refusal(lts: &Lts<'_>) -> Option<&'static str> {
     let faults = lts.scenario().faults;
     if !lts.scenario().absent.is_empty() {
-        return Some("nodes are absent, and nobody knows what they would have done");
+        return Some("nodes are absent, and their behaviour is unknown");
     }
     if faults.duplicates > 0 {
         // A second delivery is a fault and a first one is not; equal copies in flight do not tell which one they are.
-        return Some("messages can be delivered again, and what has to happen is not told apart from that");
+        return Some("messages can be delivered again, and that cannot be distinguished from what has to happen");
     }
     // That a node has crashed is no event, so no state says it.
     (faults.crashes > 0).then_some("nodes can crash, and no execution says after which event")

@@ -62,7 +62,7 @@ pub fn check_spec(spec: &LoadedSpec, stated: &[Property], cluster: &Cluster) -> 
         let name = &taken.name;
         let what = format_args!("{option}: there is another property of the name {name:?}");
         return Err(Failure::configuration(what)
-            .help("a spec is told apart by the names of its properties")
+            .help("specs are distinguished by the names of their properties")
             .about(ABOUT));
     }
     check_described(&option, cluster).map_err(|failure| failure.about(ABOUT))

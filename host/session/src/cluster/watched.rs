@@ -29,7 +29,7 @@ impl Watching {
             )
             .help("leave it out, or give --watch steer")),
             Self { steers: false, holds: true, .. } => Err(Failure::configuration(
-                "`--hold` is for nodes that are steered: what is only observed waits for nobody",
+                "`--hold` is for nodes that are steered: an observed node does not wait for its checker",
             )
             .help("leave it out, or give --watch steer")),
             _ => Ok(()),
@@ -43,10 +43,8 @@ impl Watching {
     /// Links duplicate, or effects are to be held where links have an order.
     pub fn check_network(self, scenario: &Scenario, unordered: &str) -> Result<(), Failure> {
         if scenario.has_network(Network::UnorderedDuplicating) {
-            return Err(Failure::configuration(
-                "a checker beside a node does not follow messages that are delivered twice",
-            )
-            .help(format_args!("leave --watch out, or let links not duplicate: {unordered}")));
+            return Err(Failure::configuration("a checker does not follow messages that are delivered twice")
+                .help(format_args!("leave --watch out, or let links not duplicate: {unordered}")));
         }
         if self.holds && scenario.has_network(Network::Ordered) {
             return Err(Failure::configuration(

@@ -15,7 +15,7 @@ fn why_open(end: EndCondition, is_deterministic: bool) -> Option<&'static str> {
     }
     match end {
         EndCondition::SpaceExhausted => None,
-        EndCondition::Violation => Some("the search ended with the violation, --continue goes on"),
+        EndCondition::Violation => Some("the search ended with the violation, try --continue"),
         _ => Some("the search did not explore everything"),
     }
 }

@@ -167,7 +167,9 @@ impl<'t> Reader<'t> {
         // Only settings of a node lead to the check that it exists.
         let placed = &file.spec.cluster.placement;
         if (placed.node.len(), placed.adversary.len(), placed.parameters.len()) == before {
-            return Err(self.wrong(id_key, &format!("nothing is said about node {id}: give `plugin` or `parameters`")));
+            return Err(
+                self.wrong(id_key, &format!("there are no settings for node {id}: give `plugin` or `parameters`"))
+            );
         }
         self.note(file, format!("id {id}"), id_key);
         Ok(())
@@ -336,8 +338,8 @@ mod tests {
             ("[[node]]\nplugin = \"a\"", 1, "needs the `id`"),
             ("[[node]]\nid = 1\nplugins = \"a\"", 3, "[node] has no key `plugins`"),
             ("[[node]]\nid = 1\nadversary = true", 2, "an adversary needs a `plugin`"),
-            ("[[node]]\nid = 9", 2, "nothing is said about node 9"),
-            ("[[node]]\nid = 1\nparameters = {}", 2, "nothing is said about node 1"),
+            ("[[node]]\nid = 9", 2, "there are no settings for node 9"),
+            ("[[node]]\nid = 1\nparameters = {}", 2, "there are no settings for node 1"),
             ("node = 1", 1, "`node` must be a list of tables"),
             ("link = 1", 1, "`link` must be a list of tables"),
             ("[[link]]\nnetwork = \"ordered\"", 1, "needs two nodes: `between`"),

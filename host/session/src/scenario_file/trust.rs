@@ -35,7 +35,7 @@ pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> 
         }
         let is_beside = absolute.canonicalize().is_ok_and(|path| beside.is_some() && path.parent() == beside);
         if !is_beside {
-            let what = format!("{} would have to be built, and the scenario does not lie beside it", named.display());
+            let what = format!("{} would have to be built, and the scenario does not lie next to it", named.display());
             let failure = wrong(path, line, &what);
             return Err(failure.help(format_args!(
                 "build it with `host build {}` and name the component, or keep the scenario in the folder `scenarios` of the plugin",

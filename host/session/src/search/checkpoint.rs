@@ -80,7 +80,7 @@ pub fn resumed(folder: &Path, beside: RunSpec, context: &Context<'_>) -> Result<
 /// Says that what a checkpoint asks for is nothing that can be run, or not together with the options given with `--resume`.
 fn misfit(folder: &Path, why: &str) -> Failure {
     let failure = refused(folder, &format!("cannot be gone on from in this way: {why}"));
-    failure.help("give fewer options beside `--resume`, or begin the search anew")
+    failure.help("give fewer options with `--resume`, or start a new search")
 }
 
 /// A checkpoint whose header is whole, read up to the state of the search.
@@ -96,7 +96,7 @@ fn refused(folder: &Path, why: &str) -> Failure {
 }
 
 fn damaged(folder: &Path) -> Failure {
-    refused(folder, "is damaged").help("begin the search anew")
+    refused(folder, "is damaged").help("start a new search")
 }
 
 fn missing(folder: &Path, error: &std::io::Error) -> Failure {
@@ -118,7 +118,7 @@ fn open(folder: &Path, context: &Context<'_>) -> Result<Opened, Failure> {
         Some(_) => {
             let failure =
                 refused(folder, "was made by another version of the program, in a format that this one does not read");
-            return Err(failure.help("go on with that version, or begin the search anew"));
+            return Err(failure.help("continue with that version, or start a new search"));
         }
         None => return Err(damaged()),
     }
@@ -199,7 +199,7 @@ impl Folder {
         if let Some(resumed) = &resumed {
             if let Some(difference) = resumed.header.identity.difference(&identity) {
                 let failure = refused(folder, &format!("was made with {difference}"));
-                return Err(failure.help("set it as it was, or begin the search anew"));
+                return Err(failure.help("set it as it was, or start a new search"));
             }
             check_hash(folder, &context.path(folder).join(FILE), &*stop)?;
         }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::output::bytes::bytes_there;
 
-/// Looks for states of the plugin that look the same and are told apart.
+/// Looks for states of the plugin that look the same but count as different.
 pub(super) fn run(
     (spec, cluster): (&RunSpec, &Cluster),
     (states_max, is_json): (u64, bool),
@@ -40,11 +40,11 @@ fn as_text(cluster: &Cluster, seen: &WhyDifferent) -> String {
         number => format!("; {} without a description", count(number, "local state")),
     };
     let Some(found) = &seen.found else {
-        return format!("none: no two states look the same and are told apart, {among}{cut}{undescribed}\n");
+        return format!("none: no two states look the same but count as different, {among}{cut}{undescribed}\n");
     };
     let like = match seen.alike {
-        1 => "1 looks like an earlier one that it is told apart from".to_owned(),
-        number => format!("{number} look like an earlier one that they are told apart from"),
+        1 => "1 looks like an earlier one but counts as different".to_owned(),
+        number => format!("{number} look like an earlier one but count as different"),
     };
     let mut what = vec![
         ("both", words::compact(&found.description)),
@@ -53,7 +53,7 @@ fn as_text(cluster: &Cluster, seen: &WhyDifferent) -> String {
     ];
     what.extend(bytes_there(&found.bytes).map(|bytes| ("bytes there", bytes)));
     let sections = [
-        format!("different: two states of {} look the same and are told apart\n", on_one_line(&found.node)),
+        format!("different: two states of {} look the same but count as different\n", on_one_line(&found.node)),
         table("the states", &what),
         way("the first", &found.ways[0]),
         way("the second", &found.ways[1]),
