@@ -33,7 +33,7 @@ fn component() -> &'static Path {
 /// The last byte of the next address.
 static NEXT: AtomicU8 = AtomicU8::new(0);
 
-/// Addresses that nobody else has: all of 127.0.0.0/8 is loopback, and the port is none that the system gives away.
+/// Addresses without another owner: all of 127.0.0.0/8 is loopback, and the port is none that the system gives away.
 fn addresses(count: u8) -> Vec<SocketAddr> {
     let [.., high, low] = std::process::id().to_be_bytes();
     let first = NEXT.fetch_add(count, Ordering::Relaxed) + 1;
@@ -104,7 +104,7 @@ fn a_cluster_comes_up_answers_and_goes_down_with_its_data() {
     for (start, stored) in [(1, None), (2, Some("blue"))] {
         let up = live(&folder, &["up", "cluster.toml"]).stderr(Stdio::piped()).spawn();
         let mut up = Running(up.expect("it starts"));
-        // Some node leads after a while, and says so to whoever asks the others.
+        // Some node leads after a while, and the others redirect clients to it.
         let ask = |method: &str, body: &str| {
             all.chunks(3).find_map(|node| {
                 let answer = http::request(node[1], method, "/color", body.as_bytes()).ok()?;

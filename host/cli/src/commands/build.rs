@@ -39,7 +39,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     let seen = examine(loaded.factory(), &Scenario::new(nodes), STEPS, false)?;
     let verdict = match seen.findings.first() {
         None => "fit for a search".to_owned(),
-        // Whoever builds it knows which parameters it needs.
+        // The author knows which parameters it needs.
         Some(Deviation::Refused(why)) => format!("not examined: {why}"),
         Some(found) => format!("{}: {}", doctor::verdict(&seen), doctor::finding(found)),
     };

@@ -16,7 +16,7 @@ use crate::output::progress;
 use crate::output::run_files::{self, RunFiles};
 use crate::output::text::Text;
 
-/// How a run is told, and what it leaves behind.
+/// The report of a run, and the files that it leaves behind.
 pub(super) struct Telling<'t> {
     /// The words that begin and make up the command line, for people.
     pub(super) program: &'t str,
@@ -98,7 +98,7 @@ fn explore_unnamed(
     run_files.remove_old(spec.cluster.prefix.as_deref(), environment);
     let prefix_steps = cluster.prefix_steps();
     let saved = run_files.save(&outcome.violations, prefix_steps, program, environment);
-    // They take a further search each, for whoever wants to keep something.
+    // They take a further search each, for users who keep results.
     let witnesses = match is_kept {
         true => search::witness::witnesses(spec, &cluster, &lts, &outcome, &mut environment.context())?,
         false => Vec::new(),

@@ -10,7 +10,7 @@ use host_session::base::{Exit, Failure};
 
 use crate::environment::Environment;
 
-/// How often the sources are looked at. Between two looks that see the same, whoever writes them has finished.
+/// The poll interval of the sources. If two polls see the same, the writer has finished.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs `once`, and again whenever something at these paths changes, until the user ends it. Changes during a run count, too.
@@ -34,7 +34,7 @@ pub fn run(
         if !is_stopped(environment) {
             environment.tell("watch: waiting for a change of the sources; Ctrl-C ends");
         }
-        // Editors write a file beside the old one and rename it: for a moment there is none.
+        // Editors write a new file and rename it: for a moment there is none.
         let mut last = look(&paths);
         loop {
             if is_stopped(environment) {

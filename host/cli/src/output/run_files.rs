@@ -70,7 +70,7 @@ impl<'r> RunFiles<'r> {
         self.failed
     }
 
-    /// Writes traces, texts and drawings. What cannot be written is no reason to keep the violation back: it is told, and the folder by
+    /// Writes traces, texts and drawings. A failed write is no reason to keep the violation back: it is reported, and the folder by
     /// default takes what the one that the user named does not.
     pub fn save(
         &mut self,

@@ -32,7 +32,7 @@ pub struct Text<'r> {
     pub prefix_steps: usize,
     /// How it is written.
     pub paint: Paint,
-    /// Whether all counts are told, those of the strategy too.
+    /// Whether all counts are shown, including those of the strategy.
     pub verbose: bool,
 }
 
@@ -43,7 +43,7 @@ impl Text<'_> {
         let mut sections = vec![format!("{verdict}{}", self.summary())];
         sections
             .extend(self.report.violations.iter().enumerate().map(|(index, violation)| self.steps(index, violation)));
-        // Beside a trace there is less room, and less interest.
+        // Next to a trace there is less room, and less interest.
         if self.report.violations.is_empty() {
             sections.extend(self.verbose.then(|| table("explored", &self.explored())));
             let mut assumed = self.assumed_rows();

@@ -21,7 +21,7 @@ pub struct Node {
     outbox: Vec<(NodeId, Packet)>,
 }
 
-/// How states are told apart. Memory is always right; see `guest_sdk::By` for ways that merge more.
+/// How states are distinguished. Memory is always right; see `guest_sdk::By` for identities that merge more.
 impl Distinguish for Node {
     const BY: By = By::Memory;
 }
@@ -69,7 +69,7 @@ pub enum Local {
     Tick,
 }
 
-/// How much happens. Every search of all states needs a bound on what could go on for ever.
+/// How much happens. Every search of all states needs a bound on events that could repeat forever.
 pub struct Checked {
     budgets: Budgets<Local>,
 }

@@ -37,7 +37,7 @@ struct Known {
     until: Vec<Option<usize>>,
 }
 
-/// A consistent global state of nodes of which something is known.
+/// A consistent global state of the known nodes.
 pub(super) struct Cut {
     pub(super) locals: Vec<LocalStateId>,
     /// Whether a node is in it.
@@ -129,7 +129,7 @@ impl History {
         self.in_flight.iter().find(is_notice).copied()
     }
 
-    /// What a node knows of those that it asks, of which it reaches some now. Of whom it does not ask nothing is in it.
+    /// What a node knows of those that it asks, some reachable now. It has nothing of nodes that are not asked.
     pub(super) fn cut(
         &mut self,
         stepper: &Stepper<'_>,
@@ -176,7 +176,7 @@ impl History {
 
 impl Known {
     /// Takes each node that is asked as far as it is known. One that has sent what another has received only after that is not in the cut: its state
-    /// is too old to be beside that of the other.
+    /// is too old to go together with that of the other.
     fn replay(&self, stepper: &Stepper<'_>, steps: &[Taken], asked: &[bool]) -> Cut {
         let is_asked = |(until, is_asked): (&Option<usize>, &bool)| until.filter(|_| *is_asked);
         let until: Vec<Option<usize>> = self.until.iter().zip(asked).map(is_asked).collect();

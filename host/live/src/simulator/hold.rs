@@ -13,7 +13,7 @@ use crate::filter::Pattern;
 /// Answers that are kept.
 const KNOWN_MAX: usize = 100_000;
 
-/// Looks ahead for all nodes of all runs: what it comes to depends on the fork and the event alone, so it is kept.
+/// Looks ahead for all nodes of all runs: the result depends on the fork and the event alone, so it is kept.
 pub(super) struct Hold<'f> {
     checker: Checker<'f>,
     stop: Option<&'f dyn Stop>,
@@ -25,7 +25,7 @@ impl<'f> Hold<'f> {
         Self { checker, stop: None, known: BTreeMap::new() }
     }
 
-    /// The same, told to stop by somebody.
+    /// The same, with a stop from outside.
     pub(super) fn stopped_by(self, stop: &'f dyn Stop) -> Self {
         Self { checker: self.checker.stopped_by(stop), stop: Some(stop), ..self }
     }
@@ -52,7 +52,7 @@ impl<'f> Hold<'f> {
     }
 }
 
-/// An error where checkers were told to stop: what they have reached depends on the moment.
+/// An error after a request to stop the checkers: what they have reached depends on the moment.
 pub(super) fn check_stopped(stop: Option<&dyn Stop>) -> Result<(), MachineError> {
     stop.and_then(Stop::reason).map_or(Ok(()), |stopped| Err(stopped.into()))
 }

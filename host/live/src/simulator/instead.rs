@@ -31,7 +31,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// How a connection breaks in place of a message over it. None if that may not be, or nobody can break it.
+    /// How a connection breaks in place of a message over it. None if that is not allowed, or no node can break it.
     pub(super) fn breaking(&self, trigger: Trigger) -> Option<Breaking> {
         let watch = self.watch.as_ref().filter(|watch| watch.breaks())?;
         let message = self.stepper.message(trigger.message()?);

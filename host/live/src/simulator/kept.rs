@@ -33,7 +33,7 @@ struct Keeper {
 }
 
 impl Keeping {
-    /// Of which nothing is known yet.
+    /// Still unknown.
     pub(super) fn new(lts: &Lts<'_>) -> Self {
         let keeper = |promise| Keeper { promise, is_kept: false, kept: Duration::ZERO };
         Self { promises: lts.promises().into_iter().map(keeper).collect(), since: Time(0) }

@@ -9,7 +9,7 @@
 //! | `run` | one run: from the start to its end |
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
 //! | `instead` | what takes the place of an event that is kept from happening |
-//! | `watch` | checkers beside the nodes of a run: what they predict, and what they keep from happening |
+//! | `watch` | checkers of the nodes of a run: their predictions, and the events that they prevent |
 //! | `watching` | the checkers of all runs, what their rounds came to, and what they have predicted first |
 //! | `profile` | how the checkers work: how far they look, and how long that takes |
 //! | `hold` | hold and look ahead: from each event, as far as its node knows the others |

@@ -1,4 +1,4 @@
-//! How the checkers beside the nodes of a run work: how far they look, and how long that takes.
+//! How the checkers of the nodes of a run work: how far they look, and how long that takes.
 
 use std::time::Duration;
 

@@ -101,7 +101,7 @@ pub struct Simulator<'s, 'l> {
 }
 
 impl<'s, 'l> Simulator<'s, 'l> {
-    /// Runs from these start states, of which there is at least one.
+    /// Runs from these start states, at least one.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
         Ok(self.run_beside(seed, None)?.0)
     }
 
-    /// The same with a checker beside each node. Where they only observe, the run is the one without them.
+    /// The same with a checker for each node. Where they only observe, the run is the one without them.
     ///
     /// # Determinism duty
     ///
@@ -214,7 +214,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
 /// Steering has stopped a run in which nothing but waiting happens in the last one of this many parts of its time.
 const STOPPED: u32 = 10;
 
-/// A run that is going on.
+/// A run in progress.
 pub(super) struct Run<'r, 'l, 'f> {
     pub(super) stepper: &'r mut Stepper<'l>,
     pub(super) start: &'r Start,

@@ -1,4 +1,4 @@
-//! Scripts: phases of a run, in each of which some nodes are cut off, some messages are lost and some nodes are called.
+//! Scripts: phases of a run; in each, some nodes are cut off, some messages are lost and some nodes are called.
 
 use host_model::contract::NodeId;
 use host_model::scenario::{Network, Scenario};

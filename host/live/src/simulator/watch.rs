@@ -1,8 +1,8 @@
-//! Checkers beside the nodes of a run: what they predict, and what they keep from happening.
+//! Checkers of the nodes of a run: their predictions, and the events that they prevent.
 //!
 //! Each node has a checker of its own. It takes a snapshot, a consistent global state, looks ahead for as long as that takes in virtual
 //! time, and then its filters are in force. A round begins once something has happened since the last one and the time between two is
-//! over; where nothing happens, another round would come to the same, so the filters stay.
+//! over; where nothing happens, another round would have the same result, so the filters stay.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -69,9 +69,9 @@ struct Beside {
     /// The nodes that were asked for the last snapshot that is gathered: of others the immediate check knows nothing, as what an earlier
     /// one said of them gets old.
     asked: Vec<bool>,
-    /// A round that is going on: the snapshot, what it predicts, and the filters it ends with.
+    /// A round in progress: the snapshot, what it predicts, and the filters it ends with.
     going_on: Option<GoingOn>,
-    /// Whether a round is scheduled or going on.
+    /// Whether a round is scheduled or in progress.
     is_busy: bool,
     /// When the last round began.
     began: Option<Time>,
@@ -104,7 +104,7 @@ struct GoingOn {
     patterns: BTreeSet<Pattern>,
 }
 
-/// The checkers of a run that is going on.
+/// The checkers of a run in progress.
 pub(super) struct Watch<'w, 'f> {
     watching: &'w mut Watching<'f>,
     mode: Mode,
@@ -362,7 +362,7 @@ fn exported(result: Result<Beginning, TransferError>) -> Result<Option<Beginning
     }
 }
 
-/// Whether something is wrong where the nodes are in these states. Of a node of which nothing is known no property has a view.
+/// Whether a property is violated with the nodes in these states. Properties have no view of an unknown node.
 fn is_wrong(stepper: &mut Stepper<'_>, locals: &[Option<LocalStateId>]) -> Result<bool, MachineError> {
     let (mut classes, mut is_wrong) = (Vec::with_capacity(locals.len()), false);
     let mut is_violation = |judgement: &Judgement| is_wrong |= judgement.severity() == Severity::Violation;

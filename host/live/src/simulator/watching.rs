@@ -16,7 +16,7 @@ use crate::time::Time;
 /// What a checker has predicted.
 #[derive(Clone, Debug)]
 pub struct Predicted {
-    /// The node beside which it is.
+    /// Its node.
     pub node: NodeId,
     /// When its round ended.
     pub at: Time,
@@ -35,7 +35,7 @@ pub struct Firsts {
     pub dead: Option<Predicted>,
 }
 
-/// The checkers of all runs: what a round comes to depends on where it begins alone, so it is kept.
+/// The checkers of all runs: the result of a round depends on where it begins alone, so it is kept.
 pub struct Watching<'f> {
     pub(super) profile: Profile,
     checker: Checker<'f>,
@@ -82,7 +82,7 @@ impl<'f> Watching<'f> {
         Ok(Self { profile, checker, hold, stop: None, used_up, rounds, steered, firsts, unusable: None })
     }
 
-    /// The same, told to stop by somebody: a run in which that happens has no result, as what is left of its rounds depends on the moment.
+    /// The same, with a stop from outside: a run in which that happens has no result, as what is left of its rounds depends on the moment.
     #[must_use]
     pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
         let hold = self.hold.map(|hold| hold.stopped_by(stop));
@@ -142,7 +142,7 @@ impl<'f> Watching<'f> {
         }
     }
 
-    /// What comes out for a node after a round.
+    /// The result for a node after a round.
     pub(super) fn steer(&mut self, key: [u8; 32], node: NodeId, round: &Round) -> Result<Steering, MachineError> {
         if let Some(known) = self.steered.get(&(key, node)) {
             return Ok(known.clone());

@@ -75,7 +75,7 @@ fn make(
     if fs::symlink_metadata(&folder).is_ok() {
         return Err(refused(&"it is there already").help("choose another name, or remove it first"));
     }
-    // Written beside its place.
+    // Written to a temporary file first.
     let parent = folder.parent().expect("a name is not the root");
     let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
     for (name, content) in files {
@@ -133,7 +133,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     } else if !name.chars().all(is_letter) {
         "it must consist of small letters, digits and hyphens".to_owned()
     } else if TAKEN.split(' ').chain([concat!("un", "safe")]).any(|taken| taken == name) {
-        // One of them is written so that whoever looks for that keyword does not find this file.
+        // One of them is written so that a search for that keyword does not find this file.
         "tools keep that name for themselves".to_owned()
     } else {
         return Ok(());

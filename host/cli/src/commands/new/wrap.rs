@@ -1,4 +1,4 @@
-//! `host new wrap CRATE@VERSION`: a folder with a wrapper of a library that nobody here wrote, to begin from.
+//! `host new wrap CRATE@VERSION`: a folder with a wrapper of a third-party library, to begin from.
 
 use host_build::sdk;
 use host_session::base::{Exit, Failure};

@@ -43,7 +43,7 @@ struct Test {
     is_scenario: bool,
 }
 
-/// Runs all tests. What the runs tell, steps of builds and raised limits, is told once for all of them.
+/// Runs all tests. Messages of the runs, steps of builds and raised limits, are printed once for all of them.
 pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut once = Once::new(environment.stderr);
     let environment = &mut Environment {
@@ -254,7 +254,7 @@ fn run_scenario(
             (unmet, false)
         }
         None if report.exit == Exit::Ok => (Vec::new(), false),
-        // Without an expectation nothing bad may come out.
+        // Without an expectation the run must end well.
         None => {
             let what = report.violations.first().map_or(&report.because, |violation| &violation.message);
             (vec![format!("{}: {what}", report.result.name())], false)
@@ -262,7 +262,7 @@ fn run_scenario(
     }
 }
 
-/// The folder of a scenario below that of all, named as the user would: never one beside it.
+/// The folder of a scenario below that of all, named as the user would: never one outside of it.
 fn folder_of(path: &Path) -> PathBuf {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),

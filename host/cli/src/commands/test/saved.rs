@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
-    /// The trace, beside the file.
+    /// The trace, next to the file.
     pub trace: PathBuf,
     /// The expected end.
     #[serde(default)]

@@ -80,7 +80,7 @@ impl Row {
     }
 
     /// Whether the session refuses it before there is a simulator: checkers where messages are delivered twice, connections to be broken
-    /// where not all links are the same, and effects that are held where a link has an order or nobody is steered.
+    /// where not all links are the same, and effects that are held where a link has an order or no node is steered.
     fn is_refused_before(&self) -> bool {
         let (all, one) = self.networks();
         let has_ordered = [all, one].contains(&Network::Ordered);

@@ -19,7 +19,7 @@ struct Taken {
 /// Where some node has last reached each node: after this many steps; nowhere yet if there is no number.
 type Until = [Option<usize>];
 
-/// Something that can happen in a global state of nodes that continue, and what comes of it.
+/// Something that can happen in a global state of nodes that continue, and its result.
 fn some_step(stepper: &mut Stepper<'_>, at: &Start, dice: &mut Dice) -> Option<(Step, Taken)> {
     let mut enabled: Vec<(NodeId, Trigger)> = Vec::new();
     let known = stepper.known();

@@ -3,7 +3,7 @@
 use super::replayed::{Asked, compared};
 use super::*;
 
-/// Random systems on links with an order whose nodes are reset, beside checkers that break connections in place of messages, and runs
+/// Random systems on links with an order whose nodes are reset, with checkers that break connections in place of messages, and runs
 /// that continue after a violation: each is an execution of the scenario, the states that violate a property are those in which a replay
 /// finds something, checkers that observe leave the run as it is, and one that ends with its first violation is the beginning of one
 /// that continues.

@@ -10,7 +10,7 @@
 //! | `promises` | what checkers say of promises of progress |
 //! | `replayed` | a run compared with what a replay makes of it |
 //! | `scripts` | phases of runs |
-//! | `stopped` | runs whose checkers are told to stop |
+//! | `stopped` | runs whose checkers are stopped |
 
 mod combinations;
 mod cuts;
@@ -142,7 +142,7 @@ fn hourly() -> Conditions {
     Conditions { delays, latency: Range::milliseconds(10, 10), ..Conditions::default() }
 }
 
-/// 3,600 beacons, the last of which is on its way at the end. Of n draws with probability p the standard deviation is
+/// 3,600 beacons; the last is in flight at the end. Of n draws with probability p the standard deviation is
 /// sqrt(n p (1 - p)): 26 for a quarter of 3,600, 7.7 for the resets of an hour, once a minute: gaps are even between 0 and 2 minutes, so
 /// their deviation is 0.58 of the mean.
 #[test]
@@ -259,7 +259,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(matches!(refused, Some(SimulatorError::Quorums(_))), "{refused:?}");
 }
 
-/// The runs with these seeds, beside checkers that observe or steer.
+/// The runs with these seeds, with checkers that observe or steer.
 fn watched(
     toy: &Toy,
     scenario: &Scenario,
@@ -311,7 +311,7 @@ fn watched_by(
     finished
 }
 
-/// On random systems: a run beside checkers that observe is the run without them; a run that is steered has the digest that it has
+/// On random systems: a run with checkers that observe is the run without them; a run that is steered has the digest that it has
 /// alone; what is predicted before a violation is seen in all but those that come faster than a round.
 #[test]
 fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
@@ -346,7 +346,7 @@ fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
     );
 }
 
-/// Two messages, the second of which is fatal: with filters none of 200 runs ends that way, without them all do. Where messages take
+/// Two messages; the second is fatal: with filters none of 200 runs ends that way, without them all do. Where messages take
 /// less time than a round, it is the immediate check that refuses the second one. On a link with an order it takes a connection that may
 /// be broken.
 #[test]
@@ -406,7 +406,7 @@ fn a_run_in_which_all_that_could_happen_waits_is_stopped() {
     assert_eq!([stopped(&goes_on, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
 }
 
-/// Two messages, the second of which is fatal, and afterwards node 1 continues by itself, once every 20 s: then no checker predicts anything
+/// Two messages; the second is fatal, and afterwards node 1 continues by itself, once every 20 s: then no checker predicts anything
 /// any more, as the message that was dropped is not in flight. By a filter or by the immediate check, as above.
 #[test]
 fn what_was_dropped_is_not_in_flight_any_more() {

@@ -1,4 +1,4 @@
-//! What checkers beside the nodes of a run say of promises of progress.
+//! What the checkers of a run's nodes say of promises of progress.
 
 use host_model::contract::PropertyScope;
 use host_search::kernel::rules::Rules;
@@ -6,7 +6,7 @@ use host_search::kernel::rules::Rules;
 use super::*;
 use crate::simulator::Kept;
 
-/// Node 0 has two timers: by one it comes to where the promise is kept, and sends a message, by the other to where it never is. So each of
+/// Node 0 has two timers: by one it reaches a state that keeps the promise, and sends a message, by the other to where it never is. So each of
 /// the two checkers has a round that sees the promise die in one step, and one after that step, in which it is dead or kept for good; after
 /// the message has another. Where promises do not count, none sees anything.
 #[test]

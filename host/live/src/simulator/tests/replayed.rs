@@ -57,7 +57,7 @@ struct Replayed {
     in_flight: InFlight,
 }
 
-/// Replays a path, each step of which has to be possible where it happens; `times` are those of its steps, and that of the end.
+/// Replays a path; each step has to be possible where it happens; `times` are those of its steps, and that of the end.
 fn replayed(
     stepper: &mut Stepper<'_>,
     Asked { toy, scenario, .. }: Asked<'_>,
@@ -102,7 +102,7 @@ fn replayed(
     Replayed { in_flight, ..replayed }
 }
 
-/// Messages in flight; nobody has sent notices.
+/// Messages in flight; there are no notices.
 fn in_flight_of(stepper: &Stepper<'_>, messages: impl Iterator<Item = MessageId>) -> InFlight {
     let messages = messages.map(|id| stepper.message(id)).filter(|message| !message.is_notice);
     let mut in_flight: InFlight = messages.map(|it| (it.from, it.to, it.payload.clone())).collect();
@@ -135,7 +135,7 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let replayed = replayed(&mut stepper, asked, (&start, &path), &times);
     assert_eq!(kept, replayed.kept, "seed {seed}");
     let Replayed { violating, violated: first, reached, in_flight, .. } = replayed;
-    // A start state that is carried along the path comes to the same.
+    // A start state that is carried along the path gives the same.
     let mut carried = start.clone();
     path.iter().for_each(|step| carried.advance(&mut stepper, *step).expect("it is native"));
     assert!(carried.locals == locals && carried.path == path, "seed {seed}");

@@ -117,7 +117,7 @@ fn what_a_node_sends_to_itself_goes_through_no_network_if_it_is_told_so() {
     assert_eq!(delivered(Some(second)), (1, 1, crate::time::Time(1_000_000_000)));
 }
 
-/// Node 0 has two messages of its own, the second of which is fatal beside node 1 as it is. As long as the two do not reach each other
+/// Node 0 has two messages of its own; the second is fatal with node 1 in its present state. As long as the two do not reach each other
 /// nothing is predicted; when they do, it is, though nothing else has happened: within a round, and before the messages arrive.
 #[test]
 fn a_checker_sees_what_its_node_reaches() {
@@ -169,7 +169,7 @@ fn filters_stay_where_a_node_is_not_reached_any_more() {
     }
 }
 
-/// As above, beside a node that takes a hundred steps per second. What node 1 did is known for 10,000 steps after it was last reached; then it is
+/// As above, with a node that takes a hundred steps per second. What node 1 did is known for 10,000 steps after it was last reached; then it is
 /// absent, no filter can be found, and the immediate check takes its place: it has the state that was seen last.
 #[test]
 fn after_ten_thousand_steps_the_immediate_check_takes_the_place_of_filters() {
@@ -195,7 +195,7 @@ fn after_ten_thousand_steps_the_immediate_check_takes_the_place_of_filters() {
 }
 
 /// Node 1 tells node 2 of its step while node 0 reaches neither; then node 0 reaches node 2 alone. What node 0 has seen of node 1 is too
-/// old to be beside node 2 as it is now: together they would predict what cannot come.
+/// old to go together with the present node 2: together they would predict what cannot come.
 #[test]
 fn a_state_that_is_too_old_is_not_judged_beside_others() {
     let toy = Toy::new(3)

@@ -1,4 +1,4 @@
-//! Runs whose checkers are told to stop.
+//! Runs whose checkers are stopped.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +33,7 @@ fn run(toy: &Arc<Toy>, times: u64) -> (Result<(u128, Watched), MachineError>, u6
     (result, stop.asked.into_inner())
 }
 
-/// A run has a result only if nobody told its checkers to stop, wherever they asked: what they find until then depends on the moment.
+/// A run has a result only without a request to stop its checkers, wherever they asked: what they find until then depends on the moment.
 #[test]
 fn a_run_whose_checkers_are_stopped_has_no_result() {
     let (mut stopped, mut steered) = (0, 0);
