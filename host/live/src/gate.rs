@@ -5,7 +5,7 @@
 //! can refuse. [`Open`] is the gate of a node that is not steered, [`Steered`](crate::steered::Steered) that of one that is.
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{LocalEvent, LocalKind, NodeId};
+use host_model::contract::{Choice, Envelope, Input, LocalEvent, LocalKind, NodeId};
 use host_model::scenario::Network;
 
 use crate::carried::Fork;
@@ -110,6 +110,21 @@ pub enum Verdict {
     Instead(Substitute),
 }
 
+/// An event that has happened at a node, `init` included: its handler has run, and nothing undoes it but a crash.
+#[derive(Clone, Copy, Debug)]
+pub struct Happened<'h> {
+    /// What the handler ran with.
+    pub input: Input<'h>,
+    /// The answers that it was given.
+    pub choices: &'h [Choice],
+    /// What it has sent.
+    pub sent: &'h [Envelope],
+    /// The protocol state after it, as [`of_local_state`](host_model::contract::fingerprint::of_local_state) has it.
+    pub state: Fingerprint,
+    /// The record that has to be on the disk before any effect of the event leaves the node: the tickets of a start are counted from 1.
+    pub ticket: u64,
+}
+
 /// What a node asks.
 pub trait Gate<V = Views> {
     /// Whether it ever judges. One that does not is not asked after events.
@@ -133,6 +148,9 @@ pub trait Gate<V = Views> {
     fn ahead(&mut self, _now: Time, _event: &Event<'_>, _fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
         Verdict::Pass
     }
+
+    /// An event has happened. For gates that take notes.
+    fn happened(&mut self, _happened: &Happened<'_>) {}
 }
 
 /// The gate of a node that is not steered.
@@ -173,6 +191,12 @@ impl<V, G: Gate<V>> Gate<V> for Option<G> {
 
     fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
         self.as_mut().map_or(Verdict::Pass, |gate| gate.ahead(now, event, fork))
+    }
+
+    fn happened(&mut self, happened: &Happened<'_>) {
+        if let Some(gate) = self {
+            gate.happened(happened);
+        }
     }
 }
 

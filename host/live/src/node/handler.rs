@@ -1,8 +1,8 @@
 //! One handler, from the gate before it to the gate after it.
 
-use host_model::contract::{Effects, Fault, Input, LocalEvent, MachineError};
+use host_model::contract::{Choice, Effects, Envelope, Fault, Input, LocalEvent, MachineError};
 
-use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict, Views};
+use crate::gate::{Cause, Event, Gate, Happened, Side, Substitute, Verdict, Views};
 use crate::node::answers;
 use crate::node::gathering::within;
 use crate::node::judge::Sides;
@@ -44,15 +44,16 @@ impl<G: Gate> Node<G> {
             return self.carry_out_substitute(substitute, event.cause);
         }
         let draws = self.draws(next.as_ref(), &effects.aside.restarted)?;
-        self.adopt(next, effects, draws);
+        self.adopt(input, next, effects, draws);
         Ok(())
     }
 
     /// Goes to a state, if it is another one, and lets out what led there: first to the disk, then to the network.
     fn adopt(
         &mut self,
+        input: Input<'_>,
         next: Option<Moment>,
-        Effects { sent, aside, log, .. }: Effects,
+        Effects { sent, choices, aside, log, .. }: Effects,
         draws: Vec<(LocalEvent, Time)>,
     ) {
         let is_new = next.as_ref().is_some_and(|next| next.durable != self.moment.durable);
@@ -66,10 +67,17 @@ impl<G: Gate> Node<G> {
         if !log.is_empty() {
             self.outbox.add(Output::Said(log));
         }
+        self.note(input, &choices, &sent);
         self.let_out(sent);
         self.answer(aside.answers);
         self.timers.restart(&aside.restarted);
         self.arm(draws);
+    }
+
+    /// Tells the gate of an event that has led to the present state, and whose record is asked for.
+    pub(super) fn note(&mut self, input: Input<'_>, choices: &[Choice], sent: &[Envelope]) {
+        let (state, ticket) = (self.moment.state, self.outbox.tickets());
+        self.gate.happened(&Happened { input, choices, sent, state, ticket });
     }
 
     /// Whether the effects of a handler leave that has led to another state, which the machine is in.

@@ -104,6 +104,11 @@ impl Outbox {
         self.add(Output::Persist { ticket: self.tickets, record });
     }
 
+    /// How many records were asked for.
+    pub(super) fn tickets(&self) -> u64 {
+        self.tickets
+    }
+
     pub(super) fn persisted(&mut self, ticket: u64) {
         self.waiting.take_if(|waiting| *waiting == ticket);
     }

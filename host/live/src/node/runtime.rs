@@ -90,9 +90,9 @@ impl<G: Gate> Node<G> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
         let (numbers, protocol) = record.map_or((None, None), |record| (Some(record.numbers), record.protocol));
-        let (Identity { node, nodes, config, .. }, mut effects) = (&identity, Effects::default());
-        let (node, nodes) = (*node, *nodes);
-        let input = Input::Init { node, nodes, config, durable: protocol.as_deref() };
+        let (node, nodes, config) = (identity.node, identity.nodes, identity.config.clone());
+        let mut effects = Effects::default();
+        let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {
@@ -144,6 +144,7 @@ impl<G: Gate> Node<G> {
         };
         // Nothing leaves before the disk knows of this start, and of what `init` has made durable.
         started.pass_on(outputs);
+        started.note(input, &effects.choices, &effects.sent);
         started.let_out(effects.sent);
         let draws = started.draws(None, &[])?;
         started.arm(draws);
@@ -272,6 +273,16 @@ impl<G: Gate> Node<G> {
     /// The gate, which may be told what it has to know.
     pub fn gate_mut(&mut self) -> &mut G {
         &mut self.gate
+    }
+
+    /// The number of its latest checkpoint.
+    pub(crate) fn number(&self) -> u64 {
+        self.manager.number()
+    }
+
+    /// How many records the disk was asked for since the start.
+    pub(crate) fn tickets(&self) -> u64 {
+        self.outbox.tickets()
     }
 
     /// Which start of the node this is, counted from 1.
