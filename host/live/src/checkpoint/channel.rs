@@ -124,10 +124,13 @@ impl Channel {
         unaddressed: 0,
     };
 
-    /// A message is sent; returns its sequence number.
-    pub(super) fn send(&mut self, payload: &[u8], (kept_max, bytes_max): (usize, usize)) -> u64 {
+    /// A message is sent to an incarnation of the peer, or to any; returns its sequence number.
+    pub(super) fn send(&mut self, payload: &[u8], addressee: u64, (kept_max, bytes_max): (usize, usize)) -> u64 {
         self.sent += 1;
-        self.kept.push_back(Kept { sequence: self.sent, addressee: self.incarnation, payload: payload.into() });
+        if addressee == 0 {
+            self.unaddressed = self.sent;
+        }
+        self.kept.push_back(Kept { sequence: self.sent, addressee, payload: payload.into() });
         let mut bytes: usize = self.kept.iter().map(|kept| kept.payload.len()).sum();
         while self.kept.len() > kept_max || bytes > bytes_max {
             let oldest = self.kept.pop_front().expect("there are too many");
@@ -141,9 +144,6 @@ impl Channel {
     pub(super) fn meet(&mut self, incarnation: u64) {
         if incarnation <= self.incarnation {
             return;
-        }
-        if self.incarnation == 0 {
-            self.unaddressed = self.sent;
         }
         self.forgotten = self.forgotten.min(self.unaddressed);
         self.incarnation = incarnation;
@@ -202,7 +202,7 @@ mod tests {
     fn a_gap_keeps_nothing_of_what_has_come() {
         for (late_max, kept) in [(0, vec![]), (1_000, vec![101])] {
             let (mut sender, mut received) = (Channel::default(), Sequences::default());
-            (1..=200).for_each(|_| _ = sender.send(&[], (1_024, 0)));
+            (1..=200).for_each(|_| _ = sender.send(&[], 0, (1_024, 0)));
             assert!((1..=200).filter(|sequence| *sequence != 101).all(|sequence| received.insert(sequence, late_max)));
             for turn in 7..9 {
                 sender.acknowledge(received.range(turn).expect("there is one"));
@@ -215,7 +215,7 @@ mod tests {
     fn what_is_kept_has_a_limit_and_says_so() {
         let mut channel = Channel::default();
         for sequence in 1..=5 {
-            assert_eq!(channel.send(&[], (3, 0)), sequence);
+            assert_eq!(channel.send(&[], 0, (3, 0)), sequence);
         }
         assert_eq!((channel.kept.len(), channel.forgotten), (3, 2));
         channel.acknowledge((1, 1));
@@ -229,12 +229,17 @@ mod tests {
     #[test]
     fn what_is_kept_has_a_limit_in_bytes() {
         let mut channel = Channel::default();
-        (1..=5).for_each(|_| _ = channel.send(&[0; 30], (1_024, 100)));
+        (1..=5).for_each(|_| _ = channel.send(&[0; 30], 0, (1_024, 100)));
         assert_eq!((sequences(&channel), channel.forgotten), (vec![3, 4, 5], 2));
-        channel.send(&[0; 101], (1_024, 100));
+        channel.send(&[0; 101], 0, (1_024, 100));
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 6));
-        channel.send(&[0; 100], (1_024, 100));
+        channel.send(&[0; 100], 0, (1_024, 100));
         assert_eq!((sequences(&channel), channel.forgotten), (vec![7], 6));
+    }
+
+    /// To the incarnation of the peer that was heard of.
+    fn send(channel: &mut Channel) -> u64 {
+        channel.send(&[], channel.incarnation, (3, 0))
     }
 
     /// What was for a former incarnation of the peer is not in flight any more, kept or not; what was for any is.
@@ -242,19 +247,19 @@ mod tests {
     fn what_is_not_kept_is_over_with_the_incarnation_that_it_was_for() {
         let mut channel = Channel::default();
         channel.meet(1);
-        (1..=5).for_each(|_| _ = channel.send(&[], (3, 0)));
+        (1..=5).for_each(|_| _ = send(&mut channel));
         channel.meet(2);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 0));
         let mut channel = Channel::default();
-        (1..=4).for_each(|_| _ = channel.send(&[], (3, 0)));
+        (1..=4).for_each(|_| _ = send(&mut channel));
         channel.meet(1);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![2, 3, 4], 1));
-        (5..=9).for_each(|_| _ = channel.send(&[], (3, 0)));
+        (5..=9).for_each(|_| _ = send(&mut channel));
         assert_eq!((sequences(&channel), channel.forgotten), (vec![7, 8, 9], 6));
         channel.meet(2);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 4));
         channel.acknowledge((1, 4));
-        (10..=14).for_each(|_| _ = channel.send(&[], (3, 0)));
+        (10..=14).for_each(|_| _ = send(&mut channel));
         channel.meet(3);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 0));
     }

@@ -107,6 +107,8 @@ pub struct Manager {
     /// By number, oldest first.
     checkpoints: VecDeque<Checkpoint>,
     channels: BTreeMap<NodeId, Channel>,
+    /// Peers whose connection has broken and that were not heard since: whichever start of such a peer is there takes what is sent to it.
+    strangers: BTreeSet<NodeId>,
     gather: Option<Gather>,
 }
 
@@ -128,7 +130,16 @@ impl Manager {
             channels: BTreeMap::new(),
         };
         let checkpoints = VecDeque::from([first]);
-        Self { me, rule, limits, numbers, checkpoints, channels: BTreeMap::new(), gather: None }
+        Self {
+            me,
+            rule,
+            limits,
+            numbers,
+            checkpoints,
+            channels: BTreeMap::new(),
+            strangers: BTreeSet::new(),
+            gather: None,
+        }
     }
 
     /// The present number.
@@ -144,7 +155,8 @@ impl Manager {
     /// The node sends a message.
     pub fn send(&mut self, to: NodeId, payload: Vec<u8>, outputs: &mut Vec<Output>) {
         let room = (self.limits.kept_max, self.limits.kept_bytes_max);
-        let sequence = self.channel(to).send(&payload, room);
+        let addressee = self.addressee(to);
+        let sequence = self.channel(to).send(&payload, addressee, room);
         let header = self.header(to, sequence);
         outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
     }
@@ -154,7 +166,8 @@ impl Manager {
     /// # Errors
     ///
     /// It is not processed, and has changed nothing but for two: one that is [too far ahead](Dropped::FarAhead) has brought the node
-    /// nearer, so that there are outputs, and one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender.
+    /// nearer, and one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender, which is told of the present
+    /// one; both have outputs.
     pub fn receive(
         &mut self,
         from: NodeId,
@@ -164,18 +177,26 @@ impl Manager {
     ) -> Result<Option<Vec<u8>>, Dropped> {
         let header = packet.header;
         let accepted = self.accept(from, &packet);
-        // Else two nodes that each know a former incarnation of the other one would never hear of each other.
-        if accepted == Err(Dropped::FormerAddressee) {
-            self.channel(from).meet(header.incarnation);
+        let is_former = accepted == Err(Dropped::FormerAddressee);
+        if !is_former {
+            accepted?;
         }
-        accepted?;
+        // Also of a packet that is not processed, for it may tell of a start of its sender that is outside of a cut.
         let reach = self.numbers.reach();
         if header.number > self.numbers.current {
             self.take(header.number.min(reach), content(), outputs);
         }
+        if is_former && header.number <= reach {
+            // Else two nodes that each know a former incarnation of the other one would never hear of each other, and a node that only
+            // answers would have nothing to answer.
+            self.channel(from).meet(header.incarnation);
+            self.post(from, Body::Refusal { request: 0 }, outputs);
+        }
+        accepted?;
         if header.number > reach {
             return Err(Dropped::FarAhead);
         }
+        self.strangers.remove(&from);
         let (incarnation, late_max) = (self.numbers.incarnation, self.limits.late_max);
         let channel = self.channel(from);
         channel.meet(header.incarnation);
@@ -230,8 +251,9 @@ impl Manager {
         }
     }
 
-    /// A peer cannot be reached: a snapshot that waits for it will do without.
+    /// The connection with a peer has broken: a snapshot that waits for it will do without, and it may have started again.
     pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
+        self.strangers.insert(peer);
         self.change_gather(outputs, |gather| gather.lose(peer));
     }
 
@@ -260,7 +282,9 @@ impl Manager {
         if addressee > own {
             return Err(Dropped::LaterStart(addressee));
         }
-        if addressee != 0 && addressee < own {
+        // Where frames may come twice, one to any start may have been taken by a former one.
+        let may_be_taken = addressee == 0 && own > 1 && is_message && !is_own && self.limits.late_max > 0;
+        if may_be_taken || (addressee != 0 && addressee < own) {
             return Err(Dropped::FormerAddressee);
         }
         let Body::Message { sequence, .. } = packet.body else { return Ok(()) };
@@ -280,13 +304,19 @@ impl Manager {
 
     /// The header of the next packet to a peer. What it acknowledges there is room for goes by turns.
     fn header(&self, to: NodeId, turn: u64) -> Header {
-        let channel = self.channels.get(&to);
         Header {
             number: self.numbers.current,
             incarnation: self.numbers.incarnation,
-            addressee: channel.map_or(0, |channel| channel.incarnation),
-            acknowledged: channel.and_then(|channel| channel.received.range(turn)),
+            addressee: self.addressee(to),
+            acknowledged: self.channels.get(&to).and_then(|channel| channel.received.range(turn)),
         }
+    }
+
+    /// The start of a peer that is to take what is sent to it; 0 for any.
+    fn addressee(&self, to: NodeId) -> u64 {
+        let own = if to == self.me { self.numbers.incarnation } else { 0 };
+        let channel = self.channels.get(&to).filter(|_| !self.strangers.contains(&to));
+        channel.map_or(own, |channel| channel.incarnation)
     }
 
     fn post(&self, to: NodeId, body: Body, outputs: &mut Vec<Output>) {

@@ -6,6 +6,7 @@
 //! | `differences` | checkpoints between nodes as differences |
 //! | `lengths` | how long a message may be, in a search and in a node |
 //! | `order` | what leaves a node, and when: disks, resets, broken connections |
+//! | `restarts` | nodes that only answer, and start again |
 //! | `filters` | gates |
 //! | `ahead` | what a node says of the cluster where the effects of an event are held |
 //! | `snapshots` | snapshots of running nodes as the beginning of a round |
@@ -26,4 +27,5 @@ mod lengths;
 mod limits;
 mod order;
 mod pair;
+mod restarts;
 mod snapshots;

@@ -1,0 +1,63 @@
+//! Nodes that only answer, and start again.
+
+use host_model::contract::LocalKind;
+use host_model::scenario::Network;
+use host_model::toys::{Toy, ToyTrigger};
+
+use super::pair::Pair;
+use crate::checkpoint::Dropped;
+use crate::node::Refusal;
+
+/// Node 0 asks each second, and node 1 says nothing but answers.
+fn asking() -> Toy {
+    Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]).rule(
+        1,
+        0,
+        ToyTrigger::Message(0, 1),
+        0,
+        &[(0, 2)],
+    )
+}
+
+/// A node that was killed is asked again and again, and answers: it does not have to say something by itself first.
+#[test]
+fn a_node_that_only_answers_is_heard_again_after_a_restart() {
+    for network in [Network::Ordered, Network::Unordered] {
+        let mut pair = Pair::open(asking(), network);
+        let second = |pair: &mut Pair<_>| {
+            pair.wait(1_000);
+            pair.settle();
+            pair.nodes[0].counts().messages
+        };
+        assert_eq!([second(&mut pair), second(&mut pair)], [1, 2], "{network}");
+        pair.kill(1);
+        if network == Network::Ordered {
+            pair.links.clear();
+            (0..2).for_each(|end| pair.nodes[end as usize].disconnected(pair.now, 1 - end));
+            (0..2).for_each(|end| pair.carry_out(end));
+        }
+        pair.settle();
+        let heard = [second(&mut pair), second(&mut pair), second(&mut pair)];
+        // Over a new connection, nothing is lost; a datagram may be.
+        assert_eq!(heard, if network == Network::Ordered { [3, 4, 5] } else { [2, 3, 4] }, "{network}");
+    }
+}
+
+/// What is sent before its sender knows of any start of the destination is for any of them. One that is not the first refuses it, as a copy
+/// may have come to a former one, and the sender hears of it: what it sends next is taken.
+#[test]
+fn a_datagram_that_comes_twice_is_taken_once_though_its_destination_starts_again() {
+    let mut pair = Pair::open(asking(), Network::Unordered);
+    (0..2).for_each(|node| pair.write(node));
+    pair.wait(1_000);
+    let copy = pair.links[&(0, 1)][0].clone();
+    assert_eq!(pair.deliver(0, 1), Some(vec![1]));
+    pair.kill(1);
+    pair.write(1);
+    let refused = pair.nodes[1].receive(pair.now, &copy);
+    assert_eq!((refused, pair.nodes[1].counts().messages), (Err(Refusal::Dropped(Dropped::FormerAddressee)), 0));
+    pair.carry_out(1);
+    pair.settle();
+    pair.wait(1_000);
+    assert_eq!(pair.deliver(0, 1), Some(vec![1]));
+}
