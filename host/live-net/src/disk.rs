@@ -1,6 +1,6 @@
-//! The files of a node on the disk of a machine: its data file, the next one, and the lock, which holds the note beside them.
+//! The files of a node on the disk of a machine: its data file, the next one, and the lock, which holds the note.
 //!
-//! What stands in them, and when, is said in [`host_live::disk`].
+//! [`host_live::disk`] says what stands in them, and when.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -71,7 +71,7 @@ pub enum DiskError {
         /// Where the record begins.
         at: usize,
     },
-    /// A record that nobody could read back, so nothing that depends on it may leave.
+    /// A record that could not be read back, so nothing that depends on it may leave.
     #[error("`{}`: what the node has to keep has {bytes} bytes, and a record has at most {RECORD_MAX}", path.display())]
     TooLong {
         /// The file.
@@ -115,7 +115,7 @@ impl Disk {
     /// # Errors
     ///
     /// The file is of another node, damaged, lost, in use, or not to be read and written; or it was written under another build or in another
-    /// cluster, or is one of which others know more, unless that is to be taken.
+    /// cluster, or older than what other nodes know, unless that is to be taken.
     pub fn open(path: &Path, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), DiskError> {
         let files = Folder { path: path.to_owned(), lock: lock(path)?, file: None };
         let opened = host_live::disk::Disk::open(files, owner, ways);

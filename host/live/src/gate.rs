@@ -1,8 +1,8 @@
 //! The gate between a node and the world: what steering may do to an event before it is handled, and to its effects before they leave.
 //!
 //! A node runtime asks [`Gate::before`] with each event that can be filtered, and [`Gate::after`] once its handler has run and nothing
-//! that it did has left: no message sent, nothing written to disk. It never asks about transport errors and restarts, which nobody
-//! can refuse. [`Open`] is the gate of a node that is not steered, [`Steered`](crate::steered::Steered) that of one that is.
+//! that it did has left: no message sent, nothing written to disk. It never asks about transport errors and restarts, which
+//! cannot be refused. [`Open`] is the gate of a node that is not steered, [`Steered`](crate::steered::Steered) that of one that is.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, Input, LocalEvent, LocalKind, NodeId};

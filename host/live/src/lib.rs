@@ -1,4 +1,4 @@
-//! What runs with a cluster: its nodes, consistent checkpoints of it, and a simulator of whole runs.
+//! What runs with a cluster: its nodes, consistent checkpoints of it, and simulators of whole runs and of the runtime.
 //!
 //! Everything is a pure state machine: time and input come in, outputs go out. Knows nothing of Wasm, sockets, clocks, files or
 //! terminals: a [`Machine`](host_model::contract::Machine) executes handlers, and whoever drives the logic tells it the time. A folder
@@ -6,6 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `world` | a cluster of nodes in virtual time, from a seed: what goes wrong with frames, disks, clocks and processes |
 //! | `disk` | the file of a node: what is written when, and what a start makes of what is there |
 //! | `node` | a node of a running cluster: timers, frames, what has to be on the disk first |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
@@ -20,6 +21,7 @@
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `time` | instants, ranges of durations and shares |
+//! | `mutant` | mistakes in the runtime that tests make on purpose |
 //! | `native` | plain data as the states of a native machine, for tests |
 #![forbid(unsafe_code)]
 
@@ -31,6 +33,7 @@ pub mod disk;
 pub mod filter;
 pub mod gate;
 pub mod kinds;
+mod mutant;
 #[cfg(test)]
 mod native;
 pub mod neighbourhood;
@@ -39,3 +42,4 @@ mod seen;
 pub mod simulator;
 pub mod steered;
 pub mod time;
+pub mod world;

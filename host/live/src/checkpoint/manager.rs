@@ -10,6 +10,7 @@ use crate::checkpoint::channel::Channel;
 use crate::checkpoint::gather::{Gather, Outcome};
 use crate::checkpoint::numbers::{Durable, NUMBER_MAX, Numbers, Rule};
 use crate::checkpoint::packet::{Body, Checkpoint, Header, Packet};
+use crate::mutant::{Mutant, is_present};
 use crate::time::Time;
 
 /// The limits of a manager.
@@ -21,7 +22,7 @@ pub struct Limits {
     pub kept_max: usize,
     /// Bytes that these have together.
     pub kept_bytes_max: usize,
-    /// How far a message of a peer may be behind the last one that has come, and is still taken: 0 on links with an order.
+    /// How far a message of a peer may be behind the latest one, and is still taken: 0 on links with an order.
     ///
     /// What is further behind counts as received. Else no gap would ever end, and neither would what its sender keeps.
     pub late_max: u64,
@@ -75,10 +76,10 @@ pub enum Dropped {
     /// The message was received before, or is so late that this cannot be told.
     #[error("it was received before")]
     Repeated,
-    /// Its number is above all that one packet takes a node to, so somebody has lied, to this node or to its sender.
+    /// Its number is above all that one packet takes a node to, so a node has lied, to this one or to its sender.
     #[error("its number is too far ahead of this node")]
     FarAhead,
-    /// It is for a later start of this node than there was: what the node had on its disk is lost, or somebody lies.
+    /// It is for a later start of this node than there was: what the node had on its disk is lost, or a node lies.
     #[error(
         "it is for start {0} of this node, which knows of fewer: its data file was lost, or is an old copy; restore it, or start the node \
          again with `--rejoin`, as one that knows nothing"
@@ -96,7 +97,7 @@ const FIRST_START_MAX: u64 = 1 << 32;
 
 /// The manager of one node.
 ///
-/// Whoever runs the node asks it for each message that the node sends, and gives it each packet that comes. Where a method takes
+/// The runtime of a node asks it for each message that the node sends, and gives it each packet that arrives. Where a method takes
 /// `content`, it is called if a checkpoint has to be taken, and gives the present state of the node, before the packet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Manager {
@@ -161,12 +162,12 @@ impl Manager {
         outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
     }
 
-    /// A packet has come. Returns the message in it that the node now has to process, if it is one.
+    /// A packet arrives. Returns the message in it that the node now has to process, if it is one.
     ///
     /// # Errors
     ///
     /// It is not processed, and has changed nothing but for two: one that is [too far ahead](Dropped::FarAhead) has brought the node
-    /// nearer, and one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender, which is told of the present
+    /// nearer, and one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender, which hears of the present
     /// one; both have outputs.
     pub fn receive(
         &mut self,
@@ -333,13 +334,16 @@ impl Manager {
         self.checkpoints.push_back(Checkpoint { number, incarnation, content, channels: self.channels.clone() });
         if self.checkpoints.len() > self.limits.checkpoints_max.max(1) {
             let discarded = self.checkpoints.pop_front().expect("there are some");
-            self.numbers.discarded = discarded.number;
+            if !is_present(Mutant::ForgetsDiscarded) {
+                self.numbers.discarded = discarded.number;
+            }
         }
     }
 
     /// The checkpoint with the lowest number from this one on; none if it may have been discarded.
     fn earliest(&self, number: u64) -> Option<&Checkpoint> {
-        if self.rule.refuses_discarded && number <= self.numbers.discarded {
+        let answers = is_present(Mutant::AnswersWithTheNext) || is_present(Mutant::PublishedRule);
+        if self.rule.refuses_discarded && !answers && number <= self.numbers.discarded {
             return None;
         }
         self.checkpoints.iter().find(|checkpoint| checkpoint.number >= number)

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::mutant::{Mutant, is_present};
+
 /// A number above this is nobody's, and from it there is room to count on: nobody comes so far, see [`Numbers::reach`].
 pub(super) const NUMBER_MAX: u64 = 1 << 63;
 /// Any packet takes its receiver up to this number: no cluster takes this many checkpoints.
@@ -69,14 +71,19 @@ impl Numbers {
     /// At a start, with what the disk says; none at the first one. `block` numbers are reserved.
     pub(super) fn new(rule: Rule, block: u64, durable: Option<Durable>) -> Self {
         let (last_incarnation, last) = durable.map_or((0, 0), |durable| (durable.incarnation, durable.reserved));
-        let current = match rule.after_reset {
+        let after_reset = match rule.after_reset {
+            _ if is_present(Mutant::PublishedRule) => AfterReset::First,
+            after_reset => after_reset,
+        };
+        let current = match after_reset {
             AfterReset::First => 1,
             AfterReset::Last => last.max(1),
             AfterReset::Next => last + 1,
         };
         // What was reserved stays so, whatever number is used.
         let reserved = last.max(current + block - 1);
-        Self { incarnation: last_incarnation + 1, current, discarded: last, reserved }
+        let discarded = if is_present(Mutant::ForgetsStarts) { 0 } else { last };
+        Self { incarnation: last_incarnation + 1, current, discarded, reserved }
     }
 
     /// What the disk has to say before this number leaves the node.

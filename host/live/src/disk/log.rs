@@ -2,6 +2,7 @@
 
 use crate::checkpoint::Durable;
 use crate::disk::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
+use crate::mutant::{Mutant, is_present};
 use crate::node::Record;
 
 /// Bytes of a file from which on a new one takes its place.
@@ -74,6 +75,42 @@ pub trait Files {
     fn set_note(&mut self, text: &str) -> Result<(), Self::Error>;
 }
 
+impl<F: Files> Files for &mut F {
+    type Error = F::Error;
+
+    fn read(&mut self) -> Result<Option<Vec<u8>>, F::Error> {
+        F::read(self)
+    }
+
+    fn open(&mut self, length: u64) -> Result<(), F::Error> {
+        F::open(self, length)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), F::Error> {
+        F::append(self, bytes)
+    }
+
+    fn sync(&mut self) -> Result<(), F::Error> {
+        F::sync(self)
+    }
+
+    fn write_next(&mut self, bytes: &[u8]) -> Result<(), F::Error> {
+        F::write_next(self, bytes)
+    }
+
+    fn rename_next(&mut self) -> Result<(), F::Error> {
+        F::rename_next(self)
+    }
+
+    fn note(&mut self) -> Result<String, F::Error> {
+        F::note(self)
+    }
+
+    fn set_note(&mut self, text: &str) -> Result<(), F::Error> {
+        F::set_note(self, text)
+    }
+}
+
 /// Why a node has no disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble<E> {
@@ -129,7 +166,7 @@ impl<F: Files> Disk<F> {
     /// # Errors
     ///
     /// The file is of another node, damaged, lost, or not to be read and written; or it was written under another build or in another
-    /// cluster, or is one of which others know more, unless that is to be taken.
+    /// cluster, or older than what other nodes know, unless that is to be taken.
     pub fn open(mut files: F, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), Trouble<F::Error>> {
         let note = files.note()?;
         let there = files.read()?;
@@ -148,6 +185,7 @@ impl<F: Files> Disk<F> {
             check(other, owner, ways.takes_over)?;
         }
         let Content { owner: found, mut last, end } = content;
+        let end = if is_present(Mutant::KeepsTail) { there.as_ref().map_or(end, Vec::len) } else { end };
         let torn = there.as_ref().map_or(0, |bytes| bytes.len() - end);
         let mut disk =
             Self { files, owner: owner.clone(), bytes: end as u64, file_max: FILE_MAX, is_broken: false, torn };

@@ -1,4 +1,4 @@
-//! The bytes of a file of a node: whose it is, and records, of which the last one counts.
+//! The bytes of a file of a node: its owner, and records, the last of which counts.
 //!
 //! Each record has a head (its length, a check of that, and a hash of what follows) and ends with a mark that is not zero. A record is *torn*
 //! if the file ends before the record does, or has nothing but zeros from some byte on, as a block that was never written has: it was not
@@ -7,6 +7,7 @@
 use host_model::scenario::Network;
 use serde::{Deserialize, Serialize};
 
+use crate::mutant::{Mutant, is_present};
 use crate::node::{Identity, Record};
 
 /// Bytes of the longest record.
@@ -17,7 +18,7 @@ const HEAD: usize = 4 + 4 + 8;
 const END: [u8; 8] = *b"\xffHLEND\n\xff";
 /// What a file begins with.
 const MAGIC: [u8; 8] = *b"HLDISK\0\x02";
-/// What a file of an earlier version begins with. Its records have a length and a hash, and nobody is named.
+/// What a file of an earlier version begins with. Its records have a length and a hash, and no owner is named.
 const MAGIC_1: [u8; 8] = *b"HLDISK\0\x01";
 const HEAD_1: usize = 4 + 8;
 
@@ -144,9 +145,10 @@ fn next(rest: &[u8]) -> Next<'_> {
     }
     let Some((body, behind)) = behind.split_at_checked(length) else { return Next::Torn };
     let Some((end, behind)) = behind.split_at_checked(END.len()) else { return Next::Torn };
-    match hash::<8>(body) == head[8..] && end == END {
+    match is_present(Mutant::TakesTorn) || (hash::<8>(body) == head[8..] && end == END) {
         true => Next::Whole(body, HEAD + length + END.len()),
         // Whatever a block brought in time: the last byte of the mark is not zero.
+        false if is_present(Mutant::TornIsDamaged) => Next::Damaged,
         false if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,
         false => Next::Damaged,
     }

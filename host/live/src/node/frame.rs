@@ -74,6 +74,11 @@ pub(super) fn encode(identity: &Identity, to: NodeId, body: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// The sender of a frame to this node, and the packet in it as it is packed; none if it is no such frame.
+pub(crate) fn decoded<'b>(identity: &Identity, bytes: &'b [u8]) -> Option<(NodeId, &'b [u8])> {
+    decode(identity, bytes).ok().map(|frame| (frame.from, frame.body))
+}
+
 /// The frame that these bytes are, to this node.
 pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'b>, Refusal> {
     if length(bytes)? != Some(bytes.len()) {

@@ -50,6 +50,7 @@ mod timers;
 mod undo;
 
 pub use bandwidth::Backoff;
+pub(crate) use frame::decoded;
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub use outbox::{Output, Record};
 pub use refusal::{Cause, Counts, Failure, NotNow, Refusal, Undone};

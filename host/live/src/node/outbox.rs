@@ -7,6 +7,7 @@ use host_model::contract::{NodeId, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Durable, Outcome};
+use crate::mutant::{Mutant, is_present};
 use crate::node::refusal::{Failure, Undone};
 
 /// All that a node has to find on its disk when it starts again.
@@ -118,7 +119,7 @@ impl Outbox {
     /// Where several records wait, the last one is written for all: what stood between them leaves later, which is no more than a
     /// slow network.
     pub(super) fn next(&mut self) -> Option<Output> {
-        if self.waiting.is_some() {
+        if self.waiting.is_some() && !is_present(Mutant::DoesNotWait) {
             return None;
         }
         let mut next = self.queue.pop_front()?;

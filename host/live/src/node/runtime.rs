@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::carried::Carried;
 use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manager, Outcome, Rule, beginning};
 use crate::gate::{Cause, Gate};
+use crate::mutant::{Mutant, is_present};
 use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
 use crate::node::asked::Asked;
@@ -90,8 +91,7 @@ impl<G: Gate> Node<G> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
         let (numbers, protocol) = record.map_or((None, None), |record| (Some(record.numbers), record.protocol));
-        let (node, nodes, config) = (identity.node, identity.nodes, identity.config.clone());
-        let mut effects = Effects::default();
+        let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
         let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
@@ -280,6 +280,12 @@ impl<G: Gate> Node<G> {
         self.manager.number()
     }
 
+    /// A local event that can happen and has no time, though it should.
+    pub(crate) fn unarmed(&self) -> Option<&LocalEvent> {
+        let delays = &self.settings.delays;
+        self.moment.local_events.iter().find(|event| !self.timers.has(event) && delays.of(event.kind).is_some())
+    }
+
     /// How many records the disk was asked for since the start.
     pub(crate) fn tickets(&self) -> u64 {
         self.outbox.tickets()
@@ -455,6 +461,10 @@ impl<G: Gate> Node<G> {
     /// Calls off the local events that cannot happen any more, and has others happen in time.
     pub(super) fn arm(&mut self, draws: Vec<(LocalEvent, Time)>) {
         self.timers.retain(&self.moment.local_events);
+        // `init` arms all the same.
+        if is_present(Mutant::ForgetsToArm) && self.counts.local > 0 {
+            return;
+        }
         draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));
     }
 }

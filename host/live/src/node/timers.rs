@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::LocalEvent;
 
+use crate::mutant::{Mutant, is_present};
 use crate::time::Time;
 
 /// The local events of a node that are going to happen.
@@ -17,6 +18,9 @@ pub(super) struct Timers {
 impl Timers {
     /// Calls off what cannot happen any more.
     pub(super) fn retain(&mut self, events: &[LocalEvent]) {
+        if is_present(Mutant::CallsNothingOff) {
+            return;
+        }
         self.due.retain(|event, _| events.contains(event) || self.requested.contains(event));
     }
 

@@ -44,7 +44,7 @@ fn a_node_that_only_answers_is_heard_again_after_a_restart() {
 }
 
 /// What is sent before its sender knows of any start of the destination is for any of them. One that is not the first refuses it, as a copy
-/// may have come to a former one, and the sender hears of it: what it sends next is taken.
+/// may have reached a former one, and the sender hears of it: what it sends next is taken.
 #[test]
 fn a_datagram_that_comes_twice_is_taken_once_though_its_destination_starts_again() {
     let mut pair = Pair::open(asking(), Network::Unordered);

@@ -1,0 +1,142 @@
+//! Processes that begin and end, and what their disks do meanwhile.
+
+use std::collections::VecDeque;
+
+use host_model::contract::NodeId;
+
+use crate::disk::records::{self, Wrong};
+use crate::disk::{Disk, Files, Trouble, Ways};
+use crate::gate::Gate;
+use crate::node::{Node, Record, Settings};
+use crate::world::chance::Purpose;
+use crate::world::driver::{PATIENCE, World};
+use crate::world::files::{DiskOfWorld, FileError};
+use crate::world::history::Start;
+use crate::world::input::Input;
+use crate::world::place::{Running, Writing};
+use crate::world::recorder::Recorder;
+
+/// Operations on files in a write, and in a start, at most.
+const OPERATIONS_MAX: u64 = 8;
+/// Bytes from which on a file is replaced: often.
+const FILE_MAX: u64 = 500;
+
+impl<G: Gate> World<'_, G> {
+    /// The disk has had its time.
+    pub(super) fn write(&mut self, me: NodeId) -> Result<(), String> {
+        let is_full = !self.is_calm && self.chance.is_in(Purpose::Writes, self.plan.full);
+        let room = is_full.then(|| self.chance.below(Purpose::Writes, 200) as usize);
+        let Some(running) = self.running(me) else { return Ok(()) };
+        let Some(Writing { ticket, record }) = running.writing.take() else { return Ok(()) };
+        running.disk.files_mut().set_room(room);
+        match running.disk.write(&record) {
+            Ok(()) => {
+                running.disk.files_mut().set_room(None);
+                running.on_disk = ticket;
+                running.node.persisted(ticket);
+                self.places[me as usize].acknowledged = Some(record);
+                Ok(())
+            }
+            Err(Trouble::Files(FileError::Full)) => {
+                self.count("full");
+                self.end(me, Some(Writing { ticket, record }))
+            }
+            Err(trouble) => Err(format!("node {me} cannot write: {trouble:?}")),
+        }
+    }
+
+    /// A process is killed, in the middle of what its disk does.
+    pub(super) fn kill(&mut self, me: NodeId) -> Result<(), String> {
+        let operations = self.chance.below(Purpose::Crashes, OPERATIONS_MAX) as u32;
+        let Some(running) = self.running(me) else { return Ok(()) };
+        let writing = running.writing.take();
+        if let Some(Writing { record, .. }) = &writing {
+            running.disk.files_mut().crash_after(operations);
+            // The disk will say whether it was completed.
+            let _ = running.disk.write(record);
+        }
+        self.count("kill");
+        self.end(me, writing)
+    }
+
+    /// A process has ended, and with it the machine: what the disk says then decides what has been.
+    pub(super) fn end(&mut self, me: NodeId, writing: Option<Writing>) -> Result<(), String> {
+        let lasting = self.plan.kills.map_or(self.plan.latency, |kills| kills.lasting);
+        let down = self.chance.within(Purpose::Kills, lasting);
+        self.agenda.add(self.now.after(down), Input::Up(me));
+        self.asked.retain(|(node, _), _| *node != me);
+        let place = &mut self.places[me as usize];
+        let Some(running) = place.running.take() else { return Ok(()) };
+        let (of, mut on_disk) = (running.start(me), running.on_disk);
+        place.files = running.disk.into_files();
+        place.files.crash(self.chance.dice(Purpose::Crashes));
+        let last =
+            last_record(&mut place.files).map_err(|why| format!("after a crash, the file of node {me} is {why}"))?;
+        place.pending = None;
+        if let Some(Writing { ticket, record }) = writing {
+            if last.as_ref() == Some(&record) {
+                on_disk = ticket;
+            }
+            place.pending = Some(record);
+        }
+        self.history.undo(of, on_disk);
+        Ok(())
+    }
+
+    /// A process is started.
+    pub(super) fn start(&mut self, me: NodeId) -> Result<(), String> {
+        let (owner, crashes) = (self.owner(me), !self.is_calm && self.chance.below(Purpose::Crashes, 4) == 0);
+        let operations = self.chance.below(Purpose::Crashes, OPERATIONS_MAX) as u32;
+        let place = &mut self.places[me as usize];
+        if place.running.is_some() {
+            return Ok(());
+        }
+        let mut files = std::mem::take(&mut place.files);
+        files.lies = self.lies;
+        // The disk of the first start is there.
+        if crashes && self.plan.kills.is_some() && place.starts > 0 {
+            files.crash_after(operations);
+            let mut again = files.clone();
+            if let Err(Trouble::Files(FileError::Crashed)) = Disk::open(&mut again, &owner, Ways::default()) {
+                again.crash(self.chance.dice(Purpose::Crashes));
+                place.files = again;
+                self.count("crash at a start");
+                self.agenda.add(self.now.after(PATIENCE), Input::Up(me));
+                return Ok(());
+            }
+            files = again;
+            files.crash(self.chance.dice(Purpose::Crashes));
+        }
+        let opened = Disk::open(files, &owner, Ways::default());
+        let (disk, record) = opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
+        if record != place.acknowledged && (record.is_none() || record != place.pending) {
+            return Err(format!("node {me} starts with {record:?}, and {:?} was acknowledged", place.acknowledged));
+        }
+        (place.acknowledged, place.pending) = (record.clone(), None);
+        place.starts += 1;
+        place.clock += 1;
+        let (clock, now) = (place.clock, place.local(self.now));
+        let session = self.session(me);
+        let settings = Settings { seed: self.plan.seed ^ session << 16, ..self.plan.settings };
+        let who = (self.identity(me, session), settings);
+        let gate = Recorder::new((self.gate)(me));
+        let mut node = Node::start(self.factory, who, gate, record, now).map_err(|failure| failure.to_string())?;
+        let of = Start { node: me, incarnation: node.incarnation() };
+        self.history.note(of, clock, node.gate_mut().take());
+        self.history.checkpoint(of, node.number(), clock);
+        let (own, disk) = (VecDeque::new(), disk.with_file_max(FILE_MAX));
+        let running = Running { node, disk, writing: None, on_disk: 0, own, wake: None, paused: None };
+        self.places[me as usize].running = Some(running);
+        self.carry_out(me)
+    }
+}
+
+/// The last record in the file of a node.
+fn last_record(files: &mut DiskOfWorld) -> Result<Option<Record>, &'static str> {
+    let Ok(Some(bytes)) = files.read() else { return Ok(None) };
+    match records::read(&bytes) {
+        Ok(content) => Ok(content.last),
+        Err(Wrong::Damaged(_)) => Err("damaged"),
+        Err(Wrong::Foreign) => Err("that of another program"),
+    }
+}

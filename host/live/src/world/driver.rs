@@ -1,0 +1,403 @@
+//! Inputs in, outputs carried out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use host_model::contract::{Machine, MachineFactory, NodeId, Request, Response};
+use rand_chacha::ChaCha8Rng;
+
+use crate::agenda::Agenda;
+use crate::checkpoint::{Dropped, Outcome, Snapshot};
+use crate::gate::Gate;
+use crate::node::{Node, Output, Refusal};
+use crate::time::Time;
+use crate::world::chance::{Chance, Purpose};
+use crate::world::cuts::{self, Cluster};
+use crate::world::history::{History, Start};
+use crate::world::input::Input;
+use crate::world::place::{Place, Running, Writing};
+use crate::world::plan::Plan;
+use crate::world::recorder::Recorder;
+
+/// Frames of a node to itself that are handled at once: a protocol that sends itself a message for each must not stop time.
+const OWN_AT_ONCE: usize = 2;
+/// How long a node waits that can do nothing for now though something is due.
+pub(super) const PATIENCE: Duration = Duration::from_millis(1);
+/// Requests that wait for an answer at a time.
+const ASKED_MAX: usize = 3;
+
+/// What a world has shown to be broken: an invariant of the runtime.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at {at:?}: {what}")]
+pub struct Broken {
+    /// When.
+    pub at: Duration,
+    /// Which, and how.
+    pub what: String,
+}
+
+/// A request of a client.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// What was asked.
+    pub request: Request,
+    /// When, as the number of an event that each request and each answer is.
+    pub asked: u64,
+    /// The answer, and when it came; none if it never did.
+    pub answer: Option<(u64, Response)>,
+}
+
+/// Has something to do with each consistent snapshot that a node has collected: its node, and its gate.
+type OnSnapshot<'w, G> = Box<dyn FnMut(NodeId, Time, &Snapshot, &mut G) + 'w>;
+
+/// A cluster of nodes in virtual time.
+pub struct World<'w, G> {
+    pub(super) factory: &'w dyn MachineFactory,
+    pub(super) plan: Plan,
+    pub(super) gate: Box<dyn FnMut(NodeId) -> G + 'w>,
+    on_snapshot: Option<OnSnapshot<'w, G>>,
+    request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
+    /// Reads the states in snapshots.
+    reader: Box<dyn Machine>,
+    pub(super) agenda: Agenda<Input>,
+    pub(super) chance: Chance,
+    pub(super) now: Time,
+    pub(super) is_calm: bool,
+    pub(super) places: Vec<Place<G>>,
+    /// Until when a node does not reach another one.
+    pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
+    /// Which process has said to be which start of a node.
+    pub(super) spoken: BTreeMap<Start, u64>,
+    /// By node and number of the request.
+    pub(super) asked: BTreeMap<(NodeId, u64), usize>,
+    events: u64,
+    /// What has happened.
+    pub history: History,
+    /// All requests, in their order.
+    pub requests: Vec<Answered>,
+    /// How snapshots have ended, by name.
+    pub snapshots: BTreeMap<&'static str, u64>,
+    /// What has gone wrong, by name.
+    pub troubles: BTreeMap<&'static str, u64>,
+    /// Whether disks only say that they have synchronised, for mutants.
+    pub(super) lies: bool,
+}
+
+impl<'w, G: Gate> World<'w, G> {
+    /// A world in which nothing has happened yet, with a gate for each start of a node.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn new(
+        factory: &'w dyn MachineFactory,
+        plan: Plan,
+        gate: impl FnMut(NodeId) -> G + 'w,
+    ) -> Result<Self, Broken> {
+        let reader = factory.machine().map_err(|error| Broken { at: Duration::ZERO, what: error.to_string() })?;
+        let mut world = Self {
+            factory,
+            gate: Box::new(gate),
+            on_snapshot: None,
+            request: None,
+            reader,
+            agenda: Agenda::default(),
+            chance: Chance::new(plan.seed),
+            now: Time(0),
+            is_calm: false,
+            places: (0..plan.nodes).map(|_| Place::new()).collect(),
+            cuts: BTreeMap::new(),
+            spoken: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            events: 0,
+            history: History::default(),
+            requests: Vec::new(),
+            snapshots: BTreeMap::new(),
+            troubles: BTreeMap::new(),
+            lies: false,
+            plan,
+        };
+        (0..world.plan.nodes).for_each(|node| world.agenda.add(Time(0), Input::Up(node)));
+        let Plan { kills, cuts, pauses, jumps, snapshots, requests, .. } = &world.plan;
+        let again = [
+            kills.map(|trouble| (Purpose::Kills, trouble.every, Input::Kill(trouble))),
+            cuts.map(|trouble| (Purpose::Cuts, trouble.every, Input::Cut(trouble))),
+            pauses.map(|trouble| (Purpose::Pauses, trouble.every, Input::Pause(trouble))),
+            jumps.map(|trouble| (Purpose::Jumps, trouble.every, Input::Jump(trouble))),
+            snapshots.map(|every| (Purpose::Snapshots, every, Input::Gather(every))),
+            requests.map(|every| (Purpose::Requests, every, Input::Ask(every))),
+        ];
+        for (purpose, every, input) in again.into_iter().flatten() {
+            world.add_around(purpose, every, input);
+        }
+        world.agenda.add(Time(0).after(world.plan.time), Input::Calm);
+        Ok(world)
+    }
+
+    /// The same with requests of clients, each with its number.
+    #[must_use]
+    pub fn asking(self, request: fn(&mut ChaCha8Rng, u64) -> Request) -> Self {
+        Self { request: Some(request), ..self }
+    }
+
+    /// The same where something is done with each consistent snapshot.
+    #[must_use]
+    pub fn on_snapshot(self, on_snapshot: impl FnMut(NodeId, Time, &Snapshot, &mut G) + 'w) -> Self {
+        Self { on_snapshot: Some(Box::new(on_snapshot)), ..self }
+    }
+
+    /// The same with disks that only say that they have synchronised.
+    #[cfg(test)]
+    pub(super) fn with_disks_that_lie(self) -> Self {
+        Self { lies: true, ..self }
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    ///
+    /// An invariant of the runtime is broken.
+    pub fn run(&mut self) -> Result<(), Broken> {
+        let end = Time(0).after(self.plan.time).after(self.plan.calm);
+        while let Some((at, input)) = self.agenda.next_until(end) {
+            self.now = at;
+            self.happen(input).map_err(|what| Broken { at: self.now.since_start(), what })?;
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, input: Input) -> Result<(), String> {
+        match input {
+            Input::Frame { to, .. } | Input::Wake(to) | Input::Written { node: to, .. } => self.reach(to, input),
+            Input::Up(node) => self.start(node),
+            Input::Resume(node) => self.resume(node),
+            Input::Calm => self.calm_down(),
+            Input::Gather(every) => self.gather(every),
+            Input::Ask(every) => self.ask(every),
+            Input::Kill(_) | Input::Cut(_) | Input::Pause(_) | Input::Jump(_) if self.is_calm => Ok(()),
+            Input::Kill(trouble) => {
+                self.add_around(Purpose::Kills, trouble.every, Input::Kill(trouble));
+                let node = self.some_node(Purpose::Kills);
+                self.kill(node)
+            }
+            Input::Cut(trouble) => {
+                self.add_around(Purpose::Cuts, trouble.every, Input::Cut(trouble));
+                let link = (self.some_node(Purpose::Cuts), self.some_node(Purpose::Cuts));
+                let end = self.now.after(self.chance.within(Purpose::Cuts, trouble.lasting));
+                self.cuts.insert(link, end);
+                self.count("cut");
+                Ok(())
+            }
+            Input::Pause(trouble) => {
+                self.add_around(Purpose::Pauses, trouble.every, Input::Pause(trouble));
+                let node = self.some_node(Purpose::Pauses);
+                let end = self.now.after(self.chance.within(Purpose::Pauses, trouble.lasting));
+                if let Some(running) = &mut self.places[node as usize].running
+                    && running.paused.is_none()
+                {
+                    running.paused = Some(Vec::new());
+                    self.agenda.add(end, Input::Resume(node));
+                    self.count("pause");
+                }
+                Ok(())
+            }
+            Input::Jump(trouble) => {
+                self.add_around(Purpose::Jumps, trouble.every, Input::Jump(trouble));
+                let node = self.some_node(Purpose::Jumps);
+                let by = self.chance.within(Purpose::Jumps, trouble.lasting).as_nanos() as i64;
+                let is_back = self.chance.below(Purpose::Jumps, 2) > 0;
+                self.places[node as usize].ahead += if is_back { -by } else { by };
+                self.count("jump");
+                self.reach(node, Input::Wake(node))
+            }
+        }
+    }
+
+    pub(super) fn count(&mut self, trouble: &'static str) {
+        *self.troubles.entry(trouble).or_default() += 1;
+    }
+
+    pub(super) fn some_node(&mut self, purpose: Purpose) -> NodeId {
+        self.chance.below(purpose, self.places.len() as u64) as NodeId
+    }
+
+    pub(super) fn add_around(&mut self, purpose: Purpose, every: Duration, input: Input) {
+        let at = self.now.after(self.chance.around(purpose, every));
+        self.agenda.add(at, input);
+    }
+
+    /// An input for a node that may be down or paused.
+    fn reach(&mut self, node: NodeId, input: Input) -> Result<(), String> {
+        let Some(running) = &mut self.places[node as usize].running else { return Ok(()) };
+        if let Some(waiting) = &mut running.paused {
+            waiting.push(input);
+            return Ok(());
+        }
+        running.wake = running.wake.filter(|_| !matches!(input, Input::Wake(_)));
+        match input {
+            Input::Frame { bytes, .. } => self.receive(node, &bytes)?,
+            Input::Written { start, .. } if start == self.places[node as usize].starts => self.write(node)?,
+            Input::Written { .. } => return Ok(()),
+            _ => {
+                self.feed(node, |node, now| node.elapse(now))?;
+            }
+        }
+        self.carry_out(node)
+    }
+
+    fn resume(&mut self, node: NodeId) -> Result<(), String> {
+        let paused = self.places[node as usize].running.as_mut().and_then(|running| running.paused.take());
+        for input in paused.into_iter().flatten() {
+            self.reach(node, input)?;
+        }
+        self.reach(node, Input::Wake(node))
+    }
+
+    fn calm_down(&mut self) -> Result<(), String> {
+        self.is_calm = true;
+        self.cuts.clear();
+        (0..self.plan.nodes).try_for_each(|node| self.resume(node))
+    }
+
+    /// Gives a node an input, and notes what has happened by that.
+    pub(super) fn feed<R>(
+        &mut self,
+        me: NodeId,
+        input: impl FnOnce(&mut Node<Recorder<G>>, Time) -> R,
+    ) -> Result<Option<R>, String> {
+        let place = &mut self.places[me as usize];
+        place.clock += 1;
+        let (clock, now) = (place.clock, place.local(self.now));
+        let Some(running) = &mut place.running else { return Ok(None) };
+        let (of, before) = (running.start(me), running.node.number());
+        let result = input(&mut running.node, now);
+        let number = running.node.number();
+        if number > before {
+            self.history.checkpoint(of, number, clock);
+        }
+        self.history.note(of, clock, running.node.gate_mut().take());
+        Ok(Some(result))
+    }
+
+    /// A frame arrives at a node. A node takes what another one of its cluster sends, unless it is late.
+    pub(super) fn receive(&mut self, to: NodeId, bytes: &[u8]) -> Result<(), String> {
+        let Some(result) = self.feed(to, |node, now| node.receive(now, bytes))? else { return Ok(()) };
+        match result {
+            Ok(()) => {}
+            Err(Refusal::Dropped(Dropped::FormerSender | Dropped::FormerAddressee | Dropped::Repeated))
+            | Err(Refusal::NoBase | Refusal::Unasked | Refusal::Full) => return Ok(()),
+            Err(refusal) => return Err(format!("node {to} refuses what another node has sent: {refusal}")),
+        }
+        let place = &self.places[to as usize];
+        let (Some(running), Some((id, _))) = (&place.running, self.message(to, bytes)) else { return Ok(()) };
+        self.history.receive(id, running.start(to), place.clock, running.node.tickets())
+    }
+
+    /// Carries out what a node wants done, and some of what follows from it at the node itself.
+    pub(super) fn carry_out(&mut self, me: NodeId) -> Result<(), String> {
+        for _ in 0..OWN_AT_ONCE {
+            while let Some(output) = self.running(me).and_then(|running| running.node.next_output()) {
+                self.execute(me, output)?;
+            }
+            let Some(frame) = self.running(me).and_then(|running| running.own.pop_front()) else { break };
+            self.receive(me, &frame)?;
+        }
+        let (place, now) = (&mut self.places[me as usize], self.now);
+        let (ahead, Some(running)) = (place.ahead, &mut place.running) else { return Ok(()) };
+        if let Some(event) = running.node.unarmed() {
+            return Err(format!("node {me} waits for `{}` without a time", event.name));
+        }
+        let own = (!running.own.is_empty()).then(|| now.after(PATIENCE));
+        let due = running.node.deadline().map(|due| match Time(due.0.saturating_add_signed(-ahead)) {
+            // It is due, and cannot happen for now.
+            due if due <= now => now.after(PATIENCE),
+            due => due,
+        });
+        let Some(next) = own.into_iter().chain(due).min() else { return Ok(()) };
+        if running.wake.is_none_or(|wake| next < wake) {
+            running.wake = Some(next);
+            self.agenda.add(next, Input::Wake(me));
+        }
+        Ok(())
+    }
+
+    pub(super) fn running(&mut self, node: NodeId) -> Option<&mut Running<G>> {
+        self.places[node as usize].running.as_mut()
+    }
+
+    fn execute(&mut self, me: NodeId, output: Output) -> Result<(), String> {
+        match output {
+            Output::Persist { ticket, record } => {
+                let time = self.chance.within(Purpose::Writes, self.plan.writing);
+                self.agenda
+                    .add(self.now.after(time), Input::Written { node: me, start: self.places[me as usize].starts });
+                if let Some(running) = self.running(me) {
+                    running.writing = Some(Writing { ticket, record });
+                }
+                Ok(())
+            }
+            Output::Send { to, frame } => self.send(me, to, &frame),
+            Output::Answer { number, response } => {
+                self.events += 1;
+                if let Some(index) = self.asked.remove(&(me, number)) {
+                    self.requests[index].answer = Some((self.events, response));
+                }
+                Ok(())
+            }
+            Output::Gathered(outcome) => self.gathered(me, &outcome),
+            Output::Failed(failure) => Err(format!("node {me} fails: {failure}")),
+            Output::Disconnect { .. } | Output::Said(_) | Output::Undone(_) | Output::Late { .. } => Ok(()),
+        }
+    }
+
+    /// Some node asks for a snapshot.
+    fn gather(&mut self, every: Duration) -> Result<(), String> {
+        self.add_around(Purpose::Snapshots, every, Input::Gather(every));
+        let node = self.some_node(Purpose::Snapshots);
+        if self.running(node).is_none_or(|running| running.paused.is_some()) {
+            return Ok(());
+        }
+        self.feed(node, |node, now| node.gather(now, &BTreeSet::new()))?;
+        self.carry_out(node)
+    }
+
+    fn gathered(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
+        let name = match outcome {
+            Outcome::Complete(snapshot) => {
+                let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config };
+                cuts::compare(&self.history, snapshot, &mut *self.reader, cluster)?;
+                "complete"
+            }
+            Outcome::Inconsistent(_, why) => return Err(format!("a snapshot of node {me} is inconsistent: {why}")),
+            Outcome::Refused => "refused",
+            Outcome::Capped(_) => "capped",
+            Outcome::TimedOut(_) => "timed out",
+        };
+        *self.snapshots.entry(name).or_default() += 1;
+        if let (Outcome::Complete(snapshot), Some(on_snapshot)) = (outcome, &mut self.on_snapshot) {
+            let place = &mut self.places[me as usize];
+            let now = place.local(self.now);
+            if let Some(running) = &mut place.running {
+                on_snapshot(me, now, snapshot, &mut running.node.gate_mut().gate);
+            }
+        }
+        Ok(())
+    }
+
+    /// A client asks some node.
+    fn ask(&mut self, every: Duration) -> Result<(), String> {
+        self.add_around(Purpose::Requests, every, Input::Ask(every));
+        let node = self.some_node(Purpose::Requests);
+        let Some(request) = self.request.filter(|_| self.asked.len() < ASKED_MAX) else { return Ok(()) };
+        if self.running(node).is_none_or(|running| running.paused.is_some()) {
+            return Ok(());
+        }
+        let request = request(self.chance.dice(Purpose::Requests), self.requests.len() as u64);
+        if let Some(Ok(number)) = self.feed(node, |node, now| node.request(now, &request))? {
+            self.events += 1;
+            self.asked.insert((node, number), self.requests.len());
+            self.requests.push(Answered { request, asked: self.events, answer: None });
+        }
+        self.carry_out(node)
+    }
+}

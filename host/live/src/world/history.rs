@@ -1,0 +1,209 @@
+//! What has happened at the nodes, and to each message.
+//!
+//! Effects of an event leave a node once the record that it needs is on the disk. A crash before that undoes the event: no other node, no
+//! client and no disk knows of it. So the history forgets it, and what is left is a trace of the model, in which a crash is a reset.
+
+use std::collections::BTreeMap;
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{Choice, Envelope, NodeId};
+use host_model::scenario::FaultEvent;
+use host_model::trace::{Hex, Origin, Sent, TraceEvent, TraceStep};
+
+use crate::world::recorder::{Noted, What};
+
+/// An event of a node.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The node.
+    pub node: NodeId,
+    /// Which start of it.
+    pub incarnation: u64,
+    /// What has happened.
+    pub what: What,
+    /// The answers that the handler was given.
+    pub choices: Vec<Choice>,
+    /// What it has sent.
+    pub sent: Vec<Envelope>,
+    /// The protocol state after it.
+    pub state: Fingerprint,
+    /// The record that its effects wait for.
+    ticket: u64,
+}
+
+/// One start of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Start {
+    pub(super) node: NodeId,
+    pub(super) incarnation: u64,
+}
+
+/// What names a message: by whom, to whom, and which one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct MessageId {
+    pub(super) from: Start,
+    pub(super) to: NodeId,
+    pub(super) sequence: u64,
+}
+
+/// What has become of a message.
+#[derive(Clone, Debug)]
+pub(super) struct Fate {
+    pub(super) payload: Vec<u8>,
+    /// By the clock of the sender, which counts its inputs over all starts.
+    pub(super) sent_at: u64,
+    /// The record that it waits for.
+    ticket: u64,
+    /// The start of the destination that it is for, 0 for any; none before it has left.
+    pub(super) addressee: Option<u64>,
+    pub(super) received: Vec<Receipt>,
+}
+
+/// A message was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receipt {
+    pub(super) incarnation: u64,
+    /// By the clock of the destination.
+    pub(super) clock: u64,
+    ticket: u64,
+}
+
+/// A checkpoint that a node has taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    /// It contains the inputs before this one.
+    pub(super) clock: u64,
+    pub(super) state: Fingerprint,
+    ticket: u64,
+}
+
+/// A node at present.
+#[derive(Clone, Copy, Debug, Default)]
+struct Present {
+    state: Fingerprint,
+    ticket: u64,
+}
+
+/// What has happened.
+#[derive(Debug, Default)]
+pub struct History {
+    /// The events that no crash has undone, in their order.
+    pub steps: Vec<Step>,
+    pub(super) messages: BTreeMap<MessageId, Fate>,
+    sequences: BTreeMap<(Start, NodeId), u64>,
+    checkpoints: BTreeMap<(Start, u64), Taken>,
+    present: BTreeMap<NodeId, Present>,
+    /// Events that crashes have undone.
+    pub undone: u64,
+}
+
+impl History {
+    /// A node has noted events in the input with this number.
+    pub(super) fn note(&mut self, from: Start, clock: u64, noted: Vec<Noted>) {
+        for Noted { what, choices, sent, state, ticket } in noted {
+            for envelope in &sent {
+                let sequence = self.sequences.entry((from, envelope.to)).or_default();
+                *sequence += 1;
+                let id = MessageId { from, to: envelope.to, sequence: *sequence };
+                let payload = envelope.payload.clone();
+                self.messages
+                    .insert(id, Fate { payload, sent_at: clock, ticket, addressee: None, received: Vec::new() });
+            }
+            self.present.insert(from.node, Present { state, ticket });
+            let Start { node, incarnation } = from;
+            self.steps.push(Step { node, incarnation, what, choices, sent, state, ticket });
+        }
+    }
+
+    /// A node has taken a checkpoint before the input with this number.
+    pub(super) fn checkpoint(&mut self, of: Start, number: u64, clock: u64) {
+        let Present { state, ticket } = self.present.get(&of.node).copied().unwrap_or_default();
+        self.checkpoints.insert((of, number), Taken { clock, state, ticket });
+    }
+
+    /// A checkpoint of a node, unless no such one was taken or a crash has undone what it shows.
+    pub(super) fn taken(&self, of: Start, number: u64) -> Option<Taken> {
+        self.checkpoints.get(&(of, number)).copied()
+    }
+
+    /// A message leaves its node, which has so much on its disk.
+    ///
+    /// # Errors
+    ///
+    /// It leaves too early, or was never sent.
+    pub(super) fn leave(&mut self, id: MessageId, addressee: u64, on_disk: u64) -> Result<(), String> {
+        let fate = self.messages.get_mut(&id).ok_or_else(|| format!("{id:?} was never sent"))?;
+        fate.addressee = Some(addressee);
+        match fate.ticket > on_disk {
+            true => Err(format!("{id:?} has left before record {} was on the disk", fate.ticket)),
+            false => Ok(()),
+        }
+    }
+
+    /// A message was taken by a start of its destination, in the input with this number.
+    ///
+    /// # Errors
+    ///
+    /// It was never sent, or that start has taken it before.
+    pub(super) fn receive(&mut self, id: MessageId, at: Start, clock: u64, ticket: u64) -> Result<(), String> {
+        let fate = self.messages.get_mut(&id).ok_or_else(|| format!("{id:?} is taken and was never sent"))?;
+        if fate.received.iter().any(|receipt| receipt.incarnation == at.incarnation) {
+            return Err(format!("{at:?} takes {id:?} twice"));
+        }
+        fate.received.push(Receipt { incarnation: at.incarnation, clock, ticket });
+        Ok(())
+    }
+
+    /// A start of a node has ended with so much on its disk: what has left nothing behind is undone.
+    pub(super) fn undo(&mut self, of: Start, on_disk: u64) {
+        let before = self.steps.len();
+        let is_of = |step: &Step| step.node == of.node && step.incarnation == of.incarnation;
+        self.steps.retain(|step| !is_of(step) || step.ticket <= on_disk);
+        self.undone += (before - self.steps.len()) as u64;
+        self.messages.retain(|id, fate| id.from != of || fate.ticket <= on_disk);
+        for (_, fate) in self.messages.iter_mut().filter(|(id, _)| id.to == of.node) {
+            fate.received.retain(|receipt| receipt.incarnation != of.incarnation || receipt.ticket <= on_disk);
+        }
+        self.checkpoints.retain(|(start, _), taken| *start != of || taken.ticket <= on_disk);
+        // A start that is forgotten as a whole has not been, and the next one has its number.
+        if !self.steps.iter().any(is_of) {
+            self.sequences.retain(|(start, _), _| *start != of);
+        }
+    }
+
+    /// How often a node was reset.
+    pub fn resets(&self, node: NodeId) -> u32 {
+        let starts = self.steps.iter().filter(|step| step.node == node && step.what == What::Start);
+        starts.count().saturating_sub(1) as u32
+    }
+
+    /// The events as a trace of the model, for a cluster of this size in which links have no order: where it begins, and its steps,
+    /// each with the state that it leads to.
+    ///
+    /// # Panics
+    ///
+    /// Some connection has broken.
+    pub fn trace(&self, nodes: u32) -> (Origin, Vec<(TraceStep, Fingerprint)>) {
+        let mut first = vec![None; nodes as usize];
+        let mut steps = Vec::new();
+        for Step { node, what, choices, sent, state, .. } in &self.steps {
+            let event = match what {
+                What::Start if first[*node as usize].is_none() => {
+                    first[*node as usize] = Some(choices.clone());
+                    continue;
+                }
+                What::Start => match FaultEvent::of_kind("reset", None) {
+                    Some(event) => TraceEvent::Fault { event, lost: false },
+                    None => unreachable!("it is in the table of faults"),
+                },
+                What::Message { from, payload } => TraceEvent::Deliver { from: *from, payload: Hex(payload.clone()) },
+                What::Local(event) => TraceEvent::from_local(event),
+                What::Error { peer } => panic!("a connection with node {peer} has broken"),
+            };
+            let sent = Some(sent.iter().map(Sent::from).collect());
+            steps.push((TraceStep { node: *node, event, choices: choices.clone(), sent, state: None }, *state));
+        }
+        let first = first.into_iter().map(Option::unwrap_or_default).collect();
+        (Origin::Init(first), steps)
+    }
+}

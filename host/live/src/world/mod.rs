@@ -1,0 +1,40 @@
+//! A cluster of [nodes](crate::node::Node) in virtual time, from a seed: the runtime itself, with everything around it replaced.
+//!
+//! A [`World`] gives each node what sockets, disks, clocks and clients give it where it runs for people, and carries out its outputs in
+//! the same order. What goes wrong is drawn from the seed, as a [`Plan`] allows: frames are lost, late, repeated and overtaken, one end of
+//! a link does not reach the other, processes are killed between any two operations on their disks, writes are torn, disks are full,
+//! nodes are slow or stop for a while, and clocks jump. All that has happened is in a [`History`], whose steps are a trace of the model.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `driver` | inputs in, outputs carried out |
+//! | `crashes` | processes that begin and end, and what their disks do meanwhile |
+//! | `place` | a node with its clock and its disk, whether it runs or not |
+//! | `plan` | what goes wrong, and how often |
+//! | `network` | frames on their way between nodes |
+//! | `files` | files on a disk that crashes |
+//! | `history` | what has happened at the nodes, and to each message |
+//! | `cuts` | snapshots compared with that |
+//! | `input` | what is going to happen |
+//! | `recorder` | the gate that takes notes |
+//! | `chance` | random numbers, a stream for each purpose |
+//! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
+
+mod chance;
+mod crashes;
+mod cuts;
+mod driver;
+mod files;
+mod history;
+mod input;
+mod network;
+mod place;
+mod plan;
+mod recorder;
+#[cfg(test)]
+mod tests;
+
+pub use driver::{Answered, Broken, World};
+pub use history::{History, Step};
+pub use plan::{Plan, Trouble};
+pub use recorder::{Recorder, What};

@@ -1,0 +1,68 @@
+//! Frames on their way between nodes.
+
+use host_model::contract::NodeId;
+
+use crate::checkpoint::{Body, Differences, Packet};
+use crate::disk::Owner;
+use crate::gate::Gate;
+use crate::node::{Identity, decoded};
+use crate::world::chance::Purpose;
+use crate::world::driver::World;
+use crate::world::history::{MessageId, Start};
+use crate::world::input::Input;
+
+impl<G: Gate> World<'_, G> {
+    /// A frame leaves a node.
+    pub(super) fn send(&mut self, from: NodeId, to: NodeId, frame: &[u8]) -> Result<(), String> {
+        let Some(running) = &self.places[from as usize].running else { return Ok(()) };
+        let (start, session, on_disk) = (running.start(from), self.session(from), running.on_disk);
+        if *self.spoken.entry(start).or_insert(session) != session {
+            return Err(format!("two processes are {start:?}"));
+        }
+        if let Some((id, addressee)) = self.message(to, frame) {
+            self.history.leave(id, addressee, on_disk)?;
+        }
+        if from == to {
+            self.running(from).into_iter().for_each(|running| running.own.push_back(frame.to_vec()));
+            return Ok(());
+        }
+        let is_cut = self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
+        let is_lost = self.chance.is_in(Purpose::Loss, self.plan.loss);
+        if is_cut || (is_lost && !self.is_calm) {
+            self.count("lost");
+            return Ok(());
+        }
+        let times = 1 + u32::from(!self.is_calm && self.chance.is_in(Purpose::Repeats, self.plan.repeats));
+        for _ in 0..times {
+            let latency = self.chance.within(Purpose::Latency, self.plan.latency);
+            self.agenda.add(self.now.after(latency), Input::Frame { to, bytes: frame.to_vec() });
+        }
+        Ok(())
+    }
+
+    /// The number of the process that is a node now.
+    pub(super) fn session(&self, node: NodeId) -> u64 {
+        self.places[node as usize].starts << 8 | u64::from(node)
+    }
+
+    /// The message in a frame, and the start that it is for; none if it is a packet of the managers.
+    pub(super) fn message(&self, to: NodeId, bytes: &[u8]) -> Option<(MessageId, u64)> {
+        let (from, body) = decoded(&self.identity(to, 0), bytes)?;
+        let (Packet { header, body: Body::Message { sequence, .. } }, _) =
+            Differences::default().unpack(from, body).ok()?
+        else {
+            return None;
+        };
+        let from = Start { node: from, incarnation: header.incarnation };
+        Some((MessageId { from, to, sequence }, header.addressee))
+    }
+
+    pub(super) fn identity(&self, node: NodeId, session: u64) -> Identity {
+        Identity { node, nodes: self.plan.nodes, config: self.plan.config.clone(), cluster: [7; 16], session }
+    }
+
+    pub(super) fn owner(&self, node: NodeId) -> Owner {
+        let component = ("toy".to_owned(), "none".to_owned());
+        Owner::new(&self.identity(node, 0), self.plan.settings.network, &component)
+    }
+}

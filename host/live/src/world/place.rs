@@ -1,0 +1,76 @@
+//! A node with its clock and its disk, whether it runs or not.
+
+use std::collections::VecDeque;
+
+use host_model::contract::NodeId;
+
+use crate::disk::Disk;
+use crate::node::{Node, Record};
+use crate::time::Time;
+use crate::world::files::DiskOfWorld;
+use crate::world::history::Start;
+use crate::world::input::Input;
+use crate::world::recorder::Recorder;
+
+/// A record that is being written.
+#[derive(Clone, Debug)]
+pub(super) struct Writing {
+    pub(super) ticket: u64,
+    pub(super) record: Record,
+}
+
+/// A node that runs.
+pub(super) struct Running<G> {
+    pub(super) node: Node<Recorder<G>>,
+    pub(super) disk: Disk<DiskOfWorld>,
+    pub(super) writing: Option<Writing>,
+    /// The last record of this start that is on the disk.
+    pub(super) on_disk: u64,
+    /// Frames of the node to itself.
+    pub(super) own: VecDeque<Vec<u8>>,
+    /// The earliest instant at which the world looks at it again.
+    pub(super) wake: Option<Time>,
+    /// The inputs that wait while it is paused.
+    pub(super) paused: Option<Vec<Input>>,
+}
+
+/// A node, whether it runs or not.
+pub(super) struct Place<G> {
+    pub(super) running: Option<Running<G>>,
+    /// Its files while it does not run.
+    pub(super) files: DiskOfWorld,
+    /// Starts so far, also those that no disk knows of.
+    pub(super) starts: u64,
+    /// Inputs so far, over all starts.
+    pub(super) clock: u64,
+    /// How far its clock is ahead, in nanoseconds.
+    pub(super) ahead: i64,
+    /// The last record that was acknowledged or found on the disk, and one that was being written when it was killed.
+    pub(super) acknowledged: Option<Record>,
+    pub(super) pending: Option<Record>,
+}
+
+impl<G> Place<G> {
+    pub(super) fn new() -> Self {
+        Self {
+            running: None,
+            files: DiskOfWorld::default(),
+            starts: 0,
+            clock: 0,
+            ahead: 0,
+            acknowledged: None,
+            pending: None,
+        }
+    }
+
+    /// The time that its clock shows.
+    pub(super) fn local(&self, now: Time) -> Time {
+        Time(now.0.saturating_add_signed(self.ahead))
+    }
+}
+
+impl<G: crate::gate::Gate> Running<G> {
+    pub(super) fn start(&self, node: NodeId) -> Start {
+        Start { node, incarnation: self.node.incarnation() }
+    }
+}

@@ -1,0 +1,79 @@
+//! What goes wrong in a world, and how often.
+
+use std::time::Duration;
+
+use crate::node::Settings;
+use crate::time::{Range, Share};
+
+/// Something that comes again and again, and lasts for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The mean time between two beginnings; at least 1 ns.
+    pub every: Duration,
+    /// How long it lasts.
+    pub lasting: Range,
+}
+
+/// What happens to a cluster, and around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// The parameters of the protocol, one `key=value` a line.
+    pub config: String,
+    /// How nodes behave; each start has a seed of its own.
+    pub settings: Settings,
+    /// How long a frame is on its way. On links with an order, it also waits for those before it.
+    pub latency: Range,
+    /// Frames that are lost, on links without an order.
+    pub loss: Share,
+    /// Frames that come twice, on links without an order.
+    pub repeats: Share,
+    /// Times in which a node does not reach another one, while the other may reach it.
+    pub cuts: Option<Trouble>,
+    /// Kills of processes, and how long one is down. A kill interrupts what the disk does, and what it has not synchronised may be torn.
+    pub kills: Option<Trouble>,
+    /// How long a record takes to be written.
+    pub writing: Range,
+    /// Writes for which the disk has no room: the process ends, and is started again.
+    pub full: Share,
+    /// Times in which a process does nothing: what comes waits.
+    pub pauses: Option<Trouble>,
+    /// Jumps of clocks, ahead or back, by so much.
+    pub jumps: Option<Trouble>,
+    /// The mean time between two snapshots that some node asks for.
+    pub snapshots: Option<Duration>,
+    /// The mean time between two requests of clients.
+    pub requests: Option<Duration>,
+    /// How long something goes wrong.
+    pub time: Duration,
+    /// How long nothing does afterwards, with all nodes up.
+    pub calm: Duration,
+}
+
+impl Plan {
+    /// One in which nothing goes wrong.
+    pub fn ideal(seed: u64, nodes: u32, settings: Settings) -> Self {
+        Self {
+            seed,
+            nodes,
+            config: String::new(),
+            settings,
+            latency: Range::milliseconds(1, 20),
+            loss: Share(0),
+            repeats: Share(0),
+            cuts: None,
+            kills: None,
+            writing: Range::milliseconds(0, 5),
+            full: Share(0),
+            pauses: None,
+            jumps: None,
+            snapshots: None,
+            requests: None,
+            time: Duration::from_secs(10),
+            calm: Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The gate that takes notes.
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{Choice, Envelope, Input, LocalEvent, NodeId};
+
+use crate::carried::Fork;
+use crate::gate::{Event, Gate, Happened, Judge, Verdict};
+use crate::time::Time;
+
+/// What has happened at a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A start: `init`.
+    Start,
+    /// A message was delivered.
+    Message {
+        /// The sender.
+        from: NodeId,
+        /// The content.
+        payload: Vec<u8>,
+    },
+    /// A local event was due, or a client has asked for it.
+    Local(LocalEvent),
+    /// A connection was broken.
+    Error {
+        /// The other end.
+        peer: NodeId,
+    },
+}
+
+/// What a node has noted of an event that has happened.
+#[derive(Clone, Debug)]
+pub(super) struct Noted {
+    pub(super) what: What,
+    pub(super) choices: Vec<Choice>,
+    pub(super) sent: Vec<Envelope>,
+    pub(super) state: Fingerprint,
+    pub(super) ticket: u64,
+}
+
+/// A gate that notes what has happened, around another one.
+#[derive(Debug)]
+pub struct Recorder<G> {
+    /// The other one.
+    pub gate: G,
+    noted: Vec<Noted>,
+}
+
+impl<G> Recorder<G> {
+    pub(super) fn new(gate: G) -> Self {
+        Self { gate, noted: Vec::new() }
+    }
+
+    /// What was noted since this was asked last.
+    pub(super) fn take(&mut self) -> Vec<Noted> {
+        std::mem::take(&mut self.noted)
+    }
+}
+
+impl<G: Gate> Gate for Recorder<G> {
+    fn judges(&self) -> bool {
+        self.gate.judges()
+    }
+
+    fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
+        self.gate.before(now, event)
+    }
+
+    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
+        self.gate.after(now, event, judge)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.gate.looks_ahead()
+    }
+
+    fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
+        self.gate.ahead(now, event, fork)
+    }
+
+    fn happened(&mut self, happened: &Happened<'_>) {
+        self.gate.happened(happened);
+        let Happened { input, choices, sent, state, ticket } = *happened;
+        let what = match input {
+            Input::Init { .. } => What::Start,
+            Input::Message { src, payload } => What::Message { from: src, payload: payload.to_vec() },
+            Input::Local(event) => What::Local(event.clone()),
+            Input::TransportError { peer } => What::Error { peer },
+            // A node that takes messages together does not start.
+            Input::Quorum { .. } => return,
+        };
+        self.noted.push(Noted { what, choices: choices.to_vec(), sent: sent.to_vec(), state, ticket });
+    }
+}

@@ -1,0 +1,23 @@
+//! Hundreds of seeds under invariants, and mutants that seeds catch.
+//!
+//! `HOST_WORLD_SEEDS=10000` sets the number of seeds of each test, and `HOST_WORLD_SEED=7` runs that one alone, as a failure says.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `seeds` | the seeds of a test, and the plan of each |
+//! | `snapshots` | snapshots of nodes that talk all the time and are killed all the time |
+//! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
+//! | `traces` | worlds of random toys, each a trace of the model |
+//! | `mutants` | mistakes in the runtime: a seed shows each |
+//! | `registers` | a register that clients write and read: linearizable, and nothing acknowledged is lost |
+//! | `register` | that register |
+//! | `linearizable` | whether what clients have seen is that of one register |
+
+mod linearizable;
+mod mutants;
+mod register;
+mod registers;
+mod seeds;
+mod snapshots;
+mod steered;
+mod traces;

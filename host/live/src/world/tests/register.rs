@@ -1,0 +1,214 @@
+//! A register that clients write and read at any node.
+//!
+//! Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 1995, with several writers as in Lynch and
+//! Shvartsman, FTCS 1997. The value and its tag are durable, an operation is not: one that a crash interrupts is never answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use host_model::contract::{
+    Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property,
+    Request, Response, Snapshot, StateOwner, TransferError,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::native::{captured, decode, encode, released};
+
+/// Which write it was: counted, and told apart by the node and its request.
+type Tag = (u64, NodeId, u64);
+
+/// What nodes say to each other about an operation, by the number of its request.
+#[derive(Serialize, Deserialize)]
+enum Message {
+    Query(u64),
+    Is(u64, Tag, u64),
+    Store(u64, Tag, u64),
+    Stored(u64),
+}
+
+/// An operation.
+#[derive(Clone, Serialize, Deserialize)]
+struct Operation {
+    /// The value, if it is a write.
+    write: Option<u64>,
+    is_storing: bool,
+    tag: Tag,
+    value: u64,
+    heard: BTreeSet<NodeId>,
+}
+
+/// A node.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Register {
+    me: NodeId,
+    nodes: u32,
+    tag: Tag,
+    value: u64,
+    operations: BTreeMap<u64, Operation>,
+}
+
+/// What a replay offers besides what a node lists: the event that a request became.
+type Offered = Arc<Mutex<Option<LocalEvent>>>;
+
+/// Nodes of the register.
+#[derive(Clone, Default)]
+pub(super) struct Registers {
+    pub(super) offered: Offered,
+    /// Whether a node says that it has stored what it has not: a mistake of the protocol, which seeds must show.
+    pub(super) forgets: bool,
+}
+
+struct RegisterMachine {
+    register: Register,
+    registers: Registers,
+}
+
+impl MachineFactory for Registers {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(RegisterMachine { register: Register::default(), registers: self.clone() }))
+    }
+}
+
+impl Register {
+    fn tell_all(&self, message: &Message, effects: &mut Effects) {
+        let payload = encode(message);
+        effects.sent.extend((0..self.nodes).map(|to| Envelope { to, payload: payload.clone() }));
+    }
+
+    /// The message that an operation waits for answers to.
+    fn asks(number: u64, operation: &Operation) -> Message {
+        match operation.is_storing {
+            true => Message::Store(number, operation.tag, operation.value),
+            false => Message::Query(number),
+        }
+    }
+
+    fn take(&mut self, from: NodeId, message: &Message, effects: &mut Effects) {
+        let mut reply = |message| effects.sent.push(Envelope { to: from, payload: encode(&message) });
+        match *message {
+            Message::Query(number) => reply(Message::Is(number, self.tag, self.value)),
+            Message::Store(number, tag, value) => {
+                if tag > self.tag {
+                    (self.tag, self.value) = (tag, value);
+                }
+                reply(Message::Stored(number));
+            }
+            Message::Is(number, tag, value) => self.hear(from, number, Some((tag, value)), effects),
+            Message::Stored(number) => self.hear(from, number, None, effects),
+        }
+    }
+
+    fn hear(&mut self, from: NodeId, number: u64, read: Option<(Tag, u64)>, effects: &mut Effects) {
+        let (me, majority) = (self.me, self.nodes as usize / 2 + 1);
+        let Some(operation) = self.operations.get_mut(&number) else { return };
+        if operation.is_storing != read.is_none() {
+            return;
+        }
+        if let Some(read) = read {
+            (operation.tag, operation.value) = read.max((operation.tag, operation.value));
+        }
+        operation.heard.insert(from);
+        if operation.heard.len() < majority {
+            return;
+        }
+        if operation.is_storing {
+            effects.aside.answers.push((number, Response::words(200, operation.value.to_string())));
+            self.operations.remove(&number);
+            return;
+        }
+        if let Some(value) = operation.write {
+            (operation.tag, operation.value) = ((operation.tag.0 + 1, me, number), value);
+        }
+        (operation.is_storing, operation.heard) = (true, BTreeSet::new());
+        let message = Self::asks(number, operation);
+        self.tell_all(&message, effects);
+    }
+}
+
+impl Machine for RegisterMachine {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        self.register = snapshot.map_or_else(Register::default, released);
+        Ok(())
+    }
+
+    fn handle(&mut self, input: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        let register = &mut self.register;
+        match input {
+            Input::Init { node, nodes, durable, .. } => {
+                let (tag, value) = durable.map(decode).unwrap_or_default();
+                *register = Register { me: node, nodes, tag, value, operations: BTreeMap::new() };
+            }
+            Input::Message { src, payload } => {
+                let before = (register.tag, register.value);
+                register.take(src, &decode(payload), effects);
+                if self.registers.forgets {
+                    (register.tag, register.value) = before;
+                }
+            }
+            Input::Local(event) if event.kind == LocalKind::Application => {
+                let (number, write) = decode(&event.payload);
+                let fresh = Operation { write, is_storing: false, tag: (0, 0, 0), value: 0, heard: BTreeSet::new() };
+                register.operations.insert(number, fresh);
+                register.tell_all(&Message::Query(number), effects);
+            }
+            Input::Local(_) => {
+                for (number, operation) in &register.operations {
+                    let payload = encode(&Register::asks(*number, operation));
+                    let silent = (0..register.nodes).filter(|node| !operation.heard.contains(node));
+                    effects.sent.extend(silent.map(|to| Envelope { to, payload: payload.clone() }));
+                }
+            }
+            Input::Quorum { .. } | Input::TransportError { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        Ok(encode(&self.register))
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        let retry = LocalEvent { name: "retry".into(), kind: LocalKind::Timer, payload: Vec::new() };
+        let retry = (!self.register.operations.is_empty()).then_some(retry);
+        let offered = self.registers.offered.lock().expect("no test panics with it in hand").clone();
+        Ok(retry.into_iter().chain(offered).collect())
+    }
+
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        let write: Option<u64> = (request.method == "PUT").then(|| decode(&request.body));
+        Ok(Ok(LocalEvent { name: "ask".into(), kind: LocalKind::Application, payload: encode(&(number, write)) }))
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(Some(encode(&(self.register.tag, self.register.value))))
+    }
+
+    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        captured(&self.register)
+    }
+
+    fn export(&mut self, snapshot: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(encode(&released::<Register>(snapshot)))
+    }
+
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let register: Register = decode(exported);
+        assert_eq!((register.me, register.nodes), (owner.node, owner.nodes), "it is a state of that node");
+        Ok(captured(&register))
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        Ok(Vec::new())
+    }
+
+    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        Ok(Ok(()))
+    }
+
+    fn keep_log(&mut self, _: bool) {}
+}

@@ -1,0 +1,106 @@
+//! Worlds of random toys: whatever goes wrong, what has happened is a trace of the model, on which it replays state by state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use host_model::contract::fingerprint::of_local_state;
+use host_model::contract::{MachineFactory, PropertyKind};
+use host_model::scenario::{Faults, Network, Scenario};
+use host_model::toys::Toy;
+use host_model::trace::replay::Replay;
+use host_model::trace::{Finding, TraceStep, confirm};
+
+use super::seeds;
+use crate::gate::Open;
+use crate::world::{History, Plan, World};
+
+/// What happened with some seeds, by name.
+#[derive(Default)]
+struct Tally(BTreeMap<&'static str, u64>);
+
+impl Tally {
+    fn add(&mut self, name: &'static str, count: u64) {
+        *self.0.entry(name).or_default() += count;
+    }
+}
+
+/// A toy that keeps something in most states, and may run for ever.
+fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
+    let toy = if seed.is_multiple_of(3) { Toy::random(seed, nodes) } else { Toy::random_busy(seed, nodes) };
+    Arc::new(toy.with_random_durable(seed))
+}
+
+/// The scenario in which what has happened is possible: as many resets as there were starts, and messages that may come twice if frames can.
+fn scenario(history: &History, plan: &Plan) -> Scenario {
+    let resets = (0..plan.nodes).map(|node| history.resets(node)).max().unwrap_or(0);
+    let network = plan.settings.network;
+    Scenario { network, faults: Faults { resets, ..Faults::default() }, ..Scenario::new(plan.nodes) }
+}
+
+/// Replays what has happened; how many steps there are, and how many violations a confirmed trace leads to. `before` hears of each step.
+pub(super) fn replay(
+    (history, plan): (&History, &Plan),
+    factory: &dyn MachineFactory,
+    before: &dyn Fn(&TraceStep),
+) -> Result<(u64, u64), String> {
+    let (origin, steps) = history.trace(plan.nodes);
+    let scenario = scenario(history, plan);
+    let (mut replay, _) = Replay::new(factory, &scenario, &origin).map_err(|error| error.to_string())?;
+    let mut violations = 0;
+    for (number, (step, state)) in steps.iter().enumerate() {
+        before(step);
+        let report =
+            replay.step(step).map_err(|error| format!("the model does not do what has happened: {error}; {step:?}"))?;
+        let replayed = report.state.map(|bytes| of_local_state(step.node, &bytes));
+        if replayed != Some(*state) {
+            return Err(format!("step {} leads to another state in the model: {step:?}", number + 1));
+        }
+        let findings = replay.findings().map_err(|error| error.to_string())?;
+        let is_violation = |finding: &&Finding| matches!(finding, Finding::Property { kind: PropertyKind::Always, .. });
+        if violations == 0
+            && let Some(finding) = findings.iter().find(is_violation)
+        {
+            let path: Vec<TraceStep> = steps[..=number].iter().map(|(step, _)| step.clone()).collect();
+            confirm(factory, &scenario, &origin, &path, finding).map_err(|error| error.to_string())?;
+            violations += 1;
+        }
+    }
+    Ok((steps.len() as u64, violations))
+}
+
+fn world(seed: u64, lies: bool, tally: &mut Tally) -> Result<(), String> {
+    let nodes = 2 + (seed % 3) as u32;
+    let (plan, toy) = (seeds::plan(seed, nodes, Network::Unordered), toy(seed, nodes));
+    let mut world = World::new(&toy, plan.clone(), |_| Open).map_err(|broken| broken.to_string())?;
+    if lies {
+        world = world.with_disks_that_lie();
+    }
+    world.run().map_err(|broken| broken.to_string())?;
+    let (steps, violations) = replay((&world.history, &plan), &toy, &|_| ())?;
+    tally.add("seeds", 1);
+    tally.add("steps", steps);
+    tally.add("violations", violations);
+    tally.add("undone", world.history.undone);
+    world.troubles.iter().chain(&world.snapshots).for_each(|(name, count)| tally.add(name, *count));
+    Ok(())
+}
+
+/// What a seed shows to be broken, if it does.
+pub(super) fn shown(seed: u64) -> Result<(), String> {
+    world(seed, false, &mut Tally::default())
+}
+
+/// The same with disks that only say that they have synchronised.
+pub(super) fn shown_with_disks_that_lie(seed: u64) -> Result<(), String> {
+    world(seed, true, &mut Tally::default())
+}
+
+#[test]
+fn whatever_goes_wrong_is_a_trace_of_the_model() {
+    let mut tally = Tally::default();
+    seeds::each("whatever_goes_wrong_is_a_trace_of_the_model", 200, |seed| world(seed, false, &mut tally));
+    for name in ["complete", "crash at a start", "cut", "full", "jump", "kill", "lost", "pause", "undone", "violations"]
+    {
+        assert!(tally.0.get(name).is_some_and(|count| *count > 5) || tally.0["seeds"] < 200, "{name}: {:?}", tally.0);
+    }
+}
