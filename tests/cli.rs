@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `any_language` | a language without a template |
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `by_memory` | states that are told apart by the memory of a component |
 //! | `expressed` | properties from outside |
@@ -28,6 +29,7 @@
 //! | `debugging` | the debugger at a terminal and as a script |
 //! | `machines` | what a machine does not have: memory, and a cache of one's own |
 //! | `printed` | every command line that a command prints |
+//! | `ready_made` | ready-made properties in each SDK and as expressions, and names of nodes |
 //! | `refusals` | every combination of options that is refused |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
@@ -45,6 +47,7 @@
 //! | `why_different` | states that look the same but count as different |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
+mod any_language;
 mod audits;
 mod bad_input;
 mod book;
@@ -82,6 +85,7 @@ mod platform;
 #[cfg(unix)]
 mod printed;
 mod promises;
+mod ready_made;
 mod refusals;
 mod results;
 mod scenarios;

@@ -6,9 +6,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `native` | the tests of the SDKs in their own languages |
 //! | `orders` | histories in scripts, judged by trying all orders |
 //! | `store` | a store that clients ask, by the Rust SDK, and what the others say of theirs |
 
+mod native;
 mod orders;
 pub mod store;
 

@@ -83,6 +83,39 @@ pub fn acknowledged_is_durable<P: Protocol, V: Ord + Debug>(
     });
 }
 
+/// What a node has, as [`committed_is_on_a_majority`] reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Replica<E> {
+    /// Its log.
+    pub entries: Vec<E>,
+    /// How many of the entries are committed, as far as the node knows.
+    pub committed: usize,
+}
+
+/// What a node has committed is in the logs of more than half of the nodes.
+pub fn committed_is_on_a_majority<P: Protocol, E: PartialEq>(
+    claim: Claim<'_, '_, P>,
+    replica: impl FnOnce(&P, &P::State) -> Option<Replica<E>>,
+) where
+    Replica<E>: Canonical,
+{
+    claim.system(replica, |nodes| {
+        for (node, replica) in nodes.iter().enumerate().filter_map(|(node, view)| Some((node, view.as_ref()?))) {
+            for (place, entry) in replica.entries.iter().enumerate().take(replica.committed) {
+                let holders = nodes.iter().flatten().filter(|its| its.entries.get(place) == Some(entry)).count();
+                if holders * 2 <= nodes.len() {
+                    return Err(format!(
+                        "node {node} has committed entry {}, and {holders} of {} nodes have it",
+                        place + 1,
+                        nodes.len()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
 /// All nodes have the same value; most often of the kind `eventually`. A node without one is left out.
 pub fn replicas_converge<P: Protocol, V: Canonical + PartialEq>(
     claim: Claim<'_, '_, P>,

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Place, bundled, folder};
-use crate::languages::{all_languages, component};
+use crate::languages::{all_languages, component, copy};
 
 /// The languages whose toolchains are there have a row each, with equal counts; of the others the table says what is missing.
 #[test]
@@ -71,6 +71,31 @@ fn every_language_is_gone_on_from() {
         // As in `languages_are_put_side_by_side`.
         assert_eq!(whole["counts"]["global_states"], 14_588, "{name}");
         place.goes_on_to_the_same(&run, &whole);
+    }
+}
+
+/// A prepared interpreter with known modules, next to nodes of another component: nothing is installed, and after an edit the cluster
+/// is the same.
+#[test]
+fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
+    if component("register-typescript").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let to = place.path("mine");
+    std::fs::create_dir(&to).expect("a new folder");
+    copy(&folder("register-typescript"), &to);
+    let other = format!("1={}", bundled("register-text"));
+    let run = ["run", "mine", "--no-install", "--node", &other, "--set", "reads=1", "--algo", "bdfs", "--json"];
+    for edit in ["", "// Another line.\n"] {
+        let file = to.join("src/register.ts");
+        let text = std::fs::read_to_string(&file).expect("a source");
+        std::fs::write(&file, format!("{edit}{text}")).expect("a file of this test");
+        let ran = place.host(&run).exits(0);
+        assert!(ran.err.contains("to its interpreter") && !ran.err.contains("installing"), "{}", ran.err);
+        assert_eq!(ran.err.contains("preparing an interpreter"), edit.is_empty(), "{}", ran.err);
+        // As in `languages_are_put_side_by_side`.
+        assert_eq!(ran.json()["counts"]["global_states"], 14_588);
     }
 }
 

@@ -116,6 +116,10 @@ impl Protocol for Store {
     fn properties(claims: &mut Properties<Self>) {
         one_leader_per_term(claims.always("one-leader"), |_, state| state.leads.then_some(1_u32));
         logs_agree(claims.always("logs-agree"), |_, state| Some(state.log.durable().clone()));
+        committed_is_on_a_majority(claims.always("majority"), |_, state| {
+            let is_done = state.leads && state.answers > 0 && !state.log.is_dirty();
+            Some(Replica { entries: state.log.durable().clone(), committed: usize::from(is_done) })
+        });
         acknowledged_is_durable(claims.always("durable"), |_, state| {
             // The leader has flushed its own, and one other of two.
             let is_done = state.leads && state.answers > 0 && !state.log.is_dirty();
@@ -153,7 +157,12 @@ fn each_mistake_breaks_its_property() {
     let broken = |bug| store(bug).explore(10_000).broken.expect(bug);
     assert_eq!(broken("two-leaders"), "one-leader: nodes 0 and 1 both lead in term 1");
     assert!(broken("own-value").ends_with(" have different entries at 1"), "{}", broken("own-value"));
-    assert_eq!(broken("early-answer"), "durable: 7 was acknowledged, and 1 of 3 nodes have it");
+    assert_eq!(broken("early-answer"), "majority: node 0 has committed entry 1, and 1 of 3 nodes have it");
+    let mut early = store("early-answer");
+    early.happen(0, "begin");
+    early.settle();
+    early.happen(0, "flush");
+    assert_eq!(early.holds("durable"), Err("7 was acknowledged, and 1 of 3 nodes have it".to_owned()));
     let mut deaf = store("deaf-replica");
     deaf.happen(0, "begin");
     deaf.settle();

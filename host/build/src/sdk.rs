@@ -55,15 +55,15 @@ type Files = &'static [(&'static str, &'static str)];
 
 /// Language and copied files; Rust has a folder of its own, and the text has nothing to copy.
 const COPIED: &[(&str, Files)] = &[
-    ("c", copied!["register-c": "json.h"]),
+    ("c", copied!["register-c": "json.h", "ready_made.h"]),
     ("cpp", copied!["register-cpp": "host.hpp", "json.hpp"]),
     ("zig", copied!["register-zig": "src/host.zig"]),
     (
         "go",
         copied![
             "register-go": "host/abi.go", "host/clock.go", "host/export.go", "host/host.go", "host/linearizability.go",
-            "host/objects.go", "host/parameters.go", "host/reachable.go", "host/running.go", "host/running_abi.go",
-            "host/timers.go"
+            "host/objects.go", "host/parameters.go", "host/reachable.go", "host/ready_made.go", "host/running.go",
+            "host/running_abi.go", "host/timers.go"
         ],
     ),
     ("assemblyscript", copied!["register-assemblyscript": "assembly/abi.ts", "assembly/json.ts"]),
@@ -71,14 +71,15 @@ const COPIED: &[(&str, Files)] = &[
         "typescript",
         copied![
             "register-typescript": "src/host/clock.ts", "src/host/json.ts", "src/host/linearizability.ts",
-            "src/host/parameters.ts", "src/host/plugin.d.ts", "src/host/running.ts", "src/host/timers.ts"
+            "src/host/parameters.ts", "src/host/plugin.d.ts", "src/host/reachable.ts", "src/host/ready_made.ts",
+            "src/host/running.ts", "src/host/timers.ts"
         ],
     ),
     (
         "python",
         copied![
             "register-python": "host/__init__.py", "host/clock.py", "host/encoding.py", "host/linearizability.py",
-            "host/parameters.py", "host/running.py", "host/timers.py"
+            "host/parameters.py", "host/reachable.py", "host/ready_made.py", "host/running.py", "host/timers.py"
         ],
     ),
 ];

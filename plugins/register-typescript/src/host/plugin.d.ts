@@ -55,8 +55,8 @@ interface Specification {
   properties(): Property[];
   /** What the property reads; undefined where this node cannot matter to it, and then it owes nothing. */
   view(property: number): Uint8Array | undefined;
-  /** Throws a string that says why the property does not hold. */
-  invariant(property: number, views: (Uint8Array | undefined)[]): void;
+  /** Throws a string that says why the property does not hold. The view of a node that cannot matter is null. */
+  invariant(property: number, views: (Uint8Array | null | undefined)[]): void;
 }
 
 /** The export `defaults`; optional. */

@@ -115,7 +115,7 @@ pub const TEMPLATES: &[Template] = &[
             renamed: &[("protocol.c", "{file}.c")],
             parts: &[("{file}.c", "the protocol"), ("tests/", "unit tests")],
         },
-        sdk: &[("json.h", "canonical JSON")],
+        sdk: &[("json.h", "canonical JSON"), ("ready_made.h", "properties of many protocols")],
         underscores: false,
         taken: ("", ""),
         unit_tests: Some("cc -I. tests/json_test.c -o json_test && ./json_test"),
