@@ -68,6 +68,18 @@ pub const TOOLCHAINS: &[Toolchain] = &[
 
 /// The toolchain that the manifest names, or the first that recognises the sources.
 pub(crate) fn choose(source: &Source) -> Result<&'static Toolchain, BuildError> {
+    let row = recognised(source)?;
+    let build = &source.manifest.build;
+    if (!build.flags.is_empty() || !build.exclude.is_empty()) && !["c", "cpp"].contains(&row.name) {
+        return Err(BuildError::BadManifest {
+            path: source.folder.join(crate::manifest::MANIFEST),
+            what: format!("`flags` and `exclude` in [build] are for C and C++, and this is built as {}", row.name),
+        });
+    }
+    Ok(row)
+}
+
+fn recognised(source: &Source) -> Result<&'static Toolchain, BuildError> {
     if let Some(name) = &source.manifest.build.toolchain {
         let row = TOOLCHAINS.iter().find(|row| row.name == name);
         return row.ok_or_else(|| BuildError::UnknownToolchain {
@@ -115,6 +127,26 @@ mod tests {
         ] {
             assert_eq!(chosen(files).as_deref(), Ok(expected));
         }
+    }
+
+    /// What the other toolchains would not honour is refused.
+    #[test]
+    fn flags_and_exclusions_are_for_c_and_cpp() {
+        let said = |what: &str| format!("[build]\n{what}\n");
+        for what in ["flags = [\"-Iinclude\"]", "exclude = [\"old\"]"] {
+            let host = said(what);
+            assert_eq!(chosen(&[("host.toml", &host), ("p.c", "")]).as_deref(), Ok("c"));
+            assert_eq!(chosen(&[("host.toml", &host), ("p.cpp", ""), ("q.c", "")]).as_deref(), Ok("cpp"));
+            for other in ["app.py", "Cargo.toml", "go.mod", "p.wat", "package.json"] {
+                let message = chosen(&[("host.toml", &host), (other, "{}")]).expect_err(other);
+                assert!(message.contains("are for C and C++"), "{message}");
+            }
+        }
+        // What is excluded decides nothing.
+        assert_eq!(
+            chosen(&[("host.toml", &said("exclude = [\"old\"]")), ("p.c", ""), ("old/p.cpp", "")]).as_deref(),
+            Ok("c")
+        );
     }
 
     #[test]

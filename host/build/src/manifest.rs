@@ -33,6 +33,12 @@ pub(crate) struct Build {
     pub command: Option<String>,
     /// The file that the command makes, from the folder on.
     pub output: Option<PathBuf>,
+    /// Further flags of the compiler of C or C++, such as `-Iinclude`.
+    #[serde(default)]
+    pub flags: Vec<String>,
+    /// Files and folders of C or C++ that are no part of the plugin.
+    #[serde(default)]
+    pub exclude: Vec<PathBuf>,
     /// What Rust is compiled for.
     pub target: Option<String>,
     /// Whether arithmetic of Rust traps where it overflows; it does by default.

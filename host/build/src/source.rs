@@ -75,12 +75,13 @@ impl Source {
         self.files.iter().filter(fits).map(PathBuf::as_path).collect()
     }
 
-    /// The same without those in folders for tests.
+    /// The same without those in folders for tests, and those that `host.toml` excludes.
     pub fn sources(&self, extensions: &[&str]) -> Vec<&Path> {
         let is_test = |file: &Path| {
             file.components().any(|part| matches!(part.as_os_str().to_str(), Some("test" | "tests" | "__tests__")))
         };
-        self.with_extension(extensions).into_iter().filter(|file| !is_test(file)).collect()
+        let is_excluded = |file: &Path| self.manifest.build.exclude.iter().any(|path| file.starts_with(path));
+        self.with_extension(extensions).into_iter().filter(|file| !is_test(file) && !is_excluded(file)).collect()
     }
 
     /// The text of a file, if it is there and is text.

@@ -38,19 +38,20 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("compiling {} with {}", source.name, clang.found));
         let core = work.join("core.wasm");
         let mut command = clang.command(&source.folder);
-        command.args(flags(&source.folder, work)).args(link_flags());
+        command.args(flags(source, work)).args(link_flags());
         command.args(["-std=c17", "-o"]).arg(&core).args(&files).args(bindings);
         job.compile(command, &core, say)
     })
 }
 
-/// Options of every compilation of C or C++.
-pub(super) fn flags(folder: &Path, work: &Path) -> Vec<String> {
+/// Options of every compilation of C or C++, those of `host.toml` last.
+pub(super) fn flags(source: &Source, work: &Path) -> Vec<String> {
     let flags = ["--target=wasm32-wasi", "-O2", "-Wall", "-Wextra", "-Wno-deprecated", "-I."];
     let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     flags.push(format!("-I{}", work.display()));
     // Without the machine's own paths, equal sources give an equal digest everywhere.
-    flags.push(format!("-ffile-prefix-map={}=.", folder.display()));
+    flags.push(format!("-ffile-prefix-map={}=.", source.folder.display()));
+    flags.extend(source.manifest.build.flags.iter().cloned());
     flags
 }
 

@@ -43,7 +43,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let told = source.sources(&["cpp", "cc", "cxx", "c", "hpp", "hh", "hxx", "h"]);
         let [bindings, types] = c::bindings(source, &told, work)?;
         say(&format!("compiling {} with {}", source.name, clang.found));
-        let flags = c::flags(&source.folder, work);
+        let flags = c::flags(source, work);
         let compiler = || {
             let mut command = clang.command(&source.folder);
             command.args(&flags);
