@@ -12,6 +12,19 @@ fn the_readme_lists_the_exit_codes() {
 }
 
 #[test]
+fn the_contract_lists_the_features_of_webassembly() {
+    let expected: Vec<String> = host_sandbox::FEATURES.iter().map(feature_row).collect();
+    none(checks::wrong_rows(&read("wit/README.md"), "Features of WebAssembly", &expected));
+}
+
+fn feature_row(feature: &host_sandbox::Feature) -> String {
+    match feature.refused {
+        None => format!("| {} | accepted | |", feature.name),
+        Some((why, without)) => format!("| {} | refused: {why} | {without} |", feature.name),
+    }
+}
+
+#[test]
 fn the_security_page_lists_the_limits() {
     let limits = host_sandbox::GuestLimits::default();
     let expected: Vec<String> = host_sandbox::LIMITS.iter().map(|limit| limit_row(limit, &limits)).collect();

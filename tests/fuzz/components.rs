@@ -84,7 +84,10 @@ pub fn guests(seed: u64) -> Fate {
         memory: (*dice.pick(&["1", "1 8", "2", "40"])).into(),
         fields: r#"
             (global $g (mut i32) (i32.const 7)) (global $h (mut i64) (i64.const -1)) (memory $second 1)
-            (table $t 4 funcref) (elem (i32.const 1) $reset) (data $passive "passive data")"#
+            (table $t 4 funcref) (elem (i32.const 1) $reset) (data $passive "passive data")
+            (func $write_late (param i32) (table.set $t (local.get 0) (ref.null func)))
+            (func $drop_late (param i32) (data.drop $passive))
+            (table $late 2 funcref) (elem (table $late) (i32.const 0) func $write_late $drop_late)"#
             .into(),
         ..Guest::default()
     };
@@ -148,9 +151,9 @@ fn code(dice: &mut Dice, count: usize, depth: usize) -> String {
             15 => write!(code, "(drop (call $choose (i32.and {a} (i32.const 7)))) "),
             16 => write!(code, "(local.set $j (local.tee $i {a})) (i32.store offset=8 (local.get $i) {b}) "),
             17 => match dice.below(12) {
-                0 => write!(code, "(table.set $t {a} (ref.null func)) "),
+                0 => write!(code, "(call_indirect $late (param i32) {a} (i32.const 0)) "),
                 1 => write!(code, "(call_indirect $t {a}) "),
-                2 => write!(code, "(data.drop $passive) "),
+                2 => write!(code, "(call_indirect $late (param i32) {a} (i32.const 1)) "),
                 3 => write!(code, "(unreachable) "),
                 _ => write!(code, "(local.set $i (i32.add (local.get $i) (i32.const 256))) "),
             },

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wasmparser::{
     ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, ComponentTypeRef, Encoding,
-    Parser, Payload, WasmFeatures,
+    Parser, Payload,
 };
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -13,6 +13,7 @@ use wasmtime::component::types::ComponentItem;
 use crate::abi::{self, PACKAGE, VERSION};
 use crate::context::cut;
 use crate::error::LoadError;
+use crate::features::{self, features};
 use crate::limits::GuestLimits;
 use crate::validate::validate;
 
@@ -58,17 +59,8 @@ const INTERFACES: [(&str, bool, &[&str]); 15] = [
 const OUTSIDE: &str = "outside";
 
 /// The text of what finds a module valid, or not.
-pub(crate) const SOURCES: [&str; 2] = [include_str!("check.rs"), include_str!("validate.rs")];
-
-/// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
-pub(crate) fn features() -> WasmFeatures {
-    WasmFeatures::WASM2
-        | WasmFeatures::RELAXED_SIMD
-        | WasmFeatures::MULTI_MEMORY
-        | WasmFeatures::TAIL_CALL
-        | WasmFeatures::EXTENDED_CONST
-        | WasmFeatures::COMPONENT_MODEL
-}
+pub(crate) const SOURCES: [&str; 3] =
+    [include_str!("check.rs"), include_str!("features.rs"), include_str!("validate.rs")];
 
 /// Bytes of all sections with types. The contract takes some 3 KiB. The parser reads nested types by recursion and takes
 /// up to 4 KiB of stack for each 3 bytes of them, see [`STACK_BYTES`](crate::compile::STACK_BYTES).
@@ -185,10 +177,7 @@ fn parse_error(bytes: &[u8], error: &wasmparser::BinaryReaderError) -> LoadError
     if error.message().contains("unexpected end") || at_end {
         return truncated(bytes, error.message());
     }
-    if error.message().contains("memory64") {
-        return LoadError::uncapturable("it has a 64-bit memory", "build it for wasm32");
-    }
-    LoadError::invalid(error)
+    features::refusal(error.message()).unwrap_or_else(|| LoadError::invalid(error))
 }
 
 /// Which interfaces of the contract a component exports, by the exact names of its exports; those that it must have and has not are empty.

@@ -199,7 +199,7 @@ fn run(
 /// Why a rewritten component is not compiled. The component as given is valid: where the other one is not, what was added is too much.
 fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
     let mut parts = rewritten.libraries.iter().chain([&rewritten.bytes]);
-    if parts.all(|bytes| Validator::new_with_features(check::features()).validate_all(bytes).is_ok()) {
+    if parts.all(|bytes| Validator::new_with_features(crate::features::features()).validate_all(bytes).is_ok()) {
         return LoadError::Compile { detail: format!("{error:#}") };
     }
     LoadError::uncapturable(

@@ -97,6 +97,16 @@ pub enum LoadError {
         /// The difference.
         detail: String,
     },
+    /// A feature of WebAssembly that is refused.
+    #[error("the component uses {name}, which no plugin may, since {why}; build it without: {without}")]
+    Feature {
+        /// The feature.
+        name: &'static str,
+        /// The reason.
+        why: &'static str,
+        /// How to build without it.
+        without: &'static str,
+    },
     /// State that snapshots cannot hold.
     #[error("the component cannot be captured in snapshots: {what}; {remedy}")]
     Uncapturable {

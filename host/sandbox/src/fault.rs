@@ -59,7 +59,7 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
             "`{function}` ran `{instruction}` after start-up, whose effect snapshots cannot hold; \
              keep such state in linear memory",
         );
-        return (FaultKind::Trap, message);
+        return (FaultKind::Platform, message);
     }
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {

@@ -21,6 +21,7 @@
 //! | `processor` | the processor time of these threads |
 //! | `compiler_panic` | panics of the compiler |
 //! | `check` | the check that bytes are a component of this contract, before any of it runs |
+//! | `features` | the features of WebAssembly that a component may use |
 //! | `validate` | whether a component is valid |
 //! | `error` | reasons why a file cannot be loaded |
 //! | `abi` | the contract in Rust types |
@@ -54,6 +55,7 @@ mod context;
 mod difference;
 mod error;
 mod fault;
+mod features;
 mod functions;
 mod image;
 mod initialised;
@@ -84,6 +86,7 @@ pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use cache::room::{CACHE_BYTES_MAX, CacheUse};
 pub use difference::{MemoryPart, StateDifference, StatePlace};
 pub use error::LoadError;
+pub use features::{FEATURES, Feature};
 pub use initialised::{InitialiseError, initialised};
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
 pub use limits::{Addresses, GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};

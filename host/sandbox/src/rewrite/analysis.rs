@@ -80,6 +80,28 @@ pub(crate) struct ModuleFacts {
     pub data_starts: Vec<Option<u32>>,
 }
 
+/// Functions that a module exports to be called once, before all others.
+const AT_START: [&str; 6] = [
+    "_initialize",
+    "_start",
+    "__wasm_call_ctors",
+    "__wasm_apply_data_relocs",
+    "__wasm_apply_global_relocs",
+    "cm32p2_initialize",
+];
+
+/// What a module calls a function.
+fn function_name(module: &[u8], function: u32) -> Option<String> {
+    let sections = Parser::new(0).parse_all(module).flatten().filter_map(|payload| match payload {
+        Payload::CustomSection(section) if section.name() == "name" => Some(section),
+        _ => None,
+    });
+    let names = sections
+        .flat_map(|section| NameSectionReader::new(BinaryReader::new(section.data(), section.data_offset())).flatten());
+    let functions = names.filter_map(|name| if let Name::Function(names) = name { Some(names) } else { None });
+    functions.flat_map(|names| names.into_iter().flatten()).find(|n| n.index == function).map(|n| n.name.to_owned())
+}
+
 /// The value of an expression that is a constant of 32 bits.
 pub(crate) fn constant(expression: &ConstExpr<'_>) -> Option<u32> {
     match expression.get_operators_reader().read().ok()? {
@@ -98,8 +120,9 @@ impl ModuleFacts {
                 payload => facts.add(payload).map_err(LoadError::invalid)?,
             }
         }
-        if let Some(known) = known {
-            facts.code = known.clone();
+        match known {
+            Some(known) => facts.code = known.clone(),
+            None => facts.refuse_late_writes(module)?,
         }
         facts.used.extend(&facts.code.used);
         for (function, global) in &facts.code.sets {
@@ -114,6 +137,25 @@ impl ModuleFacts {
             }
         }
         Ok(facts)
+    }
+
+    /// Refuses what is seen to change a table after the start: in a function that the module exports to be called at any time, or in
+    /// one that it calls. What is called by a table may never be: that ends in a fault where it is.
+    fn refuse_late_writes(&mut self, module: &[u8]) -> Result<(), LoadError> {
+        let is_called = |(name, kind, _): &&(String, ExternalKind, u32)| {
+            matches!(kind, ExternalKind::Func | ExternalKind::FuncExact) && !AT_START.contains(&name.as_str())
+        };
+        let exported: Vec<u32> = self.exports.iter().filter(is_called).map(|(.., index)| *index).collect();
+        let globals = &self.globals;
+        let is_hidden = |global: u32| globals.get(global as usize).is_some_and(GlobalFact::is_reference);
+        let Some((instruction, function)) = self.code.reached_write(exported, is_hidden) else { return Ok(()) };
+        let name = self.exports.iter().find(|(_, kind, index)| *kind == ExternalKind::Func && *index == function);
+        let name = name.map(|(name, ..)| name.clone()).or_else(|| function_name(module, function));
+        let place = name.map_or_else(|| format!("function {function}"), |name| format!("`{name}`"));
+        Err(LoadError::uncapturable(
+            format!("`{instruction}` in {place} can run after the start, and changes what no memory holds"),
+            "keep such state in linear memory, or change it in the start function or `_initialize` alone",
+        ))
     }
 
     pub(crate) fn imported_memories(&self) -> usize {

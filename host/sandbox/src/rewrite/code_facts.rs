@@ -1,6 +1,6 @@
 //! The facts about a module that only the bodies of its functions tell. To read all of them takes long where there are many.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wasmparser::{FunctionBody, Operator};
@@ -18,8 +18,12 @@ pub(crate) struct CodeFacts {
     pub names_segments: bool,
     /// Parameters and locals of the function that has most of them.
     pub locals_max: u32,
-    /// Instructions that change state outside of memories and globals, by their places among [`VIOLATIONS`].
-    hidden_writes: BTreeSet<u8>,
+    /// The functions with instructions that change state outside of memories and globals, and these by their places among
+    /// [`VIOLATIONS`].
+    hidden_writes: BTreeSet<(u32, u8)>,
+    /// Which function calls which, by name and not by a table. Not kept: it is of use only while a module is judged.
+    #[serde(skip)]
+    calls: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl CodeFacts {
@@ -38,20 +42,51 @@ impl CodeFacts {
 
     /// The names of the instructions that change state outside of memories and globals.
     pub(crate) fn hidden_writes(&self) -> impl Iterator<Item = &'static str> {
-        self.hidden_writes.iter().map(|place| VIOLATIONS[usize::from(*place)])
+        let places: BTreeSet<u8> = self.hidden_writes.iter().map(|(_, place)| *place).collect();
+        places.into_iter().map(|place| VIOLATIONS[usize::from(place)])
+    }
+
+    /// An instruction that changes state outside of memories and globals, in one of these functions or in one that they call by its
+    /// name; with the function that it is in. `is_hidden` says which globals are such a state.
+    pub(super) fn reached_write(
+        &mut self,
+        functions: impl IntoIterator<Item = u32>,
+        is_hidden: impl Fn(u32) -> bool,
+    ) -> Option<(&'static str, u32)> {
+        let calls = std::mem::take(&mut self.calls);
+        let sets = self.sets.iter().filter(|(_, global)| is_hidden(*global)).map(|(at, _)| (*at, place(REFERENCE)));
+        let writes: BTreeMap<u32, u8> = self.hidden_writes.iter().copied().chain(sets).collect();
+        if writes.is_empty() {
+            return None;
+        }
+        let (mut reached, mut next) = (BTreeSet::new(), functions.into_iter().collect::<Vec<_>>());
+        while let Some(function) = next.pop() {
+            if let Some(place) = writes.get(&function) {
+                return Some((VIOLATIONS[usize::from(*place)], function));
+            }
+            if reached.insert(function) {
+                next.extend(calls.get(&function).into_iter().flatten());
+            }
+        }
+        None
     }
 
     fn add_operator(&mut self, function: u32, op: &Operator<'_>) {
         self.names_segments |= matches!(op, Operator::MemoryInit { .. } | Operator::DataDrop { .. });
         match op {
-            Operator::Call { function_index }
-            | Operator::ReturnCall { function_index }
-            | Operator::RefFunc { function_index } => drop(self.used.insert(*function_index)),
+            Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
+                self.used.insert(*function_index);
+                self.calls.entry(function).or_default().insert(*function_index);
+            }
+            Operator::RefFunc { function_index } => drop(self.used.insert(*function_index)),
             Operator::GlobalSet { global_index } => drop(self.sets.insert((function, *global_index))),
-            op => self.hidden_writes.extend(hidden_write(op)),
+            op => self.hidden_writes.extend(hidden_write(op).map(|place| (function, place))),
         }
     }
 }
+
+/// The one of [`VIOLATIONS`] that sets a global.
+const REFERENCE: &str = "global.set of a reference";
 
 /// The place of an instruction among [`VIOLATIONS`], if it changes tables or segments.
 pub(super) fn hidden_write(op: &Operator<'_>) -> Option<u8> {

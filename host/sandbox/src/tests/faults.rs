@@ -31,8 +31,8 @@ fn fault_of_go(bytes: &[u8]) -> Fault {
 
 #[test]
 fn handlers_that_misbehave() {
-    use FaultKind::{Choose, Divergence, Malformed, MemoryLimit, OutputLimit, Trap};
-    let cases: [(&str, Vec<u8>, FaultKind, &str); 21] = [
+    use FaultKind::{Choose, Divergence, Malformed, MemoryLimit, OutputLimit, Platform, Trap};
+    let cases: [(&str, Vec<u8>, FaultKind, &str); 20] = [
         ("trap", fixtures::traps(), Trap, "`handle-local` trapped: wasm `unreachable` instruction executed"),
         ("panic", fixtures::panics(), Trap, "(panic: index out of range)"),
         ("read", fixtures::reads_past_the_end(), Trap, "out of bounds memory access"),
@@ -64,9 +64,8 @@ fn handlers_that_misbehave() {
             Choose,
             "calls `choose-weighted` with 5000 alternatives, more than the limit of 4096; `--limit alternatives=N`",
         ),
-        ("table", fixtures::writes_table(), Trap, "`handle-local` ran `table.set` after start-up"),
-        ("data", fixtures::drops_data(), Trap, "ran `data.drop` after start-up"),
-        ("reference", fixtures::writes_reference_global(), Trap, "ran `global.set of a reference` after start-up"),
+        ("table", fixtures::writes_table_by_table(), Platform, "`handle-local` ran `table.set` after start-up"),
+        ("wait", fixtures::waits_without_memory(), MemoryLimit, "wants more memory than the limit of 268435456 bytes"),
         ("loop in handler", fixtures::loops_in("handle-local"), Divergence, "`handle-local` does not end"),
         ("log", fixtures::logs_malformed_text(), Malformed, "utf-8"),
     ];
@@ -76,7 +75,7 @@ fn handlers_that_misbehave() {
         assert!(fault.message.contains(expected), "{name}: {fault}");
         let limit = match name {
             "loop" | "loop in handler" => Some("fuel"),
-            "bomb" => Some("memory"),
+            "bomb" | "wait" => Some("memory"),
             "recursion" => Some("stack"),
             "amplified" => Some("output"),
             "many" => Some("items"),

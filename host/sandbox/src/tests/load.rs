@@ -14,7 +14,7 @@ fn error(bytes: &[u8]) -> String {
 
 #[test]
 fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
-    let cases: [(&str, Vec<u8>, &str); 23] = [
+    let cases: [(&str, Vec<u8>, &str); 26] = [
         ("empty", fixtures::empty_file(), "the file is empty"),
         ("text", fixtures::text_file(), "is text, not webassembly"),
         ("elf", fixtures::not_wasm(), "is not webassembly"),
@@ -34,7 +34,10 @@ fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
         ("start bomb", fixtures::memory_bomb_at_start(), "wants more memory than the limit"),
         ("huge memory", fixtures::huge_memory(), "wants more memory than the limit"),
         ("huge table", fixtures::huge_table(), "wants tables of more than the limit"),
-        ("64-bit memory", fixtures::memory64(), "64-bit memory"),
+        ("64-bit memory", fixtures::memory64(), "uses 64-bit memories, which no plugin may"),
+        ("table", fixtures::writes_table(), "`table.set` in `host:protocol/node@0.1.0#handle-local` can run after"),
+        ("data", fixtures::drops_data(), "`data.drop` in "),
+        ("reference", fixtures::writes_reference_global(), "`global.set of a reference` in "),
         ("nested module", fixtures::nested_module(), "does not export `host:protocol/node@0.1.0#init`"),
         ("nested foreign module", fixtures::nested_foreign_module(), "gets core modules or components from outside"),
         ("handles", fixtures::makes_handles(), "it makes handles of resources"),
@@ -231,4 +234,50 @@ fn instances_are_counted_as_the_component_has_them() {
     let said: usize = error.split_whitespace().nth(3).and_then(|count| count.parse().ok()).expect("a number");
     load(&composed, said).expect("as many as it says");
     load(&composed, said - 1).expect_err("no fewer");
+}
+
+/// A module for each feature of the core language that is refused, and how the refusal begins; one for each that is accepted.
+#[test]
+fn features_are_accepted_or_refused_by_name() {
+    let refused = [
+        ("exceptions", "(tag)"),
+        ("exceptions", "(func (try_table))"),
+        ("garbage collection", "(type (struct))"),
+        ("garbage collection", "(type (array i8))"),
+        ("garbage collection", "(rec (type (func)) (type (func)))"),
+        ("garbage collection", "(func (drop (ref.i31 (i32.const 0))))"),
+        ("typed references to functions", "(type $f (func)) (func (param (ref $f)))"),
+        ("typed references to functions", "(type $f (func)) (func (call_ref $f (ref.null $f)))"),
+        ("threads", "(memory 1 1 shared)"),
+        ("threads", "(memory 1) (func (drop (i32.atomic.load (i32.const 0))))"),
+        ("64-bit memories", "(memory i64 1)"),
+        ("64-bit memories", "(table i64 1 funcref)"),
+        ("stack switching", "(type $f (func)) (type $c (cont $f))"),
+        (
+            "wide arithmetic",
+            "(func (param i64 i64 i64 i64) (result i64 i64) (i64.add128 (local.get 0) (local.get 1) (local.get 2) (local.get 3)))",
+        ),
+        ("memory control", "(memory 1) (func (memory.discard (i32.const 0) (i32.const 0)))"),
+        ("custom page sizes", "(memory 1 (pagesize 1))"),
+    ];
+    let of = |fields: &str| error(&wat::parse_str(format!("(component (core module {fields}))")).expect("valid text"));
+    for (name, fields) in refused {
+        let error = of(fields);
+        let row = crate::FEATURES.iter().find(|feature| feature.name.starts_with(name)).expect("a row");
+        let (why, without) = row.refused.expect("a refused feature");
+        let expected =
+            format!("the component uses {}, which no plugin may, since {why}; build it without: {without}", row.name);
+        assert_eq!(error, expected, "{fields}");
+    }
+    let accepted = [
+        "(func (result v128) (i8x16.relaxed_swizzle (v128.const i64x2 0 0) (v128.const i64x2 0 0)))",
+        "(func $f (return_call $f))",
+        "(memory 1) (memory 1)",
+        "(global i32 (i32.add (i32.const 1) (i32.const 2)))",
+        "(func (param externref) (result i32 i32) (i32.const 0) (i32.extend8_s (i32.trunc_sat_f32_s (f32.const 0))))",
+        "(memory 1) (func (memory.fill (i32.const 0) (i32.const 0) (i32.const 0)))",
+    ];
+    for fields in accepted {
+        assert!(of(fields).contains("does not export"), "{fields}: {}", of(fields));
+    }
 }

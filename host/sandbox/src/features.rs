@@ -1,0 +1,138 @@
+//! The features of WebAssembly that a component may use, and what to do where it uses another one.
+
+use wasmparser::WasmFeatures;
+
+use crate::error::LoadError;
+
+/// A feature of WebAssembly.
+#[derive(Clone, Copy, Debug)]
+pub struct Feature {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it is refused, and how to build without it; none if it is accepted.
+    pub refused: Option<(&'static str, &'static str)>,
+    /// Words of the parser where it meets a module that uses it and may not.
+    words: &'static [&'static str],
+}
+
+/// The features, the accepted ones first; `wit/README.md` repeats this table.
+pub const FEATURES: [Feature; 18] = [
+    accepted(
+        "WebAssembly 2.0: SIMD, bulk memory, reference types, several results, sign extension, saturating conversions",
+    ),
+    accepted("relaxed SIMD, with the results that are the same on every machine"),
+    accepted("tail calls"),
+    accepted("several memories"),
+    accepted("constant expressions with arithmetic"),
+    refused(
+        "exceptions",
+        "an exception is kept in no memory",
+        "in C++ `-fno-exceptions`, in Rust `panic = \"abort\"`, with Emscripten `-sDISABLE_EXCEPTION_CATCHING=1`",
+        &["exceptions"],
+    ),
+    refused(
+        "garbage collection: structs and arrays of the engine",
+        "objects of the engine are in no memory",
+        "a compiler that keeps objects in linear memory; those of Kotlin, Dart and wasm_of_ocaml do not",
+        &["gc", "descriptors"],
+    ),
+    refused(
+        "typed references to functions",
+        "a reference to a function is kept in no memory",
+        "a compiler that calls by tables, as those of C and Rust do",
+        &["function references"],
+    ),
+    refused(
+        "threads: shared memories and atomic instructions",
+        "a node takes one step at a time",
+        "no `-pthread`, no `-matomics`, and the target `wasm32-wasi` or `wasm32-wasip1`, not `wasm32-wasi-threads`",
+        &["threads", "shared"],
+    ),
+    refused(
+        "64-bit memories",
+        "snapshots hold memories of 32 bits",
+        "the target `wasm32` in place of `wasm64`, no `-sMEMORY64`",
+        &["memory64"],
+    ),
+    refused(
+        "stack switching",
+        "a suspended stack is in no memory",
+        "coroutines as state machines, or Asyncify of Binaryen",
+        &["stack switching"],
+    ),
+    refused("wide arithmetic", "the rewriting does not know it", "no `-mwide-arithmetic`", &["wide arithmetic"]),
+    refused(
+        "custom page sizes",
+        "memories have pages of 64 KiB",
+        "no `--page-size` of the linker",
+        &["custom page sizes"],
+    ),
+    refused("memory control", "the rewriting does not know it", "no `memory.discard`", &["memory control"]),
+    refused(
+        "writes to tables, and to globals with references, after the start",
+        "a table is no memory",
+        "`table.set` and the like in the start function or `_initialize` alone; without `dlopen`, and with wasm-bindgen without \
+         `--reference-types`",
+        &[],
+    ),
+    refused(
+        "asynchronous functions, streams, futures and threads of the component model",
+        "results would be written later",
+        "synchronous exports: with componentize-qjs `--sync`",
+        &[],
+    ),
+    refused(
+        "resources of the component model that the plugin makes",
+        "their handles are in no memory",
+        "numbers in place of handles",
+        &[],
+    ),
+    refused(
+        "start functions of the component model",
+        "what is written there is not captured",
+        "start functions of core modules, or `_initialize`",
+        &[],
+    ),
+];
+
+const fn accepted(name: &'static str) -> Feature {
+    Feature { name, refused: None, words: &[] }
+}
+
+const fn refused(
+    name: &'static str,
+    why: &'static str,
+    without: &'static str,
+    words: &'static [&'static str],
+) -> Feature {
+    Feature { name, refused: Some((why, without)), words }
+}
+
+/// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
+pub(crate) fn features() -> WasmFeatures {
+    WasmFeatures::WASM2
+        | WasmFeatures::RELAXED_SIMD
+        | WasmFeatures::MULTI_MEMORY
+        | WasmFeatures::TAIL_CALL
+        | WasmFeatures::EXTENDED_CONST
+        | WasmFeatures::COMPONENT_MODEL
+}
+
+/// What is wrong with a component in the words of the table, if the parser found a feature that is refused.
+pub(crate) fn refusal(message: &str) -> Option<LoadError> {
+    // The parser says so of features, and of nothing else.
+    let is_of_feature = ["not enabled", "must be enabled", "is disabled", "without the", "require", "not supported"];
+    if !is_of_feature.iter().any(|words| message.contains(words)) {
+        return None;
+    }
+    let feature = FEATURES.iter().find(|feature| feature.words.iter().any(|words| message.contains(words)))?;
+    feature.error()
+}
+
+impl Feature {
+    /// The error of a component that uses this feature; none if it may.
+    pub(crate) fn error(&self) -> Option<LoadError> {
+        let (why, without) = self.refused?;
+        Some(LoadError::Feature { name: self.name, why, without })
+    }
+}
