@@ -4,7 +4,7 @@ use wasm_encoder::{ComponentSection, CustomSection};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, WorldId, WorldItem};
 
-use crate::exports;
+use crate::{exports, validity};
 
 /// The contract, as this host speaks it.
 pub(crate) const CONTRACT: &str = include_str!("../../../wit/protocol.wit");
@@ -34,6 +34,9 @@ pub enum ComponentError {
     /// The bytes are no core module.
     #[error("it is no WebAssembly module: {0}")]
     NotAModule(String),
+    /// The module breaks a rule of WebAssembly.
+    #[error("it is not valid WebAssembly: {0}")]
+    Invalid(String),
     /// Imports or exports do not fit the contract.
     #[error("{0}")]
     Contract(String),
@@ -55,6 +58,14 @@ pub(crate) fn is_component(bytes: &[u8]) -> bool {
 ///
 /// The bytes are no module, or it does not fit the contract.
 pub fn componentize(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
+    // The encoder validates what it has made, and names places in that.
+    encoded(core).map_err(|error| match error {
+        ComponentError::Contract(_) => validity::flaw(core).map_or(error, ComponentError::Invalid),
+        other => other,
+    })
+}
+
+fn encoded(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
     let mut module = core.to_vec();
     let mut contents = Contents::read(&module)?;
     if !contents.typed {

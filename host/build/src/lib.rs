@@ -20,6 +20,7 @@
 //! | `update` | builds a component only if something has changed |
 //! | `component` | from a core module to a component |
 //! | `exports` | exports by their plain names |
+//! | `validity` | what is wrong with a module that is not valid |
 //! | `wasi` | what stands in for WASI 0.2 below an interpreter |
 //! | `sdk` | the SDKs that new folders get a copy of: version, age, renewal |
 //! | `install` | tools in the host's cache |
@@ -39,6 +40,7 @@ pub mod sdk;
 mod source;
 mod tool;
 mod update;
+mod validity;
 mod wasi;
 
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -192,6 +193,34 @@ pub(crate) fn check() -> Result<(), BuildError> {
     if is_stopped { Err(BuildError::Stopped) } else { Ok(()) }
 }
 
+/// Does work of this process that asks nothing meanwhile, such as reading a text of megabytes: on a thread, which is left behind when the
+/// build of this thread is to stop.
+///
+/// # Errors
+///
+/// It is to stop.
+pub(crate) fn unless_stopped<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, BuildError> {
+    if STOP.with_borrow(Option::is_none) {
+        return Ok(work());
+    }
+    check()?;
+    let (sender, receiver) = channel();
+    let start = |source| BuildError::Start { program: "a thread of this build".to_owned(), source };
+    // The receiver is gone if the build has stopped.
+    let sends = move || drop(sender.send(work()));
+    let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(sends).map_err(start)?;
+    loop {
+        match receiver.recv_timeout(INTERVAL) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => check()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let panic = thread.join().expect_err("a thread that sends nothing has panicked");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
 /// Makes and locks a file together with others, until the result is dropped; waits for who has locked it alone, unless this build is to stop.
 pub(crate) fn lock_shared(path: &Path) -> Result<File, BuildError> {
     let file = File::create(path).map_err(BuildError::io("lock", path))?;
@@ -216,6 +245,9 @@ fn until_locked(path: &Path, try_lock: impl Fn() -> Result<(), TryLockError>) ->
         thread::sleep(INTERVAL);
     }
 }
+
+/// The stack of a thread for work of this process: that of a main thread, as parsers expect it.
+const STACK_BYTES: usize = 8 << 20;
 
 /// How often it is asked whether to stop.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -293,6 +325,19 @@ mod tests {
     }
 
     /// The lock is another build's, for as long as the test lasts.
+    /// Work that ends only after this test has seen that the build does not wait for it.
+    #[test]
+    fn work_of_this_process_is_left_behind_when_the_build_is_to_stop() {
+        let (asked, stop_at) = (Arc::new(AtomicUsize::new(0)), 3);
+        let stop = Stop::new(move || asked.fetch_add(1, Ordering::Relaxed) >= stop_at);
+        let (end, ended) = channel::<()>();
+        let result = stoppable(Some(stop), || unless_stopped(move || ended.recv()));
+        assert!(matches!(result, Err(BuildError::Stopped)), "{result:?}");
+        drop(end);
+        let stop = Stop::new(|| false);
+        assert_eq!(stoppable(Some(stop), || unless_stopped(|| 7)).expect("it goes on"), 7);
+    }
+
     #[test]
     fn a_build_does_not_wait_for_another_one_when_it_is_to_stop() {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -96,10 +96,17 @@ fn write_component(
     name: &str,
     hint: &'static str,
 ) -> Result<(), BuildError> {
-    let not_a_plugin = |reason: ComponentError| BuildError::NotAPlugin { name: name.to_owned(), reason, hint };
+    let not_a_plugin = |reason: ComponentError| match reason {
+        ComponentError::Invalid(output) => BuildError::Compile { name: name.to_owned(), output },
+        reason => BuildError::NotAPlugin { name: name.to_owned(), reason, hint },
+    };
     let component = match component::is_component(output) {
         true => output.to_vec(),
-        false => component::with_assumed(componentize(output).map_err(not_a_plugin)?, output, assumed),
+        false => {
+            let core = output.to_vec();
+            let component = tool::unless_stopped(move || componentize(&core))?.map_err(not_a_plugin)?;
+            component::with_assumed(component, output, assumed)
+        }
     };
     write(wasm, &component)?;
     write(&stamp(wasm), stamp_text(key, &component).as_bytes())

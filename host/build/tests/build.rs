@@ -291,6 +291,32 @@ fn what_is_no_module_does_not_become_a_component() {
     }
 }
 
+/// Places are functions, and no offsets in what was made on the way.
+#[test]
+fn what_is_not_valid_is_told_by_the_function() {
+    let plugin = include_str!("../../../plugins/register-text/register.wat");
+    let (before, after) = plugin.rsplit_once(')').expect("a module");
+    let (mismatch, index) = ("type mismatch: expected i32, found i64", "unknown global: global index out of bounds");
+    let cases = [
+        (r#"(func $broken (result i32) (i64.const 1))"#, format!("{mismatch}, in `broken`")),
+        (r#"(func (export "broken") (result i32) (i64.const 1))"#, format!("{mismatch}, in `broken`")),
+        (r#"(func $broken (global.set 99 (i32.const 0)))"#, format!("{index}, in `broken`")),
+        (r#"(export "memory" (memory 0))"#, "duplicate export name `memory` already defined".to_owned()),
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("plugin.wat");
+    for (added, expected) in cases {
+        std::fs::write(&path, format!("{before}{added}){after}")).expect("a new file");
+        let message = build(folder.path(), &options(), &mut |_| ()).expect_err(added).to_string();
+        assert!(message.contains("does not compile") && message.ends_with(&expected), "{message}");
+        assert!(!message.contains("offset"), "{message}");
+    }
+    // One without a name is named by its number, imported ones counted.
+    let module = r#"(module (import "a" "b" (func)) (func) (func (result i32)))"#;
+    let message = componentize(&wat::parse_str(module).expect("a module")).expect_err("it is not valid").to_string();
+    assert!(message.contains("function 2") && !message.contains("offset"), "{message}");
+}
+
 /// Plugins that differ in themselves alone have one build folder in the cache: what they depend on is compiled once. Neither one that has
 /// another SDK nor another one at the same path, with files from earlier, is taken for what was compiled before.
 #[test]

@@ -1,9 +1,11 @@
 //! Finished modules and components, binary or in text: no tool is needed.
 
+use std::borrow::Cow;
+
 use super::Toolchain;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
-use crate::tool::Tool;
+use crate::tool::{Tool, unless_stopped};
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -37,6 +39,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
             name: source.name.clone(),
             output: error.to_string().trim_end().to_owned(),
         };
-        wat::Parser::new().parse_bytes(Some(&path), &bytes).map(std::borrow::Cow::into_owned).map_err(refused)
+        let parse = move || wat::Parser::new().parse_bytes(Some(&path), &bytes).map(Cow::into_owned);
+        unless_stopped(parse)?.map_err(refused)
     })
 }
