@@ -173,6 +173,22 @@ fn a_request_works_or_is_an_error_of_the_platform_by_name() {
     }
 }
 
+/// The runtime of Go waits for ever when it gets no more memory, which is no wait of the plugin.
+#[test]
+fn a_guest_in_go_that_has_no_memory_left_is_told_so() {
+    if !all_languages() {
+        return skipped("Go", &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
+    }
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (_, guest, sdk) = LANGUAGES[2];
+    let component = guest_of(guest, sdk, place.path()).expect("a toolchain");
+    let plugin = load(&component, SandboxConfig::default());
+    let mut machine = plugin.machine().expect("an instance");
+    let why = asked(&mut *machine, "memory").expect_err("there is an end");
+    assert!(why.contains("`handle-local` wants more memory than the limit of"), "{why}");
+    assert!(why.contains("`--limit memory=N`"), "{why}");
+}
+
 /// The guest of a language; in a folder of its own with the SDK if it does not have one.
 fn guest_of(guest: &str, sdk: Option<&str>, place: &Path) -> Option<Vec<u8>> {
     let here: PathBuf = folder("../tests/platform").join(guest);

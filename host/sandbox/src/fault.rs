@@ -25,6 +25,9 @@ pub(crate) struct Evidence<'a> {
 /// Bytes of the name of a function that are shown: names come from the component and have any length.
 const NAME_BYTES_MAX: usize = 200;
 
+/// How often a function is among the innermost ones, at least, to be called recursive: a protocol may well nest calls.
+const RECURSION_MIN: usize = 4;
+
 /// Explains the error of a call of `function`.
 pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
     // A guest that has logged why traps in either way. What happens after memory was refused is for want of it: a runtime polls.
@@ -38,15 +41,36 @@ pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Ev
         return Fault { kind: FaultKind::Platform, message: wanted.message(function, &frames) };
     }
     let (kind, mut message) = classify(error, function, evidence);
-    if let Some(frame) = frames(error).next() {
+    // A runtime that gets no more memory waits in the adapter, which says nothing.
+    let is_of_runtime = evidence.memory_refused && by_trap().is_some();
+    if let Some(place) = place(error).filter(|_| !is_of_runtime) {
         // Before the remedy, if there is one.
         let end = message.find("; ").unwrap_or(message.len());
-        message.insert_str(end, &format!(" in `{}`", shortened(&frame, frame.len(), NAME_BYTES_MAX)));
+        message.insert_str(end, &place);
     }
     if let Some(line) = evidence.context.panic_line.take() {
         message.push_str(&format!(" ({line})"));
     }
     Fault { kind, message }
+}
+
+/// Where it happened: the innermost function, or the one that calls itself where a stack is at its end, be it one that the compiler keeps
+/// in memory below all else.
+fn place(error: &wasmtime::Error) -> Option<String> {
+    let shown = |frame: &str| shortened(frame, frame.len(), NAME_BYTES_MAX);
+    let frames: Vec<String> = frames(error).collect();
+    let innermost = frames.first()?;
+    let trap = error.downcast_ref::<Trap>();
+    let is_of_stack = matches!(trap, Some(Trap::StackOverflow | Trap::MemoryOutOfBounds));
+    let times = |frame: &String| frames.iter().filter(|one| *one == frame).count();
+    let recursive = frames.iter().find(|frame| is_of_stack && times(frame) >= RECURSION_MIN);
+    Some(match recursive {
+        None => format!(" in `{}`", shown(innermost)),
+        Some(frame) if trap == Some(&Trap::MemoryOutOfBounds) => {
+            format!(" in `{}`: `{}` calls itself, and its stack may have overflowed", shown(innermost), shown(frame))
+        }
+        Some(frame) => format!(" in `{}`", shown(frame)),
+    })
 }
 
 fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) -> (FaultKind, String) {

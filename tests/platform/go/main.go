@@ -53,8 +53,16 @@ var asks = map[string]func() any{
 	"os.Create":    func() any { return must(os.Create("/tmp/written")) },
 	"net.Dial":     func() any { return must(net.Dial("tcp", "127.0.0.1:1")) },
 	"exec.Command": func() any { return must(exec.Command("/bin/true").Output()) },
+	"memory": func() any {
+		for {
+			kept = append(kept, make([]byte, 1<<20))
+		}
+	},
 	"os.Stdin":     func() any { return must(bufio.NewReader(os.Stdin).ReadString('\n')) },
 }
+
+// What is never freed.
+var kept [][]byte
 
 // Asks is the plugin: it asks twice for one thing.
 type Asks struct {

@@ -32,7 +32,7 @@ fn fault_of_go(bytes: &[u8]) -> Fault {
 #[test]
 fn handlers_that_misbehave() {
     use FaultKind::{Choose, Divergence, Malformed, MemoryLimit, OutputLimit, Platform, Trap};
-    let cases: [(&str, Vec<u8>, FaultKind, &str); 20] = [
+    let cases: [(&str, Vec<u8>, FaultKind, &str); 22] = [
         ("trap", fixtures::traps(), Trap, "`handle-local` trapped: wasm `unreachable` instruction executed"),
         ("panic", fixtures::panics(), Trap, "(panic: index out of range)"),
         ("read", fixtures::reads_past_the_end(), Trap, "out of bounds memory access"),
@@ -50,6 +50,13 @@ fn handlers_that_misbehave() {
             Trap,
             "call stack exhausted, more than the limit of 524288 bytes in `guest::deeper`; `--limit stack=N` allows more",
         ),
+        ("mutual recursion", fixtures::mutual_recursion(), Trap, "more than the limit of 524288 bytes in `"),
+        (
+            "recursion in memory",
+            fixtures::deep_recursion_in_memory(),
+            Trap,
+            "out of bounds memory access in `zero`: `walk` calls itself, and its stack may have overflowed",
+        ),
         ("amplified", fixtures::amplified_output(), OutputLimit, "more than the limit of 16777216 bytes"),
         ("many", fixtures::many_messages(), OutputLimit, "returns 100000 messages from one call, more than the limit"),
         ("node", fixtures::wrong_node(), Malformed, "sends a message to node 7 of a cluster of 2"),
@@ -65,7 +72,7 @@ fn handlers_that_misbehave() {
             "calls `choose-weighted` with 5000 alternatives, more than the limit of 4096; `--limit alternatives=N`",
         ),
         ("table", fixtures::writes_table_by_table(), Platform, "`handle-local` ran `table.set` after start-up"),
-        ("wait", fixtures::waits_without_memory(), MemoryLimit, "wants more memory than the limit of 268435456 bytes"),
+        ("wait", fixtures::waits_without_memory(), MemoryLimit, "limit of 268435456 bytes for one instance; `--limit"),
         ("loop in handler", fixtures::loops_in("handle-local"), Divergence, "`handle-local` does not end"),
         ("log", fixtures::logs_malformed_text(), Malformed, "utf-8"),
     ];
@@ -76,7 +83,7 @@ fn handlers_that_misbehave() {
         let limit = match name {
             "loop" | "loop in handler" => Some("fuel"),
             "bomb" | "wait" => Some("memory"),
-            "recursion" => Some("stack"),
+            "recursion" | "mutual recursion" => Some("stack"),
             "amplified" => Some("output"),
             "many" => Some("items"),
             "choose on" => Some("choices"),
