@@ -52,6 +52,11 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// Where the program is, or its name.
+    pub fn path(&self) -> &OsStr {
+        &self.words[0]
+    }
+
     /// A program.
     pub fn program(program: &Path, found: &str) -> Self {
         Self { words: vec![program.into()], variables: Vec::new(), beside: String::new(), found: found.to_owned() }

@@ -107,6 +107,11 @@ pub(super) fn clang(job: &Job<'_>, library: &Library, say: Say<'_>) -> Result<To
     debian(library).ok_or_else(|| missing("it is installed and cannot be found".to_owned()))
 }
 
+/// Debian's C compiler for WebAssembly, for libraries in other languages that bring C along.
+pub(super) fn of_debian() -> Option<PathBuf> {
+    debian(&Library::C).map(|tool| tool.path().into())
+}
+
 fn sdk(library: &Library) -> Option<Tool> {
     let folder = PathBuf::from(std::env::var_os("WASI_SDK_PATH")?);
     let program = folder.join("bin").join(library.compiler);

@@ -12,7 +12,8 @@ use super::remedies::with_remedies;
 use super::shared;
 use super::toolchain::Toolchain;
 use crate::BuildError;
-use crate::tool::follow;
+use crate::languages::c;
+use crate::tool::{follow, on_path};
 
 /// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;
@@ -35,6 +36,7 @@ pub(crate) fn build(
         .envs(shared.map(|folder| (shared::VARIABLE, folder)))
         .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags((package, shared), toolchain, say)?))
         .envs(PROFILE)
+        .envs(c_compiler(toolchain.target, |name| std::env::var_os(name).is_some(), || on_path(&["clang"]).is_some()))
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", has_overflow_checks.to_string())
         .arg("--")
         .arg(remap(&package.workspace_root, "."));
@@ -52,6 +54,21 @@ pub(crate) fn build(
         });
     }
     Ok((module(&messages, &package.manifest)?, platform::assumed(toolchain.target, has_overflow_checks, &messages)))
+}
+
+/// The variable that names a C compiler to libraries that bring C along: they look for `clang`, and that of Debian has its version in its
+/// name. None where the user names one, or `clang` is there.
+fn c_compiler(
+    target: &str,
+    is_set: impl Fn(&str) -> bool,
+    has_clang: impl FnOnce() -> bool,
+) -> Option<(String, PathBuf)> {
+    let name = format!("CC_{}", target.replace('-', "_"));
+    let is_given = [name.as_str(), &format!("CC_{target}"), "TARGET_CC", "CC"].into_iter().any(is_set);
+    if is_given || has_clang() {
+        return None;
+    }
+    Some((name, c::of_debian()?))
 }
 
 /// Every plugin is built in one way, whatever the profile of its workspace: small, and one memory layout. Arithmetic traps where it
@@ -128,4 +145,20 @@ struct Artifact {
     manifest_path: PathBuf,
     target: Target,
     filenames: Vec<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_get_a_c_compiler_unless_they_have_one() {
+        let target = "wasm32-unknown-unknown";
+        for set in ["CC_wasm32_unknown_unknown", "CC_wasm32-unknown-unknown", "TARGET_CC", "CC"] {
+            assert_eq!(c_compiler(target, |name| name == set, || false), None);
+        }
+        assert_eq!(c_compiler(target, |_| false, || true), None);
+        let given = c_compiler(target, |name| name == "CC_wasm32_wasip1", || false);
+        assert_eq!(given, c::of_debian().map(|program| ("CC_wasm32_unknown_unknown".to_owned(), program)));
+    }
 }
