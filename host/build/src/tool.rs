@@ -340,7 +340,7 @@ mod tests {
         assert!(matches!(result, Err(BuildError::Stopped)), "{result:?}");
         drop(end);
         let stop = Stop::new(|| false);
-        assert_eq!(stoppable(Some(stop), || unless_stopped(|| 7)).expect("it goes on"), 7);
+        assert_eq!(stoppable(Some(stop), || unless_stopped(|| 7)).expect("it is not stopped"), 7);
     }
 
     #[test]

@@ -90,7 +90,7 @@ APART = {
 
 
 class Reachable(unittest.TestCase):
-    def test_what_differs_is_told_apart(self):
+    def test_different_values_have_different_encodings(self):
         for what, (one, other) in APART.items():
             self.assertNotEqual(reachable(one), reachable(other), what)
 

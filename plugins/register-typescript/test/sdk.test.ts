@@ -18,7 +18,7 @@ class Kept {
 const isSame = (one: unknown, other: unknown, without: string[] = []) =>
   Buffer.compare(reachable(one, without), reachable(other, without)) === 0;
 
-test("what differs is told apart", () => {
+test("different values have different encodings", () => {
   const [shared, same, round] = [new Kept(), new Kept(), new Kept()];
   round.next = round;
   const pairs: Record<string, [unknown, unknown]> = {
@@ -47,7 +47,7 @@ test("what differs is told apart", () => {
   }
 });
 
-test("what is the same is not told apart", () => {
+test("equal values have equal encodings", () => {
   const made = () => {
     const kept = new Kept([1]).put("a", { deep: [new Set([1]), new Error("x"), /x/g] });
     kept.next = kept;
