@@ -105,7 +105,7 @@ fn each_sdk_has_properties_that_mistakes_break() {
 /// The expressions in the document to copy, by their kind.
 fn expressions() -> Vec<(String, String, String)> {
     let document = include_str!("../../docs/properties-from-outside.md");
-    let (_, section) = document.split_once("## Ready to be used").expect("the section");
+    let (_, section) = document.split_once("## Ready-made expressions").expect("the section");
     let block = section.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the block");
     let mut kind = "";
     let mut expressions = Vec::new();
