@@ -1,4 +1,4 @@
-//! Inputs in, outputs carried out.
+//! Inputs in, outputs executed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -293,7 +293,7 @@ impl<'w, G: Gate> World<'w, G> {
         self.history.receive(id, running.start(to), place.clock, running.node.tickets())
     }
 
-    /// Carries out what a node wants done, and some of what follows from it at the node itself.
+    /// Executes the outputs of a node, and handles some of its frames to itself.
     pub(super) fn carry_out(&mut self, me: NodeId) -> Result<(), String> {
         for _ in 0..OWN_AT_ONCE {
             while let Some(output) = self.running(me).and_then(|running| running.node.next_output()) {

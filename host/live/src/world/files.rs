@@ -3,7 +3,7 @@
 //! What is written is in memory until it is synchronised, and so is each new name. A crash between any two operations loses what is in
 //! memory, in whole or in part: a name is the old one or the new one, and the bytes that were appended end anywhere, or are zeros from
 //! some byte on, or miss blocks in their middle. It is assumed that a file system brings the first bytes of what is appended before later
-//! ones: no file whose end is there and whose middle begins with nothing could be told from a damaged one.
+//! ones: a file whose end is there and whose middle begins with nothing looks like a damaged one.
 
 use host_search::kernel::dice::below;
 use rand_chacha::ChaCha8Rng;

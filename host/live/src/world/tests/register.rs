@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::native::{captured, decode, encode, released};
 
-/// Which write it was: counted, and told apart by the node and its request.
+/// Which write it was: a count, with the node and its request.
 type Tag = (u64, NodeId, u64);
 
 /// What nodes say to each other about an operation, by the number of its request.
