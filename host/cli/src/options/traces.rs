@@ -7,9 +7,10 @@ use host_inspect::draw::Form;
 use host_inspect::minimize::WORK_MAX;
 use host_model::contract::NodeId;
 use host_session::cluster::TraceSpec;
+use host_session::cluster::exporters::Exporter;
 use host_session::spec::placement::node_path;
 
-use crate::options::values::{LimitArguments, SourceArguments};
+use crate::options::values::{LimitArguments, SourceArguments, exporters};
 
 /// A trace, and the plugin to execute it with.
 #[derive(Clone, Debug, Args)]
@@ -111,9 +112,9 @@ pub struct ExportArguments {
     /// What to export.
     #[command(flatten)]
     pub trace: TraceArguments,
-    /// The format: itf for Apalache and Quint, shiviz for its log, json for a trace with all that a replay shows
-    #[arg(long, value_name = "FORMAT", value_parser = ["itf", "shiviz", "json"])]
-    pub format: String,
+    /// Format of the file
+    #[arg(long, value_name = "FORMAT", value_parser = exporters())]
+    pub format: &'static Exporter,
     /// Output file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -6,6 +6,7 @@ use host_model::audit::Mode;
 use host_model::scenario::Network;
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy};
+use host_session::cluster::exporters::{EXPORTERS, Exporter};
 use host_session::spec::{Algo, Source, limits, values};
 
 /// How a plugin is found and loaded.
@@ -46,6 +47,13 @@ pub fn strategies() -> impl TypedValueParser<Value = Algo> {
         PossibleValue::new(strategy.name).aliases(strategy.aliases.iter().copied()).help(strategy.summary)
     };
     PossibleValuesParser::new(STRATEGIES.iter().map(value)).try_map(|name| values::strategy(&name).map(Algo))
+}
+
+/// Formats in which traces are exported.
+pub fn exporters() -> impl TypedValueParser<Value = &'static Exporter> {
+    let value = |exporter: &Exporter| PossibleValue::new(exporter.name).help(exporter.summary);
+    PossibleValuesParser::new(EXPORTERS.iter().map(value))
+        .try_map(|name| EXPORTERS.iter().find(|exporter| exporter.name == name).ok_or("no such format"))
 }
 
 /// Modes of the audit.

@@ -12,11 +12,13 @@
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
 //! | `scenario` | nodes, parameters, networks and bounds, from defaults, what is asked for, and the prefix |
 //! | `prefix` | whether a prefix leads the same way under other parameters |
+//! | `exporters` | the formats in which a trace is exported |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
 //! | `watched` | which clusters can have a checker beside each node |
 
 mod compilation;
+pub mod exporters;
 mod expressed;
 pub mod judged;
 mod mixed;
