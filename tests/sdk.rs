@@ -1,7 +1,7 @@
 //! The SDKs of Python, Go and TypeScript against that of Rust: parameters, timers, clocks and histories of clients.
 //!
-//! A plugin per language, in `tests/sdk`, carries out a script in `init` and has what it found as its state. The same scripts are
-//! carried out by the Rust SDK, natively. Verdicts on histories are compared with all orders besides, one by one. The same plugin is
+//! A plugin per language, in `tests/sdk`, executes a script in `init` and has what it found as its state. The same scripts are
+//! executed by the Rust SDK, natively. Verdicts on histories are compared with all orders besides, one by one. The same plugin is
 //! a store that clients ask.
 //!
 //! | module | what it holds |
@@ -341,7 +341,7 @@ fn cases() -> Vec<(String, Vec<u32>, Value)> {
     cases
 }
 
-/// The plugin that carries out scripts and is a store, in each language whose toolchain is there.
+/// The plugin that executes scripts and is a store, in each language whose toolchain is there.
 pub(crate) fn probes() -> &'static [(&'static str, Vec<u8>)] {
     static BUILT: LazyLock<Vec<(&str, Vec<u8>)>> =
         LazyLock::new(|| PROBES.iter().filter_map(|language| Some((language.0, probe(language)?))).collect());

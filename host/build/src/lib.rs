@@ -63,7 +63,7 @@ pub struct Options {
     /// Whether a missing toolchain may be installed: by rustup, by the system's package manager, or from npm or PyPI into
     /// the cache. Default: yes.
     pub install: bool,
-    /// Whether to make the component anew although nothing has changed, to see how long it takes. Default: no.
+    /// Whether to make the component again although nothing has changed, to see how long it takes. Default: no.
     pub again: bool,
     /// Which Rust toolchain to use. Default: the first that works.
     pub toolchain: Option<ToolchainKind>,

@@ -132,7 +132,7 @@ impl Source {
     }
 }
 
-/// Whether a file is a scenario or a trace that is saved beside the scenarios.
+/// Whether a file is a scenario or a trace that is saved next to the scenarios.
 fn is_scenario(file: &Path) -> bool {
     let in_scenarios = file.parent().and_then(Path::file_name).is_some_and(|folder| folder == "scenarios");
     in_scenarios && file.extension().is_some_and(|extension| extension == "toml" || extension == "json")

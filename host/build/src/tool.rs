@@ -46,7 +46,7 @@ pub(crate) struct Tool {
     /// Variables that it needs.
     variables: Vec<(&'static str, OsString)>,
     /// What it reads besides the sources of the plugin; part of its identity.
-    beside: String,
+    inputs: String,
     /// The program and where it was found, for people.
     pub found: String,
 }
@@ -59,12 +59,12 @@ impl Tool {
 
     /// A program.
     pub fn program(program: &Path, found: &str) -> Self {
-        Self { words: vec![program.into()], variables: Vec::new(), beside: String::new(), found: found.to_owned() }
+        Self { words: vec![program.into()], variables: Vec::new(), inputs: String::new(), found: found.to_owned() }
     }
 
     /// No program at all.
     pub fn none(found: &str) -> Self {
-        Self { words: Vec::new(), variables: Vec::new(), beside: String::new(), found: found.to_owned() }
+        Self { words: Vec::new(), variables: Vec::new(), inputs: String::new(), found: found.to_owned() }
     }
 
     /// With words before the arguments.
@@ -80,8 +80,8 @@ impl Tool {
     }
 
     /// With what it reads besides the sources of the plugin; another text where that has changed.
-    pub fn with_beside(mut self, beside: String) -> Self {
-        self.beside = beside;
+    pub fn with_inputs(mut self, inputs: String) -> Self {
+        self.inputs = inputs;
         self
     }
 
@@ -95,7 +95,7 @@ impl Tool {
 
     /// Changes when the program is another one, or what it reads besides the sources; cheaper than to ask for its version.
     pub fn identity(&self) -> String {
-        let mut identity = format!("{}{}", self.found, self.beside);
+        let mut identity = format!("{}{}", self.found, self.inputs);
         for word in &self.words {
             identity.push_str(&format!(" {}", word.display()));
         }
@@ -347,7 +347,7 @@ mod tests {
     fn a_build_does_not_wait_for_another_one_when_it_is_to_stop() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
-        let other = lock(&path).expect("nobody has it");
+        let other = lock(&path).expect("it is free");
         let (asked, stop_at) = (Arc::new(AtomicUsize::new(0)), 2);
         let stop = Stop::new(move || asked.fetch_add(1, Ordering::Relaxed) >= stop_at);
         assert!(matches!(stoppable(Some(stop), || lock(&path)), Err(BuildError::Stopped)));

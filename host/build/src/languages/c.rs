@@ -140,7 +140,7 @@ fn zig(library: &Library) -> Option<Tool> {
 
 /// Writes `plugin.h` into a folder, and what is to be compiled and linked with it, which is returned.
 ///
-/// The optional interfaces are those of which the sources name a function.
+/// The optional interfaces are those with a function that the sources name.
 pub(super) fn bindings(source: &Source, files: &[&Path], work: &Path) -> Result<[PathBuf; 2], BuildError> {
     let texts: Vec<String> = files.iter().filter_map(|file| read_text(&source.folder.join(file)).ok()).collect();
     let (mut resolve, world) = world_with(|interface, functions| {

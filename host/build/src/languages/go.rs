@@ -50,7 +50,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     };
     let experiment = (version >= VERSION_JSON_2).then_some(SMALL_JSON);
     let states = folders.iter().map(|folder| format!("{:?}", SourceState::of(folder)));
-    let go = go.with_beside(states.chain(experiment.map(str::to_owned)).collect());
+    let go = go.with_inputs(states.chain(experiment.map(str::to_owned)).collect());
     update::unless_current(job, ROW.name, &go, HINT, say, |work, say| {
         say(&format!("compiling {} with {}", source.name, go.found));
         compile(job, &go, experiment, &work.join("core.wasm"), say)
