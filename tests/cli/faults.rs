@@ -42,7 +42,21 @@ fn what_goes_wrong_in_a_handler_is_a_finding() {
     finds(&fixtures::many_messages(), "output-limit", "messages");
     finds(&fixtures::wrong_node(), "malformed", "node 7");
     finds(&fixtures::chooses_for_ever(), "choose", "choose");
-    finds(&fixtures::writes_table(), "trap", "table");
+}
+
+/// What a snapshot cannot hold says nothing of the protocol: it is refused, or ends the run where it happens.
+#[test]
+fn writes_to_tables_are_no_finding() {
+    let place = Place::new();
+    let cases = [
+        (fixtures::writes_table(), "`table.set` in `host:protocol/node@0.1.0#handle-local` can run after the start"),
+        (fixtures::writes_table_by_table(), "`handle-local` ran `table.set` after start-up"),
+    ];
+    for (component, words) in cases {
+        place.put("guest.wasm", component);
+        let ran = place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs"]).exits(150);
+        assert!(ran.err.contains(words) || ran.out.contains(words), "{ran:?}");
+    }
 }
 
 /// A limit that is set by hand is recorded with what it leads to, so the trace replays without the option; with the

@@ -306,7 +306,7 @@ fn what_is_not_valid_is_told_by_the_function() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("plugin.wat");
     for (added, expected) in cases {
-        std::fs::write(&path, format!("{before}{added}){after}")).expect("a new file");
+        fs::write(&path, format!("{before}{added}){after}")).expect("a new file");
         let message = build(folder.path(), &options(), &mut |_| ()).expect_err(added).to_string();
         assert!(message.contains("does not compile") && message.ends_with(&expected), "{message}");
         assert!(!message.contains("offset"), "{message}");
