@@ -32,7 +32,7 @@ fn main() {
         fixtures::amplified_output(),
         fixtures::many_messages(),
         fixtures::chooses_for_ever(),
-        fixtures::writes_table(),
+        fixtures::writes_table_by_table(),
         fixtures::enters_itself(),
         fixtures::logs_malformed_text(),
         fixtures::wrong_node(),
