@@ -12,7 +12,7 @@ use host_model::audit::{AuditedFactory, Mode};
 use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
-use host_model::toys::{Toy, ToyState, ToyTrigger};
+use host_model::toys::{Overheard, Toy, ToyState, ToyTrigger};
 use host_model::trace::start::{self, StartError};
 use host_model::trace::{self, Origin, replay};
 use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored};
@@ -30,7 +30,12 @@ const STATES_MAX: usize = 600;
 
 /// The first random systems with so many global states.
 fn systems(count: usize, states_min: usize) -> impl Iterator<Item = (u64, Toy)> {
-    let random = (0..).map(|seed| (seed, Toy::random(seed, 3)));
+    systems_of(3, count, states_min)
+}
+
+/// The same with this many nodes.
+fn systems_of(nodes: u32, count: usize, states_min: usize) -> impl Iterator<Item = (u64, Toy)> {
+    let random = (0..).map(move |seed| (seed, Toy::random(seed, nodes)));
     let fits = move |toy: &Toy| {
         let reached = reference::search(&System::new(toy.clone()), None, None, STATES_MAX);
         reached.is_some_and(|reached| reached.global_states as usize >= states_min)
@@ -248,6 +253,62 @@ fn an_audit_that_is_stopped_is_not_finished() {
             assert!(part.states <= whole.states, "seed {seed}, at {at} of {all}");
         }
     }
+}
+
+/// Strategies that report a broken property only once they have verified that an execution leads there, which can be stopped; one of them
+/// is a member of `auto`.
+const VERIFY: [&str; 4] = ["auto", "lmc", "lmc-opt", "lmc-gen"];
+
+/// Strategies that evaluate properties of combinations of local states before they know of an execution that leads there. A single node has no
+/// such combinations.
+const COMBINE: [&str; 1] = ["unfold"];
+
+/// Stopped anywhere, no strategy loses a violation that it knows of: once a property was evaluated as broken, the report has it,
+/// though what was to be judged after it was not.
+#[test]
+fn what_was_judged_before_a_stop_is_reported() {
+    let mut heard = 0;
+    for (seed, toy) in systems(5, 40).chain(systems_of(1, 10, 3)) {
+        let toy = &Toy { forbidden: some_states(&toy), ..toy };
+        for (strategy, deadlock) in STRATEGIES.iter().flat_map(|it| [(it, false), (it, true)]) {
+            if toy.nodes > 1 && COMBINE.contains(&strategy.name) {
+                continue;
+            }
+            let honoured = |bound| strategy.honours.contains(&bound);
+            if VERIFY.contains(&strategy.name) || deadlock && !honoured(host_search::strategy::Bound::Deadlock) {
+                continue;
+            }
+            let bounds = SearchBounds {
+                walks: honoured(host_search::strategy::Bound::Walks).then_some(20),
+                depth: honoured(host_search::strategy::Bound::Depth).then_some(6),
+                violations: (seed % 2 == 0 && honoured(host_search::strategy::Bound::Violations)).then_some(1_000),
+                deadlock,
+                ..SearchBounds::default()
+            };
+            for at in 0..60 {
+                let stop = Arc::new(StopAfter::new(at));
+                let factory = Overheard::new(stoppable(toy, &stop));
+                let Ok(lts) = Lts::new(&factory, scenario(toy, 0)) else { continue };
+                let stopped = search(&lts, strategy, bounds, &Unmonitored);
+                let has_found = stopped.as_ref().is_ok_and(|report| !report.violations.is_empty());
+                let what = format!("seed {seed}, {}, deadlocks {deadlock}, stopped at {at}", strategy.name);
+                assert!(has_found || !factory.has_heard(), "{what}: {stopped:?}");
+                heard += u64::from(factory.has_heard());
+            }
+        }
+    }
+    assert!(heard > 1_000, "only {heard} stops after a broken property");
+}
+
+/// Forbids some states of a node alone, or some pairs of states of the first two.
+fn some_states(toy: &Toy) -> Vec<Vec<Option<ToyState>>> {
+    if toy.nodes == 1 {
+        return vec![vec![Some(0)], vec![Some(1)]];
+    }
+    let pairs = (0..6).flat_map(|one| (0..6).map(move |other| (one, other)));
+    let pairs = pairs.filter(|(one, other)| (one * 7 + other * 3) % 4 == 3);
+    let rest = vec![None; toy.nodes as usize - 2];
+    pairs.map(|(one, other)| [&[Some(one), Some(other)], &rest[..]].concat()).collect()
 }
 
 /// Counts the questions between two steps, and says no to one of them and to all after it.

@@ -14,12 +14,14 @@
 //! | `random` | random toys, and the features of the contract that they can have |
 //! | `symmetric` | random toys that are the same under renamings of their nodes |
 //! | `busy` | random toys that can run for ever |
+//! | `overheard` | machines that note when a property was broken |
 //! | `features` | further features of random toys: properties, copies, choices |
 
 mod busy;
 mod dice;
 mod features;
 mod machine;
+mod overheard;
 mod property;
 mod random;
 mod renaming;
@@ -30,6 +32,7 @@ mod toy;
 pub use dice::Dice;
 pub use features::Feature;
 pub use machine::{forbidden_words, trap_words};
+pub use overheard::Overheard;
 pub use property::{Evaluated, ToyProperty};
 pub use renaming::{named, permutations, renamed};
 pub use rule::{ToyOutcome, ToyState, ToyTrigger};

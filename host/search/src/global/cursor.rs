@@ -199,6 +199,6 @@ impl GlobalCursor {
         }
         let mut locals = self.state.locals.clone();
         locals[child.step.node as usize] = child.next;
-        judge_after(stepper, &locals, child.step.node)
+        judge_after(stepper, &locals, child.step.node).all()
     }
 }

@@ -6,6 +6,7 @@ use host_model::trace::start::Start;
 use crate::global::cursor::GlobalCursor;
 use crate::kernel::{
     CheckSchedule, Counts, EndCondition, FoundViolation, Progress, Report, Search, SearchBounds, SearchError, or_end,
+    stopped_end,
 };
 use crate::outlook::is_owed;
 use crate::strategy::bdfs;
@@ -47,7 +48,11 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     let Walks { report: before, kept, .. } = walks;
     let mut report = match end {
         Some(end) => Report { end, ..before },
-        None => search_on(search, &kept, before)?,
+        None => match search_on(search, &kept, before.clone()) {
+            // What the walks have found stays.
+            Err(error) => Report { end: stopped_end(error)?, ..before },
+            Ok(report) => report,
+        },
     };
     let Counts { transitions, walks, walks_ended, prefixes, .. } = counts;
     report.counts = Counts { walks, walks_ended, prefixes, ..report.counts };

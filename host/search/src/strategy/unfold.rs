@@ -319,15 +319,16 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         tuples: &mut ReachableTuples,
         best: &mut Best,
     ) -> Result<Option<EndCondition>, SearchError> {
-        let (mut taken, mut stopped) = (0, None);
-        let hits = tuples.note(unfolding, &mut |unfolding, steps| {
+        let (mut taken, mut stopped, mut hits) = (0, None, Vec::new());
+        let noted = tuples.note(unfolding, &mut hits, &mut |unfolding, steps| {
             taken += u64::from(steps);
             let progress = self.progress(unfolding);
             stopped = self.search.monitor.check(&Progress { steps: progress.steps + taken, ..progress });
             stopped.is_none()
-        })?;
+        });
         self.steps += taken;
         best.take(self.report, hits);
+        noted?;
         best.is_sure_unless(stopped.is_some());
         Ok(stopped)
     }

@@ -86,15 +86,15 @@ impl ReachableTuples {
         }
     }
 
-    /// Takes the new events in; returns the judgements of their local states and of the global states
-    /// right after them. Every event is in some execution, so what it returns is reachable. `go_on` is asked occasionally, with the tuples
+    /// Takes the new events in; adds the judgements of their local states and of the global states right after them to `hits`, which stay if
+    /// it fails. Every event is in some execution, so what it adds is reachable. `go_on` is asked occasionally, with the tuples
     /// since then; once it says no, some are missing.
     pub fn note<'u, 'l>(
         &mut self,
         unfolding: &mut Unfolding<'u, 'l>,
+        hits: &mut Vec<JudgedConfig>,
         go_on: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
-    ) -> Result<Vec<JudgedConfig>, MachineError> {
-        let mut hits = Vec::new();
+    ) -> Result<(), MachineError> {
         while (self.noted as usize) < unfolding.events().len() {
             let id = EventId(self.noted);
             self.noted += 1;
@@ -116,7 +116,7 @@ impl ReachableTuples {
                 hits.extend(judgements.iter().map(|judgement| hit(None, judgement.clone())));
             }
         }
-        Ok(hits)
+        Ok(())
     }
 
     /// Notes where a class begins; a class new at its node is combined with all classes of the other nodes.

@@ -21,7 +21,7 @@ pub mod sink;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use host_model::contract::ClassId;
+use host_model::contract::{ClassId, MachineError};
 use host_model::lts::{LocalStateId, Step, Stepper};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -31,7 +31,7 @@ use self::frontier::{Block, Frontier, Layout};
 use self::numbers::Numbers;
 use self::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use crate::global::enabled::Unknown;
-use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
+use crate::global::judge::{Judged, judge_after, judge_end, judge_global_state, judge_start};
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{Insertion, Visited};
 use crate::kernel::rules::Recovery;
@@ -381,25 +381,33 @@ impl BreadthFirst<'_, '_> {
         {
             self.collected.insert(self.state.locals.as_slice().into());
         }
-        let mut judgements = Vec::new();
+        let mut judged = Judged::default();
         if fresh.is_noted {
             let node = stepper.state(fresh.next).protocol.node;
-            judgements = judge_after(stepper, &self.state.locals, node)?;
+            judged = judge_after(stepper, &self.state.locals, node);
         }
         if self.search.bounds.deadlock {
-            judgements.extend(judge_end(stepper, &self.state)?.map(|judgement| (None, judgement)));
+            judged = judged.and(|| judge_end(stepper, &self.state));
         }
         if let Some(sink) = &mut self.sink {
-            let said = judge_global_state(self.search, stepper, &self.state)?;
-            let is_bad = said.iter().any(|(_, judgement)| judgement.is_bad());
-            tell(*sink, stepper, &self.state, (number, discovery, depth), is_bad)?;
+            let (search, state) = (self.search, &self.state);
+            judged = judged.and(|| {
+                let said = judge_global_state(search, stepper, state)?;
+                let is_bad = said.iter().any(|(_, judgement)| judgement.is_bad());
+                tell(*sink, stepper, state, (number, discovery, depth), is_bad)?;
+                Ok(None)
+            });
         }
+        let Judged { mut judgements, stopped } = judged;
         judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
         if !judgements.is_empty() {
             let (start, path) = self.numbers.path_to(number);
             if self.report.note(&self.search.starts[start as usize], &path, judgements) {
                 return Ok(Some(EndCondition::Violation));
             }
+        }
+        if let Some(stopped) = stopped {
+            return Err(stopped.into());
         }
         let is_full = self.search.bounds.states.is_some_and(|max| u64::from(self.numbers.len()) >= max);
         Ok(is_full.then_some(EndCondition::StateBound))
@@ -448,7 +456,7 @@ fn tell(
     state: &GlobalState,
     (number, discovery, depth): (u32, Discovery, u32),
     is_bad: bool,
-) -> Result<(), SearchError> {
+) -> Result<(), MachineError> {
     let (locals, in_flight) = (&state.locals, &state.in_flight);
     let classes: Vec<ClassId> = locals.iter().map(|local| stepper.known().brief(*local).class).collect();
     let owed = stepper.owed(&classes)?;

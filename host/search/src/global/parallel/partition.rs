@@ -24,7 +24,7 @@ use crate::kernel::checkpoint_codec::{Reader, Writer};
 
 pub use self::shard::VisitedShard;
 
-use self::notes::Note;
+pub use self::notes::Note;
 use self::shard::Fresh;
 
 mod notes;

@@ -15,9 +15,9 @@ use host_model::contract::{Judgement, NodeId, Severity};
 use host_model::lts::{LocalStateId, LtsCache, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
-use crate::global::judge::{judge_global_state, judge_start};
+use crate::global::judge::{Judged, judge_global_state, judge_start};
 use crate::global::parallel::packed_stack::PackedBatch;
-use crate::global::parallel::partition::{PARTITION_BYTES, Partition, VisitedShard};
+use crate::global::parallel::partition::{Note, PARTITION_BYTES, Partition, VisitedShard};
 use crate::global::parallel::round_context::RoundContext;
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{Insertion, SHARDS, shard_of};
@@ -361,30 +361,24 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
     }
 
     /// Judges what the workers could not; returns the end if there are enough violations. Those of a round are taken in the
-    /// order of their depth.
+    /// order of their depth; if it is stopped, those that were judged until then.
     fn note(&mut self) -> Result<Option<EndCondition>, SearchError> {
-        let mut bad = Vec::new();
-        for partition in &self.partitions {
-            for note in &partition.notes {
-                let own = self.stepper.state(note.next).protocol.judgements.iter();
-                let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
-                if !note.classes.is_empty() {
-                    let verdict = self.stepper.judge(&note.classes)?;
-                    judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
-                }
-                if let Some((locals, crashed)) = &note.end {
-                    judgements.extend(self.stepper.judge_end(locals, crashed)?.map(|judgement| (None, judgement)));
-                }
-                if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
-                    bad.push((partition.depth_of(note), partition, note, judgements));
-                    continue;
-                }
-                for (_, judgement) in judgements {
+        let (mut bad, mut stopped) = (Vec::new(), None);
+        for (partition, note) in self.partitions.iter().flat_map(|it| it.notes.iter().map(move |note| (it, note))) {
+            let judged = judge_note(self.stepper, note);
+            if judged.is_bad() {
+                bad.push((partition.depth_of(note), partition, note, judged.judgements));
+            } else {
+                for (_, judgement) in judged.judgements {
                     match judgement.severity() {
                         Severity::Witness(property) => self.report.witness(property),
                         Severity::Violation => unreachable!("they are kept for later"),
                     }
                 }
+            }
+            stopped = judged.stopped;
+            if stopped.is_some() {
+                break;
             }
         }
         bad.sort_by_key(|(depth, ..)| *depth);
@@ -396,7 +390,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
                 }
             }
         }
-        Ok(None)
+        stopped.map_or(Ok(None), |stopped| Err(stopped.into()))
     }
 
     /// Gives partitions without work half of what the richest one has.
@@ -438,6 +432,19 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
             bytes: partitions + shards + missing + self.search.lts.counts().bytes,
         }
     }
+}
+
+/// The judgements on a state that workers could not judge.
+fn judge_note(stepper: &mut Stepper<'_>, note: &Note) -> Judged {
+    let own = Judged::of_node(note.node, stepper.state(note.next).protocol.judgements.iter());
+    let together = own.and(|| match note.classes.is_empty() {
+        true => Ok(Vec::new()),
+        false => Ok(stepper.judge(&note.classes)?.to_vec()),
+    });
+    together.and(|| match &note.end {
+        Some((locals, crashed)) => stepper.judge_end(locals, crashed),
+        None => Ok(None),
+    })
 }
 
 /// The context of a round.

@@ -251,7 +251,7 @@ impl WalkSearch<'_> {
             // After a crash of some nodes the others could still continue.
             walk.is_over = walk.cursor.is_end(&ground.stepper);
             self.ended += u64::from(walk.is_over);
-            self.has_enough |= self.note(walk, vec![(None, deadlock)])?;
+            self.has_enough |= self.note(ground, walk, vec![(None, deadlock)])?;
         }
         let was_over = walk.is_over;
         let is_final = ground.draw(walk)? == Drawn::Ended;
@@ -297,16 +297,23 @@ impl WalkSearch<'_> {
         self.report.depth = self.report.depth.max(walk.depth);
         // A walk is over with its first violation: what follows shows the same one again.
         walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-        self.note(walk, judgements)
+        self.note(ground, walk, judgements)
     }
 
     /// Notes the judgements of the state that a walk is in; whether the search is to end now.
-    fn note(&mut self, walk: &Walk, judgements: Vec<(Option<NodeId>, Judgement)>) -> Result<bool, SearchError> {
+    fn note(
+        &mut self,
+        ground: &mut Ground<'_>,
+        walk: &Walk,
+        judgements: Vec<(Option<NodeId>, Judgement)>,
+    ) -> Result<bool, SearchError> {
         let is_news = |(node, judgement): &(Option<NodeId>, Judgement)| {
             judgement.is_bad() && self.report.is_news(*node, judgement)
         };
         let search = self.search;
         let path = match judgements.iter().any(is_news) {
+            // All handlers are known there, so no stop comes before the path.
+            true if std::ptr::eq(ground.stepper.lts(), search.lts) => ground.path(walk.number, walk.depth)?,
             true => Ground::new(search.lts, search.starts, search.bounds)?.path(walk.number, walk.depth)?,
             false => Vec::new(),
         };
