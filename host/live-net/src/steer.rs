@@ -31,6 +31,8 @@ pub struct Steer {
     /// How long the effects of each event are held at most, to look ahead from it; not at all if there is no time. On links without an
     /// order.
     pub hold: Option<Duration>,
+    /// Whether the connection with its sender is broken in place of a message that has an order.
+    pub breaks: bool,
 }
 
 /// What has come of steering.
@@ -100,19 +102,25 @@ pub(crate) struct Steerer {
     gate: Steered<Views>,
     inbox: Arc<Inbox>,
     hold: Option<Hold>,
+    breaks: bool,
 }
 
 impl Steerer {
     pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>, hold: Option<Hold>) -> Self {
         // Each round says how long its filters last.
         let table = FilterTable::new(node, quota, Duration::ZERO);
-        Self { node, gate: Steered::new(table, vec![None; nodes as usize]), inbox, hold }
+        Self { node, gate: Steered::new(table, vec![None; nodes as usize]), inbox, hold, breaks: false }
     }
 
     /// The same, for messages of these kinds.
     pub(crate) fn with_kinds(mut self, kinds: Arc<Kinds>) -> Self {
         self.gate.table = self.gate.table.with_kinds(kinds);
         self
+    }
+
+    /// The same, which breaks connections in place of messages that have an order, or not.
+    pub(crate) fn breaking(self, breaks: bool) -> Self {
+        Self { breaks, ..self }
     }
 
     /// The same, with filters that are in force at the start for as long as those of a round.
@@ -151,6 +159,10 @@ impl Steerer {
 }
 
 impl Gate for Steerer {
+    fn breaks(&self) -> bool {
+        self.breaks
+    }
+
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         self.hear(now);
         self.gate.before(now, event)

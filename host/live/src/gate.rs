@@ -132,6 +132,11 @@ pub trait Gate<V = Views> {
         true
     }
 
+    /// Whether connections may be broken in place of messages that have an order, but for that of a node with itself.
+    fn breaks(&self) -> bool {
+        false
+    }
+
     /// Whether an event is handled.
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict;
 
@@ -175,6 +180,10 @@ impl<V> Gate<V> for Open {
 impl<V, G: Gate<V>> Gate<V> for Option<G> {
     fn judges(&self) -> bool {
         self.as_ref().is_some_and(Gate::judges)
+    }
+
+    fn breaks(&self) -> bool {
+        self.as_ref().is_some_and(Gate::breaks)
     }
 
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {

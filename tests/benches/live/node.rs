@@ -12,6 +12,7 @@ use host_live::time::Time;
 use host_model::contract::NodeId;
 use host_model::scenario::{Faults, Network, Scenario};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
+use host_session::cluster::Watching;
 use host_session::live::Running;
 use nix::sys::resource::UsageWho;
 
@@ -111,7 +112,7 @@ pub(crate) fn table() {
 
 fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Turn {
     let ahead = Scenario { faults: Faults { resets: 1, ..Faults::default() }, ..scenario.clone() };
-    let limits = Running::limits(mode == Mode::Steer);
+    let limits = Running::limits(Watching { steers: mode == Mode::Steer, holds: false, breaks: false });
     let mut checker = Checker::new(plugin, ahead, limits).expect("an instance");
     let (mut turn, mut gathered, mut seed) = (Turn::default(), Duration::ZERO, 0);
     let mut latest = Vec::new();

@@ -16,6 +16,7 @@ use host_live_net::{Ended, Place, Sink, Steer, Watch, Ways, run};
 use host_model::scenario::Network;
 use host_session::base::Context;
 use host_session::base::context::system_clock;
+use host_session::cluster::Watching;
 use host_session::live::{Running, RunningSpec, Seat};
 use nix::sys::resource::UsageWho;
 
@@ -184,7 +185,7 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
     (mode != Mode::Off).then(|| Watch {
         factory: running.checking_factory(),
         scenario: running.ahead(),
-        limits: Running::limits(steers),
+        limits: Running::limits(Watching { steers, holds: mode == Mode::Hold, breaks: false }),
         round_time: ROUND_TIME,
         every: EVERY,
         share: SHARE,
@@ -195,6 +196,7 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
             quota: Quota::default(),
             switch: folder.join("steering-off"),
             hold: (mode == Mode::Hold).then_some(HOLD),
+            breaks: false,
         }),
     })
 }

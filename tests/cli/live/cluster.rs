@@ -39,6 +39,11 @@ pub fn addresses(count: u16) -> Vec<SocketAddr> {
     (first..first + count).map(address).collect()
 }
 
+/// The line of a file of a cluster that names the store.
+pub fn plugin() -> String {
+    format!("plugin = {:?}\n", bundled("raft-kv"))
+}
+
 /// Where clients ask, and what stands between the nodes.
 pub struct Cluster {
     addresses: Vec<SocketAddr>,
@@ -69,7 +74,7 @@ impl Cluster {
     /// The same, with further parameters, a line each.
     pub fn start_as(network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
         let parameters = format!("terms = 0\nkept = 20\nheartbeats = true\n{parameters}");
-        Self::start_of(&format!("plugin = {:?}\n", bundled("raft-kv")), network, &parameters, words)
+        Self::start_of(&plugin(), network, &parameters, words)
     }
 
     /// The same of any plugin: the lines of a file that name it, and those with its parameters and of the tables behind these.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use host_sandbox::fixtures;
 
 use super::client::{ask, ask_until_told};
-use super::cluster::{Cluster, Nodes};
+use super::cluster::{Cluster, Nodes, plugin};
 use super::judge::{Answer, Judge, Operation, Outcome};
 use super::watched::{put, wait};
-use crate::cli::Place;
+use crate::cli::{Place, folder};
 
 /// How long timers wait: 1.5 to 3 s for an election.
 const PATIENCE: u32 = 10;
@@ -40,7 +40,10 @@ impl Trial {
     /// A node votes for whoever asks.
     fn new(network: &str, patience: u32, words: &'static str) -> Self {
         let parameters = format!("bug = \"no-log-check\"\nrequests = 0\npatience = {patience}\n");
-        let (nodes, cluster) = Cluster::start_as(network, &parameters, words);
+        Self::of(Cluster::start_as(network, &parameters, words), patience)
+    }
+
+    fn of((nodes, cluster): (Nodes, Cluster), patience: u32) -> Self {
         Self {
             nodes,
             cluster,
@@ -95,8 +98,10 @@ impl Trial {
         let begun = Instant::now();
         let outcome = self.told_or(&get(), sees);
         self.took = begun.elapsed();
-        self.kept +=
-            ["filtered_total", "discarded_total"].map(|name| self.cluster.counted_by_all(name)).iter().sum::<f64>();
+        self.kept += ["filtered_total", "discarded_total", "foreseen_total"]
+            .map(|name| self.cluster.counted_by_all(name))
+            .iter()
+            .sum::<f64>();
         self.nodes.start(leader);
         outcome != Some(Outcome::Value(Some(value.into_bytes())))
     }
@@ -134,7 +139,38 @@ fn no_write_is_lost(network: &str) {
     assert!(lost.len() < 3, "in rounds {lost:?}");
 }
 
-/// How many clusters of some lose the write, with the timers and options that ship: a table for docs/steering.md.
+/// The parameters of the file that ships, with the mistake.
+fn shipped() -> String {
+    let text = std::fs::read_to_string(folder("raft-kv").join("cluster.toml")).expect("it ships");
+    let (_, behind) = text.split_once("[parameters]\n").expect("it has some");
+    let parameters = behind.split("\n\n").next().expect("there is a part");
+    assert!(parameters.contains("pre-vote = true") && parameters.contains("steps-down = true"), "{parameters}");
+    format!("{parameters}\nbug = \"no-log-check\"\n")
+}
+
+/// Networks and options of checkers, the rows of a table.
+const SHIPPED_ROWS: [(&str, &str); 8] = [
+    ("ordered", " --watch observe"),
+    ("ordered", " --watch steer"),
+    ("ordered", " --watch steer --break-connections"),
+    ("ordered", " --watch steer --break-connections --share 100%"),
+    ("unordered", " --watch observe"),
+    ("unordered", " --watch steer"),
+    ("unordered", " --watch steer --hold"),
+    ("unordered", " --watch steer --hold --share 100%"),
+];
+
+/// What has come of the clusters of a row.
+#[derive(Default)]
+struct Tried {
+    lost: usize,
+    took: Vec<Duration>,
+    kept: f64,
+    suspended: f64,
+}
+
+/// How many clusters of some lose the write, with the parameters, timers and options that ship: a table for docs/steering.md. The rows take turns,
+/// so that each has the same load.
 #[test]
 #[ignore = "it measures, for minutes; HOST_STEERING_TRIES=20 says how many clusters of each row, HOST_STEERING=ordered which rows"]
 #[expect(clippy::print_stderr, reason = "a measurement is for people")]
@@ -142,28 +178,27 @@ fn what_steering_does_at_shipped_timers() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let (tries, only): (usize, String) =
         (variable("HOST_STEERING_TRIES").parse().unwrap_or(3), variable("HOST_STEERING"));
-    for network in ["ordered", "unordered"] {
-        for words in [" --watch observe", " --watch steer", " --watch steer --share 100%"] {
-            let row = format!("{network}{words}");
-            if !row.contains(&only) {
-                continue;
-            }
-            let (mut lost, mut took, mut kept, mut suspended) = (0, Vec::new(), 0.0, 0.0);
-            for _ in 0..tries {
-                let mut trial = Trial::new(network, 1, words);
-                lost += usize::from(trial.loses_a_write());
-                took.push(trial.took);
-                kept += trial.kept;
-                suspended += trial.cluster.counted_by_all("steering_suspensions_total");
-                let lines = trial.nodes.lines("");
-                eprintln!("  lost {lost}, {:?}, kept {kept}, suspended {suspended}, {lines:?}", trial.took);
-            }
-            took.sort();
-            let (half, most) = (took[tries / 2], took[tries - 1]);
-            eprintln!(
-                "{row}: {lost} of {tries} lost; answer after {half:.1?}, {most:.1?} at most; {kept} kept, {suspended} suspended"
-            );
+    let rows = SHIPPED_ROWS.iter().filter(|(network, words)| format!("{network}{words}").contains(&only));
+    let mut rows: Vec<(&(&str, &str), Tried)> = rows.map(|row| (row, Tried::default())).collect();
+    for turn in 0..tries {
+        for ((network, words), tried) in &mut rows {
+            let mut trial = Trial::of(Cluster::start_of(&plugin(), network, &shipped(), words), 1);
+            let is_lost = trial.loses_a_write();
+            tried.lost += usize::from(is_lost);
+            tried.took.push(trial.took);
+            tried.kept += trial.kept;
+            tried.suspended += trial.cluster.counted_by_all("steering_suspensions_total");
+            let lines = if is_lost { trial.nodes.lines("") } else { Vec::new() };
+            eprintln!("  {turn} {network}{words}: lost {is_lost}, {:?}, kept {}, {lines:#?}", trial.took, trial.kept);
         }
+    }
+    for ((network, words), Tried { lost, mut took, kept, suspended }) in rows {
+        took.sort();
+        let (half, most) = (took[tries / 2], took[tries - 1]);
+        eprintln!(
+            "| {network} | `{}` | {lost} of {tries} | {half:.1?} | {most:.1?} | {kept} | {suspended} |",
+            words.trim()
+        );
     }
 }
 
@@ -211,7 +246,7 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
     place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
     place.put("ordered.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"ordered\"", 2));
     place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
-    let cases: [(&str, &[&str], u8, &str); 24] = [
+    let cases: [(&str, &[&str], u8, &str); 27] = [
         ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
         ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
         (
@@ -242,6 +277,19 @@ fn clusters_that_cannot_be_watched_or_steered_are_refused() {
         ("two", &["--hold"], 2, "--watch <MODE>"),
         ("two", &["--watch", "observe", "--hold"], 151, "`--hold` is for nodes that are steered"),
         ("ordered", &["--watch", "steer", "--hold"], 151, "on a link with an order a message cannot be lost"),
+        ("ordered", &["--break-connections"], 2, "--watch <MODE>"),
+        (
+            "ordered",
+            &["--watch", "observe", "--break-connections"],
+            151,
+            "`--break-connections` is for nodes that are steered",
+        ),
+        (
+            "two",
+            &["--watch", "steer", "--break-connections"],
+            151,
+            "on links without an order there are no connections",
+        ),
         ("two", &["--watch", "drive"], 2, "[possible values: observe, steer]"),
         ("twice", &["--watch", "observe"], 151, "does not follow messages that are delivered twice"),
         ("twice", &["--watch", "steer"], 151, "does not follow messages that are delivered twice"),

@@ -26,6 +26,7 @@ use host_model::contract::{FaultKind, MachineError};
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
 use host_session::base::{Exit, Failure, files};
+use host_session::cluster::Watching;
 use host_session::live::{Running, RunningSpec, Seat};
 use serde_json::json;
 
@@ -125,6 +126,7 @@ fn watch_words(arguments: &WatchArguments) -> Option<Vec<String>> {
     let bandwidth = format!("{}B", arguments.bandwidth);
     let words = ["--watch", mode, "--every", &every, "--share", &share, "--round-time", &round_time];
     let words = words.into_iter().chain(["--bandwidth", &bandwidth]).chain(arguments.hold.then_some("--hold"));
+    let words = words.chain(arguments.break_connections.then_some("--break-connections"));
     Some(words.map(str::to_owned).collect())
 }
 
@@ -258,14 +260,15 @@ fn watch(
 ) -> Watch {
     let id = arguments.id;
     let mut predictions = running.predictions(id, program, &environment.context());
-    let steers = arguments.watch.watching().is_some_and(|watching| watching.steers);
+    let watching = arguments.watch.watching().expect("there is a checker");
+    let Watching { steers, holds, breaks } = watching;
     if steers && switch.exists() {
         environment.tell(&format!("warning: node {} is not steered: {} is there", arguments.id, switch.display()));
     }
     Watch {
         factory: running.checking_factory(),
         scenario: running.ahead(),
-        limits: Running::limits(steers),
+        limits: Running::limits(watching),
         round_time: arguments.watch.round_time,
         every: arguments.watch.every,
         share: arguments.watch.share,
@@ -276,7 +279,7 @@ fn watch(
         }),
         missing: Arc::new(move |missing| say(&missing_words(id, missing))),
         kept: running.kept_paths(&environment.context()),
-        steer: steers.then(|| Steer { quota: Quota::default(), switch, hold: arguments.watch.hold.then_some(HOLD) }),
+        steer: steers.then(|| Steer { quota: Quota::default(), switch, hold: holds.then_some(HOLD), breaks }),
     }
 }
 

@@ -119,12 +119,16 @@ pub struct WatchArguments {
     /// Steer also by looking ahead from each event of a node, while its effects are held for at most 2ms; on links without an order
     #[arg(long, requires = "watch")]
     pub hold: bool,
+    /// Steer also by breaking connections: in place of a message on a link with an order, which is filtered or refused, the connection
+    /// with its sender breaks, and both ends are told
+    #[arg(long, requires = "watch")]
+    pub break_connections: bool,
 }
 
 impl WatchArguments {
     /// What the checkers are to do, if there are any.
     pub fn watching(&self) -> Option<Watching> {
         let mode = self.watch.as_deref()?;
-        Some(Watching { steers: mode == "steer", holds: self.hold, breaks: false })
+        Some(Watching { steers: mode == "steer", holds: self.hold, breaks: self.break_connections })
     }
 }

@@ -26,12 +26,13 @@ pub(super) fn gate(
     inbox: &Arc<Inbox>,
 ) -> Result<Option<Steerer>, RunError> {
     let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?))).zip(kinds);
-    let Some(((watch, Steer { quota, hold, .. }), kinds)) = steered else { return Ok(None) };
+    let Some(((watch, Steer { quota, hold, breaks, .. }), kinds)) = steered else { return Ok(None) };
     let Watch { factory, scenario, kept, every, .. } = watch;
-    let armed = armed(kept, place.0, scenario, &kinds);
+    let armed = armed(kept, (place.0, *breaks), scenario, &kinds);
     let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
     let hold = hold.transpose().map_err(RunError::Checker)?;
-    Ok(Some(Steerer::new(place, *quota, Arc::clone(inbox), hold).with_kinds(kinds).armed(armed, *every)))
+    let steerer = Steerer::new(place, *quota, Arc::clone(inbox), hold).with_kinds(kinds).breaking(*breaks);
+    Ok(Some(steerer.armed(armed, *every)))
 }
 
 /// Whether a node can run there.

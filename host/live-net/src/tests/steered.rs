@@ -1,5 +1,6 @@
 //! Nodes that their checkers steer.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -8,8 +9,11 @@ use host_live::filter::Quota;
 use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::{Hex, TraceEvent, TraceStep};
 
-use super::trial::{LAST, Trial, at_once, counter};
+use super::certificates::Authority;
+use super::encrypted;
+use super::trial::{LAST, Sleeps, Trial, at_once, counter};
 use crate::{Ended, SteeringCounts};
 
 /// That node 0 comes to the last number is a violation.
@@ -47,20 +51,26 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
 }
 
 /// That node 1 hears of 2 is a violation, and only node 1 can do something about it: it drops that message, and hears of the next ones. In
-/// the place of a message on a connection, that would have to be broken, so nothing is done.
+/// the place of a message on a connection, that has to be broken, so nothing is done unless it may be.
 #[test]
 fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
-    at_once([(Network::Unordered, &[("drop", 1)][..]), (Network::Ordered, &[])], |(network, expected)| {
+    let rows = [
+        (Network::Unordered, false, &[("drop", 1)][..]),
+        (Network::Ordered, false, &[]),
+        (Network::Ordered, true, &[("break", 1)]),
+    ];
+    at_once(rows, |(network, breaks, expected)| {
         // Slow enough for a checker on a busy machine: the second step comes after two timers.
         let timers = [Duration::from_millis(800); 3];
         let forbidden = counter().forbid(&[None, Some(2), None]);
-        let trial = Trial { timers, ..Trial::steering(forbidden, network, &[1]) };
+        let trial = Trial { timers, breaks, ..Trial::steering(forbidden, network, &[1]) };
         let trialed = trial.run(|trial| trial.wait(1, LAST));
         let node = &trialed.ended[1];
-        assert_eq!(substitutes(node), expected, "{network:?}");
-        assert_eq!(node.counts.messages, u64::from(LAST));
+        assert_eq!(substitutes(node), expected, "{network:?} {breaks}");
+        // What is on its way over a connection that breaks is lost with it.
+        assert!(breaks || node.counts.messages == u64::from(LAST), "{:?}", node.counts);
         let (violated, unhelpful) = (node.watched.expect("it is").violated, steered(node).unhelpful);
-        assert_eq!((violated == 0, unhelpful == 0), (network == Network::Unordered, network == Network::Unordered));
+        assert_eq!([violated == 0, unhelpful == 0], [!expected.is_empty(); 2], "{network:?} {breaks}");
     });
 }
 
@@ -161,4 +171,43 @@ fn effects_are_not_held_for_long() {
     let (counts, hold) = (&ended.ended[0].counts, steered(&ended.ended[0]).hold.expect("it was to hold effects"));
     assert_eq!((counts.foreseen, hold.looked, hold.is_ended), (0, 0, false));
     assert!(hold.cut > 0, "{hold:?}");
+}
+
+/// What earlier processes have predicted arms a node at its start: without any round, its timer waits for as long as two rounds may be apart. With
+/// the switch pulled before the start nothing waits. Connections under TLS make no difference.
+#[test]
+fn what_was_predicted_arms_a_node_at_its_start_unless_steering_is_off() {
+    let event = TraceEvent::Local { name: "local0".to_owned(), cause: LocalKind::Timer, payload: Hex(vec![0]) };
+    let tick = TraceStep { node: 0, event, choices: Vec::new(), sent: None, state: None };
+    let networks = [(Network::Ordered, true), (Network::Ordered, false), (Network::Unordered, false)];
+    at_once(networks.into_iter().flat_map(|of| [(of, false), (of, true)]), |((network, is_encrypted), is_off)| {
+        let trial = Trial {
+            // No checker ever comes to an end of its first round.
+            checked: Some(Arc::new(Sleeps)),
+            every: Duration::from_secs(3_600),
+            timers: [Duration::from_millis(100); 3],
+            kept: vec![vec![tick.clone()]],
+            ..Trial::steering(counter(), network, &[0, 1, 2])
+        };
+        let trial = if is_encrypted { Trial { tls: encrypted::trial(&Authority::new()).tls, ..trial } } else { trial };
+        let ended = trial.run_after(
+            |trial| {
+                if is_off {
+                    trial.pull_the_switch()
+                }
+            },
+            |trial| {
+                if !is_off {
+                    trial.wait_for_start(0);
+                    thread::sleep(Duration::from_secs(3));
+                    assert_eq!(trial.count(0), 0);
+                    trial.pull_the_switch();
+                }
+                trial.wait(1, LAST);
+            },
+        );
+        let Ended { counts, .. } = &ended.ended[0];
+        assert_eq!((counts.filtered > 0, counts.discarded), (!is_off, 0), "{network:?} {is_encrypted} {is_off}");
+        assert!(steered(&ended.ended[0]).is_off);
+    });
 }

@@ -13,9 +13,9 @@ use host_live::filter::Quota;
 use host_live::node::{Identity, Settings};
 use host_live::time::{Range, Share};
 use host_model::contract::{LocalKind, Machine, MachineError, MachineFactory, NodeId};
-use host_model::scenario::{Network, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
-use host_model::trace::{self, Origin};
+use host_model::trace::{self, Origin, TraceStep};
 
 use super::processes::{component, durable, free_addresses};
 use crate::{Ended, Place, Steer, Tls, Watch, Ways, run};
@@ -90,6 +90,10 @@ pub(super) struct Trial {
     pub(super) steered: (Vec<NodeId>, Quota),
     /// How long these hold the effects of each event at most, to look ahead from it, if they do.
     pub(super) hold: Option<Duration>,
+    /// Whether these break connections in place of messages that have an order.
+    pub(super) breaks: bool,
+    /// Paths to violations that earlier processes have predicted.
+    pub(super) kept: Vec<Vec<TraceStep>>,
     /// How long a timer of each node takes at least; at most a third longer.
     pub(super) timers: [Duration; 3],
     /// Whether a checker panics once it has filters.
@@ -191,6 +195,8 @@ impl Trial {
             bandwidth: None,
             steered: (Vec::new(), Quota::default()),
             hold: None,
+            breaks: false,
+            kept: Vec::new(),
             timers: [Duration::from_millis(300); 3],
             ends_with_filters: false,
             tls: [const { None }; 3],
@@ -206,7 +212,13 @@ impl Trial {
 
     /// Runs the nodes until something else is done.
     pub(super) fn run(&self, meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
+        self.run_after(|_| (), meanwhile)
+    }
+
+    /// The same after something that is done before any node starts.
+    pub(super) fn run_after(&self, before: impl FnOnce(&GoingOn), meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
         let going_on = GoingOn { folder: tempfile::tempdir().expect("a temporary folder") };
+        before(&going_on);
         let stop = AtomicBool::new(false);
         let seen = Seen::default();
         let one = |node: u32| {
@@ -249,13 +261,19 @@ impl Trial {
         }
     }
 
+    /// The cluster as checkers look ahead: where connections may break in place of messages, nodes know of theirs.
+    fn ahead(&self) -> Scenario {
+        let faults = Faults { resets: u32::from(self.breaks), ..Faults::default() };
+        Scenario { network: self.network, faults, ..Scenario::new(3) }
+    }
+
     fn watch(&self, node: NodeId, seen: Seen, switch: PathBuf) -> Option<Watch> {
         let (toy, ends) = (Arc::new(self.toy.clone()), self.ends_with_filters);
         let (steered, quota) = (&self.steered.0, self.steered.1);
         Some(Watch {
             factory: Arc::clone(self.checked.as_ref()?),
-            scenario: Scenario { network: self.network, ..Scenario::new(3) },
-            limits: self.limits,
+            scenario: self.ahead(),
+            limits: Limits { breaks: self.breaks, ..self.limits },
             round_time: self.round_time,
             every: self.every,
             share: self.share,
@@ -271,8 +289,8 @@ impl Trial {
                 assert!(!ends || steering.is_none_or(|steering| steering.patterns.is_empty()), "a checker ends");
             }),
             missing: Arc::new(|_| {}),
-            kept: Vec::new(),
-            steer: steered.contains(&node).then_some(Steer { quota, switch, hold: self.hold }),
+            kept: self.kept.clone(),
+            steer: steered.contains(&node).then_some(Steer { quota, switch, hold: self.hold, breaks: self.breaks }),
         })
     }
 }

@@ -81,7 +81,8 @@ impl<'c> Rounds<'c> {
         let Watch { factory, scenario, limits, round_time, every, share, report, steer, kept, missing: _ } = watch;
         let mut checker = Checker::new(&**factory, scenario.clone(), *limits)?.stopped_by(deadline);
         kept.iter().for_each(|path| checker.remember(path));
-        let armed = steer.is_some().then(|| checker::armed(kept, me, scenario, checker.kinds()));
+        let may_break = steer.as_ref().map(|steer| steer.breaks);
+        let armed = may_break.map(|may_break| checker::armed(kept, (me, may_break), scenario, checker.kinds()));
         let begun = Instant::now();
         let end = begun + *every * 2;
         Ok(Self {
@@ -335,7 +336,7 @@ mod tests {
             report: Box::new(|_, _, _| {}),
             missing: Arc::new(|_| {}),
             kept: Vec::new(),
-            steer: Some(Steer { quota: Quota::default(), switch: Default::default(), hold: None }),
+            steer: Some(Steer { quota: Quota::default(), switch: Default::default(), hold: None, breaks: false }),
         }
     }
 

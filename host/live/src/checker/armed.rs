@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::{LocalEvent, NodeId};
-use host_model::scenario::Scenario;
+use host_model::scenario::{Network, Scenario};
 use host_model::trace::{TraceEvent, TraceStep};
 
 use crate::filter::Pattern;
@@ -12,17 +12,31 @@ use crate::kinds::Kinds;
 
 /// The filters of a node that has kept these paths to violations, and has seen nothing yet: on each path its first event that can be
 /// filtered, in any state and of any content of its kind. What was about to go wrong before can be about to go wrong again, and a start
-/// is when a checker does not know yet.
-pub fn armed(paths: &[Vec<TraceStep>], node: NodeId, scenario: &Scenario, kinds: &Kinds) -> BTreeSet<Pattern> {
-    paths.iter().filter_map(|path| path.iter().find_map(|step| coarsest(step, node, scenario, kinds))).collect()
+/// is when a checker does not know yet. `may_break` says whether connections may be broken in place of messages that have an order.
+pub fn armed(
+    paths: &[Vec<TraceStep>],
+    (node, may_break): (NodeId, bool),
+    scenario: &Scenario,
+    kinds: &Kinds,
+) -> BTreeSet<Pattern> {
+    let of = |path: &Vec<TraceStep>| path.iter().find_map(|step| coarsest(step, (node, may_break), scenario, kinds));
+    paths.iter().filter_map(of).collect()
 }
 
-fn coarsest(step: &TraceStep, node: NodeId, scenario: &Scenario, kinds: &Kinds) -> Option<Pattern> {
+fn coarsest(
+    step: &TraceStep,
+    (node, may_break): (NodeId, bool),
+    scenario: &Scenario,
+    kinds: &Kinds,
+) -> Option<Pattern> {
     if step.node != node {
         return None;
     }
-    let exact = |cause| Pattern::of(&Event { state: 0, cause, may_break: false });
+    let exact = |cause| Pattern::of(&Event { state: 0, cause, may_break });
     let mut pattern = match &step.event {
+        TraceEvent::Deliver { from, .. } if *from == node && scenario.network_of(*from, node) == Network::Ordered => {
+            None
+        }
         TraceEvent::Deliver { from, payload } => {
             exact(Cause::Message { from: *from, network: scenario.network_of(*from, node), payload: &payload.0 })
         }
@@ -41,7 +55,6 @@ fn coarsest(step: &TraceStep, node: NodeId, scenario: &Scenario, kinds: &Kinds) 
 #[cfg(test)]
 mod tests {
     use host_model::contract::LocalKind;
-    use host_model::scenario::Network;
     use host_model::trace::Hex;
 
     use super::*;
@@ -56,7 +69,8 @@ mod tests {
         step(node, TraceEvent::Local { name: name.to_owned(), cause, payload: Hex(vec![7]) })
     }
 
-    /// Of a path with a step of the protocol, a message and a timer of node 0: the message, or over a link with an order the timer.
+    /// Of a path with a step of the protocol, a message and a timer of node 0: the message, or over a link with an order the timer, unless
+    /// connections may break in place of messages.
     #[test]
     fn a_node_is_armed_by_its_first_event_that_can_be_filtered() {
         let message = step(0, TraceEvent::Deliver { from: 1, payload: Hex(vec![3, 1]) });
@@ -66,14 +80,26 @@ mod tests {
             message,
             local(0, "tick", LocalKind::Timer),
         ];
-        let of = |network, node| {
+        let of = |network, node, may_break| {
             let scenario = Scenario { network, ..Scenario::new(2) };
-            let armed = armed(&[path.clone(), path.clone()], node, &scenario, &Kinds::default());
+            let armed = armed(&[path.clone(), path.clone()], (node, may_break), &scenario, &Kinds::default());
             armed.into_iter().map(|Pattern { state, what }| (state, what)).collect::<Vec<_>>()
         };
         let kind = What::Kind { from: 1, kind: Kind::First(Some(3)) };
-        assert_eq!(of(Network::Unordered, 0), [(None, kind)]);
-        assert_eq!(of(Network::Ordered, 0), [(None, What::Name("tick".to_owned()))]);
-        assert_eq!(of(Network::Ordered, 1), [(None, What::Name("other".to_owned()))]);
+        let tick = || [(None, What::Name("tick".to_owned()))];
+        for may_break in [false, true] {
+            assert_eq!(of(Network::Unordered, 0, may_break), [(None, kind.clone())]);
+            assert_eq!(of(Network::Ordered, 1, may_break), [(None, What::Name("other".to_owned()))]);
+        }
+        assert_eq!(of(Network::Ordered, 0, false), tick());
+        assert_eq!(of(Network::Ordered, 0, true), [(None, kind)]);
+        // No connection of a node with itself breaks.
+        let own = vec![
+            step(0, TraceEvent::Deliver { from: 0, payload: Hex(vec![3, 1]) }),
+            local(0, "tick", LocalKind::Timer),
+        ];
+        let scenario = Scenario { network: Network::Ordered, ..Scenario::new(2) };
+        let armed = armed(&[own], (0, true), &scenario, &Kinds::default());
+        assert_eq!(armed.into_iter().map(|Pattern { state, what }| (state, what)).collect::<Vec<_>>(), tick());
     }
 }

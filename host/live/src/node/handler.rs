@@ -16,7 +16,10 @@ impl<G: Gate> Node<G> {
     /// Something happens to the node; `cause` says what if the gate may filter it. Where it does, or the host or the guest fails, the
     /// state is the one before and nothing was sent.
     pub(super) fn handle(&mut self, cause: Option<Cause<'_>>, input: Input<'_>) -> Result<(), Failure> {
-        let event = cause.map(|cause| Event { state: self.moment.state, cause, may_break: false });
+        let event = cause.map(|cause| {
+            let is_from_peer = matches!(cause, Cause::Message { from, .. } if from != self.identity.node);
+            Event { state: self.moment.state, cause, may_break: is_from_peer && self.gate.breaks() }
+        });
         if let Some(event) = event
             && let Verdict::Instead(substitute) = self.gate.before(self.now, &event)
         {

@@ -36,12 +36,13 @@ impl Watching {
         }
     }
 
-    /// Refuses networks that checkers do not follow, or where what they are to do has no use; `unordered` is how to have another one.
+    /// Refuses networks that checkers do not follow, or where what they are to do has no use; `words` is how to have another one.
     ///
     /// # Errors
     ///
-    /// Links duplicate, or effects are to be held where links have an order.
-    pub fn check_network(self, scenario: &Scenario, unordered: &str) -> Result<(), Failure> {
+    /// Links duplicate, effects are to be held where links have an order, or connections broken where none has.
+    pub fn check_network(self, scenario: &Scenario, words: &dyn Fn(Network) -> String) -> Result<(), Failure> {
+        let unordered = words(Network::Unordered);
         if scenario.has_network(Network::UnorderedDuplicating) {
             return Err(Failure::configuration("a checker does not follow messages that are delivered twice")
                 .help(format_args!("leave --watch out, or let links not duplicate: {unordered}")));
@@ -51,6 +52,12 @@ impl Watching {
                 "`--hold`: on a link with an order a message cannot be lost, so there is nothing to look ahead for",
             )
             .help(format_args!("leave it out, or let links have no order: {unordered}")));
+        }
+        if self.breaks && !scenario.has_network(Network::Ordered) {
+            return Err(Failure::configuration(
+                "`--break-connections`: on links without an order there are no connections, and a message is dropped",
+            )
+            .help(format_args!("leave it out, or let links have an order: {}", words(Network::Ordered))));
         }
         Ok(())
     }

@@ -78,7 +78,8 @@ impl<'s> Running<'s> {
     /// As for [`Watching::check_network`]; or they are to steer, and nothing is to hold always.
     pub fn check_watched(&self, watching: Watching) -> Result<(), Failure> {
         let cluster = &self.cluster;
-        watching.check_network(&cluster.scenario, "`network = \"unordered\"` in the file of the cluster")?;
+        let words = |network: Network| format!("`network = \"{network}\"` in the file of the cluster");
+        watching.check_network(&cluster.scenario, &words)?;
         if !watching.steers {
             return Ok(());
         }
@@ -109,9 +110,10 @@ impl<'s> Running<'s> {
     }
 
     /// How far a checker beside a node looks. Who tells wants one path to each mistake, who steers all of them.
-    pub fn limits(steers: bool) -> Limits {
+    pub fn limits(watching: Watching) -> Limits {
+        let Watching { steers, breaks, .. } = watching;
         let (violations_max, promises) = (if steers { 16 } else { 1 }, Some(Rules::default()));
-        Limits { events_max: 1_000, states_max: 500, violations_max, promises, ..Limits::default() }
+        Limits { events_max: 1_000, states_max: 500, violations_max, promises, breaks, ..Limits::default() }
     }
 
     /// Reports what a checker beside a node predicts; traces go to the folder of the data. `program` is the first word of a command line.

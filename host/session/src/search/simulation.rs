@@ -264,7 +264,7 @@ pub fn run(
 ) -> Result<Simulated, Failure> {
     if let Some(watch) = asked.watch {
         let watching = watch.watching();
-        watching.check_network(&cluster.scenario, "-- --network unordered")?;
+        watching.check_network(&cluster.scenario, &|network| format!("-- --network {network}"))?;
         let warning = watching.unguarded(&cluster.plugin.reference.name, &cluster.properties);
         warning.filter(|_| !watch.safety_only).into_iter().for_each(|warning| context.tell(&warning));
     }
