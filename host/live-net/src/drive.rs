@@ -26,7 +26,7 @@ use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
 use crate::board::Board;
-use crate::budget::{Budget, Holding};
+use crate::budget::{Account, Budget, Holding, Share};
 use crate::connections::{Broken, Connections, Meeting};
 use crate::disk::{Disk, DiskError};
 use crate::drive::open::{check, gate, ports};
@@ -34,7 +34,7 @@ use crate::log::{Log, Sink};
 use crate::requests::Waiting;
 use crate::shared::Shared;
 use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
-use crate::tcp::Tcp;
+use crate::tcp::{Tcp, WAITING_MANY, WAITING_MAX};
 use crate::tls::Tls;
 use crate::udp::Udp;
 use crate::watch::{Beside, Watch, Watched};
@@ -155,7 +155,7 @@ pub fn run(
     let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let budget = Budget::new(nodes);
-    let shared = Shared::new(identity, tls.clone(), sender, budget.clone());
+    let shared = Shared::new(identity, addresses, tls.clone(), sender, budget.clone());
     let stopped = Arc::clone(&shared.stopped);
     let board = Arc::new(Board::new(begun));
     // Open until this is dropped.
@@ -237,8 +237,8 @@ struct Running {
     /// When that was done last.
     published: Instant,
     log: Log,
-    /// Frames of the node to itself.
-    own: VecDeque<Vec<u8>>,
+    /// Frames of the node to itself, with their bytes.
+    own: VecDeque<(Vec<u8>, Share)>,
     connections: Connections<TcpStream>,
     unsent: u64,
     /// What others make the node hold.
@@ -304,6 +304,8 @@ impl Running {
     fn look_for_room(&mut self) {
         if let Net::Tcp(tcp) = &self.net {
             (0..tcp.nodes()).for_each(|peer| self.node.set_full(peer, tcp.is_full(peer)));
+            let is_full = self.own.len() >= WAITING_MANY || self.budget.is_half_full(Account::To(self.me));
+            self.node.set_full(self.me, is_full);
         }
     }
 
@@ -340,7 +342,7 @@ impl Running {
                         self.written = (self.written.0 + 1, self.written.1 + begun.elapsed());
                         self.node.persisted(ticket);
                     }
-                    Output::Send { to, frame } if to == self.me => self.own.push_back(frame),
+                    Output::Send { to, frame } if to == self.me => self.keep_own(frame),
                     Output::Send { to, frame } => self.send(to, frame),
                     Output::Answer { number, response } => {
                         // A client that has an answer finds it counted.
@@ -363,10 +365,28 @@ impl Running {
                     Output::Failed(failure) => return Err(failure.into()),
                 }
             }
-            let Some(frame) = self.own.pop_front() else { return Ok(()) };
+            let Some((frame, _share)) = self.own.pop_front() else { return Ok(()) };
             self.receive(&frame)?;
         }
         Ok(())
+    }
+
+    /// The node sends a frame to itself. Where there is no room, that is as with one to a peer: it is lost as a datagram may be, or the connection
+    /// counts as broken, and what waits is lost with it.
+    fn keep_own(&mut self, frame: Vec<u8>) {
+        if self.own.len() < WAITING_MAX
+            && let Ok(share) = self.budget.take(Account::To(self.me), frame.len())
+        {
+            self.own.push_back((frame, share));
+            return;
+        }
+        self.unsent += 1;
+        if matches!(self.net, Net::Tcp(_)) {
+            self.unsent += self.own.len() as u64;
+            self.own.clear();
+            self.log.tell("broken own", &"has lost its connection with itself: too much waits for it");
+            self.node.disconnected(self.now(), self.me);
+        }
     }
 
     fn send(&mut self, to: NodeId, frame: Vec<u8>) {
@@ -445,13 +465,14 @@ impl Running {
     /// A frame for the node, which counts what it refuses. Where others know of a later start of it, it does not start again without more ado.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let Err(refusal) = self.node.receive(self.now(), bytes) else { return Ok(()) };
-        self.tell_refused(refusal);
+        // The disk is first: a node that is killed for what its log says must not start again as if nothing was lost.
         if let Refusal::Dropped(Dropped::LaterStart(start)) = refusal
             && start > self.later_start
         {
             self.later_start = start;
             self.disk.note_later_start(start)?;
         }
+        self.tell_refused(refusal);
         Ok(())
     }
 

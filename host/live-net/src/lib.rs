@@ -10,6 +10,7 @@
 //! | `drive` | a node from its start to its end: inputs in, outputs carried out |
 //! | `connections` | which streams between nodes are one connection, and when it is broken |
 //! | `accept` | a port, and the connections to it |
+//! | `callback` | who has made a stream that nothing else proves |
 //! | `budget` | the bytes that others make a node hold |
 //! | `receive` | what comes over the streams that others have made |
 //! | `shared` | what the threads that serve the network share |
@@ -36,6 +37,7 @@
 mod accept;
 mod board;
 mod budget;
+mod callback;
 mod connections;
 mod disk;
 mod drive;

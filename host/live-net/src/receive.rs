@@ -2,7 +2,8 @@
 //!
 //! A stream is a stranger's until a frame has come over it that a node of the cluster may have sent, and that has to be soon. Strangers have
 //! [few places](PLACES) and [few bytes](STRANGERS_MAX) between them; where all places are taken, the oldest of them makes room, so that a peer,
-//! which says at once who it is, is heard whoever else connects. What a peer sends is kept out of its own [budget](crate::budget).
+//! which says at once who it is, is heard whatever else connects. Where nothing else proves who it is, the node that it says to be is
+//! [asked](crate::callback). What a peer sends is kept out of its own [budget](crate::budget).
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -16,6 +17,7 @@ use host_model::contract::NodeId;
 
 use crate::accept::Listening;
 use crate::budget::{Account, Exceeded, Share};
+use crate::callback::{ASK, Secret, has_made};
 use crate::connections::Handle;
 use crate::shared::{MAGIC, PAUSE, Shared};
 use crate::wire::Arrival;
@@ -102,7 +104,7 @@ fn receive(stream: TcpStream, number: u64, strangers: &Strangers, shared: &Share
     };
     let until = Some(Instant::now() + GREETING);
     let stream = Patient { stream, until, shared };
-    let mut frames = Frames { stream, number, strangers, shared, proven, is_met: false };
+    let mut frames = Frames { stream, number, secret: Secret::default(), strangers, shared, proven, is_met: false };
     let refusal = match frames.pass_on() {
         Err(End::Refused(refusal)) => Some(refusal),
         Ok(()) | Err(End::Gone) => None,
@@ -128,6 +130,8 @@ impl From<io::Error> for End {
 struct Frames<'s> {
     stream: Patient<'s>,
     number: u64,
+    /// What the stream begins with.
+    secret: Secret,
     strangers: &'s Strangers,
     shared: &'s Shared,
     /// Who has made it, if that was proven.
@@ -164,10 +168,16 @@ impl Frames<'_> {
     fn greeting(&mut self) -> Result<u64, End> {
         let (mut magic, mut number) = ([0; 4], [0; 8]);
         self.stream.read_exact(&mut magic)?;
+        if magic == ASK && self.proven.is_none() {
+            let mut handle = self.strangers.leave(self.number).ok_or(End::Gone)?;
+            self.shared.made.answer(&mut self.stream, &mut handle)?;
+            return Err(End::Gone);
+        }
         if magic != MAGIC {
             return Err(End::Refused(Refusal::Magic));
         }
         self.stream.read_exact(&mut number)?;
+        self.stream.read_exact(&mut self.secret)?;
         Ok(u64::from_le_bytes(number))
     }
 
@@ -196,9 +206,26 @@ impl Frames<'_> {
                 self.send(Arrival::Refused(refusal))?;
                 return Ok(None);
             }
+            self.prove(from)?;
             share.hand_over(Account::From(from)).map_err(|_| End::Refused(Refusal::OverBudget))?;
         }
         Ok(Some((bytes, share)))
+    }
+
+    /// Has the node that the first frame names say that it has made the stream, unless that is proven.
+    fn prove(&mut self, from: NodeId) -> Result<(), End> {
+        if self.proven.is_some() {
+            return Ok(());
+        }
+        let Shared { addresses, identity, .. } = self.shared;
+        let until = self.stream.until.unwrap_or_else(|| Instant::now() + GREETING);
+        let is_over = || self.shared.is_stopped();
+        let is_made = |address: &SocketAddr| has_made(*address, identity.node, &self.secret, until, &is_over);
+        if !addresses.get(from as usize).is_some_and(is_made) {
+            return Err(End::Refused(Refusal::Unproven(from)));
+        }
+        self.proven = Some(from);
+        Ok(())
     }
 
     /// A frame with this head. Room is made for as many bytes again as have come, and for a piece at first.
@@ -310,8 +337,15 @@ mod tests {
         let (arrivals, arrived) = sync_channel(64);
         let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
         let stream = Patient { stream: Box::new(Pieces(stream, piece)), until: None, shared: &shared };
-        let mut frames =
-            Frames { stream, number: 0, strangers: &strangers, shared: &shared, proven: Some(1), is_met: true };
+        let mut frames = Frames {
+            stream,
+            number: 0,
+            secret: [0; 16],
+            strangers: &strangers,
+            shared: &shared,
+            proven: Some(1),
+            is_met: true,
+        };
         let mut found = Vec::new();
         let end = loop {
             match frames.next_frame() {
@@ -358,8 +392,15 @@ mod tests {
             let mut begun = frame(&vec![0; come]);
             begun[38..42].copy_from_slice(&(15_u32 << 20).to_le_bytes());
             let stream = Patient { stream: Box::new(Pieces(begun, 1_000)), until: None, shared: &shared };
-            let mut frames =
-                Frames { stream, number: 0, strangers: &strangers, shared: &shared, proven: Some(1), is_met: true };
+            let mut frames = Frames {
+                stream,
+                number: 0,
+                secret: [0; 16],
+                strangers: &strangers,
+                shared: &shared,
+                proven: Some(1),
+                is_met: true,
+            };
             assert!(frames.next_frame().is_err());
             assert!(shared.budget.holding().most <= most, "{:?}", shared.budget.holding());
         }

@@ -1,5 +1,6 @@
 //! What the threads that serve the network share.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -8,21 +9,26 @@ use std::time::Duration;
 use host_live::node::Identity;
 
 use crate::budget::Budget;
+use crate::callback::Made;
 use crate::tls::Tls;
 use crate::wire::Arrival;
 
 /// How often a thread looks whether the node has ended, or a peer is there by now.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
-/// What a stream begins with, before the number.
-pub(crate) const MAGIC: [u8; 4] = *b"HCON";
+/// What a stream begins with, before the number and the secret.
+pub(crate) const MAGIC: [u8; 4] = *b"HCO2";
 
 /// What the threads of a node share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     /// Who the node is.
     pub(crate) identity: Arc<Identity>,
-    /// Without it, a peer is whoever it says that it is.
+    /// Without it, a peer is who is at its address.
     pub(crate) tls: Option<Tls>,
+    /// Where the nodes are.
+    pub(crate) addresses: Arc<Vec<SocketAddr>>,
+    /// The streams that this node has made.
+    pub(crate) made: Made,
     pub(crate) arrivals: SyncSender<Arrival>,
     /// What others make the node hold.
     pub(crate) budget: Budget,
@@ -32,9 +38,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(identity: &Identity, tls: Option<Tls>, arrivals: SyncSender<Arrival>, budget: Budget) -> Self {
-        let identity = Arc::new(identity.clone());
-        Self { identity, tls, arrivals, budget, stopped: Arc::default(), next: Arc::default() }
+    pub(crate) fn new(
+        identity: &Identity,
+        addresses: &[SocketAddr],
+        tls: Option<Tls>,
+        arrivals: SyncSender<Arrival>,
+        budget: Budget,
+    ) -> Self {
+        let (identity, addresses) = (Arc::new(identity.clone()), Arc::new(addresses.to_vec()));
+        let (made, stopped, next) = Default::default();
+        Self { identity, tls, addresses, made, arrivals, budget, stopped, next }
     }
 
     /// The number of a new stream.
@@ -45,8 +58,9 @@ impl Shared {
     /// That of node 0 of so many, without TLS.
     #[cfg(test)]
     pub(crate) fn of_tests(arrivals: SyncSender<Arrival>, nodes: u32) -> Self {
-        let identity = Identity { node: 0, nodes, config: String::new(), cluster: [4; 16], session: 1 };
-        Self::new(&identity, None, arrivals, Budget::new(nodes))
+        let identity =
+            Identity { node: 0, nodes, config: String::new(), name: String::new(), cluster: [4; 16], session: 1 };
+        Self::new(&identity, &[], None, arrivals, Budget::new(nodes))
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -4,7 +4,8 @@
 //! broken, is said in [`connections`](crate::connections). What is sent to a peer goes over one stream until the connection is broken: what is left of
 //! it then is discarded. So frames come in their order or not at all.
 //!
-//! A stream begins with a greeting: magic, and the number of the connection. Then frames follow, in one direction.
+//! A stream begins with a greeting: magic, the number of the connection, and the [secret](crate::callback) of the stream. Then frames follow, in
+//! one direction.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,6 +18,7 @@ use host_model::contract::NodeId;
 
 use crate::accept::Listening;
 use crate::budget::{Account, Budget, Share};
+use crate::callback::Secret;
 use crate::connections::Place;
 use crate::receive::{Patient, listen};
 use crate::shared::{MAGIC, PAUSE, Shared};
@@ -27,9 +29,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(160);
 /// How long a peer is left alone with whom there is no stream since one end does not take the other.
 const DISTRUSTED: Duration = Duration::from_secs(1);
 /// Frames to a peer that wait.
-const WAITING_MAX: usize = 10_000;
+pub(crate) const WAITING_MAX: usize = 10_000;
 /// So many that a protocol which asks should send no more: what one handler sends fits.
-const WAITING_MANY: usize = WAITING_MAX / 2;
+pub(crate) const WAITING_MANY: usize = WAITING_MAX / 2;
 /// A frame that waits for its turn.
 struct Waiting {
     place: Place,
@@ -107,9 +109,9 @@ impl Tcp {
     }
 }
 
-/// What a stream of the connection with this number begins with.
-pub(crate) fn begins_with(number: u64) -> Vec<u8> {
-    [&MAGIC[..], &number.to_le_bytes()].concat()
+/// What a stream with this secret of the connection with this number begins with.
+pub(crate) fn begins_with(number: u64, secret: &Secret) -> Vec<u8> {
+    [&MAGIC[..], &number.to_le_bytes(), secret].concat()
 }
 
 /// A stream that this node has made.
@@ -158,7 +160,7 @@ fn begin(
     let other_end = handle.try_clone();
     shared.arrivals.send(Arrival::Connected { stream: number, peer, place, handle }).ok()?;
     // Where it is gone already, the first frame will show.
-    let _ = stream.write_all(&begins_with(place.number));
+    let _ = stream.write_all(&begins_with(place.number, &shared.made.make(peer)));
     if let Ok(other_end) = other_end {
         std::thread::spawn(move || {
             let mut end = Patient { stream: Box::new(other_end), until: None, shared: &shared };
@@ -267,7 +269,7 @@ mod tests {
             assert!(shared.budget.holding().most <= PEER_MAX, "{:?}", shared.budget.holding());
             let listener = TcpListener::bind(addresses[1]).expect("nobody else has it");
             let (mut stream, _) = listener.accept().expect("the node tries again");
-            stream.read_exact(&mut vec![0; begins_with(0).len() + length * sent]).expect("all of it comes");
+            stream.read_exact(&mut vec![0; begins_with(0, &[0; 16]).len() + length * sent]).expect("all of it comes");
             assert!(!tcp.is_full(1));
             shared.stopped.store(true, Ordering::Relaxed);
         }

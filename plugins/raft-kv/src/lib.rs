@@ -256,7 +256,7 @@ impl Protocol for RaftKv {
                 false,
                 "whether a node asks for votes only where it would get them",
             )?,
-            piece: parameters.get("piece", 48 << 10, "bytes of keys and values in one message, unless one has more")?,
+            piece: parameters.get("piece", 48 << 10, "bytes in one message, unless one key or value has more")?,
             room: parameters.get("room", 4 << 20, "bytes of keys and values from which on writes are refused")?,
             patience: parameters.get("patience", 1, "how many times longer timers wait than on a fast network")?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,

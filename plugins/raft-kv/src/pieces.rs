@@ -7,6 +7,9 @@ use crate::{Command, Entry, Mark, Operation, Raft, Store};
 /// Heartbeats without progress of any node until a store that was to be sent in pieces is given up.
 const IDLE_MAX: u32 = 20;
 
+/// Bytes that an entry of a log, or a key of a store, takes besides its key and value, at most.
+const AROUND: usize = 32;
+
 /// A store as it was after some entry, from which pieces are made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -84,7 +87,7 @@ impl Incoming {
 pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) -> Raft {
     let (mut part, mut at, mut bytes) = (Store::new(), 0, 0);
     for (key, value) in store {
-        let more = key.len() + value.len();
+        let more = key.len() + value.len() + AROUND;
         if bytes > 0 && bytes + more > bytes_max {
             if at == number {
                 return Raft::Install { last, number, store: part, is_last: false };
@@ -101,7 +104,7 @@ pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) ->
 pub(crate) fn batch(entries: &[Entry], bytes_max: usize) -> &[Entry] {
     let mut bytes = 0;
     let fits = |entry: &&Entry| {
-        bytes += size(entry);
+        bytes += size(entry) + AROUND;
         bytes <= bytes_max
     };
     let count = entries.iter().take_while(fits).count();

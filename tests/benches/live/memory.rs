@@ -27,7 +27,14 @@ impl<G: Gate> Cluster<G> {
     pub(crate) fn new(plugin: &Plugin, scenario: &Scenario, seed: u64, gate: impl Fn(NodeId) -> G) -> Self {
         let start = |node| {
             let config = scenario.config();
-            let identity = Identity { node, nodes: scenario.nodes, config, cluster: [1; 16], session: node.into() };
+            let identity = Identity {
+                node,
+                nodes: scenario.nodes,
+                config,
+                name: String::new(),
+                cluster: [1; 16],
+                session: node.into(),
+            };
             let application = Some(Range::milliseconds(1, 100));
             let delays = Delays { application, ..Settings::default().delays };
             let settings = Settings { network: scenario.network, delays, seed, ..Settings::default() };

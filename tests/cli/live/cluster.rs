@@ -110,7 +110,7 @@ impl Cluster {
         }
         let mut nodes = Nodes { folder, words, children: Vec::new() };
         for node in 0..3 {
-            let child = nodes.spawn(node);
+            let child = nodes.spawn(node, words);
             nodes.children.push(child);
         }
         (nodes, Self { addresses: addresses.to_vec(), clients: clients.to_vec(), metrics: metrics.to_vec(), relays })
@@ -170,11 +170,11 @@ pub fn write_papers(folder: &Path) {
 }
 
 impl Nodes {
-    fn spawn(&self, node: usize) -> Child {
+    fn spawn(&self, node: usize, words: &str) -> Child {
         let cluster = self.folder.path().join(format!("{node}.toml"));
         Command::new(std::env::current_exe().expect("this is a program"))
             .args(["--exact", "cli::live::cluster::node_of_another_test", "--nocapture"])
-            .env(NODE, format!("live node {} --id {node} --quiet{}", cluster.display(), self.words))
+            .env(NODE, format!("live node {} --id {node} --quiet{words}", cluster.display()))
             .stdout(Stdio::null())
             .stderr(self.told(node).1)
             .spawn()
@@ -197,6 +197,9 @@ impl Nodes {
     pub fn lines(&self, words: &str) -> Vec<String> {
         let text = |node| std::fs::read_to_string(self.told(node).0).expect("it is text");
         let all: String = (0..3).map(text).collect();
+        let is_stamp = |word: &str| word.starts_with("20") && word.ends_with('Z');
+        let is_stamped_twice = |line: &&str| line.split(' ').take(2).filter(|word| is_stamp(word)).count() > 1;
+        assert_eq!(all.lines().find(is_stamped_twice), None);
         all.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
@@ -209,7 +212,27 @@ impl Nodes {
 
     /// Starts a node again that was killed.
     pub fn start(&mut self, node: usize) {
-        self.children[node] = self.spawn(node);
+        self.start_with(node, self.words);
+    }
+}
+
+impl Nodes {
+    /// The same with other words on its command line.
+    pub fn start_with(&mut self, node: usize, words: &str) {
+        self.children[node] = self.spawn(node, words);
+    }
+
+    /// The file of the cluster as a node sees it.
+    pub fn cluster_file(&self, node: usize) -> String {
+        self.folder.path().join(format!("{node}.toml")).display().to_string()
+    }
+
+    /// Changes words in it.
+    pub fn edit(&self, node: usize, from: &str, to: &str) {
+        let path = self.cluster_file(node);
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        assert!(text.contains(from), "{text}");
+        std::fs::write(path, text.replace(from, to)).expect("writable");
     }
 }
 

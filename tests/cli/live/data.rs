@@ -25,7 +25,7 @@ fn data_that_is_not_the_nodes_own_is_refused_with_the_way_out() {
     let place = Place::new();
     place.put("c.toml", format!("plugin = {:?}\n{NODES}", bundled("raft-kv")));
     let [plugin, digest, network] = ["raft-kv", "0123", "ordered"].map(str::to_owned);
-    let owner = Owner { node: 0, plugin, digest, nodes: 3, config: String::new(), network };
+    let owner = Owner { node: 0, plugin, digest, nodes: 3, config: String::new(), network, name: String::new() };
     let path: PathBuf = place.path("data/node-0.disk");
     host_live_net::make_folder(path.parent().expect("it is in a folder")).expect("there is room");
     let refused = |words: &[&str]| {

@@ -10,6 +10,7 @@
 //! | `http` | as much of HTTP as a client needs |
 //! | `judge` | what clients were told, and whether it has an order that explains it |
 //! | `languages` | clusters of a store in other languages |
+//! | `starts` | starts of nodes: what ends one, whom it speaks with, what it knows of earlier ones |
 //! | `data` | the file of a node: whose it is, and what a start refuses |
 //! | `papers` | what the file of a cluster says of certificates, and what is wrong with it |
 
@@ -27,6 +28,7 @@ mod papers;
 /// The one of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;
+mod starts;
 mod steered;
 mod watched;
 

@@ -40,10 +40,11 @@ impl Trial {
     /// A node votes for whoever asks.
     fn new(network: &str, patience: u32, words: &'static str) -> Self {
         let parameters = format!("bug = \"no-log-check\"\nrequests = 0\npatience = {patience}\n");
-        Self::of(Cluster::start_as(network, &parameters, words), patience)
+        let (nodes, cluster) = Cluster::start_as(network, &parameters, words);
+        Self::of(nodes, cluster, patience)
     }
 
-    fn of((nodes, cluster): (Nodes, Cluster), patience: u32) -> Self {
+    fn of(nodes: Nodes, cluster: Cluster, patience: u32) -> Self {
         Self {
             nodes,
             cluster,
@@ -160,7 +161,7 @@ const SHIPPED_ROWS: [(&str, &str); 8] = [
     ("unordered", " --watch steer --hold --share 100%"),
 ];
 
-/// What has come of the clusters of a row.
+/// The results of the clusters of a row.
 #[derive(Default)]
 struct Tried {
     lost: usize,
@@ -182,7 +183,8 @@ fn what_steering_does_at_shipped_timers() {
     let mut rows: Vec<(&(&str, &str), Tried)> = rows.map(|row| (row, Tried::default())).collect();
     for turn in 0..tries {
         for ((network, words), tried) in &mut rows {
-            let mut trial = Trial::of(Cluster::start_of(&plugin(), network, &shipped(), words), 1);
+            let (nodes, cluster) = Cluster::start_of(&plugin(), network, &shipped(), words);
+            let mut trial = Trial::of(nodes, cluster, 1);
             let is_lost = trial.loses_a_write();
             tried.lost += usize::from(is_lost);
             tried.took.push(trial.took);
@@ -200,6 +202,40 @@ fn what_steering_does_at_shipped_timers() {
             words.trim()
         );
     }
+}
+
+/// What a checker has predicted arms its node at the next start, over connections with TLS, before that knows anything of the others; with
+/// `steering-off` in the folder of the data it does not.
+#[test]
+fn what_was_predicted_arms_a_node_at_its_next_start() {
+    let mut trial = Trial::new("encrypted", PATIENCE, " --watch observe --every 200ms --share 100%");
+    let has_predicted = |nodes: &Nodes| !nodes.lines(" predicts that leader-completeness is violated").is_empty();
+    while !has_predicted(&trial.nodes) {
+        assert!(trial.round < ROUNDS_MAX, "nothing is predicted");
+        trial.loses_a_write();
+    }
+    let Trial { mut nodes, cluster, .. } = trial;
+    (0..3).for_each(|node| nodes.kill(node));
+    // Each node has the paths that any of them has kept, and no snapshot of the others.
+    let mut armed = |node, is_off: bool| {
+        let switch = nodes.file("steering-off");
+        if is_off {
+            std::fs::write(&switch, "").expect("writable");
+        }
+        nodes.start_with(node, " --watch steer --every 10m");
+        let is_there = Some(if is_off { 0.0 } else { 1.0 });
+        wait("it does not run", || cluster.counted(node, "steering_active") == is_there);
+        let filters = cluster.counted(node, "filters");
+        nodes.kill(node);
+        if is_off {
+            std::fs::remove_file(&switch).expect("it is there");
+        }
+        filters
+    };
+    let is_armed: Vec<bool> = (0..3).map(|node| armed(node, false) > Some(0.0)).collect();
+    assert!(is_armed.contains(&true), "{is_armed:?}");
+    assert_eq!([0, 1, 2].map(|node| armed(node, true)), [Some(0.0); 3]);
+    (0..3).for_each(|node| nodes.start_with(node, ""));
 }
 
 #[test]

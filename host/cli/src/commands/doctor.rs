@@ -11,6 +11,7 @@ use host_sandbox::Inspection;
 use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
+use host_session::cluster::pieces;
 use host_session::cluster::placement::Components;
 use host_session::cluster::plugin_source::{self, LoadedPlugin};
 use host_session::cluster::scenario::scenario;
@@ -31,7 +32,8 @@ const LARGE_BYTES: u64 = 4 << 20;
 /// Examines a plugin, and says whether it can be trusted with a search.
 pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let limits = limits::effective(&arguments.limits.given());
-    let loaded = plugin_source::load(&arguments.plugin, arguments.source.into(), limits, &mut environment.context())?;
+    let loaded =
+        plugin_source::load(&arguments.plugin, arguments.source.into(), limits.clone(), &mut environment.context())?;
     let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).or(Some(NODES));
     let cluster = ClusterSpec { nodes, parameters: arguments.set.clone(), ..ClusterSpec::default() };
     let spec = RunSpec { cluster, ..RunSpec::default() };
@@ -41,7 +43,10 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
         return why_different::run((&spec, &cluster), (arguments.states, arguments.json), environment);
     }
     let seen = examine(loaded.factory(), &scenario, arguments.steps, true)?;
-    let hazards = hazards(&loaded, &seen);
+    let mut hazards = hazards(&loaded, &seen);
+    if let Err(failure) = pieces::check(&loaded, &scenario, &limits) {
+        hazards.push(format!("{}; {}", failure.message, failure.help.unwrap_or_default()));
+    }
     environment.print(&match arguments.json {
         true => as_json(&loaded, &scenario, &seen, &hazards),
         false => as_text(&loaded, &scenario, &seen, &hazards),

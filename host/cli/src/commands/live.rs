@@ -22,7 +22,7 @@ use host_live::node::Failure as NodeFailure;
 use host_live_net::{
     DiskError, Ended, Missing, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp,
 };
-use host_model::contract::{FaultKind, MachineError};
+use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
 use host_session::base::{Exit, Failure, files};
@@ -180,7 +180,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
 
 /// The log of a node goes to the standard error of the process itself: the node does not wait for a reader.
 fn log() -> Sink {
-    Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes())))
+    Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes())))
 }
 
 /// Bytes of the longest file with certificates or a key.
@@ -260,8 +260,9 @@ fn watch(
 ) -> Watch {
     let id = arguments.id;
     let mut predictions = running.predictions(id, program, &environment.context());
-    let watching = arguments.watch.watching().expect("there is a checker");
-    let Watching { steers, holds, breaks } = watching;
+    let steers = arguments.watch.watching().is_some_and(|watching| watching.steers);
+    let watching = Watching { steers, holds: arguments.watch.hold, breaks: arguments.watch.break_connections };
+    let Watching { holds, breaks, .. } = watching;
     if steers && switch.exists() {
         environment.tell(&format!("warning: node {} is not steered: {} is there", arguments.id, switch.display()));
     }
@@ -358,7 +359,25 @@ fn failure(id: u32, error: &RunError) -> Failure {
             Exit::System
         }
     };
-    Failure::new(exit, format_args!("node {id}: {error}"))
+    let failure = Failure::new(exit, format_args!("node {id}: {error}"));
+    match error {
+        RunError::Node(NodeFailure::Fault(fault)) => helped(failure, fault),
+        _ => failure,
+    }
+}
+
+/// A failure with the remedy of a fault. A handler that hits a limit is undone, so where one has ended a node, that was at its start.
+fn helped(failure: Failure, fault: &Fault) -> Failure {
+    match (fault.limit(), fault.kind) {
+        (Some(limit), _) => failure.help(format_args!(
+            "a node cannot run without a start: raise `{limit}` under `[limits]` in the file of the cluster, or by `--limit {limit}=N`; or \
+             have `init` need less"
+        )),
+        (None, FaultKind::Trap) => {
+            failure.help("a trap is a defect of the plugin: `host run` with the parameters of the cluster shows the way to it")
+        }
+        _ => failure,
+    }
 }
 
 fn status(arguments: &StatusArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {

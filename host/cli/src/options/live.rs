@@ -120,7 +120,7 @@ pub struct WatchArguments {
     #[arg(long, requires = "watch")]
     pub hold: bool,
     /// Steer also by breaking connections: in place of a message on a link with an order, which is filtered or refused, the connection
-    /// with its sender breaks, and both ends are told
+    /// with its sender breaks, and both ends are notified
     #[arg(long, requires = "watch")]
     pub break_connections: bool,
 }

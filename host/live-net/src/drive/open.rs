@@ -28,7 +28,7 @@ pub(super) fn gate(
     let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?))).zip(kinds);
     let Some(((watch, Steer { quota, hold, breaks, .. }), kinds)) = steered else { return Ok(None) };
     let Watch { factory, scenario, kept, every, .. } = watch;
-    let armed = armed(kept, (place.0, *breaks), scenario, &kinds);
+    let armed = armed(kept, place.0, *breaks, scenario, &kinds);
     let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
     let hold = hold.transpose().map_err(RunError::Checker)?;
     let steerer = Steerer::new(place, *quota, Arc::clone(inbox), hold).with_kinds(kinds).breaking(*breaks);

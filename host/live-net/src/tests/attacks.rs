@@ -1,23 +1,28 @@
 //! What reaches the port of a node, as a table: what is sent, which budget or check refuses it, and how many bytes the node holds at most.
 //!
-//! After each attack, while its streams are still open, another peer is heard, and the node ends when it is to.
+//! Who attacks is at the address of node 2 and speaks for it; who is not is refused, see the last test. After each attack, while its streams are
+//! still open, another peer is heard, and the node ends when it is to.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use host_live::checkpoint::{Body, Header, Packet};
-use host_live::node::VERSION;
+use host_live::node::{TOKEN, VERSION};
 use host_model::scenario::Network;
 
 use super::certificates::Authority;
 use super::encrypted::{connect, connected, frame, trial as encrypted};
 use super::processes::free_addresses;
 use super::trial::{GoingOn, Trial, at_once, counter};
+use crate::accept::Listening;
 use crate::budget::{PEER_MAX, STRANGERS_MAX};
+use crate::callback::tests::stand_in;
 use crate::receive::PLACES;
 use crate::tcp::begins_with;
+use crate::udp::tests::{forge, speak_from};
 
 /// A node that is attacked.
 struct Target<'t> {
@@ -49,7 +54,7 @@ const ATTACKS: [Attack; 10] = [
         send: |target| {
             let checkpoint = target.answer();
             assert!(checkpoint.len() < 90_000, "{}", checkpoint.len());
-            vec![target.say(&[&begins_with(0), &checkpoint.repeat(300)])]
+            vec![target.say(&[&begins_with(0, &[0; 16]), &checkpoint.repeat(300)])]
         },
         refused: &["unasked"],
         over_budget: &[],
@@ -58,7 +63,7 @@ const ATTACKS: [Attack; 10] = [
     Attack {
         name: "streams that only greet, more than there are places",
         network: Network::Ordered,
-        send: |target| (0..PLACES + 44).map(|_| target.say(&[&begins_with(0)])).collect(),
+        send: |target| (0..PLACES + 44).map(|_| target.say(&[&begins_with(0, &[0; 16])])).collect(),
         refused: &[],
         over_budget: &[],
         held_max: HONEST,
@@ -76,7 +81,7 @@ const ATTACKS: [Attack; 10] = [
         network: Network::Ordered,
         send: |target| {
             let begun = [&target.head((16 << 20) - 64)[..], &[0; 100_000]].concat();
-            (0..PLACES - 1).map(|_| target.say(&[&begins_with(0), &begun])).collect()
+            (0..PLACES - 1).map(|_| target.say(&[&begins_with(0, &[0; 16]), &begun])).collect()
         },
         refused: &[],
         over_budget: &["strangers"],
@@ -87,7 +92,7 @@ const ATTACKS: [Attack; 10] = [
         network: Network::Ordered,
         send: |target| {
             let damaged = [&target.head(1 << 20)[..], &vec![0; (1 << 20) + 8]].concat();
-            (0..4).map(|_| target.say(&[&begins_with(0), &damaged.repeat(8)])).collect()
+            (0..4).map(|_| target.say(&[&begins_with(0, &[0; 16]), &damaged.repeat(8)])).collect()
         },
         refused: &["damaged"],
         over_budget: &[],
@@ -98,7 +103,7 @@ const ATTACKS: [Attack; 10] = [
         network: Network::Ordered,
         send: |target| {
             let begun = [&target.head((16 << 20) - 64)[..], &vec![0; 4 << 20]].concat();
-            (0..12).map(|number| target.say(&[&begins_with(number), &target.message(), &begun])).collect()
+            (0..12).map(|number| target.say(&[&begins_with(number, &[0; 16]), &target.message(), &begun])).collect()
         },
         refused: &[],
         over_budget: &[],
@@ -110,7 +115,7 @@ const ATTACKS: [Attack; 10] = [
         send: |target| {
             let mut foreign = [&target.head(1 << 20)[..], &vec![0; (1 << 20) + 8]].concat();
             foreign[6] ^= 1;
-            vec![target.say(&[&begins_with(0), &foreign.repeat(32)])]
+            vec![target.say(&[&begins_with(0, &[0; 16]), &foreign.repeat(32)])]
         },
         refused: &["cluster"],
         over_budget: &[],
@@ -121,7 +126,7 @@ const ATTACKS: [Attack; 10] = [
         network: Network::Ordered,
         send: |target| {
             let (ahead, later) = (target.message_of(1 << 60, 0), target.message_of(1, 9));
-            vec![target.say(&[&begins_with(0), &ahead, &later])]
+            vec![target.say(&[&begins_with(0, &[0; 16]), &ahead, &later])]
         },
         refused: &["malformed", "later-start"],
         over_budget: &[],
@@ -132,7 +137,7 @@ const ATTACKS: [Attack; 10] = [
         network: Network::Ordered,
         send: |target| {
             let longest = vec![1; Network::Ordered.message_max() + 1];
-            vec![target.say(&[&begins_with(0), &target.packed(1, 0, longest)])]
+            vec![target.say(&[&begins_with(0, &[0; 16]), &target.packed(1, 0, longest)])]
         },
         refused: &["too-long"],
         over_budget: &[],
@@ -143,7 +148,7 @@ const ATTACKS: [Attack; 10] = [
         network: Network::Unordered,
         send: |target| {
             let socket = UdpSocket::bind("127.0.0.1:0").expect("there is a port");
-            let mut foreign = [&target.head(60_000)[..], &vec![0; 60_008]].concat();
+            let mut foreign = [&target.head(60_000)[..], &vec![0; 60_008 + TOKEN]].concat();
             foreign[6] ^= 1;
             for _ in 0..50 {
                 for bytes in [&foreign[..], &vec![7; 60_000], b"HLIV"] {
@@ -225,12 +230,12 @@ fn is_heard(trial: &Trial, going_on: &GoingOn) {
     match trial.network {
         Network::Ordered => {
             let mut stream = connected(trial.seen[1][1]);
-            stream.write_all(&[begins_with(0), frame].concat()).expect("it is taken");
+            let _own = stand_in(trial.seen[1][0]);
+            stream.write_all(&[begins_with(0, &[0; 16]), frame].concat()).expect("it is taken");
             going_on.wait(1, 1);
         }
         _ => {
-            let socket = UdpSocket::bind("127.0.0.1:0").expect("there is a port");
-            socket.send_to(&frame, trial.seen[1][1]).expect("it leaves");
+            speak_from(trial.seen[1][0], trial.seen[1][1], &frame);
             going_on.wait(1, 1);
         }
     }
@@ -251,6 +256,7 @@ fn what_attackers_send_is_bounded_in_bytes_and_others_are_heard() {
         let target = Target { trial: &trial, address: trial.seen[1][1] };
         let ended = trial.run(|going_on| {
             going_on.wait_for_start(1);
+            let _own = (attack.network == Network::Ordered).then(|| stand_in(trial.seen[1][2]));
             let _open = (attack.send)(&target);
             is_heard(&trial, going_on);
             going_on.wait_for_metrics(metrics, &counted);
@@ -273,11 +279,59 @@ fn under_tls_places_are_for_peers_that_speak() {
         let silent = of(2).connect(raw.try_clone().expect("a socket can"), 1, &|| false).expect("it is node 2");
         let _strangers: Vec<TcpStream> = (0..PLACES + 44).map(|_| connected(address)).collect();
         let mut peer = connect(of(0), address).expect("it is node 0");
-        peer.write_all(&[begins_with(0), frame(&trial)].concat()).and_then(|()| peer.flush()).expect("it is taken");
+        peer.write_all(&[begins_with(0, &[0; 16]), frame(&trial)].concat())
+            .and_then(|()| peer.flush())
+            .expect("it is taken");
         going_on.wait(1, 1);
         raw.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket can");
         let mut bytes = [0; 64];
         while let Ok(1..) = (&raw).read(&mut bytes) {}
         drop(silent);
+    });
+}
+
+/// A frame in the name of a node from anywhere but its address, over a stream or in a datagram: a start that never was, of that node or of the one
+/// that hears it. It is refused, and the node itself is heard in its own start; what the node has on its disk knows of no other one.
+#[test]
+fn a_forged_start_parts_no_nodes() {
+    let rows = [Network::Ordered, Network::Unordered]
+        .into_iter()
+        .flat_map(|network| [(2, 0), (60_000, 0), (1, 2), (1, 60_000)].map(|forged| (network, forged)));
+    at_once(rows, |(network, (incarnation, addressee))| {
+        let metrics = free_addresses()[0];
+        let trial = Trial { running: vec![1], checked: None, metrics: Some(metrics), ..Trial::new(counter(), network) };
+        let target = Target { trial: &trial, address: trial.seen[1][1] };
+        let forged = target.message_of(incarnation, addressee);
+        let ended = trial.run(|running| {
+            running.wait_for_start(1);
+            let _open = match network {
+                // Node 2 is there, and has made no such stream; or nothing is there.
+                Network::Ordered => {
+                    let _own = Listening::open(trial.seen[1][2], Arc::default(), |mut stream| {
+                        drop(stream.read_exact(&mut [0; 24]).and_then(|()| stream.write_all(&[0])));
+                    });
+                    let open = target.say(&[&begins_with(0, &[7; 16]), &forged]);
+                    running.wait_for_metrics(metrics, &["frames_refused_total{reason=\"unproven\"}".to_owned()]);
+                    Some(open)
+                }
+                _ => {
+                    forge(target.address, &forged);
+                    None
+                }
+            };
+            let (own, heard) = (target.message(), ["host_live_messages_total 1\n".to_owned()]);
+            if network == Network::Ordered {
+                let _own = stand_in(trial.seen[1][2]);
+                let _stream = target.say(&[&begins_with(0, &[0; 16]), &own]);
+                running.wait_for_metrics(metrics, &heard);
+            } else {
+                speak_from(trial.seen[1][2], target.address, &own);
+                running.wait_for_metrics(metrics, &heard);
+            }
+            running.wait_for_metrics(metrics, &["frames_refused_total{reason=\"unproven\"}".to_owned()]);
+        });
+        let what = format!("{network} {incarnation} {addressee}");
+        let refused = ended.ended[0].counts.refused.keys().copied().collect::<Vec<_>>();
+        assert_eq!((refused, ended.ended[0].counts.messages), (vec!["unproven"], 1), "{what}");
     });
 }

@@ -14,7 +14,8 @@ use host_model::contract::{
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
-use super::trial::{Trial, answer};
+use super::trial::{Trial, answer, at_once};
+use crate::budget::PEER_MAX;
 use crate::{Ended, Place, RunError, run};
 
 /// Where clients ask, and where metrics are: those of a trial, with other ports.
@@ -60,6 +61,38 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     stop.store(true, Ordering::Relaxed);
     let ended = ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
     assert!(ended.counts.messages > 100, "{ended:?}");
+}
+
+/// Each of its messages to itself leads to two more: they have the room of those to a peer. What does not fit is lost as datagrams are, or with the
+/// connection; the node hears others, and ends when it is to.
+#[test]
+fn who_talks_to_itself_ever_more_has_no_room() {
+    at_once([Network::Ordered, Network::Unordered], |network| {
+        let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
+        let toy = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(0, 1)]).rule(
+            0,
+            1,
+            ToyTrigger::Message(0, 1),
+            1,
+            &[(0, 1), (0, 1)],
+        );
+        let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, network) };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut place = trial.place(0, folder.path().join("disk"));
+        let (clients, metrics) = ports(&trial);
+        (place.clients, place.metrics) = (clients, Some(metrics));
+        let stop = Arc::<AtomicBool>::default();
+        let ended = start(Arc::new(Arc::new(trial.toy)), &place, &stop);
+        let begun = Instant::now();
+        while answer(metrics, "/metrics").contains("host_live_frames_unsent_total 0\n") {
+            assert!(begun.elapsed() < Duration::from_secs(60), "everything has room");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(answer(place.clients[0], "/").starts_with("HTTP/1.1 501 "));
+        stop.store(true, Ordering::Relaxed);
+        let ended = ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
+        assert!(ended.unsent > 0 && ended.holding.most < PEER_MAX, "{ended:?}");
+    });
 }
 
 /// Where the handler of a request stands, if it does, and whether it may continue.

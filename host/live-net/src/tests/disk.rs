@@ -1,5 +1,6 @@
 //! Files of nodes: torn, damaged, full, in use.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use super::owner;
 use crate::disk::{Disk, DiskError, make_folder, make_folder_with};
 
 fn record(number: u8) -> Record {
-    Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number; 20]) }
+    let numbers = Durable { incarnation: 1, reserved: 1 };
+    Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::new() }
 }
 
 /// A file of the version before with these records: length, hash and body of each.
@@ -147,6 +149,7 @@ fn a_file_of_another_node_plugin_build_or_cluster_is_refused() {
     let changed = [
         (Owner { digest: "other".into(), ..owner() }, "component none, not component other"),
         (Owner { nodes: 5, ..owner() }, "3 nodes in its cluster, not 5"),
+        (Owner { name: "east".into(), ..owner() }, "a cluster with the name \"\", not \"east\""),
         (Owner { config: "kept=1".into(), ..owner() }, "parameters \"\", not \"kept=1\""),
         (Owner { network: "unordered".into(), ..owner() }, "network ordered, not unordered"),
     ];
@@ -276,8 +279,8 @@ fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
 fn a_record_that_cannot_be_read_back_is_not_written() {
     let (_folder, path) = folder();
     let (mut disk, _) = opened(&path);
-    // Beside what the protocol keeps there are two numbers, a flag and a length of four bytes.
-    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 7]), ..record(1) };
+    // In addition to what the protocol keeps, there are two numbers, a flag, a length of four bytes and an empty list.
+    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 8]), ..record(1) };
     let longest = of(64 << 20);
     disk.write(&longest).expect("there is room");
     assert!(

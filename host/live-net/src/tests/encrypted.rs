@@ -214,7 +214,7 @@ fn a_node_cannot_speak_for_another_one() {
             let tls = trial.tls[node].as_ref().expect("each has some");
             let mut stream = connect(tls, address).unwrap_or_else(|why| panic!("it is node {node}: {why:?}"));
             stream
-                .write_all(&[begins_with(0), frame.clone()].concat())
+                .write_all(&[begins_with(0, &[0; 16]), frame.clone()].concat())
                 .and_then(|()| stream.flush())
                 .expect("it is taken");
             going_on.wait(1, count);

@@ -39,5 +39,5 @@ use crate::Owner;
 /// Whose the files of these tests are.
 pub(crate) fn owner() -> Owner {
     let [plugin, digest, network] = ["toy", "none", "ordered"].map(str::to_owned);
-    Owner { node: 0, plugin, digest, nodes: 3, config: String::new(), network }
+    Owner { node: 0, plugin, digest, nodes: 3, config: String::new(), network, name: String::new() }
 }

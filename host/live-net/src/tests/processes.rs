@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use host_live::disk::records;
@@ -21,8 +21,8 @@ use crate::{Place, Ways, run};
 /// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
 const NODE: &str = "HOST_LIVE_NET_TEST_NODE";
 const LAST: u8 = 250;
-/// The last byte of the next address.
-static NEXT: AtomicU8 = AtomicU8::new(0);
+/// The number of the next address.
+static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// Node 0 counts, has the count on its disk, and tells the others, which keep it on theirs. It tells the last one again and again.
 fn counter() -> Toy {
@@ -52,7 +52,7 @@ fn node_of_another_test() {
     let node = node.parse().expect("a number");
     let session = std::process::id().into();
     let place = Place {
-        identity: Identity { node, nodes: 3, config: String::new(), cluster: [3; 16], session },
+        identity: Identity { node, nodes: 3, config: String::new(), name: String::new(), cluster: [3; 16], session },
         settings,
         addresses: addresses.iter().map(|address| address.parse().expect("an address")).collect(),
         tls: None,
@@ -67,11 +67,14 @@ fn node_of_another_test() {
     panic!("it runs until it is killed: {ended:?}");
 }
 
-/// Addresses of three nodes. All of 127.0.0.0/8 is loopback, and the port is none that the system gives away: nobody else has these.
+/// Addresses of three nodes. All of 127.0.0.0/8 is loopback, and the ports are none that the system gives away: nothing else has these. The next
+/// nine ports are free as well.
 pub(super) fn free_addresses() -> Vec<SocketAddr> {
+    const OF_A_PORT: u16 = 240;
     let [.., high, low] = std::process::id().to_be_bytes();
-    let first = NEXT.fetch_add(3, Ordering::Relaxed) + 1;
-    (first..first + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_431))).collect()
+    let first = NEXT.fetch_add(3, Ordering::Relaxed);
+    let (last, port) = (1 + (first % OF_A_PORT) as u8, 7_431 + 10 * (first / OF_A_PORT));
+    (last..last + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], port))).collect()
 }
 
 /// What runs in these tests.

@@ -18,7 +18,8 @@ fn refused(addresses: &[SocketAddr]) -> String {
 
 fn refused_with(addresses: &[SocketAddr], change: impl Fn(Place) -> Place) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let identity = Identity { node: 0, nodes: 1, config: String::new(), cluster: [0; 16], session: 1 };
+    let identity =
+        Identity { node: 0, nodes: 1, config: String::new(), name: String::new(), cluster: [0; 16], session: 1 };
     let disk = folder.path().join("node-0.disk");
     let place = change(Place {
         identity,

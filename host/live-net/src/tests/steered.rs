@@ -182,7 +182,7 @@ fn what_was_predicted_arms_a_node_at_its_start_unless_steering_is_off() {
     let networks = [(Network::Ordered, true), (Network::Ordered, false), (Network::Unordered, false)];
     at_once(networks.into_iter().flat_map(|of| [(of, false), (of, true)]), |((network, is_encrypted), is_off)| {
         let trial = Trial {
-            // No checker ever comes to an end of its first round.
+            // No checker ends its first round.
             checked: Some(Arc::new(Sleeps)),
             every: Duration::from_secs(3_600),
             timers: [Duration::from_millis(100); 3],
@@ -193,7 +193,7 @@ fn what_was_predicted_arms_a_node_at_its_start_unless_steering_is_off() {
         let ended = trial.run_after(
             |trial| {
                 if is_off {
-                    trial.pull_the_switch()
+                    trial.pull_the_switch();
                 }
             },
             |trial| {

@@ -248,7 +248,14 @@ impl Trial {
         let mut settings = Settings { network, bandwidth, ..Settings::default() };
         settings.delays.timer = Range { from: timer, to: timer * 4 / 3 };
         Place {
-            identity: Identity { node, nodes: 3, config: String::new(), cluster: [4; 16], session: node.into() },
+            identity: Identity {
+                node,
+                nodes: 3,
+                config: String::new(),
+                name: String::new(),
+                cluster: [4; 16],
+                session: node.into(),
+            },
             settings,
             addresses: self.seen[node as usize].clone(),
             tls: self.tls[node as usize].clone(),

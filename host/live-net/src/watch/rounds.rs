@@ -82,7 +82,7 @@ impl<'c> Rounds<'c> {
         let mut checker = Checker::new(&**factory, scenario.clone(), *limits)?.stopped_by(deadline);
         kept.iter().for_each(|path| checker.remember(path));
         let may_break = steer.as_ref().map(|steer| steer.breaks);
-        let armed = may_break.map(|may_break| checker::armed(kept, (me, may_break), scenario, checker.kinds()));
+        let armed = may_break.map(|may_break| checker::armed(kept, me, may_break, scenario, checker.kinds()));
         let begun = Instant::now();
         let end = begun + *every * 2;
         Ok(Self {

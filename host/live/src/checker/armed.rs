@@ -15,20 +15,16 @@ use crate::kinds::Kinds;
 /// is when a checker does not know yet. `may_break` says whether connections may be broken in place of messages that have an order.
 pub fn armed(
     paths: &[Vec<TraceStep>],
-    (node, may_break): (NodeId, bool),
+    node: NodeId,
+    may_break: bool,
     scenario: &Scenario,
     kinds: &Kinds,
 ) -> BTreeSet<Pattern> {
-    let of = |path: &Vec<TraceStep>| path.iter().find_map(|step| coarsest(step, (node, may_break), scenario, kinds));
+    let of = |path: &Vec<TraceStep>| path.iter().find_map(|step| coarsest(step, node, may_break, scenario, kinds));
     paths.iter().filter_map(of).collect()
 }
 
-fn coarsest(
-    step: &TraceStep,
-    (node, may_break): (NodeId, bool),
-    scenario: &Scenario,
-    kinds: &Kinds,
-) -> Option<Pattern> {
+fn coarsest(step: &TraceStep, node: NodeId, may_break: bool, scenario: &Scenario, kinds: &Kinds) -> Option<Pattern> {
     if step.node != node {
         return None;
     }
@@ -82,7 +78,7 @@ mod tests {
         ];
         let of = |network, node, may_break| {
             let scenario = Scenario { network, ..Scenario::new(2) };
-            let armed = armed(&[path.clone(), path.clone()], (node, may_break), &scenario, &Kinds::default());
+            let armed = armed(&[path.clone(), path.clone()], node, may_break, &scenario, &Kinds::default());
             armed.into_iter().map(|Pattern { state, what }| (state, what)).collect::<Vec<_>>()
         };
         let kind = What::Kind { from: 1, kind: Kind::First(Some(3)) };
@@ -99,7 +95,7 @@ mod tests {
             local(0, "tick", LocalKind::Timer),
         ];
         let scenario = Scenario { network: Network::Ordered, ..Scenario::new(2) };
-        let armed = armed(&[own], (0, true), &scenario, &Kinds::default());
+        let armed = armed(&[own], 0, true, &scenario, &Kinds::default());
         assert_eq!(armed.into_iter().map(|Pattern { state, what }| (state, what)).collect::<Vec<_>>(), tick());
     }
 }

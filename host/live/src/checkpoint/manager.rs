@@ -18,6 +18,8 @@ use crate::time::Time;
 pub struct Limits {
     /// Checkpoints that are kept; at least 1. Older ones are discarded.
     pub checkpoints_max: usize,
+    /// Bytes of their states together; the latest one is kept in any case.
+    pub checkpoints_bytes_max: usize,
     /// Messages to each peer that are kept while nothing says that they were received.
     pub kept_max: usize,
     /// Bytes that these have together.
@@ -38,6 +40,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             checkpoints_max: 8,
+            checkpoints_bytes_max: 64 << 20,
             kept_max: 1_024,
             kept_bytes_max: 1 << 20,
             late_max: 1_000,
@@ -110,6 +113,8 @@ pub struct Manager {
     channels: BTreeMap<NodeId, Channel>,
     /// Peers whose connection has broken and that were not heard since: whichever start of such a peer is there takes what is sent to it.
     strangers: BTreeSet<NodeId>,
+    /// The latest starts of peers that were heard of before this start of the node.
+    starts: BTreeMap<NodeId, u64>,
     gather: Option<Gather>,
 }
 
@@ -139,8 +144,15 @@ impl Manager {
             checkpoints,
             channels: BTreeMap::new(),
             strangers: BTreeSet::new(),
+            starts: BTreeMap::new(),
             gather: None,
         }
+    }
+
+    /// The same, which knows these starts of peers by its disk: what is of an earlier one of them is refused.
+    #[must_use]
+    pub fn knowing(self, starts: BTreeMap<NodeId, u64>) -> Self {
+        Self { starts, ..self }
     }
 
     /// The present number.
@@ -166,9 +178,9 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// It is not processed, and has changed nothing but for two: one that is [too far ahead](Dropped::FarAhead) has brought the node
-    /// nearer, and one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender, which hears of the present
-    /// one; both have outputs.
+    /// It is not processed, and has changed nothing but for three: one that is [too far ahead](Dropped::FarAhead) has brought the node
+    /// nearer; one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender, which hears of the present one; and a
+    /// sender that is behind the start by which this node knows it from its disk hears of that start. All have outputs.
     pub fn receive(
         &mut self,
         from: NodeId,
@@ -179,6 +191,12 @@ impl Manager {
         let header = packet.header;
         let accepted = self.accept(from, &packet);
         let is_former = accepted == Err(Dropped::FormerAddressee);
+        let known = self.starts.get(&from).copied().unwrap_or_default();
+        if accepted == Err(Dropped::FormerSender) && header.incarnation < known {
+            self.strangers.remove(&from);
+            self.channel(from).meet(known);
+            self.post(from, Body::Refusal { request: 0 }, outputs);
+        }
         if !is_former {
             accepted?;
         }
@@ -266,6 +284,7 @@ impl Manager {
         let is_control = !is_own && !matches!(packet.body, Body::Message { .. });
         let channel = self.channels.get(&from);
         let known = channel.map_or(0, |channel| channel.incarnation);
+        let known = known.max(self.starts.get(&from).copied().unwrap_or_default());
         let start_max = if known == 0 { FIRST_START_MAX } else { known.saturating_add(STARTS_MAX) };
         let is_possible = number <= NUMBER_MAX
             && (1..=start_max).contains(&incarnation)
@@ -332,12 +351,20 @@ impl Manager {
         }
         let incarnation = self.numbers.incarnation;
         self.checkpoints.push_back(Checkpoint { number, incarnation, content, channels: self.channels.clone() });
-        if self.checkpoints.len() > self.limits.checkpoints_max.max(1) {
+        while self.keeps_too_many() {
             let discarded = self.checkpoints.pop_front().expect("there are some");
             if !is_present(Mutant::ForgetsDiscarded) {
                 self.numbers.discarded = discarded.number;
             }
         }
+    }
+
+    /// Whether there are more checkpoints than are kept, or more bytes of their states.
+    fn keeps_too_many(&self) -> bool {
+        let Limits { checkpoints_max, checkpoints_bytes_max, .. } = self.limits;
+        let bytes: usize = self.checkpoints.iter().map(|checkpoint| checkpoint.content.len()).sum();
+        let many = self.checkpoints.len();
+        many > checkpoints_max.max(1) || many > 1 && bytes > checkpoints_bytes_max
     }
 
     /// The checkpoint with the lowest number from this one on; none if it may have been discarded.

@@ -1,5 +1,7 @@
 //! The file of a node: opened, written, replaced.
 
+use std::collections::BTreeMap;
+
 use crate::checkpoint::Durable;
 use crate::disk::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
 use crate::mutant::{Mutant, is_present};
@@ -195,8 +197,11 @@ impl<F: Files> Disk<F> {
         }
         disk.files.open(disk.bytes)?;
         if let Some(start) = later {
-            let mut record =
-                last.unwrap_or(Record { numbers: Durable { incarnation: 0, reserved: 0 }, protocol: None });
+            let mut record = last.unwrap_or(Record {
+                numbers: Durable { incarnation: 0, reserved: 0 },
+                protocol: None,
+                peers: BTreeMap::new(),
+            });
             record.numbers.incarnation = record.numbers.incarnation.max(start);
             // From then on the file knows of that start.
             disk.write(&record)?;
@@ -294,7 +299,9 @@ fn check<E>(owner: &Owner, here: &Owner, takes_over: bool) -> Result<(), Trouble
     let sizes = (format!("{} nodes in its cluster", owner.nodes), format!("{}", here.nodes));
     let configs = (format!("parameters {:?}", owner.config), format!("{:?}", here.config));
     let networks = (format!("network {}", owner.network), here.network.clone());
+    let names = (format!("a cluster with the name {:?}", owner.name), format!("{:?}", here.name));
     let all = [
+        (owner.name != here.name, names),
         (owner.digest != here.digest, digests),
         (owner.nodes != here.nodes, sizes),
         (owner.config != here.config, configs),

@@ -4,9 +4,13 @@
 //! if the file ends before the record does, or has nothing but zeros from some byte on, as a block that was never written has: it was not
 //! acknowledged. All else that is no record is *damaged*: it was there completely, since its mark is, or something else stands in its place.
 
+use std::collections::BTreeMap;
+
 use host_model::scenario::Network;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::Durable;
 use crate::mutant::{Mutant, is_present};
 use crate::node::{Identity, Record};
 
@@ -37,14 +41,51 @@ pub struct Owner {
     pub config: String,
     /// The network between its nodes.
     pub network: String,
+    /// The name of its cluster; empty if that has none.
+    pub name: String,
+}
+
+/// The same as written before clusters had names.
+#[derive(Deserialize)]
+struct Nameless {
+    node: u32,
+    plugin: String,
+    digest: String,
+    nodes: u32,
+    config: String,
+    network: String,
+}
+
+impl From<Nameless> for Owner {
+    fn from(Nameless { node, plugin, digest, nodes, config, network }: Nameless) -> Self {
+        Self { node, plugin, digest, nodes, config, network, name: String::new() }
+    }
+}
+
+/// A record as written before it had the starts of peers.
+#[derive(Deserialize)]
+struct Alone {
+    numbers: Durable,
+    protocol: Option<Vec<u8>>,
+}
+
+impl From<Alone> for Record {
+    fn from(Alone { numbers, protocol }: Alone) -> Self {
+        Self { numbers, protocol, peers: BTreeMap::new() }
+    }
+}
+
+/// A value as it is written now, or as it was before something was added at its end, where the encoding ends too early.
+fn decoded<T: DeserializeOwned + From<Before>, Before: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    postcard::from_bytes(body).ok().or_else(|| postcard::from_bytes::<Before>(body).ok().map(T::from))
 }
 
 impl Owner {
     /// A node over a network, of a component of this name and digest.
     pub fn new(identity: &Identity, network: Network, component: &(String, String)) -> Self {
-        let Identity { node, nodes, config, .. } = identity.clone();
+        let Identity { node, nodes, config, name, .. } = identity.clone();
         let (plugin, digest) = component.clone();
-        Self { node, plugin, digest, nodes, config, network: network.to_string() }
+        Self { node, plugin, digest, nodes, config, network: network.to_string(), name }
     }
 }
 
@@ -107,13 +148,13 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     }
     // A file is there with its owner, or not at all.
     let Next::Whole(owner, mut end) = next(&bytes[MAGIC.len()..]) else { return Err(Wrong::Damaged(MAGIC.len())) };
-    let owner = postcard::from_bytes(owner).map_err(|_| Wrong::Damaged(MAGIC.len()))?;
+    let owner = decoded::<Owner, Nameless>(owner).ok_or(Wrong::Damaged(MAGIC.len()))?;
     end += MAGIC.len();
     let mut last = None;
     loop {
         match next(&bytes[end..]) {
             Next::Whole(body, length) => {
-                last = Some(postcard::from_bytes(body).map_err(|_| Wrong::Damaged(end))?);
+                last = Some(decoded::<Record, Alone>(body).ok_or(Wrong::Damaged(end))?);
                 end += length;
             }
             Next::Torn => return Ok(Content { owner: Some(owner), last, end }),
@@ -162,7 +203,7 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
         let (head, behind) = bytes[end..].split_at_checked(HEAD_1).ok_or(damaged)?;
         let length = u32::from_le_bytes(head[..4].try_into().expect("there are four")) as usize;
         let body = behind.get(..length).filter(|body| hash::<8>(body) == head[4..]).ok_or(damaged)?;
-        last = Some(postcard::from_bytes(body).map_err(|_| damaged)?);
+        last = Some(decoded::<Record, Alone>(body).ok_or(damaged)?);
         end += HEAD_1 + length;
     }
     Ok(Content { owner: None, last, end })
@@ -170,8 +211,6 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
 
 #[cfg(test)]
 mod tests {
-    use crate::checkpoint::Durable;
-
     use super::*;
 
     /// A file of an earlier version with these records.
@@ -185,12 +224,13 @@ mod tests {
     }
 
     fn record(number: u8) -> Record {
-        Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number; 20]) }
+        let numbers = Durable { incarnation: 1, reserved: 1 };
+        Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::from([(1, 300), (2, 1)]) }
     }
 
     fn owner() -> Owner {
         let [plugin, digest, config, network] = ["store", "ab", "kept=1", "ordered"].map(str::to_owned);
-        Owner { node: 0, plugin, digest, nodes: 3, config, network }
+        Owner { node: 0, plugin, digest, nodes: 3, config, network, name: "east".to_owned() }
     }
 
     /// Every bit of a file changed: an error in each case, in the last record as in all before it.
@@ -223,6 +263,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Files whose owner has no name, and whose records no starts of peers, are read as such.
+    #[test]
+    fn what_was_written_before_something_was_added_is_read() {
+        let Owner { node, plugin, digest, nodes, config, network, .. } = owner();
+        let nameless = (node, &plugin, &digest, nodes, &config, &network);
+        let alone = (Durable { incarnation: 3, reserved: 9 }, Some(vec![7_u8; 20]));
+        let framed = |value: Vec<u8>| framed(&value);
+        let whole = [
+            MAGIC.to_vec(),
+            framed(postcard::to_allocvec(&nameless).expect("it has an encoding")),
+            framed(postcard::to_allocvec(&alone).expect("it has an encoding")),
+        ];
+        let content = read(&whole.concat()).expect("it is one");
+        assert_eq!(content.owner, Some(Owner { name: String::new(), ..owner() }));
+        assert_eq!(content.last, Some(Record { numbers: alone.0, protocol: alone.1, peers: BTreeMap::new() }));
     }
 
     #[test]

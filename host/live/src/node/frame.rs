@@ -10,7 +10,7 @@ use crate::node::refusal::Refusal;
 use crate::node::settings::Identity;
 
 /// The version of the format.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Bytes of the longest frame: checkpoints are in frames as well.
 pub const FRAME_MAX: usize = 16 << 20;

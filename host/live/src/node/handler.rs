@@ -7,7 +7,7 @@ use crate::node::answers;
 use crate::node::gathering::within;
 use crate::node::judge::Sides;
 use crate::node::moment::Moment;
-use crate::node::outbox::{Output, Record};
+use crate::node::outbox::Output;
 use crate::node::refusal::Failure;
 use crate::node::runtime::Node;
 use crate::time::Time;
@@ -64,8 +64,7 @@ impl<G: Gate> Node<G> {
             self.moment = next;
         }
         if is_new {
-            let record = Record { numbers: self.numbers, protocol: self.moment.durable.clone() };
-            self.outbox.persist(record);
+            self.persist();
         }
         if !log.is_empty() {
             self.outbox.add(Output::Said(log));

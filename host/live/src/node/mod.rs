@@ -53,6 +53,7 @@ pub use bandwidth::Backoff;
 pub(crate) use frame::decoded;
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub use outbox::{Output, Record};
+pub use post::TOKEN;
 pub use refusal::{Cause, Counts, Failure, NotNow, Refusal, Undone};
 pub use runtime::Node;
 pub use settings::{Delays, Identity, Settings};

@@ -1,6 +1,6 @@
 //! Outputs, and what they wait for.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use host_model::contract::{NodeId, Response};
@@ -17,6 +17,8 @@ pub struct Record {
     pub numbers: Durable,
     /// The durable state of the protocol.
     pub protocol: Option<Vec<u8>>,
+    /// The latest start of each other node that this one has heard of.
+    pub peers: BTreeMap<NodeId, u64>,
 }
 
 /// What a node wants done, in this order.
@@ -79,7 +81,7 @@ pub(super) struct Outbox {
 /// Bytes that an output holds.
 fn held(output: &Output) -> usize {
     match output {
-        Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len),
+        Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len) + 16 * record.peers.len(),
         Output::Send { frame, .. } => frame.len(),
         Output::Answer { response, .. } => response.body.len(),
         // The collection of a snapshot is one at a time.
@@ -144,7 +146,11 @@ mod tests {
     use super::*;
 
     fn record(number: u8) -> Record {
-        Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number]) }
+        Record {
+            numbers: Durable { incarnation: 1, reserved: 1 },
+            protocol: Some(vec![number]),
+            peers: BTreeMap::new(),
+        }
     }
 
     #[test]

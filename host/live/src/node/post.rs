@@ -9,8 +9,11 @@ use crate::node::frame::{self, FRAME_MAX};
 use crate::node::outbox::Output;
 use crate::node::runtime::Node;
 
-/// Bytes of the longest datagram over IPv4.
-const DATAGRAM_MAX: usize = 65_507;
+/// Bytes of the longest frame in a datagram over IPv4, behind which stands the token of its destination.
+const DATAGRAM_MAX: usize = 65_507 - TOKEN;
+
+/// Bytes of the token behind each frame in a datagram.
+pub const TOKEN: usize = 8;
 
 /// Bytes of the longest frame that a network takes.
 pub(super) fn longest_frame(network: Network) -> usize {

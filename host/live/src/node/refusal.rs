@@ -23,7 +23,7 @@ pub enum Refusal {
     Version(u16),
     /// The sender is of another cluster.
     #[error(
-        "it is from another cluster: another component, other parameters, another network or another number of nodes"
+        "it is from another cluster: another name, another component, other parameters, another network or another number of nodes"
     )]
     Cluster,
     /// It is for another node.
@@ -32,6 +32,9 @@ pub enum Refusal {
     /// There is no such node.
     #[error("it is from node {0}, which the cluster does not have")]
     Sender(NodeId),
+    /// Nothing proves who has sent it: what is at the address of the node that it names has not.
+    #[error("it says that it is from node {0}, and what is at the address of that node has not sent it")]
+    Unproven(NodeId),
     /// It came over a connection with another node.
     #[error("it says that it is from node {0}, and its connection is with another one")]
     Impostor(NodeId),
@@ -78,6 +81,7 @@ impl Refusal {
             Self::Cluster => "cluster",
             Self::Addressee(_) => "addressee",
             Self::Sender(_) => "sender",
+            Self::Unproven(_) => "unproven",
             Self::Impostor(_) => "impostor",
             Self::Damaged => "damaged",
             Self::NoBase => "no-base",

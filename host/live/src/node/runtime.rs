@@ -61,6 +61,8 @@ pub struct Node<G> {
     pub(super) outbox: Outbox,
     pub(super) requests: Requests,
     peers: BTreeMap<NodeId, Peer>,
+    /// The latest start of each other node that was heard of, also before this start: on the disk before anything depends on it.
+    starts: BTreeMap<NodeId, u64>,
     pub(super) full: BTreeSet<NodeId>,
     pub(super) asked: Asked,
     pub(super) now: Time,
@@ -90,13 +92,14 @@ impl<G: Gate> Node<G> {
         let mut machine = factory.machine()?;
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
-        let (numbers, protocol) = record.map_or((None, None), |record| (Some(record.numbers), record.protocol));
+        let (numbers, protocol, starts) = record
+            .map_or_else(Default::default, |Record { numbers, protocol, peers }| (Some(numbers), protocol, peers));
         let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
         let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {
-            settings.network.check_lengths(&effects.sent)?;
+            settings.network.check_lengths(&effects.sent).map_err(|fault| fault.of("init"))?;
             Ok((Moment::of(&mut *machine, node)?, machine.takes_quorums()?))
         });
         let (moment, takes_quorums) = match moment {
@@ -106,13 +109,11 @@ impl<G: Gate> Node<G> {
                 return Err(fault.into());
             }
         };
-        if takes_quorums {
-            let why = format!("node {node} takes messages together, and a network delivers them one by one");
-            return Err(MachineError::Host(why).into());
-        }
+        check_quorums(node, takes_quorums)?;
         let content = exported(&mut *machine, &moment.snapshot, &identity)?;
         let mut outputs = Vec::new();
         let manager = Manager::new(node, (Rule::SOUND, settings.limits()), numbers, content, &mut outputs);
+        let manager = manager.knowing(starts.clone());
         let looks_ahead = gate.looks_ahead() && settings.network == Network::Unordered;
         let carried = looks_ahead.then(|| Carried::new(node));
         let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };
@@ -132,6 +133,7 @@ impl<G: Gate> Node<G> {
             outbox: Outbox::default(),
             requests: Requests::default(),
             peers: BTreeMap::from([(node, own)]),
+            starts,
             full: BTreeSet::new(),
             asked: Asked::default(),
             now,
@@ -346,6 +348,7 @@ impl<G: Gate> Node<G> {
             *peer = Peer { incarnation, session, last: 0 };
         }
         peer.last = peer.last.max(sequence);
+        self.note_start(from, incarnation);
         self.differences.learn(from, news);
         self.pass_on(outputs);
         answered.into_iter().for_each(|request| self.answered(from, request));
@@ -359,6 +362,21 @@ impl<G: Gate> Node<G> {
             self.settle_message(from, result);
         }
         Ok(())
+    }
+
+    /// A start of a peer was heard of: the next start of this node has to know.
+    fn note_start(&mut self, peer: NodeId, start: u64) {
+        let known = self.starts.get(&peer).copied().unwrap_or_default();
+        if peer != self.identity.node && start > known {
+            self.starts.insert(peer, start);
+            self.persist();
+        }
+    }
+
+    /// Has the disk know what has to be found there.
+    pub(super) fn persist(&mut self) {
+        let (numbers, protocol, peers) = (self.numbers, self.moment.durable.clone(), self.starts.clone());
+        self.outbox.persist(Record { numbers, protocol, peers });
     }
 
     /// Refuses what a second process with the identity of a node sends, and what was overtaken.
@@ -419,7 +437,7 @@ impl<G: Gate> Node<G> {
             match output {
                 checkpoint::Output::Persist(numbers) => {
                     self.numbers = numbers;
-                    self.outbox.persist(Record { numbers, protocol: self.moment.durable.clone() });
+                    self.persist();
                 }
                 checkpoint::Output::Send { to, packet } => self.post(to, &packet),
                 checkpoint::Output::Gathered(outcome) => {
@@ -467,6 +485,15 @@ impl<G: Gate> Node<G> {
         }
         draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));
     }
+}
+
+/// Refuses a node that takes messages together.
+fn check_quorums(node: NodeId, takes_quorums: bool) -> Result<(), MachineError> {
+    if !takes_quorums {
+        return Ok(());
+    }
+    let why = format!("node {node} takes messages together, and a network delivers them one by one");
+    Err(MachineError::Host(why))
 }
 
 /// A state as the content of a checkpoint.

@@ -15,6 +15,8 @@ pub struct Identity {
     pub nodes: u32,
     /// Its parameters, one `key=value` a line, sorted by key.
     pub config: String,
+    /// The name of its cluster; empty if that has none.
+    pub name: String,
     /// What all nodes of a cluster have in common, such as a hash of the component and the parameters: frames of others are refused. No
     /// addresses: how a node is found may differ from node to node.
     pub cluster: [u8; 16],

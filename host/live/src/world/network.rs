@@ -58,7 +58,14 @@ impl<G: Gate> World<'_, G> {
     }
 
     pub(super) fn identity(&self, node: NodeId, session: u64) -> Identity {
-        Identity { node, nodes: self.plan.nodes, config: self.plan.config.clone(), cluster: [7; 16], session }
+        Identity {
+            node,
+            nodes: self.plan.nodes,
+            config: self.plan.config.clone(),
+            name: String::new(),
+            cluster: [7; 16],
+            session,
+        }
     }
 
     pub(super) fn owner(&self, node: NodeId) -> Owner {

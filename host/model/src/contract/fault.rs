@@ -66,6 +66,12 @@ impl Fault {
         (is_name && rest.starts_with("N` allows more")).then_some(name)
     }
 
+    /// The same, which names the function that has failed.
+    #[must_use]
+    pub fn of(self, function: &str) -> Self {
+        Self { message: format!("`{function}` {}", self.message), ..self }
+    }
+
     /// Whether a limit on its time or memory ended the call: what it had done by then, and the function in the words, may depend on memory
     /// that no one sees.
     pub fn is_limit(&self) -> bool {

@@ -22,6 +22,8 @@ const FILE_MAX: u64 = 1 << 20;
 pub struct RunningSpec {
     /// The file, as the user named it.
     pub path: PathBuf,
+    /// The name that tells it from others of the same plugin, size and parameters; empty if it has none.
+    pub name: String,
     /// Plugin, nodes, parameters and network.
     pub run: RunSpec,
     /// The digest that the component must have; none if any will do.
@@ -57,6 +59,8 @@ pub struct NodeSpec {
 #[serde(deny_unknown_fields)]
 struct File {
     plugin: PathBuf,
+    #[serde(default)]
+    name: String,
     digest: Option<String>,
     network: Option<String>,
     #[serde(default = "data")]
@@ -169,6 +173,7 @@ impl RunningSpec {
         let process = ProcessSpec { source: Source { finished, ..Source::default() }, ..ProcessSpec::default() };
         Ok(Self {
             path: path.to_owned(),
+            name: checked_name(file.name)?,
             run: RunSpec { cluster, process, ..RunSpec::default() },
             digest: file.digest,
             data: folder.join(file.data),
@@ -243,6 +248,18 @@ impl NodeSpec {
         let below = |path: Option<PathBuf>| path.map(|path| folder.join(path));
         Self { certificate: below(self.certificate), key: below(self.key), ..self }
     }
+}
+
+/// Letters of the longest name of a cluster.
+const NAME_MAX: usize = 100;
+
+/// The name of a cluster, which stands in logs and in the files of its nodes.
+fn checked_name(name: String) -> Result<String, Failure> {
+    if name.chars().count() <= NAME_MAX && !name.chars().any(char::is_control) {
+        return Ok(name);
+    }
+    let message = format_args!("`name`: the name of a cluster has at most {NAME_MAX} letters, all on one line");
+    Err(Failure::configuration(message))
 }
 
 /// Whether nodes can prove who they are over such a network.

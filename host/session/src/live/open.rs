@@ -16,9 +16,10 @@ use host_search::kernel::rules::Rules;
 
 use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
-use crate::cluster::{Cluster, Watching, plugin_source};
+use crate::cluster::{Cluster, Watching, pieces, plugin_source};
 use crate::live::file::{RunningSpec, check_encrypted};
 use crate::live::predictions::{self, Predictions};
+use crate::spec::limits;
 
 /// A cluster whose nodes can run.
 pub struct Running<'s> {
@@ -66,6 +67,8 @@ impl<'s> Running<'s> {
             // The plugin may have said which.
             check_encrypted(cluster.scenario.network).map_err(|failure| spec.locate(failure))?;
         }
+        pieces::check(&cluster.plugin, &cluster.scenario, &limits::effective(&spec.run.cluster.limits))
+            .map_err(|failure| spec.locate(failure))?;
         check_outside(&cluster).map_err(|failure| spec.locate(failure))?;
         let factory = cluster.unstopped_factory();
         Ok(Self { spec, cluster, factory })
@@ -161,11 +164,12 @@ impl<'s> Running<'s> {
         let config = scenario.config();
         let addresses: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
         // What nodes must agree on; how a node is found may differ from node to node, where something stands in between.
-        let common = format!("{VERSION}\n{}\n{}\n{}\n{config}", self.plugin().1, nodes.len(), scenario.network);
+        let (digest, name) = (self.plugin().1, &self.spec.name);
+        let common = format!("{VERSION}\n{digest}\n{}\n{}\n{name}\n{config}", nodes.len(), scenario.network);
         let mut cluster = [0; 16];
         cluster.copy_from_slice(&blake3::hash(common.as_bytes()).as_bytes()[..16]);
         Ok(Seat {
-            identity: Identity { node, nodes: scenario.nodes, config, cluster, session },
+            identity: Identity { node, nodes: scenario.nodes, config, name: name.clone(), cluster, session },
             settings: Settings {
                 network: scenario.network,
                 // Properties from outside are judged where all nodes are known, as everywhere.

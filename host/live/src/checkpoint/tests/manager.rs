@@ -36,6 +36,24 @@ fn numbers_are_on_the_disk_before_they_are_used() {
     assert_eq!(outputs, [Output::Persist(Durable { incarnation: 2, reserved: 30 })]);
 }
 
+/// Eight checkpoints are kept, and fewer where their states are long; the latest one however long it is. What is asked for below the ones that are
+/// kept is refused.
+#[test]
+fn checkpoints_are_kept_by_number_and_by_bytes() {
+    for (length, kept) in [(0, 8), (10, 8), (12, 8), (13, 7), (34, 2), (50, 2), (51, 1), (101, 1)] {
+        let limits = Limits { checkpoints_bytes_max: 100, ..Limits::default() };
+        let (mut manager, mut outputs) = manager(limits, None);
+        (2..=20).for_each(|_| manager.checkpoint(vec![0; length], &mut outputs));
+        let answers = (1..=20).filter(|number| {
+            outputs.clear();
+            let packet = Packet { header: header(1, 1, 0), body: Body::Request { number: *number } };
+            assert_eq!(manager.receive(1, packet, Vec::new, &mut outputs), Ok(None));
+            matches!(&outputs[..], [Output::Send { packet: Packet { body: Body::Answer { .. }, .. }, .. }])
+        });
+        assert_eq!(answers.count(), kept, "{length}");
+    }
+}
+
 #[test]
 fn packets_that_make_no_sense_change_nothing() {
     let (mut manager, mut outputs) = manager(Limits::default(), Some(Durable { incarnation: 1, reserved: 5 }));

@@ -193,3 +193,50 @@ fn a_protocol_that_takes_messages_together_is_refused() {
     let refused = started.err().expect("it is refused");
     assert!(matches!(refused, Failure::Machine(_)), "{refused}");
 }
+
+/// Two nodes that send to each other at their start.
+fn greeters() -> Toy {
+    Toy::new(2).start(0, 0, &[(1, 1)]).start(1, 0, &[(0, 1)])
+}
+
+/// A node comes back without its disk after some starts, while the other one has gone on, or has started again and knows of these starts by its
+/// disk alone: it is refused, and hears why at its first message. As one of a later start it is taken again.
+#[test]
+fn a_lost_disk_is_refused_also_after_the_other_node_has_started_again() {
+    for (network, starts, starts_again) in [Network::Ordered, Network::Unordered]
+        .into_iter()
+        .flat_map(|network| [2, 3, 5].map(|starts| (network, starts)))
+        .flat_map(|(network, starts)| [false, true].map(|again| (network, starts, again)))
+    {
+        let what = format!("{starts} starts over {network}, {starts_again}");
+        let mut pair = Pair::open(greeters(), network);
+        pair.settle();
+        for _ in 1..starts {
+            pair.kill(1);
+            pair.settle();
+        }
+        assert_eq!(pair.nodes[1].incarnation(), starts, "{what}");
+        if starts_again {
+            pair.kill(0);
+        }
+        pair.disks[1] = None;
+        pair.kill(1);
+        let before = pair.nodes[0].counts().messages;
+        pair.settle();
+        let refused = |pair: &Pair<Open>, node: usize, name| pair.nodes[node].counts().refused.get(name).copied();
+        assert_eq!((pair.nodes[0].counts().messages, pair.nodes[1].incarnation()), (before, 1), "{what}");
+        assert_eq!(refused(&pair, 0, "former-sender"), Some(1), "{what}");
+        // One that has gone on says it with what it sends next.
+        assert_eq!(refused(&pair, 1, "later-start").is_some(), starts_again, "{what}");
+
+        let record = pair.disks[1].as_mut().expect("it has started");
+        record.numbers.incarnation = starts;
+        pair.kill(1);
+        pair.settle();
+        // Where messages may come twice, the first one to a node that has started again is refused.
+        let is_taken = network == Network::Ordered || !starts_again;
+        let taken = before + u64::from(is_taken);
+        assert_eq!(pair.nodes[0].counts().messages, taken, "{what}");
+        assert_eq!(refused(&pair, 0, "former-sender"), Some(1), "{what}");
+    }
+}

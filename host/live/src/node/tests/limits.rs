@@ -1,5 +1,6 @@
 //! Limits of the plugin: whatever hits one, wherever, is undone, and the node lives.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,8 +11,9 @@ use host_model::contract::{
 use host_model::scenario::Network;
 
 use super::pair::{identity, settings};
+use crate::checkpoint::Durable;
 use crate::gate::Open;
-use crate::node::{Cause, Node, Output};
+use crate::node::{Cause, Failure, Identity, Node, Output, Record};
 use crate::time::Time;
 
 /// The limits that a call can hit, and what it is then.
@@ -41,6 +43,9 @@ enum Call {
 
 const CALLS: [Call; 6] =
     [Call::Handle, Call::Serialize, Call::Persist, Call::LocalEvents, Call::Duration, Call::Request];
+
+/// The parameters with which a start sends a message that is longer than any datagram.
+const LONG: &str = "long=true\n";
 
 /// Where calls fail from now on, if they do.
 type Plan = Arc<Mutex<Option<(Call, Fault)>>>;
@@ -88,7 +93,13 @@ impl Machine for Counter {
         *effects = Effects::default();
         self.count += 1;
         match input {
-            Input::Init { node, .. } => self.me = node,
+            Input::Init { node, config, .. } => {
+                self.me = node;
+                if config == LONG {
+                    let payload = vec![0; Network::Unordered.message_max() + 1];
+                    effects.sent.push(Envelope { to: 1 - node, payload });
+                }
+            }
             _ => effects.sent.push(Envelope { to: 1 - self.me, payload: vec![self.count as u8] }),
         }
         if let Input::Local(event) = input
@@ -183,7 +194,10 @@ fn left(node: &mut Node<Open>) -> Left {
 fn started(network: Network, plan: &Plan) -> [Node<Open>; 2] {
     [0, 1].map(|node| {
         let who = (identity(node, node.into()), settings(network));
-        let mut node = Node::start(&Counters(Arc::clone(plan)), who, Open, None, Time(0)).expect("it starts");
+        // It knows of the other one, whose first message has nothing written then.
+        let numbers = Durable { incarnation: 0, reserved: 0 };
+        let record = Record { numbers, protocol: None, peers: BTreeMap::from([(1 - node, 1)]) };
+        let mut node = Node::start(&Counters(Arc::clone(plan)), who, Open, Some(record), Time(0)).expect("it starts");
         assert_eq!(left(&mut node).written, [1]);
         node
     })
@@ -256,6 +270,37 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
             }
         }
     }
+}
+
+/// At the start there is no state to go back to: each limit in each call ends the node, and is named with its remedy.
+#[test]
+fn a_limit_at_the_start_ends_the_node_and_is_named() {
+    for (network, call) in
+        [Network::Ordered, Network::Unordered].into_iter().flat_map(|network| CALLS.map(|call| (network, call)))
+    {
+        for (limit, kind) in LIMITS.into_iter().filter(|_| call != Call::Request) {
+            let message = format!("`{call:?}` needs too much; {}", Fault::allows_more(limit));
+            let fault = Fault { kind, message };
+            let plan = Arc::new(Mutex::new(Some((call, fault.clone()))));
+            let who = (identity(0, 0), settings(network));
+            let failure = Node::start(&Counters(plan), who, Open, None, Time(0)).err();
+            assert_eq!(failure, Some(Failure::Fault(fault.clone())), "{limit} in {call:?}");
+            assert_eq!(fault.limit(), Some(limit));
+        }
+    }
+}
+
+/// A message of `init` that no frame holds is a fault of `init`, which its words name.
+#[test]
+fn a_message_at_the_start_that_is_too_long_names_init() {
+    let start = |network| {
+        let who = (Identity { config: LONG.to_owned(), ..identity(0, 0) }, settings(network));
+        Node::start(&Counters(Plan::default()), who, Open, None, Time(0)).err()
+    };
+    assert_eq!(start(Network::Ordered), None);
+    let Some(Failure::Fault(fault)) = start(Network::Unordered) else { panic!("no datagram holds it") };
+    assert!(fault.message.starts_with("`init` sends a message of "), "{fault}");
+    assert_eq!(fault.limit(), Some("message"));
 }
 
 /// A trap is a mistake of the protocol, as is what is no value of the contract: the node does not go on.

@@ -17,7 +17,7 @@ use crate::time::{Range, Time};
 
 /// Which node it is of the two.
 pub(super) fn identity(node: NodeId, session: u64) -> Identity {
-    Identity { node, nodes: 2, config: String::new(), cluster: [7; 16], session }
+    Identity { node, nodes: 2, config: String::new(), name: String::new(), cluster: [7; 16], session }
 }
 
 /// Timers take a second.

@@ -1,0 +1,118 @@
+//! Who has made a stream that nothing else proves: the node itself says so, at its own address.
+//!
+//! Without TLS, any process that reaches a port can claim to be a node. So each stream begins with a [`Secret`] that no one else can guess, and before
+//! its first frame is taken, the receiver connects to the address of the node that the frame names, and asks whether that has made it. Only
+//! the process at the address of a node can speak for it: no forged frame makes a node believe in a start of a peer that never was.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use host_model::contract::NodeId;
+
+use crate::limited::Limited;
+
+/// What a question begins with.
+pub(crate) const ASK: [u8; 4] = *b"HASK";
+/// How long it may take to connect to a node that is asked.
+const CONNECTING: Duration = Duration::from_secs(1);
+
+/// What only the maker of a stream and its other end know.
+pub(crate) type Secret = [u8; 16];
+
+/// Eight bytes that no one can guess.
+pub(crate) fn unguessable() -> [u8; 8] {
+    RandomState::new().build_hasher().finish().to_le_bytes()
+}
+
+/// The streams that a node has made, the latest one to each peer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Made(Arc<Mutex<BTreeMap<NodeId, Secret>>>);
+
+impl Made {
+    /// The secret of a new stream to a peer.
+    pub(crate) fn make(&self, peer: NodeId) -> Secret {
+        let mut secret = [0; 16];
+        secret[..8].copy_from_slice(&unguessable());
+        secret[8..].copy_from_slice(&unguessable());
+        self.lock().insert(peer, secret);
+        secret
+    }
+
+    /// Reads the rest of a question, and answers it.
+    pub(crate) fn answer(&self, question: &mut dyn Read, answer: &mut dyn Write) -> io::Result<()> {
+        let (mut peer, mut secret) = ([0; 4], [0; 16]);
+        question.read_exact(&mut peer)?;
+        question.read_exact(&mut secret)?;
+        let has_made = self.lock().get(&NodeId::from_le_bytes(peer)) == Some(&secret);
+        answer.write_all(&[has_made.into()])
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<NodeId, Secret>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the node at this address has made a stream with this secret to this node.
+pub(crate) fn has_made(
+    address: SocketAddr,
+    me: NodeId,
+    secret: &Secret,
+    until: Instant,
+    is_over: &dyn Fn() -> bool,
+) -> bool {
+    let ask = || {
+        let stream = TcpStream::connect_timeout(&address, CONNECTING)?;
+        let mut limited = Limited::new(&stream, until, is_over)?;
+        limited.write_all(&[&ASK[..], &me.to_le_bytes(), secret].concat())?;
+        let mut answer = [0];
+        limited.read_exact(&mut answer)?;
+        Ok::<_, io::Error>(answer == [1])
+    };
+    ask().unwrap_or(false)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::accept::Listening;
+
+    /// Something at an address that says of every stream that it has made it, until this is dropped.
+    pub(crate) fn stand_in(address: SocketAddr) -> Listening {
+        let says_yes = |mut stream: TcpStream| {
+            std::thread::spawn(move || {
+                let mut question = [0; 24];
+                drop(stream.read_exact(&mut question).and_then(|()| stream.write_all(&[1])));
+            });
+        };
+        // What was there before may take a moment to be gone.
+        let mut opened = (0..3_000).filter_map(|_| {
+            let opened = Listening::open(address, Arc::default(), says_yes).ok();
+            opened.is_none().then(|| std::thread::sleep(Duration::from_millis(20)));
+            opened
+        });
+        opened.next().expect("the address is free")
+    }
+
+    /// Only for the node that it was made to, and only as long as it is the latest one.
+    #[test]
+    fn a_node_has_made_its_latest_stream_to_each_peer_and_no_other() {
+        let made = Made::default();
+        let says = |peer: NodeId, secret: &Secret| {
+            let (question, mut answer) = ([&peer.to_le_bytes()[..], secret].concat(), Vec::new());
+            made.answer(&mut &question[..], &mut answer).expect("it is whole");
+            answer == [1]
+        };
+        assert!(!says(0, &[0; 16]));
+        let (first, other) = (made.make(0), made.make(1));
+        assert_ne!(first, other);
+        assert_eq!([says(0, &first), says(1, &first), says(1, &other), says(2, &other)], [true, false, true, false]);
+        let next = made.make(0);
+        assert_eq!([says(0, &first), says(0, &next), says(1, &other)], [false, true, true]);
+        assert!(made.answer(&mut &[0; 19][..], &mut Vec::new()).is_err(), "it is cut off");
+    }
+}

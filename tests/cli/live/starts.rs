@@ -1,0 +1,157 @@
+//! Starts of nodes: what ends one, whom it speaks with, and what it knows of earlier ones.
+
+use host_sandbox::fixtures;
+
+use super::client::{ask_one_until_told, ask_until_told};
+use super::cluster::{Cluster, addresses, plugin};
+use super::judge::Outcome;
+use super::watched::{put, wait};
+use crate::cli::printed::Desk;
+use crate::cli::{Place, bundled};
+
+/// Two nodes of a plugin, with the lines in between.
+fn two(plugin: &str, lines: &str) -> String {
+    let node = |number| format!("[[node]]\naddress = \"127.0.0.1:{}\"\n", 7_101 + number);
+    format!("plugin = {plugin:?}\nnetwork = \"ordered\"\n{lines}\n{}{}", node(0), node(1))
+}
+
+/// A node that cannot take its first step ends with 14, and says which call has failed, by which limit, where that stands and what to do.
+#[test]
+fn a_start_that_fails_names_the_call_the_limit_and_the_remedy() {
+    let place = Place::new();
+    for (name, component) in [
+        ("init.wasm", fixtures::loops_in("init")),
+        ("serialize.wasm", fixtures::loops_in("serialize")),
+        ("events.wasm", fixtures::loops_in("local-events")),
+        ("trap.wasm", fixtures::traps_in_init()),
+    ] {
+        place.put(name, component);
+        place.put(&format!("{name}.toml"), two(name, &format!("data = {:?}", format!("of {name}"))));
+    }
+    let fails = |name: &str, said: &[&str]| {
+        let file = format!("{name}.toml");
+        let words = ["live", "node", &file, "--id", "0", "--quiet", "--limit", "fuel=100000"];
+        place.host(&words).exits(14).says(said);
+    };
+    let remedy = ["raise `fuel` under `[limits]` in the file of the cluster", "--limit fuel=N"];
+    for (name, call) in [("init.wasm", "init"), ("serialize.wasm", "serialize"), ("events.wasm", "local-events")] {
+        let what = format!("node 0: `{call}` does not end within 100000 units of fuel");
+        fails(name, &[&what, remedy[0], remedy[1]]);
+    }
+    fails("trap.wasm", &["node 0: `init` trapped: ", "a trap is a defect of the plugin"]);
+}
+
+/// A parameter that says how long messages are is refused at the start where no message may be so long, by `up` and `node`, before there is any
+/// data; `doctor` says it as well. The longest that is allowed is taken.
+#[test]
+fn messages_that_may_not_be_so_long_are_refused_at_the_start() {
+    let place = Place::new();
+    let store = bundled("raft-kv");
+    let cases = [
+        (
+            "piece = 1_044_481",
+            "",
+            "the limit `message` is 1048576 bytes",
+            "`piece = 1044480` or less, or raise the limit",
+        ),
+        (
+            "",
+            "message = \"50KiB\"",
+            "`piece = 49152`: the limit `message` is 51200 bytes",
+            "`message = 53248` under `[limits]`",
+        ),
+        (
+            "piece = 57_345",
+            "#unordered",
+            "a message on links that are unordered has at most 61440 bytes",
+            "`piece = 57344` or less",
+        ),
+    ];
+    for (parameter, limit, what, remedy) in cases {
+        let text = two(store, &format!("[parameters]\nterms = 0\n{parameter}\n[limits]\n{limit}"));
+        place.put("c.toml", if limit == "#unordered" { text.replace("\"ordered\"", "\"unordered\"") } else { text });
+        for command in [&["live", "up", "c.toml"][..], &["live", "node", "c.toml", "--id", "0"]] {
+            place.host(command).exits(151).says(&["c.toml: ", what, remedy]);
+        }
+    }
+    assert!(!place.list().iter().any(|name| name.starts_with("data")));
+    let said = |set: &str| place.host(&["doctor", store, "--set", set]).exits(0).out;
+    // By default, links of this plugin have no order.
+    assert!(
+        said("piece=57345").contains("`piece = 57345`: a message on links that are unordered has at most 61440 bytes")
+    );
+    assert!(!said("piece=49152").contains("`piece = "));
+}
+
+/// Two clusters of the same plugin, size and parameters, on each other's addresses: by their names they refuse each other, and say so. What the
+/// node of the other cluster has on its disk is not taken either.
+#[test]
+fn clusters_with_other_names_refuse_each_other() {
+    let parameters = "terms = 0\nkept = 20\nheartbeats = true\n";
+    let (mut nodes, cluster) = Cluster::start_of(&format!("{}name = \"east\"\n", plugin()), "ordered", parameters, "");
+    assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
+    wait("node 1 hears nothing", || cluster.counted(1, "messages_total") > Some(0.0));
+    nodes.kill(1);
+    nodes.edit(1, "name = \"east\"", "name = \"west\"");
+    let place = Place::new();
+    let refused = place.host(&["live", "node", &nodes.cluster_file(1), "--id", "1", "--quiet"]).exits(151);
+    refused.says(&["a cluster with the name \"east\", not \"west\"", "`--take-data`"]);
+    nodes.edit(1, "name = \"west\"", "name = \"west\"\ndata = \"west\"");
+    nodes.start(1);
+    let refused = |node| cluster.counted(node, "frames_refused_total{reason=\"cluster\"}");
+    wait("node 1 refuses nothing", || refused(1) > Some(0.0));
+    wait("no node refuses node 1", || [0, 2].into_iter().any(|node| refused(node) > Some(0.0)));
+    assert_eq!(cluster.counted(1, "messages_total"), Some(0.0));
+    assert!(nodes.lines("it is from another cluster: another name, ").len() > 1);
+}
+
+/// All nodes end, and the whole data of one is gone, with the lock: the others know of its starts by their disks. It is refused and says why; its next
+/// start is refused with the way out, by which it is one of the cluster again.
+#[test]
+fn data_that_is_lost_is_noticed_after_all_nodes_have_started_again() {
+    let (mut nodes, cluster) = Cluster::start_with("ordered", "none", "");
+    assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
+    // Both others have heard of its second start.
+    nodes.kill(1);
+    nodes.start(1);
+    ask_one_until_told(cluster.clients(), 1, &put("other"));
+    wait("node 1 hears nothing", || cluster.counted(1, "messages_total") > Some(0.0));
+    (0..3).for_each(|node| nodes.kill(node));
+    for name in ["node-1.disk", "node-1.lock"] {
+        std::fs::remove_file(nodes.file(name)).expect("it is there");
+    }
+    (0..3).for_each(|node| nodes.start(node));
+    wait("node 1 does not hear of it", || !nodes.lines("node 1 has refused a frame: it is for start ").is_empty());
+    nodes.kill(1);
+    let again = Place::new().host(&["live", "node", &nodes.cluster_file(1), "--id", "1", "--quiet"]).exits(151);
+    again.says(&["knows of fewer starts of the node than the other nodes do", "`--rejoin`"]);
+    nodes.start_with(1, " --rejoin");
+    wait("node 1 hears nothing", || cluster.counted(1, "messages_total") > Some(0.0));
+    assert_eq!(ask_until_told(cluster.clients(), &put("last")), Outcome::Done);
+}
+
+/// `up` hands `--take-data` to its nodes: without it they refuse the data of another cluster, and all end.
+#[test]
+fn a_cluster_takes_data_over_as_a_whole() {
+    let Some(desk) = Desk::new() else { return };
+    desk.component("raft-kv");
+    let all = addresses(6);
+    let node = |at: usize| format!("[[node]]\naddress = \"{}\"\nclients = \"{}\"\n", all[at], all[at + 3]);
+    let write = |kept: u32| {
+        let head = "plugin = \"raft-kv.wasm\"\nnetwork = \"ordered\"\n";
+        let parameters = format!("[parameters]\nterms = 0\nkept = {kept}\nheartbeats = true\n");
+        desk.put("cluster.toml", format!("{head}{parameters}{}{}{}", node(0), node(1), node(2)));
+    };
+    write(20);
+    let up = desk.starts("host live up cluster.toml --quiet 2> first.txt");
+    assert_eq!(ask_until_told(&all[3..], &put("kept")), Outcome::Done);
+    drop(up);
+    write(21);
+    let refused = desk.types("host live up cluster.toml --quiet");
+    assert_eq!(refused.status.code(), Some(151), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("`--take-data`"), "{refused:?}");
+    let up = desk.starts("host live up cluster.toml --quiet --take-data 2> second.txt");
+    let read = ask_until_told(&all[3..], &super::judge::Operation::Get("key".into()));
+    assert_eq!(read, Outcome::Value(Some(b"kept".to_vec())));
+    drop(up);
+}
