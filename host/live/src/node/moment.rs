@@ -1,7 +1,7 @@
 //! What is known of a node between two events.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
-use host_model::contract::{Fault, LocalEvent, Machine, NodeId, Snapshot};
+use host_model::contract::{Fault, LocalEvent, Machine, MachineError, NodeId, Snapshot};
 
 use crate::node::judge::Reading;
 
@@ -40,4 +40,13 @@ impl Moment {
 /// What tells a state apart.
 fn state(machine: &mut dyn Machine, node: NodeId) -> Result<Fingerprint, Fault> {
     Ok(fingerprint::of_local_state(node, &machine.serialize()?))
+}
+
+/// Refuses a node that takes messages together.
+pub(super) fn check_quorums(node: NodeId, takes_quorums: bool) -> Result<(), MachineError> {
+    if !takes_quorums {
+        return Ok(());
+    }
+    let why = format!("node {node} takes messages together, and a network delivers them one by one");
+    Err(MachineError::Host(why))
 }

@@ -20,7 +20,7 @@ use crate::node::asked::Asked;
 use crate::node::bandwidth::Bucket;
 use crate::node::frame::{self, Frame};
 use crate::node::judge::Judge;
-use crate::node::moment::Moment;
+use crate::node::moment::{Moment, check_quorums};
 use crate::node::outbox::{Outbox, Output, Record};
 use crate::node::refusal::{self, Counts, Failure, NotNow, Refusal};
 use crate::node::requests::Requests;
@@ -485,15 +485,6 @@ impl<G: Gate> Node<G> {
         }
         draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));
     }
-}
-
-/// Refuses a node that takes messages together.
-fn check_quorums(node: NodeId, takes_quorums: bool) -> Result<(), MachineError> {
-    if !takes_quorums {
-        return Ok(());
-    }
-    let why = format!("node {node} takes messages together, and a network delivers them one by one");
-    Err(MachineError::Host(why))
 }
 
 /// A state as the content of a checkpoint.
