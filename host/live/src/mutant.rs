@@ -24,6 +24,10 @@ pub(crate) enum Mutant {
     CallsNothingOff,
     /// A local event that happens again gets no time.
     ForgetsToArm,
+    /// What is sent after a broken connection is for the start of the peer that was there before.
+    AddressesFormer,
+    /// What waits for the disk where a connection breaks leaves over the next one.
+    KeepsFrames,
     /// Filters are used whatever they lead to.
     FiltersAnything,
 }

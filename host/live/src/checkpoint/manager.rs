@@ -272,7 +272,9 @@ impl Manager {
 
     /// The connection with a peer has broken: a snapshot that waits for it will do without, and it may have started again.
     pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
-        self.strangers.insert(peer);
+        if !is_present(Mutant::AddressesFormer) {
+            self.strangers.insert(peer);
+        }
         self.change_gather(outputs, |gather| gather.lose(peer));
     }
 

@@ -25,6 +25,7 @@
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
 //! | `requests` | the requests that a node has taken since it started |
+//! | `inside` | what a simulation asks of a node, beyond its outputs |
 //! | `settings` | who a node is, and how it behaves in time |
 //! | `tests` | two nodes, their disks and the links between them |
 
@@ -36,6 +37,7 @@ mod clients;
 mod frame;
 mod gathering;
 mod handler;
+mod inside;
 mod judge;
 mod moment;
 mod outbox;

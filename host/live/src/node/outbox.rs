@@ -112,6 +112,12 @@ impl Outbox {
         self.tickets
     }
 
+    /// Discards the frames to a node that wait for the disk.
+    pub(super) fn discard(&mut self, peer: NodeId) {
+        self.queue.retain(|output| !matches!(output, Output::Send { to, .. } if *to == peer));
+        self.bytes = self.queue.iter().map(held).sum();
+    }
+
     pub(super) fn persisted(&mut self, ticket: u64) {
         self.waiting.take_if(|waiting| *waiting == ticket);
     }

@@ -233,6 +233,10 @@ impl<G: Gate> Node<G> {
         if self.is_failed {
             return;
         }
+        // What waits for the disk was sent over that connection, and must not come over the next one.
+        if self.settings.network == Network::Ordered && !is_present(Mutant::KeepsFrames) {
+            self.outbox.discard(peer);
+        }
         let mut outputs = Vec::new();
         self.manager.lose(peer, &mut outputs);
         self.pass_on(outputs);
@@ -275,22 +279,6 @@ impl<G: Gate> Node<G> {
     /// The gate, which may be told what it has to know.
     pub fn gate_mut(&mut self) -> &mut G {
         &mut self.gate
-    }
-
-    /// The number of its latest checkpoint.
-    pub(crate) fn number(&self) -> u64 {
-        self.manager.number()
-    }
-
-    /// A local event that can happen and has no time, though it should.
-    pub(crate) fn unarmed(&self) -> Option<&LocalEvent> {
-        let delays = &self.settings.delays;
-        self.moment.local_events.iter().find(|event| !self.timers.has(event) && delays.of(event.kind).is_some())
-    }
-
-    /// How many records the disk was asked for since the start.
-    pub(crate) fn tickets(&self) -> u64 {
-        self.outbox.tickets()
     }
 
     /// Which start of the node this is, counted from 1.

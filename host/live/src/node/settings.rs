@@ -85,7 +85,7 @@ impl Settings {
     }
 
     /// The limits of its checkpoints, on its links.
-    pub(super) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         let late_max = match self.network {
             Network::Ordered => 0,
             Network::Unordered | Network::UnorderedDuplicating => self.checkpoints.late_max,

@@ -21,10 +21,11 @@ pub(super) enum Purpose {
     Jumps,
     Snapshots,
     Requests,
+    Breaks,
 }
 
 /// The streams of seeds of nodes begin behind these.
-const PURPOSES: usize = 11;
+const PURPOSES: usize = 12;
 
 /// The random numbers of a world.
 pub(super) struct Chance([ChaCha8Rng; PURPOSES]);

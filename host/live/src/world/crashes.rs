@@ -64,6 +64,7 @@ impl<G: Gate> World<'_, G> {
         let lasting = self.plan.kills.map_or(self.plan.latency, |kills| kills.lasting);
         let down = self.chance.within(Purpose::Kills, lasting);
         self.agenda.add(self.now.after(down), Input::Up(me));
+        self.break_connections_of(me);
         self.asked.retain(|(node, _), _| *node != me);
         let place = &mut self.places[me as usize];
         let Some(running) = place.running.take() else { return Ok(()) };
@@ -127,6 +128,10 @@ impl<G: Gate> World<'_, G> {
         let (own, disk) = (VecDeque::new(), disk.with_file_max(FILE_MAX));
         let running = Running { node, disk, writing: None, on_disk: 0, own, wake: None, paused: None };
         self.places[me as usize].running = Some(running);
+        // A process knows of no connections before its own.
+        for peer in 0..self.plan.nodes {
+            self.connections.hear(me, peer);
+        }
         self.carry_out(me)
     }
 }

@@ -13,6 +13,8 @@ use crate::world::history::{History, MessageId, Start};
 pub(super) struct Cluster<'c> {
     pub(super) nodes: u32,
     pub(super) config: &'c str,
+    /// How far behind the latest message a message may be and is still taken.
+    pub(super) late_max: u64,
 }
 
 /// Compares a snapshot with the history: each checkpoint shows the state that its node was in, no message is received inside that was sent
@@ -25,7 +27,7 @@ pub(super) fn compare(
     history: &History,
     snapshot: &Snapshot,
     machine: &mut dyn Machine,
-    Cluster { nodes, config }: Cluster<'_>,
+    Cluster { nodes, config, late_max }: Cluster<'_>,
 ) -> Result<(), String> {
     let mut clocks = BTreeMap::new();
     for (node, checkpoint) in &snapshot.checkpoints {
@@ -49,10 +51,16 @@ pub(super) fn compare(
     }
     for from in snapshot.checkpoints.keys() {
         for to in snapshot.checkpoints.keys() {
-            compare_link(history, snapshot, *from, *to, &clocks)?;
+            compare_link(history, snapshot, *from, *to, &Clocks { clocks: &clocks, late_max })?;
         }
     }
     Ok(())
+}
+
+/// Where nodes are in a snapshot, by their clocks.
+struct Clocks<'c> {
+    clocks: &'c BTreeMap<NodeId, u64>,
+    late_max: u64,
 }
 
 fn compare_link(
@@ -60,7 +68,7 @@ fn compare_link(
     snapshot: &Snapshot,
     from: NodeId,
     to: NodeId,
-    clocks: &BTreeMap<NodeId, u64>,
+    Clocks { clocks, late_max }: &Clocks<'_>,
 ) -> Result<(), String> {
     let contents = snapshot.contents(from, to);
     let sender = Start { node: from, incarnation: snapshot.checkpoints[&from].incarnation };
@@ -83,9 +91,12 @@ fn compare_link(
         return Err(format!("message {} of {sender:?} to node {to} is in flight, and was received", kept.sequence));
     }
     let receiver = snapshot.checkpoints[&to].incarnation;
+    let of_link = || history.messages.keys().filter(|id| id.from == sender && id.to == to);
+    let latest = of_link().map(|id| id.sequence).filter(|sequence| is_received(*sequence)).max().unwrap_or(0);
     for (id, fate) in &history.messages {
         let is_of_link = id.from == sender && id.to == to && fate.sent_at < clocks[&from];
-        let is_for_it = fate.addressee.is_some_and(|addressee| addressee == 0 || addressee == receiver);
+        let is_late = id.sequence + late_max < latest;
+        let is_for_it = !is_late && fate.addressee.is_some_and(|addressee| addressee == 0 || addressee == receiver);
         if is_of_link && is_for_it && !contents.is_partial && !is_received(id.sequence) && !shown.contains(&id.sequence)
         {
             return Err(format!("{id:?} is in flight, and the snapshot has it not, and does not say so"));

@@ -12,9 +12,10 @@ use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
 use crate::time::Time;
 use crate::world::chance::{Chance, Purpose};
+use crate::world::connections::Connections;
 use crate::world::cuts::{self, Cluster};
 use crate::world::history::{History, Start};
-use crate::world::input::Input;
+use crate::world::input::{Input, Over};
 use crate::world::place::{Place, Running, Writing};
 use crate::world::plan::Plan;
 use crate::world::recorder::Recorder;
@@ -66,6 +67,7 @@ pub struct World<'w, G> {
     pub(super) places: Vec<Place<G>>,
     /// Until when a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
+    pub(super) connections: Connections,
     /// Which process has said to be which start of a node.
     pub(super) spoken: BTreeMap<Start, u64>,
     /// By node and number of the request.
@@ -107,6 +109,7 @@ impl<'w, G: Gate> World<'w, G> {
             is_calm: false,
             places: (0..plan.nodes).map(|_| Place::new()).collect(),
             cuts: BTreeMap::new(),
+            connections: Connections::default(),
             spoken: BTreeMap::new(),
             asked: BTreeMap::new(),
             events: 0,
@@ -118,9 +121,10 @@ impl<'w, G: Gate> World<'w, G> {
             plan,
         };
         (0..world.plan.nodes).for_each(|node| world.agenda.add(Time(0), Input::Up(node)));
-        let Plan { kills, cuts, pauses, jumps, snapshots, requests, .. } = &world.plan;
+        let Plan { kills, breaks, cuts, pauses, jumps, snapshots, requests, .. } = &world.plan;
         let again = [
             kills.map(|trouble| (Purpose::Kills, trouble.every, Input::Kill(trouble))),
+            breaks.map(|every| (Purpose::Breaks, every, Input::Break(every))),
             cuts.map(|trouble| (Purpose::Cuts, trouble.every, Input::Cut(trouble))),
             pauses.map(|trouble| (Purpose::Pauses, trouble.every, Input::Pause(trouble))),
             jumps.map(|trouble| (Purpose::Jumps, trouble.every, Input::Jump(trouble))),
@@ -168,13 +172,27 @@ impl<'w, G: Gate> World<'w, G> {
 
     fn happen(&mut self, input: Input) -> Result<(), String> {
         match input {
-            Input::Frame { to, .. } | Input::Wake(to) | Input::Written { node: to, .. } => self.reach(to, input),
+            Input::Frame { to, .. }
+            | Input::Wake(to)
+            | Input::Written { node: to, .. }
+            | Input::Broken { node: to, .. } => self.reach(to, input),
             Input::Up(node) => self.start(node),
             Input::Resume(node) => self.resume(node),
             Input::Calm => self.calm_down(),
             Input::Gather(every) => self.gather(every),
             Input::Ask(every) => self.ask(every),
-            Input::Kill(_) | Input::Cut(_) | Input::Pause(_) | Input::Jump(_) if self.is_calm => Ok(()),
+            Input::Break(_) | Input::Kill(_) | Input::Cut(_) | Input::Pause(_) | Input::Jump(_) if self.is_calm => {
+                Ok(())
+            }
+            Input::Break(every) => {
+                self.add_around(Purpose::Breaks, every, Input::Break(every));
+                let (one, other) = (self.some_node(Purpose::Breaks), self.some_node(Purpose::Breaks));
+                if one != other {
+                    self.count("break");
+                    self.break_connection(one, other);
+                }
+                Ok(())
+            }
             Input::Kill(trouble) => {
                 self.add_around(Purpose::Kills, trouble.every, Input::Kill(trouble));
                 let node = self.some_node(Purpose::Kills);
@@ -235,7 +253,13 @@ impl<'w, G: Gate> World<'w, G> {
         }
         running.wake = running.wake.filter(|_| !matches!(input, Input::Wake(_)));
         match input {
-            Input::Frame { bytes, .. } => self.receive(node, &bytes)?,
+            Input::Frame { over: Some(over), .. } if !self.connections.takes(node, over) => return Ok(()),
+            Input::Frame { bytes, over, .. } => self.receive(node, &bytes, over)?,
+            Input::Broken { peer, .. } => {
+                if self.connections.hear(node, peer) {
+                    self.feed(node, |node, now| node.disconnected(now, peer))?;
+                }
+            }
             Input::Written { start, .. } if start == self.places[node as usize].starts => self.write(node)?,
             Input::Written { .. } => return Ok(()),
             _ => {
@@ -280,17 +304,19 @@ impl<'w, G: Gate> World<'w, G> {
     }
 
     /// A frame arrives at a node. A node takes what another one of its cluster sends, unless it is late.
-    pub(super) fn receive(&mut self, to: NodeId, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn receive(&mut self, to: NodeId, bytes: &[u8], over: Option<Over>) -> Result<(), String> {
         let Some(result) = self.feed(to, |node, now| node.receive(now, bytes))? else { return Ok(()) };
         match result {
             Ok(()) => {}
+            Err(refusal) if over.is_some() => return self.refuse_in_order(to, bytes, refusal),
             Err(Refusal::Dropped(Dropped::FormerSender | Dropped::FormerAddressee | Dropped::Repeated))
             | Err(Refusal::NoBase | Refusal::Unasked | Refusal::Full) => return Ok(()),
             Err(refusal) => return Err(format!("node {to} refuses what another node has sent: {refusal}")),
         }
         let place = &self.places[to as usize];
         let (Some(running), Some((id, _))) = (&place.running, self.message(to, bytes)) else { return Ok(()) };
-        self.history.receive(id, running.start(to), place.clock, running.node.tickets())
+        self.history.receive(id, running.start(to), place.clock, running.node.tickets())?;
+        over.map_or(Ok(()), |over| self.connections.take(id, over.number))
     }
 
     /// Executes the outputs of a node, and handles some of its frames to itself.
@@ -300,7 +326,7 @@ impl<'w, G: Gate> World<'w, G> {
                 self.execute(me, output)?;
             }
             let Some(frame) = self.running(me).and_then(|running| running.own.pop_front()) else { break };
-            self.receive(me, &frame)?;
+            self.receive(me, &frame, None)?;
         }
         let (place, now) = (&mut self.places[me as usize], self.now);
         let (ahead, Some(running)) = (place.ahead, &mut place.running) else { return Ok(()) };
@@ -346,7 +372,11 @@ impl<'w, G: Gate> World<'w, G> {
             }
             Output::Gathered(outcome) => self.gathered(me, &outcome),
             Output::Failed(failure) => Err(format!("node {me} fails: {failure}")),
-            Output::Disconnect { .. } | Output::Said(_) | Output::Undone(_) | Output::Late { .. } => Ok(()),
+            Output::Disconnect { peer } => {
+                self.break_connection(me, peer);
+                Ok(())
+            }
+            Output::Said(_) | Output::Undone(_) | Output::Late { .. } => Ok(()),
         }
     }
 
@@ -364,7 +394,8 @@ impl<'w, G: Gate> World<'w, G> {
     fn gathered(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
         let name = match outcome {
             Outcome::Complete(snapshot) => {
-                let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config };
+                let late_max = self.plan.settings.limits().late_max;
+                let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config, late_max };
                 cuts::compare(&self.history, snapshot, &mut *self.reader, cluster)?;
                 "complete"
             }

@@ -6,6 +6,14 @@ use host_model::contract::NodeId;
 
 use crate::world::plan::Trouble;
 
+/// The connection that a frame comes over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Over {
+    pub(super) from: NodeId,
+    /// How often it had broken before.
+    pub(super) number: u64,
+}
+
 /// Something that happens in a world.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
@@ -13,7 +21,16 @@ pub(super) enum Input {
     Frame {
         to: NodeId,
         bytes: Vec<u8>,
+        /// Where links have an order.
+        over: Option<Over>,
     },
+    /// A node hears that its connection with a peer is broken.
+    Broken {
+        node: NodeId,
+        peer: NodeId,
+    },
+    /// A connection breaks, and another one after about this time.
+    Break(Duration),
     /// Something is due at a node.
     Wake(NodeId),
     /// The disk has written what a start of a node has asked for.
@@ -28,9 +45,9 @@ pub(super) enum Input {
     Pause(Trouble),
     Resume(NodeId),
     Jump(Trouble),
-    /// Some node asks for a snapshot, again after so long.
+    /// Some node asks for a snapshot, again after about this time.
     Gather(Duration),
-    /// A client asks some node, again after so long.
+    /// A client asks some node, again after about this time.
     Ask(Duration),
     /// Nothing goes wrong any more.
     Calm,

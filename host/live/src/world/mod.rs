@@ -12,6 +12,7 @@
 //! | `place` | a node with its clock and its disk, whether it runs or not |
 //! | `plan` | what goes wrong, and how often |
 //! | `network` | frames on their way between nodes |
+//! | `connections` | connections between nodes, where links have an order |
 //! | `files` | files on a disk that crashes |
 //! | `history` | what has happened at the nodes, and to each message |
 //! | `cuts` | snapshots compared with that |
@@ -21,6 +22,7 @@
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
 
 mod chance;
+mod connections;
 mod crashes;
 mod cuts;
 mod driver;

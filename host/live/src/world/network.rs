@@ -1,11 +1,12 @@
 //! Frames on their way between nodes.
 
 use host_model::contract::NodeId;
+use host_model::scenario::Network;
 
-use crate::checkpoint::{Body, Differences, Packet};
+use crate::checkpoint::{Body, Differences, Dropped, Packet};
 use crate::disk::Owner;
 use crate::gate::Gate;
-use crate::node::{Identity, decoded};
+use crate::node::{Identity, Refusal, decoded};
 use crate::world::chance::Purpose;
 use crate::world::driver::World;
 use crate::world::history::{MessageId, Start};
@@ -26,6 +27,10 @@ impl<G: Gate> World<'_, G> {
             self.running(from).into_iter().for_each(|running| running.own.push_back(frame.to_vec()));
             return Ok(());
         }
+        if self.plan.settings.network == Network::Ordered {
+            self.send_in_order(from, to, frame);
+            return Ok(());
+        }
         let is_cut = self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
         let is_lost = self.chance.is_in(Purpose::Loss, self.plan.loss);
         if is_cut || (is_lost && !self.is_calm) {
@@ -35,7 +40,7 @@ impl<G: Gate> World<'_, G> {
         let times = 1 + u32::from(!self.is_calm && self.chance.is_in(Purpose::Repeats, self.plan.repeats));
         for _ in 0..times {
             let latency = self.chance.within(Purpose::Latency, self.plan.latency);
-            self.agenda.add(self.now.after(latency), Input::Frame { to, bytes: frame.to_vec() });
+            self.agenda.add(self.now.after(latency), Input::Frame { to, bytes: frame.to_vec(), over: None });
         }
         Ok(())
     }
@@ -71,5 +76,42 @@ impl<G: Gate> World<'_, G> {
     pub(super) fn owner(&self, node: NodeId) -> Owner {
         let component = ("toy".to_owned(), "none".to_owned());
         Owner::new(&self.identity(node, 0), self.plan.settings.network, &component)
+    }
+
+    /// A frame leaves a node over its connection with another one.
+    pub(super) fn send_in_order(&mut self, from: NodeId, to: NodeId, frame: &[u8]) {
+        let Some(over) = self.connections.send(from, to) else {
+            self.count("lost with a connection");
+            return;
+        };
+        // What cannot get through is sent again and again.
+        let cut = self.cuts.get(&(from, to)).copied().unwrap_or_default().max(self.now);
+        let latency = self.chance.within(Purpose::Latency, self.plan.latency);
+        let at = self.connections.arrive(from, to, cut.after(latency));
+        self.agenda.add(at, Input::Frame { to, bytes: frame.to_vec(), over: Some(over) });
+    }
+
+    /// The connection between two nodes breaks.
+    pub(super) fn break_connection(&mut self, one: NodeId, other: NodeId) {
+        self.connections.break_up(one, other);
+        for (node, peer) in [(one, other), (other, one)] {
+            self.agenda.add(self.now, Input::Broken { node, peer });
+        }
+    }
+
+    /// All connections of a process break with it.
+    pub(super) fn break_connections_of(&mut self, node: NodeId) {
+        for peer in (0..self.plan.nodes).filter(|peer| *peer != node) {
+            self.break_connection(node, peer);
+            self.connections.hear(node, peer);
+        }
+    }
+
+    /// A node refuses what came over a connection that is there: that loses a message on a link that loses none.
+    pub(super) fn refuse_in_order(&self, to: NodeId, bytes: &[u8], refusal: Refusal) -> Result<(), String> {
+        match (refusal, self.message(to, bytes)) {
+            (Refusal::Dropped(Dropped::FarAhead), _) | (_, None) => Ok(()),
+            (refusal, Some((id, _))) => Err(format!("{id:?} is lost over a connection: {refusal}")),
+        }
     }
 }

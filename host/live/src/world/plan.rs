@@ -31,8 +31,10 @@ pub struct Plan {
     pub loss: Share,
     /// Frames that come twice, on links without an order.
     pub repeats: Share,
-    /// Times in which a node does not reach another one, while the other may reach it.
+    /// Times in which a node does not reach another one, while the other may reach it. On links with an order, frames wait for the end.
     pub cuts: Option<Trouble>,
+    /// The mean time between two breaks of connections, on links with an order.
+    pub breaks: Option<Duration>,
     /// Kills of processes, and how long one is down. A kill interrupts what the disk does, and what it has not synchronised may be torn.
     pub kills: Option<Trouble>,
     /// How long a record takes to be written.
@@ -65,6 +67,7 @@ impl Plan {
             loss: Share(0),
             repeats: Share(0),
             cuts: None,
+            breaks: None,
             kills: None,
             writing: Range::milliseconds(0, 5),
             full: Share(0),

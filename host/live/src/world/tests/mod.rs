@@ -9,10 +9,12 @@
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
 //! | `traces` | worlds of random toys, each a trace of the model |
 //! | `mutants` | mistakes in the runtime: a seed shows each |
+//! | `connections` | links with an order, whose connections break |
 //! | `registers` | a register that clients write and read: linearizable, and nothing acknowledged is lost |
 //! | `register` | that register |
 //! | `linearizable` | whether what clients have seen is that of one register |
 
+mod connections;
 mod linearizable;
 mod mutants;
 mod register;

@@ -1,6 +1,6 @@
 //! Mistakes in the runtime: a seed shows each.
 
-use super::{snapshots, steered, traces};
+use super::{connections, snapshots, steered, traces};
 use crate::mutant::{Mutant, with};
 
 /// Seeds until a mistake has to be shown.
@@ -15,7 +15,7 @@ fn first(run: Run) -> Option<(u64, String)> {
 type Run = fn(u64) -> Result<(), String>;
 
 /// A mistake, the worlds that show it, and a part of what the first seed that does has to say.
-const MUTANTS: [(Mutant, Run, &str); 11] = [
+const MUTANTS: [(Mutant, Run, &str); 13] = [
     (Mutant::PublishedRule, snapshots::shown, "snapshot"),
     (Mutant::AnswersWithTheNext, snapshots::shown, "snapshot"),
     (Mutant::ForgetsStarts, snapshots::shown, "snapshot"),
@@ -26,6 +26,8 @@ const MUTANTS: [(Mutant, Run, &str); 11] = [
     (Mutant::DoesNotWait, traces::shown, "before record"),
     (Mutant::CallsNothingOff, traces::shown, "the model does not do"),
     (Mutant::ForgetsToArm, traces::shown, "without a time"),
+    (Mutant::AddressesFormer, connections::shown, "is lost over a connection"),
+    (Mutant::KeepsFrames, connections::shown, "over a connection"),
     (Mutant::FiltersAnything, steered::shown, "owes"),
 ];
 

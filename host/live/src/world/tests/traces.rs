@@ -98,7 +98,7 @@ pub(super) fn shown_with_disks_that_lie(seed: u64) -> Result<(), String> {
 #[test]
 fn whatever_goes_wrong_is_a_trace_of_the_model() {
     let mut tally = Tally::default();
-    seeds::each("whatever_goes_wrong_is_a_trace_of_the_model", 200, |seed| world(seed, false, &mut tally));
+    seeds::each("whatever_goes_wrong_is_a_trace_of_the_model", 600, |seed| world(seed, false, &mut tally));
     for name in ["complete", "crash at a start", "cut", "full", "jump", "kill", "lost", "pause", "undone", "violations"]
     {
         assert!(tally.0.get(name).is_some_and(|count| *count > 5) || tally.0["seeds"] < 200, "{name}: {:?}", tally.0);

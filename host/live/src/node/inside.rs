@@ -1,0 +1,24 @@
+//! What a simulation asks of a node, beyond its outputs.
+
+use host_model::contract::LocalEvent;
+
+use crate::gate::Gate;
+use crate::node::runtime::Node;
+
+impl<G: Gate> Node<G> {
+    /// The number of its latest checkpoint.
+    pub(crate) fn number(&self) -> u64 {
+        self.manager.number()
+    }
+
+    /// A local event that can happen and has no time, though it should.
+    pub(crate) fn unarmed(&self) -> Option<&LocalEvent> {
+        let delays = &self.settings.delays;
+        self.moment.local_events.iter().find(|event| !self.timers.has(event) && delays.of(event.kind).is_some())
+    }
+
+    /// How many records the disk was asked for since the start.
+    pub(crate) fn tickets(&self) -> u64 {
+        self.outbox.tickets()
+    }
+}

@@ -1,0 +1,53 @@
+//! Links with an order, whose connections break: each message comes next, or its connection is broken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::contract::LocalKind;
+use host_model::scenario::Network;
+use host_model::toys::{Toy, ToyTrigger};
+
+use super::seeds;
+use crate::gate::Open;
+use crate::world::{Plan, World};
+
+/// Node 0 asks the others all the time, and these say nothing but answers.
+fn asking() -> Toy {
+    (1..3).fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, node| {
+        toy.rule(0, 0, ToyTrigger::Local(0), 0, &[(node, 1)]).rule(node, 0, ToyTrigger::Message(0, 1), 0, &[(0, 2)])
+    })
+}
+
+/// How many messages were delivered, and how many connections have broken.
+fn world(seed: u64) -> Result<(u64, u64), String> {
+    let toy = match seed.is_multiple_of(2) {
+        true => asking(),
+        false => Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed),
+    };
+    let toy = Arc::new(toy);
+    let plan = seeds::plan(seed, 3, Network::Ordered);
+    let mut settings = plan.settings;
+    settings.checkpoints.late_max = 0;
+    let breaks = (!seed.is_multiple_of(3)).then_some(Duration::from_millis(200));
+    let plan = Plan { breaks, settings, ..plan };
+    let mut world = World::new(&toy, plan, |_| Open).map_err(|broken| broken.to_string())?;
+    world.run().map_err(|broken| broken.to_string())?;
+    let delivered = world.history.messages.values().filter(|fate| !fate.received.is_empty()).count();
+    Ok((delivered as u64, world.troubles.get("break").copied().unwrap_or(0)))
+}
+
+/// What a seed shows to be broken, if it does.
+pub(super) fn shown(seed: u64) -> Result<(), String> {
+    world(seed).map(|_| ())
+}
+
+#[test]
+fn nothing_is_lost_over_a_connection() {
+    let (mut delivered, mut broken, mut seeds) = (0, 0, 0);
+    seeds::each("nothing_is_lost_over_a_connection", 200, |seed| {
+        let (some, breaks) = world(seed)?;
+        (delivered, broken, seeds) = (delivered + some, broken + breaks, seeds + 1);
+        Ok(())
+    });
+    assert!((delivered > 10 * seeds && broken > seeds) || seeds < 200, "{delivered} {broken}");
+}
