@@ -57,6 +57,8 @@ pub struct Moment<'p> {
     pub strategy: Option<&'static str>,
     /// Whether it finds out if what it came across is reachable.
     pub is_verifying: bool,
+    /// The letters that a line has room for.
+    pub columns: usize,
 }
 
 /// Says how far a search is, on one line.
@@ -83,6 +85,14 @@ pub enum Form {
 }
 
 impl Form {
+    /// The letters that a line has room for: the last column of a terminal stays free, since a line that is wrapped cannot be redrawn.
+    fn columns(self) -> usize {
+        match self {
+            Self::Redrawn(columns) => columns.saturating_sub(1),
+            Self::EverySecond | Self::EveryMinute => usize::MAX,
+        }
+    }
+
     fn interval(self) -> Duration {
         match self {
             Self::Redrawn(_) => REDRAWN_EVERY,
@@ -165,10 +175,9 @@ impl State<'_> {
     fn show(&mut self, shown: Shown<'_>, moment: &Moment<'_>) {
         let line = (shown.line)(moment);
         let _ = match shown.form {
-            Form::Redrawn(columns) => {
+            Form::Redrawn(_) => {
                 self.is_drawn = true;
-                // A line that is wrapped cannot be redrawn.
-                let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+                let line: String = line.chars().take(moment.columns).collect();
                 write!(self.log, "\r{line}\x1b[K").and_then(|()| self.log.flush())
             }
             Form::EverySecond | Form::EveryMinute => writeln!(self.log, "{line}"),
@@ -226,7 +235,8 @@ impl Monitor for Watch<'_> {
             let left = self.left(elapsed, progress);
             let is_verifying = self.verification.lock().expect(UNPOISONED).since.is_some();
             let (process_bytes, strategy) = (self.bounds.process_bytes(), state.strategy);
-            state.show(shown, &Moment { elapsed, left, progress, process_bytes, strategy, is_verifying });
+            let columns = shown.form.columns();
+            state.show(shown, &Moment { elapsed, left, progress, process_bytes, strategy, is_verifying, columns });
         }
         let is_too_much = self.bounds.is_too_much(progress.bytes) || self.bounds.process_takes_too_much(0);
         is_too_much.then_some(EndCondition::MemoryBound)
