@@ -15,6 +15,9 @@ pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
 /// The interface that makes a module a specification from outside.
 const OUTSIDE: &str = "host:protocol/outside@0.1.0";
 
+/// The interfaces of which a plugin or a specification exports at least one, in whichever version.
+const CONTRACTS: [&str; 2] = ["host:protocol/node@", "host:protocol/outside@"];
+
 /// The module that the adapter is named after.
 const WASI: &str = "wasi_snapshot_preview1";
 
@@ -88,7 +91,13 @@ fn encoded(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
     if !contents.wasi.is_empty() {
         encoder = encoder.adapter(WASI, &adapter()).map_err(contract)?;
     }
-    encoder.encode().map_err(contract)
+    let component = encoder.encode().map_err(contract)?;
+    // The type alone is no protocol: a library with bindings has it, too.
+    let has_contract = |export: &String| CONTRACTS.iter().any(|interface| export.starts_with(interface));
+    if !contents.exports.iter().any(has_contract) {
+        return Err(ComponentError::Contract("it exports nothing of the contract".to_owned()));
+    }
+    Ok(component)
 }
 
 /// The adapter with the type of what it imports.

@@ -56,7 +56,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
 
 /// Prints the help, the version or what is wrong with the command line.
 fn explain(message: &clap::Error, wants_json: bool, environment: &mut Environment<'_>) -> Exit {
-    let text = message.render().to_string();
+    let text = options::tips::worded(&message.render().to_string());
     if message.use_stderr() {
         if wants_json {
             let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));

@@ -8,6 +8,7 @@ use host_model::scenario::faults::budgets;
 use host_session::base::{Exit, Failure};
 
 use crate::options::run::RunArguments;
+use crate::options::tips;
 
 /// The options that say which cluster, besides the budgets of faults: all that have one honour them.
 const OF_THE_CLUSTER: [&str; 17] = [
@@ -79,7 +80,7 @@ impl Taker {
 }
 
 fn refused(error: &clap::Error) -> Failure {
-    let text = error.render().to_string();
+    let text = tips::worded(&error.render().to_string());
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     Failure::new(Exit::Usage, first).help("after `--` come options of `host run`; see its `--help`")
 }

@@ -7,6 +7,7 @@
 //! | `faults` | options for what can go wrong |
 //! | `run` | the options of `host run` |
 //! | `after_dashes` | those of them that stand after `--` in other commands |
+//! | `tips` | what to type instead of a command line that is not understood |
 //! | `simulate` | the options of `host simulate` |
 //! | `live` | the options of `host live` |
 //! | `plugins` | the options of commands about plugins |
@@ -19,6 +20,7 @@ pub mod placement;
 pub mod plugins;
 pub mod run;
 pub mod simulate;
+pub mod tips;
 pub mod traces;
 pub mod values;
 
@@ -61,8 +63,8 @@ pub fn parse(words: &[OsString]) -> Result<Command, clap::Error> {
         true => argument.allow_negative_numbers(true),
         false => argument,
     };
-    let mut command = Arguments::command().mut_subcommands(|command| command.mut_args(takes_numbers));
-    let mut matches = command.try_get_matches_from_mut(words)?;
+    let mut command = command().mut_subcommands(|command| command.mut_args(takes_numbers));
+    let mut matches = command.try_get_matches_from_mut(words).map_err(|error| tips::pointed(error, words, &command))?;
     Arguments::from_arg_matches_mut(&mut matches)
         .map(|parsed| parsed.command)
         .map_err(|error| error.format(&mut command))
@@ -84,7 +86,7 @@ fn long_overview() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Explore the states of a protocol and check its properties
-    #[command(visible_alias = "check", after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
+    #[command(visible_alias = "check", after_help = run_short_help(), after_long_help = run_long_help())]
     Run(Box<RunArguments>),
     /// Make a folder with a protocol to begin from: one that builds and runs, with tests and scenarios
     New(NewArguments),
@@ -173,7 +175,7 @@ pub enum Command {
     ///
     /// Builds each plugin again, examines it and explores its states. Ends with 0 if verdicts and counts are equal and every
     /// plugin is fit for a search, with 1 otherwise. A language whose toolchain is missing is left out with a note.
-    #[command(after_long_help = limits::help())]
+    #[command(hide = true, after_long_help = limits::help())]
     Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
@@ -199,6 +201,24 @@ const RUN_EXAMPLES: &str = "Examples:\n  \
     host run plugins/paxos/scenarios/one-proposal.toml --algo unfold\n  \
     host run plugins/paxos --prefix live.json --out found\n  \
     host run plugins/paxos --depth 8 --watch";
+
+/// The options of `host run` that `-h` shows; `--help` shows all.
+const FIRST: [&str; 11] =
+    ["nodes", "set", "network", "algo", "losses", "resets", "depth", "time", "out", "json", "watch"];
+
+fn run_short_help() -> String {
+    format!("{RUN_EXAMPLES}\n\nThese options are the first to know. All others: host run --help")
+}
+
+/// The command, whose `run -h` shows the options that matter first.
+fn command() -> clap::Command {
+    let is_first = |argument: &clap::Arg| argument.get_long().is_none_or(|name| FIRST.contains(&name));
+    let shown = move |argument: clap::Arg| {
+        let is_first = is_first(&argument);
+        argument.hide_short_help(!is_first)
+    };
+    Arguments::command().mut_subcommand("run", |run| run.mut_args(shown))
+}
 
 fn run_long_help() -> String {
     format!("{RUN_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
@@ -261,6 +281,60 @@ fn replay_long_help() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Names of the options that a help lists.
+    fn listed(help: &str) -> Vec<&str> {
+        let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+        let names = lines.filter_map(|line| line.split_once("--").map(|(_, rest)| rest));
+        names.map(|rest| rest.split([' ', ',']).next().unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn the_short_help_of_a_run_has_ten_options_in_groups_and_the_long_one_all() {
+        let help = |flag: &str| {
+            let words = ["host", "run", flag].map(OsString::from);
+            parse(&words).expect_err("it is help").render().to_string()
+        };
+        let (short, long) = (help("-h"), help("--help"));
+        let names: std::collections::BTreeSet<&str> = listed(&short).into_iter().collect();
+        let expected: std::collections::BTreeSet<&str> = FIRST.into_iter().chain(["help"]).collect();
+        assert_eq!(names, expected, "{short}");
+        assert!(short.lines().count() < 60 && short.contains("host run --help"), "{} lines", short.lines().count());
+        for heading in ["What to explore:", "Faults:", "Bounds:", "Output:"] {
+            assert!(short.contains(heading), "{heading}");
+        }
+        let all = command();
+        let run = all.find_subcommand("run").expect("it is a command");
+        let shown = listed(&long);
+        for option in run.get_arguments().filter_map(clap::Arg::get_long) {
+            assert!(shown.contains(&option), "{option} is not in --help");
+        }
+        assert!(shown.len() > 50, "{} options", shown.len());
+    }
+
+    /// What is there for the tables of papers works, and no help shows it.
+    #[test]
+    fn what_only_reproduces_papers_is_out_of_sight() {
+        let helps = [&["host", "--help"][..], &["host", "run", "--help"], &["host", "simulate", "--help"]];
+        for words in helps {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let help = parse(&words).expect_err("it is help").render().to_string();
+            for hidden in ["dpor-ds", "lmc-gen", "thesis", "languages "] {
+                assert!(!help.contains(hidden), "{hidden} in {help}");
+            }
+        }
+        let working = [
+            &["host", "run", "p", "--algo", "dpor-ds"][..],
+            &["host", "run", "p", "--algo", "dpor-ds-tree"],
+            &["host", "run", "p", "--algo", "lmc-gen"],
+            &["host", "simulate", "p", "--watch", "observe", "--profile", "thesis"],
+            &["host", "languages"],
+        ];
+        for words in working {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert!(parse(&words).is_ok(), "{words:?}");
+        }
+    }
 
     /// Every command that loads a plugin takes limits: itself, behind `--`, or from the file that it is given.
     #[test]

@@ -1,4 +1,4 @@
-//! Names and digests of plugins, as they are shown and as parts of paths.
+//! Names: of plugins, as they are shown and as parts of paths, and those that people meant to write.
 
 /// A plugin's name as part of a path: it must not lead anywhere else.
 pub fn safe_name(name: &str) -> String {
@@ -13,6 +13,44 @@ pub fn short_digest(digest: &str) -> String {
     digest.chars().take(digits + 12).collect()
 }
 
+/// The known word that differs in the fewest letters from one that somebody wrote; none if all differ in more than a third of it.
+pub fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let letters_max = (word.chars().count() / 3).max(1);
+    let distances = known.iter().map(|name| (distance(word, name), *name));
+    distances
+        .filter(|(distance, _)| *distance <= letters_max)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The field that was meant where a reader of TOML refuses one: its message lists all that it knows, in backticks.
+pub fn meant_field(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("unknown field `")?;
+    let (word, known) = rest.split_once('`')?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    closest(word, &known)
+}
+
+/// How many letters have to be added, removed, replaced, or exchanged with their neighbour (Damerau and Levenshtein, as far as no
+/// letter takes part twice).
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for (at, letter) in one.iter().enumerate() {
+        let mut row = vec![at + 1];
+        for (place, theirs) in other.iter().enumerate() {
+            let replaced = rows[at][place] + usize::from(letter != theirs);
+            let mut least = replaced.min(rows[at][place + 1] + 1).min(row[place] + 1);
+            if at > 0 && place > 0 && one[at - 1] == *theirs && *letter == other[place - 1] {
+                least = least.min(rows[at - 1][place - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,6 +60,25 @@ mod tests {
         assert_eq!(safe_name("paxos_2-b"), "paxos_2-b");
         assert_eq!(safe_name("../../etc"), "------etc");
         assert_eq!(safe_name(""), "plugin");
+    }
+
+    #[test]
+    fn a_mistyped_word_is_recognised() {
+        let known = ["depth", "local-events", "states", "time", "memory"];
+        let cases = [("depht", Some("depth")), ("dept", Some("depth")), ("state", Some("states")), ("mem", None)];
+        for (word, meant) in
+            cases.into_iter().chain([("local_event", Some("local-events")), ("width", None), ("", None)])
+        {
+            assert_eq!(closest(word, &known), meant, "{word}");
+        }
+        assert_eq!((distance("ab", "ba"), distance("kitten", "sitting"), distance("", "abc")), (1, 3, 3));
+    }
+
+    #[test]
+    fn the_field_that_was_meant_is_found_in_a_message() {
+        let message = "unknown field `nodse`, expected one of `plugin`, `node`, `data`";
+        assert_eq!(meant_field(message), Some("node"));
+        assert_eq!((meant_field("unknown field `x`, expected `id`"), meant_field("no field")), (None, None));
     }
 
     #[test]

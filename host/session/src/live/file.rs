@@ -10,6 +10,7 @@ use host_model::trace::Expressed;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::base::names::meant_field;
 use crate::base::text::on_one_line;
 use crate::base::{Context, Failure, files};
 use crate::spec::{ClusterSpec, ProcessSpec, RunSpec, Source, limits, values};
@@ -137,7 +138,12 @@ impl RunningSpec {
         let file: File = toml::from_str(&text).map_err(|error| {
             let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-            Failure::configuration(format_args!("{}{line}: {}", path.display(), on_one_line(error.message())))
+            let failure =
+                Failure::configuration(format_args!("{}{line}: {}", path.display(), on_one_line(error.message())));
+            match meant_field(error.message()) {
+                Some(field) => failure.help(format_args!("write `{field}`")),
+                None => failure,
+            }
         })?;
         Self::new(path, file).map_err(|failure| located(path, failure))
     }

@@ -6,8 +6,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::base::Failure;
+use crate::base::names::closest;
 use crate::base::text::on_one_line;
 use crate::scenario_file::content::Scenario;
+use crate::scenario_file::keys::keys;
 
 /// A failure about a place in the file.
 pub fn wrong(path: &Path, line: Option<usize>, what: &str) -> Failure {
@@ -139,6 +141,21 @@ impl<'t> Reader<'t> {
     pub fn unknown_of(&self, section: &str, key: &Key<'_>, known: &[&str]) -> Failure {
         let place = if section.is_empty() { "a scenario".to_owned() } else { format!("[{section}]") };
         let failure = self.wrong(key, &format!("{place} has no key `{}` in this version", key.get_ref()));
-        failure.help(format_args!("there are: {}", known.join(", ")))
+        failure.help(format_args!("{}there are: {}", meant(key.get_ref(), known), known.join(", ")))
+    }
+}
+
+/// The key of this section that was meant; or, for an option in the wrong section, the right one.
+fn meant(key: &str, known: &[&str]) -> String {
+    if let Some(closest) = closest(key, known) {
+        return format!("write `{closest}`; ");
+    }
+    let all: Vec<(&str, &str)> = keys().map(|(section, name, _)| (section, name)).collect();
+    let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
+    let section = |name: &str| all.iter().find(|(_, other)| *other == name).map(|(section, _)| *section);
+    match closest(key, &names).and_then(|name| Some((name, section(name)?))) {
+        Some((name, "")) => format!("write `{name}` above all sections; "),
+        Some((name, section)) => format!("write `{name}` under [{section}]; "),
+        None => String::new(),
     }
 }

@@ -12,7 +12,7 @@ struct Known {
     remedy: &'static str,
 }
 
-const KNOWN: [Known; 10] = [
+const KNOWN: [Known; 12] = [
     Known {
         words: "the wasm*-unknown-unknown targets are not supported by default, you may need to enable the \"js\" feature",
         package: "getrandom@0.2",
@@ -68,13 +68,21 @@ const KNOWN: [Known; 10] = [
         remedy: "a library brings C along, or wants a tool: look for a feature of it in Rust alone, or install what it names (clang compiles \
                  C for WebAssembly)",
     },
+    Known { words: "trait bound `HashMap<", package: "", remedy: ORDERED },
+    Known { words: "trait bound `HashSet<", package: "", remedy: ORDERED },
 ];
+
+/// What to use instead of a hash table.
+const ORDERED: &str = "its order depends on how it was filled, so equal states would have different bytes and one state would count as \
+                       many; use BTreeMap or BTreeSet, or wrap a library that has one, see docs/libraries.md";
 
 impl Known {
     /// For people.
     fn name(&self) -> &'static str {
         match self.package {
             "" if self.words.contains("build command") => "a build script",
+            "" if self.words.contains("HashMap") => "a `HashMap` in a state",
+            "" if self.words.contains("HashSet") => "a `HashSet` in a state",
             "" => "the system",
             package => package,
         }
@@ -122,6 +130,8 @@ mod tests {
         assert!(!is_in(output, &KNOWN[0]), "it is not all there");
         let output = "error: The wasm32-unknown-unknown targets are not supported by default; you may\n need to enable the \"wasm_js\" flag";
         assert!(is_in(output, &KNOWN[1]));
+        let output = "error[E0277]: the trait bound `HashMap<u32, u32>: Hash` is not satisfied";
+        assert_eq!(KNOWN.iter().find(|known| is_in(output, known)).map(Known::name), Some("a `HashMap` in a state"));
         assert!(KNOWN.iter().all(|known| !is_in("error: mismatched types", known)));
     }
 }
