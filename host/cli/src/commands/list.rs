@@ -32,7 +32,7 @@ pub fn run(arguments: &ListArguments, environment: &mut Environment<'_>) -> Resu
 
 fn text(plugins: &[Bundled]) -> String {
     let mut sections = vec!["strategies for --algo\n".to_owned()];
-    sections.extend(STRATEGIES.iter().map(strategy_text));
+    sections.extend(STRATEGIES.iter().filter(|strategy| !strategy.only_reproduces()).map(strategy_text));
     let rows: Vec<_> = plugins.iter().map(|plugin| (format!("{PLUGINS}/{}", plugin.name), &plugin.summary)).collect();
     sections.push(match rows.is_empty() {
         true => format!("no plugins: there is no folder `{PLUGINS}` with plugins here\n"),

@@ -114,7 +114,7 @@ pub struct RunArguments {
     /// Local events of each node on a path [default: no bound]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub local_events: Option<u32>,
-    /// States, or events of `unfold`, either for each member of `auto`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
+    /// States, or events of `unfold`, either for each member of `auto`, executions of `dpor` [default: no bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
     pub states: Option<u64>,
     /// Number of random walks [default: 1000, or with --time as many as fit]

@@ -72,7 +72,7 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
     pub watch: Option<String>,
     /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`
-    #[arg(long, value_name = "PROFILE", value_parser = ["ours", "thesis"], default_value = "ours", requires = "watch", help_heading = "Checkers")]
+    #[arg(long, value_name = "PROFILE", value_parser = ["ours", "thesis"], default_value = "ours", requires = "watch", hide = true, help_heading = "Checkers")]
     pub profile: String,
     /// Minimum time between two rounds of a checker [default: that of the profile]
     #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "watch", help_heading = "Checkers")]

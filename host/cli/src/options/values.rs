@@ -44,7 +44,8 @@ impl LimitArguments {
 /// Names of strategies.
 pub fn strategies() -> impl TypedValueParser<Value = Algo> {
     let value = |strategy: &Strategy| {
-        PossibleValue::new(strategy.name).aliases(strategy.aliases.iter().copied()).help(strategy.summary)
+        let value = PossibleValue::new(strategy.name).aliases(strategy.aliases.iter().copied());
+        value.help(strategy.summary).hide(strategy.only_reproduces())
     };
     PossibleValuesParser::new(STRATEGIES.iter().map(value)).try_map(|name| values::strategy(&name).map(Algo))
 }
