@@ -94,6 +94,45 @@ fn people_see_what_is_missing_and_where() {
     assert!(ran.out.starts_with("error: ") && ran.out.contains("asks for a clock"), "{ran:?}");
 }
 
+/// What no plugin has is an error in whichever way it is found, and stays one when its trace is made short. Here a node asks for a clock
+/// in its second event, so two steps are needed; a walk or a run that comes across it may have taken one of the other node as well.
+#[test]
+fn what_no_plugin_has_is_no_finding_in_short_traces_and_in_simulations() {
+    let (place, set) = (Place::new(), ["--set", "for=late-instant"]);
+    let is_platform = |ran: &super::Ran, which: &str| {
+        assert!(ran.out.contains("asks for a clock") && !ran.out.contains("violation:"), "{which}: {ran:?}");
+    };
+    let length = |file: &str| {
+        let trace: Value = serde_json::from_slice(&std::fs::read(place.path(file)).expect(file)).expect("JSON");
+        assert_eq!(trace["finding"]["fault"]["kind"], "platform", "{file}");
+        trace["steps"].as_array().map_or(0, Vec::len)
+    };
+    let mut longest = 0;
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let walk = ["run", asks(), "--algo", "walk", "--seed", seed, "--no-minimize", "--out", "found"];
+        let ran = place.host(&[&walk[..], &set].concat()).exits(150);
+        is_platform(&ran, seed);
+        assert!(ran.out.starts_with("error: "), "{ran:?}");
+        longest = longest.max(length("found/trace.json"));
+        place.host(&["minimize", "found/trace.json", "--plugin", asks(), "--out", "short.json"]).exits(0);
+        assert_eq!(length("short.json"), 2, "seed {seed}");
+        is_platform(&place.host(&["replay", "short.json", "--plugin", asks()]).exits(150), "replay");
+    }
+    assert!(longest > 2, "no walk has taken more steps than are needed");
+    for algo in ["auto", "bdfs", "unfold", "walk"] {
+        let ran = place.host(&[&["run", asks(), "--algo", algo, "--out", algo][..], &set].concat()).exits(150);
+        is_platform(&ran, algo);
+        assert_eq!(length(&format!("{algo}/trace.json")), 2, "{algo}");
+    }
+    let simulate = ["simulate", asks(), "--seed", "1", "--time", "10m", "--out", "simulated"];
+    let ran = place.host(&[&simulate[..], &["--"], &set].concat()).exits(150);
+    assert!(ran.out.starts_with("error: "), "{ran:?}");
+    is_platform(&ran, "simulate");
+    assert_eq!(length("simulated/trace.json"), 2);
+    let report = place.host(&[&simulate[..], &["--json", "--"], &set].concat()).exits(150).json();
+    assert_eq!((&report["result"], &report["violation"]["length"]), (&json!("error"), &json!(2)), "{report:#}");
+}
+
 /// A module that asks WASI for something in `init`, as runtimes of other languages do.
 fn asks_wasi(import: &str, call: &str) -> String {
     format!(

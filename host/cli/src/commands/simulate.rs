@@ -141,6 +141,15 @@ fn title(violation: &Violation) -> String {
     }
 }
 
+/// What a run of `host run` with this finding is: what no plugin has, and what cannot be evaluated, says nothing about the protocol.
+fn verdict(violation: &Violation) -> &'static str {
+    match violation.exit() {
+        _ if violation.nondeterminism.is_some() => "error",
+        Exit::Plugin | Exit::Evaluation => "error",
+        _ => "violation",
+    }
+}
+
 fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, predictions: &Predictions) -> String {
     let mut text = match &simulated.violation {
         None => "no violation in these runs; only `host run` tells whether there is none\n".to_owned(),
@@ -148,9 +157,9 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, pr
             let length = violation.trace.steps.len();
             let found = violation.found.as_ref().map_or(length, |(found, _)| found.steps.len());
             let (seconds, steps) = (seconds_until(run), count(length as u64, "step"));
-            let (title, seed) = (title(violation), run.seed);
+            let (verdict, title, seed) = (verdict(violation), title(violation), run.seed);
             format!(
-                "violation: {title}\nin the run with seed {seed}, after {seconds:.3} s: {steps} instead of {found}\n"
+                "{verdict}: {title}\nin the run with seed {seed}, after {seconds:.3} s: {steps} instead of {found}\n"
             )
         }
     };
@@ -294,7 +303,7 @@ fn result(
         })
     });
     json!({
-        "result": if violation.is_some() { "violation" } else { "no-violation" },
+        "result": simulated.violation.as_ref().map_or("no-violation", |(_, violation)| verdict(violation)),
         "exit_code": exit.code(),
         "plugin": cluster.plugin.reference,
         "seed": asked.seed,
