@@ -123,19 +123,18 @@ fn clusters_that_cannot_be_are_refused() {
     assert_eq!(place.list(), [""; 0]);
 }
 
-/// A limit that the component of one node hits, among nodes of another component: a finding of that node in a walk as in a search, whose
+/// A limit that the component of one node hits, among nodes of another component: a finding of that node in a search, a walk and a simulation, whose
 /// trace becomes short, keeps its limits and replays.
 #[test]
 fn limits_of_one_node_are_findings_and_their_traces_become_short() {
-    let cases: [(&str, Vec<u8>, &str, &str); 4] = [
+    let cases: [(&str, Vec<u8>, &str, &str); 3] = [
         ("divergence", fixtures::loops(), "fuel=2000000", "fuel"),
         ("memory-limit", fixtures::memory_bomb(), "memory=2MiB", "memory"),
         ("output-limit", fixtures::many_messages(), "items=100", "messages"),
-        ("choose", fixtures::chooses_for_ever(), "choices=50", "choose"),
     ];
     let place = Place::new();
-    place.put("good.wasm", fixtures::ping_pong());
-    let mut left_out = 0;
+    place.put("good.wasm", fixtures::counts());
+    let mut longest = 0;
     for (kind, bad, limit, words) in cases {
         place.put("bad.wasm", bad);
         let (name, cluster) = (limit.split('=').next(), ["--nodes", "3", "--node", "2=bad.wasm", "--limit", limit]);
@@ -150,17 +149,21 @@ fn limits_of_one_node_are_findings_and_their_traces_become_short() {
         let plugins = ["--plugin", "good.wasm", "--node", "2=bad.wasm"];
         for (algo, seed) in [("bdfs", "0"), ("walk", "1"), ("walk", "2"), ("walk", "3")] {
             let seed = if algo == "walk" { &["--seed", seed][..] } else { &[] };
-            let run = ["run", "good.wasm", "--algo", algo, "--no-minimize", "--out", "found"];
+            let run = ["run", "good.wasm", "--algo", algo, "--depth", "8", "--no-minimize", "--out", "found"];
             let ran = place.host(&[&run[..], seed, &cluster].concat()).exits(14);
             assert!(ran.out.contains(words), "{kind}: {ran:?}");
-            let found = steps("found/trace.json");
             let minimize = ["minimize", "found/trace.json", "--out", "short.json"];
             place.host(&[&minimize[..], &plugins].concat()).exits(0);
             assert_eq!(steps("short.json"), 1, "{kind}: one event of node 2 is enough");
             let replay = place.host(&[&["replay", "short.json"][..], &plugins].concat()).exits(14);
             assert!(replay.out.contains("replayed: ") && replay.out.contains(words), "{kind}: {replay:?}");
-            left_out += found - 1;
+        }
+        for seed in ["1", "2", "3", "4"] {
+            let simulate = ["simulate", "good.wasm", "--seed", seed, "--time", "10m", "--json", "--out", "run", "--"];
+            let report = place.host(&[&simulate[..], &cluster].concat()).exits(14).json();
+            assert_eq!((steps("run/trace.json"), &report["violation"]["length"]), (1, &json!(1)), "{kind}: {report:#}");
+            longest = longest.max(report["violation"]["found_length"].as_u64().unwrap_or_default());
         }
     }
-    assert!(left_out > 0, "no walk has taken a step of another node before");
+    assert!(longest > 1, "no run has taken a step of another node before");
 }

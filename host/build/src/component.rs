@@ -15,7 +15,7 @@ pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
 /// The interface that makes a module a specification from outside.
 const OUTSIDE: &str = "host:protocol/outside@0.1.0";
 
-/// The interfaces of which a plugin or a specification exports at least one, in whichever version.
+/// A plugin or a specification exports one of these interfaces at least, in whichever version.
 const CONTRACTS: [&str; 2] = ["host:protocol/node@", "host:protocol/outside@"];
 
 /// The module that the adapter is named after.

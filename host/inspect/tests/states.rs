@@ -2,6 +2,9 @@
 
 use std::thread;
 
+#[path = "pages/boxes.rs"]
+mod boxes;
+
 use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
 
 /// What a plugin could say to break out of a drawing.
@@ -118,4 +121,58 @@ fn events_between_two_states_share_an_arrow() {
     let dot = draw_states(&graph, StatesForm::Dot);
     assert!(dot.contains("s0 -> s1 [label=\"a\\nb\\nc\\nand 1 more\", tooltip=\"a\\nb\\nc\\nd\"];"), "{dot}");
     assert_eq!(draw_states(&graph, StatesForm::Svg).matches("class=\"arrow\"").count(), 1);
+}
+
+/// Random graphs: several arrows per state, also back, to the same row and to the state itself.
+#[test]
+fn labels_of_arrows_are_apart_from_states_and_from_one_another() {
+    let (mut labels, mut without) = (0, 0);
+    for seed in 0..200u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |bound: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % bound as u64) as usize
+        };
+        let states = 2 + below(16);
+        let state = |number: usize, depth: usize| DrawnState {
+            depth: depth as u32,
+            lines: vec!["x".repeat(5 + number * 7 % 40)],
+            is_start: number == 0,
+            ..DrawnState::default()
+        };
+        let states: Vec<DrawnState> = (0..states).map(|number| state(number, below(1 + number / 2))).collect();
+        let edges = (0..states.len() * 2).map(|number| DrawnEdge {
+            from: below(states.len()),
+            to: below(states.len()),
+            event: format!("node {} <- node {}: {}", number % 3, number % 2, "m".repeat(below(30))),
+        });
+        let graph = StateGraph { title: "a graph".to_owned(), edges: edges.collect(), states, left_out: None };
+        let svg = draw_states(&graph, StatesForm::Svg);
+        labels += boxes::check(&svg, &format!("seed {seed}"));
+        let arrows = svg.split("<path class=\"arrow\"").skip(1).filter_map(|rest| rest.split("</g>").next());
+        without += arrows.filter(|arrow| !arrow.contains("<text class=\"event\"")).count();
+        let states = rects(&svg, "box");
+        for text in boxes::texts(&svg).iter().filter(|text| text.class == "event") {
+            assert!(
+                !text.said.is_empty() && !states.iter().any(|state| text.overlaps(state)),
+                "seed {seed}: {text:?} is on a state"
+            );
+        }
+    }
+    assert!(labels > 5_000 && without == 0, "{labels} texts, {without} arrows have no label");
+}
+
+/// The rectangles of this class.
+fn rects(svg: &str, class: &str) -> Vec<boxes::Text> {
+    let tags = svg.split("<rect").skip(1).filter_map(|rest| rest.split("/>").next());
+    let has =
+        |tag: &&str| boxes::attribute(tag, "class").is_some_and(|classes| classes.split(' ').any(|one| one == class));
+    let rect = |tag: &str| {
+        let (left, top) = (boxes::number(tag, "x"), boxes::number(tag, "y"));
+        let (right, bottom) = (left + boxes::number(tag, "width"), top + boxes::number(tag, "height"));
+        boxes::Text { class: class.to_owned(), said: String::new(), left, top, right, bottom }
+    };
+    tags.filter(has).map(rect).collect()
 }

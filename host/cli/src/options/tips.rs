@@ -20,7 +20,7 @@ const ELSEWHERE: [(&str, &str); 6] = [
     ("live", "the file of the cluster says this: see docs/running.md"),
 ];
 
-/// Transports of which people expect a network of the model.
+/// Transports that people take for networks of the model.
 const TRANSPORTS: [(&str, &str); 3] = [
     ("tcp", "a TCP connection delivers in order: `--network ordered`, and `--breaks N` for connections that break"),
     ("udp", "UDP loses, reorders and repeats: `--network unordered-duplicating`, and `--losses N` for lost messages"),

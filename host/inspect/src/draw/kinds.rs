@@ -63,9 +63,20 @@ pub(super) fn name(recording: &Recording, payload: &[u8]) -> String {
             .or_else(|| FIELDS.iter().find_map(|field| value.get(*field)?.as_str())),
         None => None,
     };
-    match name {
-        Some(name) => words::clipped(&words::on_one_line(&words::clipped(name, LETTERS_MAX)), LETTERS_MAX),
+    let clipped = |name: &str| words::clipped(&words::on_one_line(&words::clipped(name, LETTERS_MAX)), LETTERS_MAX);
+    match (name, &described) {
+        (Some(name), _) => clipped(name),
+        // Without a variant the fields are what tells kinds apart.
+        (None, Some(Value::Object(fields))) if !fields.is_empty() => {
+            clipped(&format!("{{{}}}", fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ")))
+        }
+        (None, Some(Value::Array(values))) => match values.first() {
+            Some(Value::String(word)) => clipped(word),
+            _ => "[\u{2026}]".to_owned(),
+        },
+        (None, Some(value)) => clipped(&words::value_on_one_line(value)),
         // The first byte of an encoding tells the variant as a rule.
-        None => payload.first().map_or("empty".to_owned(), |byte| format!("{byte:02x}\u{2026}")),
+        (None, None) if words::readable(payload).is_some() => clipped(&words::payload(payload)),
+        (None, None) => payload.first().map_or("empty".to_owned(), |byte| format!("{byte:02x}\u{2026}")),
     }
 }

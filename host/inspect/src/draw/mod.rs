@@ -8,10 +8,12 @@
 //! | `dot` | graphs for Graphviz |
 //! | `states` | drawings of state graphs |
 //! | `kinds` | the kinds of messages |
+//! | `ground` | where lines and texts are, and where another text has room |
 //! | `marks` | the steps that change what the violated property reads |
 //! | `parts` | what all of them say of steps, messages and the finding |
 
 mod dot;
+mod ground;
 mod kinds;
 mod marks;
 mod mermaid;

@@ -191,9 +191,9 @@ fn texts_of_others_are_shown_and_not_obeyed() {
         }
     }
     let page = draw(&recording, Form::Html, context);
-    for (element, count) in [("<script", 2), ("</script", 2), ("<style", 2), ("</style", 2), ("<svg", 3), ("</svg", 3)]
+    for (element, count) in [("<script", 2), ("</script", 2), ("<style", 2), ("</style", 2), ("<svg", 4), ("</svg", 4)]
     {
-        // A drawing, and a strip for each of two properties.
+        // The names of the nodes, a drawing, and a strip for each of two properties.
         assert_eq!(page.matches(element).count(), count, "{element}");
     }
     let mut found = Vec::new();

@@ -5,11 +5,16 @@
 //! | `sample` | a trace with all that a page can show |
 //! | `courses` | the properties over time, against replays from the start |
 //! | `content` | what is in a page and in a picture: parts, texts of others, sizes |
+//! | `boxes` | texts and other rectangles of a drawing, by its own coordinates |
+//! | `places` | where the texts of drawings are |
 //! | `browser` | what the script of a page makes of it, in Chromium |
 
+// Drawings of state graphs need only a part of it, too.
+mod boxes;
 mod browser;
 mod content;
 mod courses;
+mod places;
 mod sample;
 // The same ways as those that go through other formats.
 #[path = "../exchange/walks.rs"]

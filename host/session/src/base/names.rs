@@ -13,7 +13,7 @@ pub fn short_digest(digest: &str) -> String {
     digest.chars().take(digits + 12).collect()
 }
 
-/// The known word that differs in the fewest letters from one that somebody wrote; none if all differ in more than a third of it.
+/// The known word that differs in the fewest letters from a mistyped one; none if all differ in more than a third of it.
 pub fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let letters_max = (word.chars().count() / 3).max(1);
     let distances = known.iter().map(|name| (distance(word, name), *name));

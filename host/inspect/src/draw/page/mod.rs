@@ -47,7 +47,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// SHA-256 of the script and of the two style sheets in base 64, for the policy of the page. A test compares them.
 const SCRIPT_DIGEST: &str = "w/C1ft0P4hRaGBpAVdZ2JDZcaQ2B9SKpi/S1nR9GoIk=";
-const STYLE_DIGEST: &str = "w2l2F5zAWuDJ0xvDAYWgKHp76hMJKcKwZkFW2CM7xHY=";
+const STYLE_DIGEST: &str = "2ZSDovftwx8MMbwlxBSNLx0Ii4aduADwSMkzjyBp6XU=";
 const DRAWING_STYLE_DIGEST: &str = "GBzvlcwUOE4cJkAjYqGvZpSvOnKZhtq86Nfxe1Lo3z8=";
 
 const CONTROLS: &str = "<nav id=\"controls\" aria-label=\"steps\" hidden>\

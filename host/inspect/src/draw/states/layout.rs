@@ -39,13 +39,17 @@ impl Rect {
 /// All rectangles, and the size of the drawing.
 pub(super) struct Layout {
     pub boxes: Vec<Rect>,
+    /// The height at which each row of states ends, and the next one begins.
+    pub gaps: Vec<(f64, f64)>,
+    /// Where the widest row ends.
+    pub right: f64,
     pub width: f64,
     pub height: f64,
 }
 
 impl Layout {
-    /// That of a graph whose title takes so many letters.
-    pub(super) fn new(graph: &StateGraph, title: usize) -> Self {
+    /// That of a graph whose title takes so many letters, with more room below some rows and right of some states than usual.
+    pub(super) fn new(graph: &StateGraph, title: usize, room: &Room) -> Self {
         let rows = ordered(graph);
         let mut boxes = vec![Rect::default(); graph.states.len()];
         for (state, place) in boxes.iter_mut().enumerate() {
@@ -54,24 +58,48 @@ impl Layout {
             place.width = letters as f64 * LETTER + 2.0 * PADDING;
             place.height = lines.len() as f64 * LINE + 2.0 * PADDING - 4.0;
         }
+        let right_of = |state: usize| room.right_of.get(&state).copied().unwrap_or_default();
         let row_width = |row: &Vec<usize>| {
-            row.iter().map(|state| boxes[*state].width).sum::<f64>() + GAP * row.len().saturating_sub(1) as f64
+            let widths = row.iter().map(|state| boxes[*state].width + right_of(*state));
+            widths.sum::<f64>() + GAP * row.len().saturating_sub(1) as f64
         };
         let widest = rows.values().map(row_width).fold(title as f64 * LETTER, f64::max);
-        let mut top = TOP;
+        let (mut top, mut gaps) = (TOP, Vec::with_capacity(rows.len()));
         let lefts: Vec<f64> = rows.values().map(|row| MARGIN + (widest - row_width(row)) / 2.0).collect();
-        for (row, mut left) in rows.values().zip(lefts) {
+        for (number, (row, mut left)) in rows.values().zip(lefts).enumerate() {
             let height = row.iter().map(|state| boxes[*state].height).fold(0.0, f64::max);
             for state in row {
                 let place = &mut boxes[*state];
                 (place.left, place.top) = (left, top + (height - place.height) / 2.0);
-                left += place.width + GAP;
+                left += place.width + right_of(*state) + GAP;
             }
-            top += height + ROW_GAP;
+            let is_last = number + 1 == rows.len();
+            let usual = if is_last { 0.0 } else { ROW_GAP };
+            let gap = usual + room.below.get(&number).copied().unwrap_or_default();
+            gaps.push((top + height, top + height + gap));
+            top += height + gap;
         }
         // Arrows back bulge to the right.
-        Self { boxes, width: widest + 2.0 * MARGIN + ROW_GAP, height: top - ROW_GAP + MARGIN }
+        let right = widest + MARGIN;
+        Self { boxes, gaps, right, width: right + MARGIN + ROW_GAP + room.right, height: top + MARGIN }
     }
+
+    /// The row whose gap below is at, or next to, this height.
+    pub(super) fn row_at(&self, y: f64) -> usize {
+        let below = self.gaps.iter().position(|(_, end)| y <= *end);
+        below.unwrap_or(self.gaps.len().saturating_sub(1))
+    }
+}
+
+/// More room than a drawing has without labels.
+#[derive(Default)]
+pub(super) struct Room {
+    /// Below rows.
+    pub below: BTreeMap<usize, f64>,
+    /// Right of states.
+    pub right_of: BTreeMap<usize, f64>,
+    /// Right of all states.
+    pub right: f64,
 }
 
 /// The states of each row, by depth, in the order in which they stand.
@@ -141,7 +169,7 @@ mod tests {
     #[test]
     fn boxes_do_not_overlap() {
         let graph = graph(&[0, 1, 1, 1, 2, 2], &[(0, 1), (0, 2), (0, 3), (1, 4), (3, 5), (5, 0), (2, 2)]);
-        let Layout { boxes, width, height } = Layout::new(&graph, 10);
+        let Layout { boxes, width, height, .. } = Layout::new(&graph, 10, &Room::default());
         for (index, one) in boxes.iter().enumerate() {
             assert!(one.left >= 0.0 && one.left + one.width <= width && one.top + one.height <= height, "{one:?}");
             for other in &boxes[index + 1..] {

@@ -3,10 +3,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `layout` | the place of each state |
+//! | `labels` | arrows, and the places of their events |
 //! | `svg` | pictures for browsers |
 //! | `dot` | graphs for Graphviz |
 
 mod dot;
+mod labels;
 mod layout;
 mod svg;
 

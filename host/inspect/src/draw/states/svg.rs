@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::layout::{LINE, Layout, Rect};
-use super::{StateGraph, short};
+use super::StateGraph;
+use super::labels::{self, Arrow, arranged};
+use super::layout::{LINE, Rect};
 use crate::draw::parts::{LEFT_OUT, is_full};
 use crate::escape::{on_one_line, xml};
 use crate::words::clipped;
@@ -22,7 +23,7 @@ pub(super) fn draw(graph: &StateGraph) -> String {
     let note = graph.left_out.as_ref().map(|note| clipped(&on_one_line(note), TITLE_LETTERS)).unwrap_or_default();
     let legend = "green: start, red: violation, double: terminal, dashed: not explored";
     let letters = [&title, &note, legend].map(|line| line.chars().count()).into_iter().max().unwrap_or(0);
-    let layout = Layout::new(graph, letters);
+    let (layout, arrows) = arranged(graph, letters);
     let (width, height) = (layout.width, layout.height);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
@@ -37,12 +38,12 @@ pub(super) fn draw(graph: &StateGraph) -> String {
         xml(&note)
     );
     let mut is_cut = false;
-    for ((from, to), events) in graph.arrows() {
+    for drawn in &arrows {
         if is_full(&svg) {
             is_cut = true;
             break;
         }
-        arrow(&mut svg, (layout.boxes[from], layout.boxes[to]), from == to, &events);
+        arrow(&mut svg, drawn);
     }
     for (number, place) in layout.boxes.iter().enumerate() {
         if is_full(&svg) {
@@ -58,34 +59,17 @@ pub(super) fn draw(graph: &StateGraph) -> String {
     svg
 }
 
-/// An arrow with its events in its middle.
-fn arrow(svg: &mut String, (from, to): (Rect, Rect), is_loop: bool, events: &[String]) {
-    let ((x, y), (to_x, to_y)) = (from.center(), to.center());
-    let (path, at) = if is_loop {
-        let (right, top) = (from.left + from.width, y - 8.0);
-        (format!("M{right:.1} {top:.1} c34 -14 34 30 2 18"), (right + 26.0, y))
-    } else if to_y > y + 1.0 {
-        let (start, end) = (from.top + from.height, to.top);
-        let bend = (end - start) / 2.0;
-        let path =
-            format!("M{x:.1} {start:.1} C{x:.1} {:.1} {to_x:.1} {:.1} {to_x:.1} {end:.1}", start + bend, end - bend);
-        (path, ((x + to_x) / 2.0, (start + end) / 2.0))
-    } else {
-        // To the same row or back: around the right side.
-        let (start, end) = (from.left + from.width, to.left + to.width);
-        let out = start.max(end) + 40.0 + (y - to_y).abs() / 12.0;
-        let path = format!("M{start:.1} {y:.1} C{out:.1} {y:.1} {out:.1} {to_y:.1} {end:.1} {to_y:.1}");
-        (path, ((start.max(end) + 3.0 * out) / 4.0, (y + to_y) / 2.0))
-    };
+/// An arrow with its events where they have room.
+fn arrow(svg: &mut String, Arrow { way, events, label, at }: &Arrow) {
     let _ = write!(
         svg,
-        "<g><title>{}</title><path class=\"arrow\" d=\"{path}\" marker-end=\"url(#end)\"/>",
-        xml(&events.join("\n"))
+        "<g><title>{}</title><path class=\"arrow\" d=\"{}\" marker-end=\"url(#end)\"/>",
+        xml(&events.join("\n")),
+        way.path()
     );
-    let said = short(events);
-    for (index, line) in said.lines().enumerate() {
-        let y = at.1 + 3.0 + (index as f64 - (said.lines().count() as f64 - 1.0) / 2.0) * 12.0;
-        let _ = write!(svg, "<text class=\"event\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", at.0, xml(line));
+    for ((x, top), (line, row)) in at.iter().flat_map(|at| std::iter::repeat(at).zip(label.iter().zip(0..))) {
+        let y = top + 9.0 + labels::LINE * f64::from(row);
+        let _ = write!(svg, "<text class=\"event\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(line));
     }
     svg.push_str("</g>\n");
 }

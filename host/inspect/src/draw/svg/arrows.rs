@@ -1,29 +1,24 @@
-//! Messages as arrows: to where they are delivered, or a short way to where they are not.
+//! Messages as arrows: to where they are delivered, or to a note where they are not.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use host_model::contract::NodeId;
-
-use crate::draw::kinds;
+use crate::draw::ground::{Area, Line};
 use crate::draw::parts::undelivered;
 use crate::escape::xml;
 use crate::graph::{Arrow, Fate};
-use crate::words::clipped;
 
-use super::ground::{Area, Line};
-use super::layout::{LETTER, LINE};
+use super::layout::LEFT;
+use super::notes::{LETTER, LINE, Note, name};
 use super::{COLOURS, Painter};
 
-/// Letters of a message that is not delivered; of a longer one the kind is named. Letters of the list of its destinations.
-const LETTERS_MAX: usize = 30;
+/// Messages that the hover text of one note names.
+const TITLES_MAX: usize = 20;
 
-/// The way of an arrow, or of several equal ones that end nowhere.
+/// The way of an arrow, or of all those that one note stands for.
 pub(super) struct Route<'d> {
     arrow: &'d Arrow,
-    /// The destinations.
-    to: Vec<NodeId>,
+    /// The messages, by their places in the list of all.
+    arrows: Vec<usize>,
     /// Its corners.
     points: Vec<(f64, f64)>,
 }
@@ -32,34 +27,16 @@ impl<'d> Painter<'d> {
     /// The ways of all messages, which are taken on the ground.
     pub(super) fn routes(&mut self) -> Vec<Route<'d>> {
         let mut routes: Vec<Route<'d>> = Vec::new();
-        // Equal messages that are never delivered go a short way together: those of one step, in one direction.
-        let mut stubs: BTreeMap<(NodeId, usize, Ordering), Vec<usize>> = BTreeMap::new();
-        for arrow in self.arrows {
-            let direction = arrow.to.cmp(&arrow.from);
-            let is_stub = arrow.fate == Fate::InFlight || (arrow.delivered().is_none() && direction == Ordering::Equal);
-            if !is_stub {
-                let points = self.points(arrow);
-                routes.push(Route { arrow, to: vec![arrow.to], points });
-                continue;
-            }
-            let beside = stubs.entry((arrow.from, arrow.sent, direction)).or_default();
-            let is_same = |index: &&usize| {
-                let other = routes[**index].arrow;
-                (&other.payload, other.fate, other.again) == (&arrow.payload, arrow.fate, arrow.again)
-            };
-            if let Some(index) = beside.iter().find(is_same).copied() {
-                routes[index].to.push(arrow.to);
-                continue;
-            }
-            let (x, y) = (self.layout.x(arrow.from), self.layout.y(arrow.sent));
-            let down = 12.0 + 9.0 * (beside.len() as f64).min(6.0);
-            let points = match direction {
-                Ordering::Less => vec![(x, y), (x - 26.0, y + down)],
-                Ordering::Equal => vec![(x, y), (x - 12.0, y + down + 4.0)],
-                Ordering::Greater => vec![(x, y), (x + 26.0, y + down)],
-            };
-            beside.push(routes.len());
-            routes.push(Route { arrow, to: vec![arrow.to], points });
+        let mut is_noted = vec![false; self.arrows.len()];
+        for note in self.layout.notes.iter().filter(|note| !note.is_end()) {
+            note.arrows.iter().for_each(|index| is_noted[*index] = true);
+            let points = vec![(self.layout.x(note.node), self.layout.y(note.row)), self.cross(note)];
+            routes.push(Route { arrow: &self.arrows[note.arrows[0]], arrows: note.arrows.clone(), points });
+        }
+        let others = self.arrows.iter().enumerate().filter(|(index, _)| !is_noted[*index]);
+        for (index, arrow) in others {
+            let points = self.points(arrow);
+            routes.push(Route { arrow, arrows: vec![index], points });
         }
         for route in &routes {
             for line in lines(&route.points) {
@@ -67,6 +44,11 @@ impl<'d> Painter<'d> {
             }
         }
         routes
+    }
+
+    /// Where the cross of a note is.
+    pub(super) fn cross(&self, note: &Note) -> (f64, f64) {
+        note.cross(self.layout.x(note.node), self.layout.notes_top(note))
     }
 
     /// The way of an arrow to the step in which it ends.
@@ -93,23 +75,25 @@ impl<'d> Painter<'d> {
                 break;
             }
             let arrow = route.arrow;
-            let sent = format!("sent by {} {}", self.recording.names.of(arrow.from), self.recording.sent(arrow.sent));
-            let head = format!("{}\n{sent}", self.recording.message(&arrow.payload));
             let again = if arrow.again.is_some() { " again" } else { "" };
             let points: Vec<String> = route.points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
             let (colour, points) = (arrow.from % COLOURS, points.join(" L"));
             let (title, line) = match arrow.delivered() {
                 Some(delivered) => (
-                    format!("{head}, delivered{again} to {} in step {delivered}", self.recording.names.of(arrow.to)),
+                    format!(
+                        "{}, delivered{again} to {} in step {delivered}",
+                        self.head(arrow),
+                        self.recording.names.of(arrow.to)
+                    ),
                     format!(
                         "<path class=\"message{again} s{colour}\" marker-end=\"url(#head{colour})\" d=\"M{points}\"/>"
                     ),
                 ),
                 None => {
-                    let (x, y) = *route.points.last().expect("it ends somewhere");
+                    let (x, y) = *route.points.last().expect("a way has two ends at least");
                     let cross = format!("M{:.1} {:.1} l6 6 m0 -6 l-6 6", x - 3.0, y - 3.0);
                     (
-                        format!("{head} to {}, {}", self.recording.names.list(&route.to), undelivered(arrow)),
+                        self.undelivered(&route.arrows),
                         format!("<path class=\"lost\" d=\"M{points}\"/><path class=\"cross\" d=\"{cross}\"/>"),
                     )
                 }
@@ -119,43 +103,72 @@ impl<'d> Painter<'d> {
         }
     }
 
-    /// The names of messages that are not delivered, and the word at those that are delivered again.
+    /// A message, its sender and the step that sends it.
+    fn head(&self, arrow: &Arrow) -> String {
+        let (from, sent) = (self.recording.names.of(arrow.from), self.recording.sent(arrow.sent));
+        format!("{}\nsent by {from} {sent}", self.recording.message(&arrow.payload))
+    }
+
+    /// The hover text of messages that are not delivered: equal ones once, with all destinations.
+    fn undelivered(&self, all: &[usize]) -> String {
+        let mut said: Vec<(&Arrow, Vec<u32>)> = Vec::new();
+        for arrow in all.iter().map(|index| &self.arrows[*index]) {
+            let is_same =
+                |(other, _): &(&Arrow, Vec<u32>)| (&other.payload, other.fate) == (&arrow.payload, arrow.fate);
+            match said.iter().position(is_same) {
+                Some(place) => said[place].1.push(arrow.to),
+                None if said.len() < TITLES_MAX => said.push((arrow, vec![arrow.to])),
+                None => {}
+            }
+        }
+        let line = |(arrow, to): &(&Arrow, Vec<u32>)| {
+            format!("{} to {}, {}", self.head(arrow), self.recording.names.list(to), undelivered(arrow))
+        };
+        said.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The notes, and next to other arrows, where there is room, the word at those that are delivered again and the names of those that
+    /// are lost: the text of the step that loses a message names it, too.
     pub(super) fn names(&mut self, routes: &[Route<'_>]) {
+        for index in 0..self.layout.notes.len() {
+            if self.is_full() {
+                return;
+            }
+            let note = &self.layout.notes[index];
+            let (area, text) = (self.layout.area(note), note.text.clone());
+            let is_left = note.is_left;
+            let kind = note.arrows.first().map(|arrow| self.kind(&self.arrows[*arrow])).unwrap_or_default();
+            let class = if note.is_end() { "bad" } else { "faint" };
+            self.text(area, is_left, &format!("{class}\"{kind}"), &text);
+        }
         for route in routes {
             if self.is_full() {
                 break;
             }
             let arrow = route.arrow;
-            let name = || {
-                let message = self.recording.message(&arrow.payload);
-                let is_short = message.chars().count() <= LETTERS_MAX;
-                if is_short { message } else { format!("{} \u{2026}", kinds::name(self.recording, &arrow.payload)) }
-            };
             let (text, spots) = match arrow.fate {
-                Fate::Delivered(_) if arrow.again.is_none() => continue,
-                Fate::Delivered(_) => ("again".to_owned(), along(&route.points)),
-                Fate::Lost(_) => (format!("{} lost", name()), vec![*route.points.last().expect("it ends somewhere")]),
-                Fate::InFlight => {
-                    let names = &self.recording.names;
-                    let to =
-                        route.to.iter().map(|node| names.get(*node).map_or_else(|| node.to_string(), str::to_owned));
-                    let to = clipped(&to.collect::<Vec<_>>().join(", "), LETTERS_MAX);
-                    (format!("{} to {to}", name()), vec![*route.points.last().expect("it ends somewhere")])
+                Fate::Delivered(_) if arrow.again.is_some() => ("again".to_owned(), along(&route.points)),
+                Fate::Lost(_) if arrow.from != arrow.to => {
+                    let end = *route.points.last().expect("a way has two ends at least");
+                    (format!("{} lost", name(self.recording, arrow)), vec![end])
                 }
+                _ => continue,
             };
             let width = LETTER * text.chars().count() as f64;
             let places: Vec<(Area, f64)> = spots.iter().flat_map(|spot| around(*spot, width)).collect();
-            let Some(chosen) = self.ground.place(places.iter().copied()) else { continue };
-            let (area, _) = places[chosen];
+            let places: Vec<(Area, f64)> =
+                places.into_iter().filter(|(area, _)| area.left + area.width < self.layout.width).collect();
+            let Some(chosen) = self.ground.place(None, places.iter().copied()) else { continue };
             let kind = self.kind(arrow);
-            let _ = writeln!(
-                self.svg,
-                "<text class=\"halo faint\" x=\"{:.1}\" y=\"{:.1}\"{kind}>{}</text>",
-                area.left,
-                area.top + 9.5,
-                xml(&text)
-            );
+            self.text(places[chosen].0, false, &format!("faint\"{kind}"), &text);
         }
+    }
+
+    /// A line of text in its area; `class` ends within the tag.
+    fn text(&mut self, area: Area, is_left: bool, class: &str, text: &str) {
+        let (side, at) = if is_left { (" left", area.left + area.width) } else { ("", area.left) };
+        let (class, text) = (format!("halo{side} {class}"), xml(text));
+        let _ = writeln!(self.svg, "<text class=\"{class} x=\"{at:.1}\" y=\"{:.1}\">{text}</text>", area.top + 9.5);
     }
 
     /// The attribute with the kind of a message, in a page.
@@ -179,12 +192,10 @@ fn along(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 /// Places around a spot, the best ones first.
 fn around((x, y): (f64, f64), width: f64) -> Vec<(Area, f64)> {
     let mut places = Vec::new();
-    for (row, price) in
-        [(0.0, 0.0), (0.6, 0.4), (-0.6, 0.5), (1.2, 0.8), (-1.2, 1.0), (2.0, 2.0), (-2.0, 2.4), (3.0, 3.0), (-3.0, 3.4)]
-    {
+    for (row, price) in [(0.0, 0.0), (0.6, 0.4), (-0.6, 0.5), (1.2, 0.8), (-1.2, 1.0), (2.0, 2.0), (-2.0, 2.4)] {
         let top = y - 6.0 + LINE * row;
         let side = |left: f64, own: f64| (Area { left, top, width, height: LINE }, price + own);
-        for (away, own) in [(8.0, 0.0), (30.0, 1.5), (60.0, 3.5)] {
+        for (away, own) in [(8.0, 0.0), (20.0, 1.0)] {
             places.push(side(x + away, own));
             places.push(side(x - away - width, own + 0.2));
         }
@@ -192,6 +203,7 @@ fn around((x, y): (f64, f64), width: f64) -> Vec<(Area, f64)> {
             places.push(side(x - width / 2.0, 0.3));
         }
     }
-    places.retain(|(area, _)| area.left > 0.0);
+    // Left of it are the numbers of the steps.
+    places.retain(|(area, _)| area.left > LEFT - 32.0);
     places
 }

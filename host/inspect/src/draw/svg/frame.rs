@@ -9,14 +9,17 @@ use crate::draw::parts::{components, verdict};
 use crate::escape::xml;
 use crate::explain;
 use crate::graph::Fate;
-use crate::words::{ABSENT, clipped};
 
-use super::layout::{HEAD_LETTERS, LEFT, LETTER, letters, wrapped};
+use super::layout::{HEADS, LEFT, letters, wrapped};
+use super::notes::LETTER;
 use super::{COLOURS, Painter};
 
 /// Lines of the finding and of the command, and components that are named.
 const LINES_MAX: usize = 6;
 const COMPONENTS_MAX: usize = 8;
+
+/// Pixels of a drawing that a page may make narrower: on a screen of 1,440 pixels its letters have at least two thirds of their size.
+const FITTING_MAX: f64 = 1_400.0;
 
 /// What interrupts a lifeline.
 #[derive(Clone, Copy, PartialEq)]
@@ -53,9 +56,8 @@ impl Painter<'_> {
         for (number, step) in (1..).zip(&self.recording.trace.steps) {
             cuts[step.node as usize].extend(self.cut(number).map(|cut| (self.layout.y(number), cut)));
         }
-        for node in &self.recording.crashed {
-            let last = self.recording.step_before(self.recording.steps.len() + 1, *node);
-            cuts[*node as usize].push((self.layout.y(last) + 24.0, Cut::End));
+        for note in self.layout.notes.iter().filter(|note| note.is_end()) {
+            cuts[note.node as usize].push((self.cross(note).1 - 14.0, Cut::End));
         }
         for (node, cuts) in (0..).zip(cuts) {
             if self.is_full() {
@@ -80,17 +82,8 @@ impl Painter<'_> {
     fn column(&mut self, node: NodeId, cuts: &[(f64, Cut)]) {
         let (x, top) = (self.layout.x(node), self.layout.y(0) - 20.0);
         let is_absent = self.recording.trace.scenario.absent.contains(&node);
-        let state = explain::state(&self.recording.init[node as usize]);
-        let name = self.recording.names.with_number(node);
-        let head = clipped(&name, HEAD_LETTERS);
-        let head = xml(&if is_absent { format!("{head}, {ABSENT}") } else { head });
-        let _ = write!(
-            self.svg,
-            "<g class=\"event\"><title>{}</title><text class=\"name f{}\" x=\"{x:.1}\" y=\"{:.1}\">{head}</text>",
-            xml(&format!("{name} at the start\n{state}")),
-            node % COLOURS,
-            top - 10.0,
-        );
+        let name = if self.kinds.is_some() { String::new() } else { self.name(node, top - 10.0) };
+        let _ = write!(self.svg, "<g class=\"event\">{}{name}", self.start(node));
         let class = if is_absent { "life absent" } else { "life" };
         let (mut from, bottom) = (top, self.layout.bottom());
         let mut pieces = Vec::new();
@@ -125,10 +118,6 @@ impl Painter<'_> {
             };
         }
         pieces.push((from, bottom));
-        if self.recording.crashed.contains(&node) {
-            let y = cuts.last().map_or(top, |(y, _)| *y) + 18.0;
-            let _ = write!(self.svg, "<text class=\"halo bad\" x=\"{:.1}\" y=\"{y:.1}\">crashed</text>", x + 12.0);
-        }
         for (from, to) in pieces.into_iter().filter(|(from, to)| from < to) {
             self.ground.add_line([(x, from), (x, to)]);
             let _ = write!(
@@ -139,10 +128,43 @@ impl Painter<'_> {
         self.svg.push_str("</g>\n");
     }
 
+    /// The hover text of a lifeline: the state of its node at the start.
+    fn start(&self, node: NodeId) -> String {
+        let (name, state) = (self.recording.names.with_number(node), &self.recording.init[node as usize]);
+        format!("<title>{}</title>", xml(&format!("{name} at the start\n{}", explain::state(state))))
+    }
+
+    /// The name of a node above its lifeline.
+    fn name(&self, node: NodeId, y: f64) -> String {
+        let (x, head) = (self.layout.x(node), xml(&self.layout.heads[node as usize]));
+        format!("<text class=\"name f{}\" x=\"{x:.1}\" y=\"{y:.1}\">{head}</text>", node % COLOURS)
+    }
+
+    /// The names of all nodes as a drawing of their own: in a page it stays where it is while the steps are scrolled.
+    pub(super) fn heads(&self) -> String {
+        let (width, fits) = (self.layout.width, self.fits());
+        let mut svg = format!(
+            "<svg id=\"heads\"{fits} width=\"{width:.0}\" height=\"{HEADS:.0}\" viewBox=\"0 0 {width:.0} {HEADS:.0}\" \
+             role=\"group\">\n<title>nodes</title>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
+        );
+        for node in 0..self.recording.nodes() {
+            let _ = writeln!(svg, "<g class=\"event\">{}{}</g>", self.start(node), self.name(node, HEADS - 8.0));
+        }
+        svg + "</svg>\n"
+    }
+
+    /// The class of drawings that may be made as narrow as a page, since letters stay large enough.
+    pub(super) fn fits(&self) -> &'static str {
+        if self.layout.width <= FITTING_MAX { " class=\"fits\"" } else { "" }
+    }
+
     /// The finding under the last step, and crosses where the property reads something; then what the signs mean, the components
     /// and the command. Returns the height of the drawing.
     pub(super) fn end(&mut self) -> f64 {
         let mut y = self.layout.bottom() + 8.0;
+        if explain::loop_start(self.recording).is_some() {
+            y += 14.0;
+        }
         let verdict = verdict(self.recording);
         if verdict.is_some() {
             for (node, history) in self.recording.views() {

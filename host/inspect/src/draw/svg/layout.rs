@@ -1,15 +1,18 @@
 //! Where things are in a diagram: a column per node as wide as its texts, and a row per step as high as its texts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use host_model::contract::NodeId;
 
+use crate::draw::ground::Area;
 use crate::draw::marks::marks;
 use crate::draw::parts::label;
 use crate::explain;
-use crate::graph::{Arrow, Fate};
+use crate::graph::Arrow;
 use crate::recording::Recording;
-use crate::words::clipped;
+use crate::words::{ABSENT, clipped};
+
+use super::notes::{LETTER, LINE, Note, notes};
 
 /// Pixels above the first step: names of the nodes.
 pub(super) const HEAD: f64 = 64.0;
@@ -17,20 +20,26 @@ pub(super) const HEAD: f64 = 64.0;
 /// Pixels left of the first node: numbers of the steps.
 pub(super) const LEFT: f64 = 76.0;
 
-/// Pixels that a letter takes, of an event and of a change.
-pub(super) const LETTER: f64 = 6.7;
+/// Pixels that a letter of a change takes.
 pub(super) const SMALL_LETTER: f64 = 6.1;
-
-/// Pixels between the lines of a text.
-pub(super) const LINE: f64 = 12.5;
 
 /// Pixels between two steps at least, and those of a column.
 const ROW_MIN: f64 = 32.0;
 const COLUMN_MIN: f64 = 130.0;
 
 /// Letters of the name of a node above its lifeline, and the pixels of each.
-pub(super) const HEAD_LETTERS: usize = 26;
-const HEAD_LETTER: f64 = 8.2;
+const HEAD_LETTERS: usize = 26;
+const HEAD_LETTER: f64 = 7.4;
+
+/// Pixels above the names of the nodes, without a title, and of the names where they stand by themselves.
+const TOP: f64 = 28.0;
+pub(super) const HEADS: f64 = 28.0;
+
+/// Pixels between two texts of one column, one below the other.
+const BETWEEN: f64 = 22.0;
+
+/// Pixels between the end of the prefix and what follows.
+const PREFIX: f64 = 16.0;
 
 /// Letters of a line, and lines of an event and of its changes.
 const LETTERS_MAX: usize = 48;
@@ -64,6 +73,17 @@ impl StepText {
         (widest(&self.event) * LETTER).max(widest(&self.change) * SMALL_LETTER)
     }
 
+    /// The lines of the text in its area, each as wide as it is.
+    pub(super) fn lines(&self, area: Area, is_left: bool) -> Vec<Area> {
+        let event = self.event.iter().map(|line| LETTER * line.chars().count() as f64);
+        let change = self.change.iter().map(|line| SMALL_LETTER * line.chars().count() as f64);
+        let line = |(width, row): (f64, u32)| {
+            let left = if is_left { area.left + area.width - width } else { area.left };
+            Area { left, top: area.top + LINE * f64::from(row), width, height: LINE }
+        };
+        event.chain(change).zip(0..).map(line).collect()
+    }
+
     pub(super) fn height(&self) -> f64 {
         LINE * (self.event.len() + self.change.len()) as f64
     }
@@ -77,6 +97,12 @@ pub(super) struct Layout {
     rows: Vec<f64>,
     /// The texts of the steps.
     pub(super) texts: Vec<StepText>,
+    /// The nodes of the steps.
+    nodes: Vec<NodeId>,
+    /// The notes.
+    pub(super) notes: Vec<Note>,
+    /// The names of the nodes.
+    pub(super) heads: Vec<String>,
     /// Pixels of the whole drawing.
     pub(super) width: f64,
     /// Lines above the names of the nodes.
@@ -84,40 +110,95 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(recording: &Recording, arrows: &[Arrow], title: &str) -> Self {
+    /// That of a recording with this many steps in its prefix. Without a title, the names of the nodes stand apart from the drawing.
+    pub(super) fn new(recording: &Recording, arrows: &[Arrow], title: Option<&str>, prefix: usize) -> Self {
         let marks = marks(recording);
         let text = |(number, mark): (usize, &Option<String>)| StepText::new(recording, number, mark.as_ref());
         let texts: Vec<StepText> = (1..).zip(&marks).map(text).collect();
-        let mut needed = vec![COLUMN_MIN; recording.nodes() as usize];
-        for (node, needs) in (0..).zip(&mut needed) {
-            if recording.names.get(node).is_some() {
-                let letters = recording.names.with_number(node).chars().count().min(HEAD_LETTERS);
-                *needs = needs.max(HEAD_LETTER * letters as f64 + 20.0);
-            }
+        let notes = notes(recording, arrows);
+        let heads: Vec<String> = (0..recording.nodes()).map(|node| head(recording, node)).collect();
+        let nodes = recording.trace.steps.iter().map(|step| step.node).collect();
+        let (columns, rows, width) = (Vec::new(), Vec::new(), 0.0);
+        let mut layout = Self { columns, rows, texts, nodes, notes, heads, width, title: Vec::new() };
+        layout.set_columns();
+        layout.title = title.map(|title| wrapped(title, letters(layout.width - 48.0, 8.2), 4)).unwrap_or_default();
+        layout.set_rows(title.is_some(), arrows, prefix);
+        layout
+    }
+
+    /// Room for the names of the nodes, for the texts right of each lifeline, and for the notes left of the next one.
+    fn set_columns(&mut self) {
+        let half =
+            |node: usize| self.heads.get(node).map_or(16.0, |head| HEAD_LETTER * head.chars().count() as f64 / 2.0);
+        let nodes = self.heads.len();
+        let mut needed: Vec<f64> = (0..nodes).map(|node| COLUMN_MIN.max(half(node) + half(node + 1) + 16.0)).collect();
+        let mut need = |column: usize, width: f64| needed[column] = needed[column].max(width);
+        for (node, text) in self.nodes.iter().zip(&self.texts) {
+            need(*node as usize, text.width() + 60.0);
         }
-        for (step, text) in recording.trace.steps.iter().zip(&texts) {
-            let needs = &mut needed[step.node as usize];
-            *needs = needs.max(text.width() + 60.0);
+        // Of each step, and of the start, where all nodes may send: notes right of a lifeline, and left of the next one.
+        let mut aside: BTreeMap<(usize, NodeId), [f64; 2]> = BTreeMap::new();
+        for note in &self.notes {
+            // No note is left of the first lifeline.
+            let column = if note.is_left { note.node.saturating_sub(1) } else { note.node };
+            let widest = &mut aside.entry((note.row, column)).or_default()[usize::from(note.is_left)];
+            *widest = widest.max(note.width());
         }
-        let mut columns = vec![LEFT + 34.0];
-        columns.extend(needed.iter().scan(LEFT + 34.0, |x, width| {
+        for ((_, column), [right, left]) in aside {
+            need(column as usize, right + left + 40.0);
+        }
+        let first = (LEFT + 34.0).max(half(0) + 8.0);
+        self.columns = vec![first];
+        self.columns.extend(needed.iter().scan(first, |x, width| {
             *x += width;
             Some(*x)
         }));
-        let width = columns.last().expect("there is the end").max(WIDTH_MIN);
-        let title = wrapped(title, letters(width - 48.0, 8.2), 4);
-        let top = 28.0 + 17.0 * title.len() as f64 + HEAD - 20.0;
-        let mut rows = vec![top];
-        let (mut above, names) = (0.0, names(arrows));
-        for (before, text) in texts.iter().enumerate() {
-            // Room for the text of this step above its line, or for that of the last step below it, and for the names of the messages
-            // of the last step that go nowhere.
-            let gap = ROW_MIN.max(text.height().max(above) + 14.0);
-            let named = LINE * names.get(&before).copied().unwrap_or_default() as f64;
-            rows.push(rows.last().expect("there is the start") + gap + named);
-            above = text.height();
+        self.width = self.columns.last().expect("the first column begins somewhere").max(WIDTH_MIN);
+    }
+
+    /// Room for the texts and notes of each step, and above a step for its text where messages leave to the right.
+    fn set_rows(&mut self, has_heads: bool, arrows: &[Arrow], prefix: usize) {
+        let start = if has_heads { TOP + 17.0 * self.title.len() as f64 + HEAD - 20.0 } else { 44.0 };
+        let mut leaves_right = vec![false; self.texts.len() + 1];
+        for arrow in arrows.iter().filter(|arrow| arrow.to > arrow.from && arrow.end().is_some()) {
+            leaves_right[arrow.sent] = true;
         }
-        Self { columns, rows, texts, width, title }
+        let mut notes = vec![0.0f64; self.texts.len() + 1];
+        for note in &self.notes {
+            let below = self.above_notes(note) + LINE * (note.place + 1) as f64;
+            notes[note.row] = notes[note.row].max(below);
+        }
+        let (mut y, mut rows) = (start, vec![start]);
+        for step in 1..=self.texts.len() {
+            let text = self.texts[step - 1].height();
+            let before = if step > 1 { self.texts[step - 2].height() } else { 0.0 };
+            let below = notes[step - 1].max(before);
+            let is_same = step == 1 || self.nodes[step - 1] == self.nodes[step - 2];
+            let above = if is_same && leaves_right[step] { text } else { 0.0 };
+            let divider = if step == prefix + 1 && prefix > 0 { PREFIX } else { 0.0 };
+            let gap = ROW_MIN.max(below.max(text) + BETWEEN).max(below + above + BETWEEN);
+            y += gap + divider;
+            rows.push(y);
+        }
+        let last = self.texts.last().map_or(0.0, StepText::height);
+        self.rows = rows;
+        self.rows.push(self.y(self.steps()) + ROW_MIN.max(last.max(notes[self.steps()]) + 16.0));
+    }
+
+    /// Pixels from the top of a step's text to the notes of that step.
+    fn above_notes(&self, note: &Note) -> f64 {
+        let is_below = note.row > 0 && !note.is_left && self.nodes[note.row - 1] == note.node;
+        if is_below { self.texts[note.row - 1].height() + 1.0 } else { 10.0 }
+    }
+
+    /// Where the notes begin to which this one belongs.
+    pub(super) fn notes_top(&self, note: &Note) -> f64 {
+        self.y(note.row) - 7.0 + self.above_notes(note)
+    }
+
+    /// Where the text of a note is.
+    pub(super) fn area(&self, note: &Note) -> Area {
+        note.area(self.x(note.node), self.notes_top(note))
     }
 
     /// The lifeline of a node.
@@ -142,20 +223,26 @@ impl Layout {
 
     /// Where the lifelines end.
     pub(super) fn bottom(&self) -> f64 {
-        let below = self.texts.last().map_or(0.0, StepText::height);
-        self.rows.last().expect("there is the start") + ROW_MIN.max(below + 16.0)
+        *self.rows.last().expect("the end is a row")
+    }
+
+    /// Between which heights the steps before and after a step of its node are.
+    pub(super) fn neighbours(&self, step: usize) -> (f64, f64) {
+        let node = self.nodes[step - 1];
+        let before = self.nodes[..step - 1].iter().rposition(|other| *other == node);
+        let after = self.nodes[step..].iter().position(|other| *other == node);
+        let before = before.map_or(f64::NEG_INFINITY, |index| self.y(index + 1));
+        (before, after.map_or(f64::INFINITY, |index| self.y(step + 1 + index)))
     }
 }
 
-/// How many names of messages that are never delivered stand at each step.
-fn names(arrows: &[Arrow]) -> BTreeMap<usize, usize> {
-    let lost = arrows.iter().filter(|arrow| arrow.fate == Fate::InFlight);
-    let named: BTreeSet<_> = lost.map(|arrow| (arrow.sent, arrow.to.cmp(&arrow.from), &arrow.payload)).collect();
-    let mut names = BTreeMap::new();
-    for (sent, ..) in named {
-        *names.entry(sent).or_default() += 1;
+/// The name of a node above its lifeline.
+fn head(recording: &Recording, node: NodeId) -> String {
+    let name = recording.names.with_number(node);
+    match recording.trace.scenario.absent.contains(&node) {
+        true => format!("{}, {ABSENT}", clipped(&name, HEAD_LETTERS - ABSENT.len() - 2)),
+        false => clipped(&name, HEAD_LETTERS),
     }
-    names
 }
 
 /// Letters of a width.

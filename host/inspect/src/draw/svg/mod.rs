@@ -3,14 +3,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `layout` | where columns and rows are, and the texts of the steps |
-//! | `ground` | where lines and texts are, and where another text has room beside them |
 //! | `frame` | title, lifelines, and what stands below them |
+//! | `notes` | what stands at lifelines besides the texts of steps |
 //! | `arrows` | messages |
 
 mod arrows;
 mod frame;
-mod ground;
 mod layout;
+mod notes;
 
 use std::fmt::Write;
 
@@ -18,6 +18,7 @@ use host_model::contract::NodeId;
 use host_model::trace::TraceEvent;
 
 use crate::draw::Context;
+use crate::draw::ground::{Area, Ground};
 use crate::draw::kinds::Kinds;
 use crate::draw::parts::{LEFT_OUT, details, title};
 use crate::escape::xml;
@@ -25,11 +26,16 @@ use crate::explain::{self, TEXT_BYTES_MAX};
 use crate::graph::Arrow;
 use crate::recording::Recording;
 
-use ground::{Area, Ground};
-use layout::{LINE, Layout, StepText};
+use layout::{Layout, StepText};
+use notes::LINE;
 
 /// How lines and texts look.
 pub(super) const STYLE: &str = include_str!("svg.css");
+
+/// Pixels between a lifeline and the texts next to it, how far they move away from it at most, and in how many steps.
+const ASIDE: f64 = 14.0;
+const MOVED_MAX: f64 = 48.0;
+const SHIFTS: u32 = 8;
 
 /// Nodes with a colour of their own; more nodes begin again.
 const COLOURS: u32 = 8;
@@ -53,7 +59,7 @@ pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
     paint(recording, &arrows, context, (None, TEXT_BYTES_MAX))
 }
 
-/// The same as part of a page, which has title, finding, legend and command itself.
+/// The same as part of a page, which has title, finding, legend and command itself: the names of the nodes, and the drawing.
 pub(super) fn embedded(
     recording: &Recording,
     arrows: &[Arrow],
@@ -69,9 +75,11 @@ fn paint(
     context: Context<'_>,
     (kinds, bytes_max): (Option<&Kinds>, usize),
 ) -> String {
-    let layout = Layout::new(recording, arrows, &if kinds.is_some() { String::new() } else { title(recording) });
+    let title = kinds.is_none().then(|| title(recording));
+    let layout = Layout::new(recording, arrows, title.as_deref(), context.prefix);
     let (svg, ground) = (String::new(), Ground::default());
     let mut painter = Painter { recording, arrows, context, layout, ground, kinds, bytes_max, svg };
+    painter.reserve();
     let lines = painter.routes();
     painter.columns();
     painter.prefix();
@@ -89,15 +97,35 @@ impl Painter<'_> {
         self.svg.len() > self.bytes_max
     }
 
+    /// The names of the nodes and the notes are where they are; texts of steps have a home right of their sign.
+    fn reserve(&mut self) {
+        let (top, width) = (self.layout.y(0) - 44.0, self.layout.width);
+        self.ground.add_text(Area { left: 0.0, top, width, height: 18.0 });
+        for note in &self.layout.notes {
+            self.ground.add_text(self.layout.area(note));
+        }
+        for number in 1..=self.layout.steps() {
+            self.ground.add_home(self.home(number), number);
+        }
+    }
+
+    /// Where the text of a step has room in any case.
+    fn home(&self, number: usize) -> Area {
+        let (node, text) = (self.recording.trace.steps[number - 1].node, &self.layout.texts[number - 1]);
+        let (left, top) = (self.layout.x(node) + ASIDE, self.layout.y(number) - 7.0);
+        Area { left, top, width: text.width(), height: text.height() }
+    }
+
     fn prefix(&mut self) {
         let prefix = self.context.prefix;
         if prefix > 0 && prefix < self.layout.steps() {
-            let (y, right) = ((self.layout.y(prefix) + self.layout.y(prefix + 1)) / 2.0, self.layout.width - 24.0);
+            let (y, right) = (self.layout.y(prefix + 1) - 20.0, self.layout.width - 24.0);
+            self.ground.add_line([(24.0, y), (right, y)]);
             let _ = writeln!(
                 self.svg,
-                "<line class=\"prefix\" x1=\"24\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\"/>\
+                "<line class=\"prefix\" x1=\"68\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\"/>\
                  <text class=\"halo\" x=\"24\" y=\"{:.1}\">prefix</text>",
-                y - 4.0
+                y + 4.0
             );
         }
     }
@@ -106,11 +134,11 @@ impl Painter<'_> {
     fn mark_loop(&mut self) {
         let Some(start) = explain::loop_start(self.recording) else { return };
         let first = self.layout.y((start + 1).min(self.layout.steps()));
-        let (top, bottom) = (first - 12.0, self.layout.y(self.layout.steps()) + 15.0);
+        let (top, bottom) = (first - 12.0, self.layout.bottom() + 6.0);
         let _ = writeln!(
             self.svg,
             "<path class=\"warn\" d=\"M24 {bottom:.1} H10 V{top:.1} H22 m-6 -4 l6 4 l-6 4\"/>\
-             <text class=\"halo bad\" x=\"24\" y=\"{:.1}\">again and again</text>",
+             <text class=\"halo bad\" x=\"28\" y=\"{:.1}\">again and again</text>",
             bottom + 4.0
         );
     }
@@ -174,10 +202,14 @@ impl Painter<'_> {
         let right = self.layout.column(node);
         let left = if node == 0 { 0.0 } else { self.layout.column(node - 1) };
         let text = &self.layout.texts[number - 1];
-        let places = places(text, (x, y), (left, right));
-        let Some(chosen) = self.ground.place(places.iter().map(|place| (place.area, place.price))) else {
-            return String::new();
-        };
+        let (before, after) = self.layout.neighbours(number);
+        let mut places = places(text, (x, y), (left, right));
+        // No further from its own sign than from another one of its node.
+        let away = |area: Area, y: f64| (area.top - y).max(y - area.top - area.height).max(0.0);
+        places.retain(|Place { area, .. }| away(*area, y) <= away(*area, before).min(away(*area, after)));
+        let lines = |Place { area, price, is_left }: &Place| (*area, text.lines(*area, *is_left), *price);
+        let chosen = self.ground.place_lines(Some(number), places.iter().map(lines));
+        let Some(chosen) = chosen else { return String::new() };
         let Place { area, is_left, .. } = places[chosen];
         let at = if is_left { area.left + area.width } else { area.left };
         let side = if is_left { " left" } else { "" };
@@ -196,8 +228,10 @@ impl Painter<'_> {
     fn within(self, height: f64) -> String {
         let width = self.layout.width;
         let name = if self.kinds.is_some() { "drawing".to_owned() } else { xml(&title(self.recording)) };
+        let heads = if self.kinds.is_some() { self.heads() } else { String::new() };
+        let fits = if self.kinds.is_some() { self.fits() } else { "" };
         let mut svg = format!(
-            "<svg{} width=\"{width:.0}\" height=\"{height:.0}\" \
+            "{heads}<svg{}{fits} width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" role=\"{}\">\n<title>{name}</title>\n<style>{STYLE}</style>\n<defs>\n",
             // In a page the element is known without it.
             if self.kinds.is_some() { "" } else { " xmlns=\"http://www.w3.org/2000/svg\"" },
@@ -232,19 +266,19 @@ fn places(text: &StepText, (x, y): (f64, f64), (left, right): (f64, f64)) -> Vec
     }
     let mut tops = vec![(y - 7.0, 0.0), (y - 6.0 - height, 0.5), (y + 6.0, 0.6)];
     // A little further away, where an arrow comes or goes nearly level.
-    let further = [8.0, 16.0];
+    let further = [4.0, 8.0, 12.0, 16.0];
     tops.extend(further.map(|away| (y - 6.0 - height - away, 1.0 + away / 8.0)));
     tops.extend(further.map(|away| (y + 6.0 + away, 1.1 + away / 8.0)));
-    let free = (right - 44.0 - width).max(0.0);
+    let free = (right - 44.0 - width).clamp(0.0, MOVED_MAX);
     let mut places = Vec::new();
     for (top, price) in tops {
-        for shift in 0..=4 {
-            let moved = free.min(200.0) * f64::from(shift) / 4.0;
-            let area = Area { left: x + 14.0 + moved, top, width, height };
-            places.push(Place { area, price: price + f64::from(shift), is_left: false });
+        for shift in 0..=SHIFTS {
+            let part = f64::from(shift) / f64::from(SHIFTS);
+            let area = Area { left: x + ASIDE + free * part, top, width, height };
+            places.push(Place { area, price: price + 4.0 * part, is_left: false });
         }
         if left - 44.0 > width {
-            let area = Area { left: x - 14.0 - width, top, width, height };
+            let area = Area { left: x - ASIDE - width, top, width, height };
             places.push(Place { area, price: price + 4.0, is_left: true });
         }
     }

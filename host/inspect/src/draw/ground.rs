@@ -1,4 +1,7 @@
-//! The ground of a diagram: where lines and texts are, and where another text has room beside them.
+//! The ground of a diagram: where lines and texts are, and where another text has room.
+//!
+//! No text is ever on another one. Each text that may move has a home; homes do not overlap, and no text moves into the home of
+//! another one, or onto a text. So the home of a text is free whenever its turn comes.
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,9 +21,8 @@ const BAND: f64 = 48.0;
 /// Bands with lines that a ground keeps, all lines together; later lines are not kept apart from texts.
 const ENTRIES_MAX: usize = 1 << 20;
 
-/// The price of a crossing with a line, and with a text.
+/// The price of a crossing with a line.
 const LINE: f64 = 10.0;
-const TEXT: f64 = 30.0;
 
 /// Where lines and texts are.
 #[derive(Default)]
@@ -33,6 +35,8 @@ pub(super) struct Ground {
 struct Band {
     lines: Vec<Line>,
     texts: Vec<Area>,
+    /// The homes, and whose they are.
+    homes: Vec<(Area, usize)>,
 }
 
 impl Ground {
@@ -59,11 +63,36 @@ impl Ground {
         &mut self.bands[band]
     }
 
-    /// The cheapest of some places for a text; each has a price of its own, and crossings come on top. The text is there then.
-    pub(super) fn place(&mut self, places: impl IntoIterator<Item = (Area, f64)>) -> Option<usize> {
+    /// Keeps an area free for the text of this number.
+    pub(super) fn add_home(&mut self, area: Area, owner: usize) {
+        for band in bands(area.top, area.top + area.height) {
+            self.band(band).homes.push((area, owner));
+        }
+    }
+
+    /// The cheapest of some places for a text, if one is free; each has a price of its own, and crossings with lines come on top. The
+    /// text is there then. `owner` is the number of the text, if it has a home.
+    pub(super) fn place(
+        &mut self,
+        owner: Option<usize>,
+        places: impl IntoIterator<Item = (Area, f64)>,
+    ) -> Option<usize> {
+        let places = places.into_iter().map(|(area, own)| (area, vec![area], own));
+        self.place_lines(owner, places)
+    }
+
+    /// The same for a text of several lines in one area: a crossing of each of them counts.
+    pub(super) fn place_lines(
+        &mut self,
+        owner: Option<usize>,
+        places: impl IntoIterator<Item = (Area, Vec<Area>, f64)>,
+    ) -> Option<usize> {
         let mut best: Option<(f64, usize, Area)> = None;
-        for (index, (area, own)) in places.into_iter().enumerate() {
-            let price = own + self.price(area);
+        for (index, (area, lines, own)) in places.into_iter().enumerate() {
+            if !self.is_free(area, owner) {
+                continue;
+            }
+            let price = own + lines.iter().map(|line| self.price(*line)).sum::<f64>();
             if best.is_none_or(|(least, ..)| price < least) {
                 best = Some((price, index, area));
             }
@@ -76,14 +105,19 @@ impl Ground {
         Some(index)
     }
 
-    /// The price of all crossings of a text with what is there.
-    pub(super) fn price(&self, area: Area) -> f64 {
-        let mut price = 0.0;
-        for band in bands(area.top, area.top + area.height).filter_map(|band| self.bands.get(band)) {
-            price += LINE * band.lines.iter().filter(|line| crosses(**line, area)).count() as f64;
-            price += TEXT * band.texts.iter().filter(|text| overlap(**text, area)).count() as f64;
-        }
-        price
+    /// Whether no text is there, and no home of another one.
+    fn is_free(&self, area: Area, owner: Option<usize>) -> bool {
+        bands(area.top, area.top + area.height).filter_map(|band| self.bands.get(band)).all(|band| {
+            let is_taken = |(home, whose): &(Area, usize)| Some(*whose) != owner && overlap(*home, area);
+            !band.texts.iter().any(|text| overlap(*text, area)) && !band.homes.iter().any(is_taken)
+        })
+    }
+
+    /// The price of all crossings of a text with lines.
+    fn price(&self, area: Area) -> f64 {
+        let bands = bands(area.top, area.top + area.height).filter_map(|band| self.bands.get(band));
+        let crossed = bands.map(|band| band.lines.iter().filter(|line| crosses(**line, area)).count());
+        LINE * crossed.sum::<usize>() as f64
     }
 }
 
@@ -139,10 +173,22 @@ mod tests {
         let at = |top: f64| Area { top, ..AREA };
         ground.add_line([(0.0, 15.0), (100.0, 15.0)]);
         // The first place is on the line, the second is free; so is the third, but it costs more.
-        assert_eq!(ground.place([(at(10.0), 0.0), (at(20.0), 1.0), (at(40.0), 2.0)]), Some(1));
+        assert_eq!(ground.place(None, [(at(10.0), 0.0), (at(20.0), 1.0), (at(40.0), 2.0)]), Some(1));
         // Now there is a text.
-        assert_eq!(ground.place([(at(10.0), 0.0), (at(20.0), 1.0), (at(40.0), 2.0)]), Some(2));
-        // On the line it is better than on a text.
-        assert_eq!(ground.place([(at(20.0), 0.0), (at(10.0), 0.0)]), Some(1));
+        assert_eq!(ground.place(None, [(at(10.0), 0.0), (at(20.0), 1.0), (at(40.0), 2.0)]), Some(2));
+        // On the line, and never on a text.
+        assert_eq!(ground.place(None, [(at(20.0), 0.0), (at(10.0), 0.0)]), Some(1));
+        assert_eq!(ground.place(None, [(at(15.0), 0.0), (at(25.0), 0.0)]), None);
+    }
+
+    #[test]
+    fn nothing_else_takes_the_home_of_a_text() {
+        let mut ground = Ground::default();
+        let at = |top: f64| Area { top, ..AREA };
+        ground.add_home(at(10.0), 0);
+        ground.add_home(at(30.0), 1);
+        assert_eq!(ground.place(Some(1), [(at(15.0), 0.0), (at(30.0), 5.0)]), Some(1));
+        assert_eq!(ground.place(None, [(at(5.0), 0.0)]), None);
+        assert_eq!(ground.place(Some(0), [(at(10.0), 0.0)]), Some(0));
     }
 }
