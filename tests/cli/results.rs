@@ -236,7 +236,8 @@ fn progress_is_shown_on_request() {
     let place = Place::new();
     let arguments = ["run", bundled("paxos"), "--algo", "bdfs", "--set", "proposers=2", "--time", "2s", "--progress"];
     let ran = place.host(&arguments).exits(0);
-    assert!(ran.err.contains("   1 s: ") && ran.err.contains(" transitions, "), "{ran:?}");
+    assert!(ran.err.contains("   1 s: ") && ran.err.contains(" global states, "), "{ran:?}");
+    assert!(ran.err.contains(" waiting, depth "), "{ran:?}");
 }
 
 #[test]

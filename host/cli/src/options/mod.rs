@@ -207,7 +207,7 @@ const FIRST: [&str; 11] =
     ["nodes", "set", "network", "algo", "losses", "resets", "depth", "time", "out", "json", "watch"];
 
 fn run_short_help() -> String {
-    format!("{RUN_EXAMPLES}\n\nThese options are the first to know. All others: host run --help")
+    format!("{RUN_EXAMPLES}\n\nThese options are the first to know; `host run --help` lists all.")
 }
 
 /// The command, whose `run -h` shows the options that matter first.

@@ -341,7 +341,8 @@ mod tests {
                 continue;
             }
             // What tests the SDK stays with it.
-            if !below.is_empty() && name.ends_with("_test.go") {
+            let tests_sdk = ["sdk.test.ts", "test_reachable.py", "test_ready_made.py"].contains(&name.as_str());
+            if !below.is_empty() && (tests_sdk || name.ends_with("_test.go")) {
                 continue;
             }
             let path = if below.is_empty() { name } else { format!("{below}/{name}") };

@@ -281,7 +281,6 @@ pub const TEMPLATES: &[Template] = &[
                 ("\"./register\"", "\"./{file}\""),
                 ("/src/register\"", "/src/{file}\""),
                 ("register.ts", "{file}.ts"),
-                ("register.test.ts", "{file}.test.ts"),
             ],
             files: files![
                 "register-typescript": "package.json", "tsconfig.json", "src/index.ts", "src/register.ts",
