@@ -22,7 +22,7 @@ pub fn line(moment: &Moment<'_>) -> String {
     ];
     let lines = details.iter().map(|detail| written(moment, *detail));
     let fitting = lines.clone().find(|line| line.chars().count() <= letters_max);
-    fitting.unwrap_or_else(|| lines.last().unwrap_or_default())
+    fitting.unwrap_or_else(|| lines.clone().next_back().unwrap_or_default())
 }
 
 /// How much a line says.
