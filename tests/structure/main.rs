@@ -92,8 +92,8 @@ const UNSAFE: &[&str] = &[
     "guest-sdk/src/wasm/getrandom.rs",
     "guest-sdk/src/wasm/spec/bindings.rs",
     "host/sandbox/src/cache.rs",
-    "host/sandbox/src/memory.rs",
-    "host/sandbox/src/snapshot.rs",
+    "host/sandbox/src/store/memory.rs",
+    "host/sandbox/src/state/snapshot.rs",
 ];
 
 /// Lines of a file, and of one of the host itself.

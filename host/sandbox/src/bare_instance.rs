@@ -6,11 +6,11 @@ use wasmtime::Store;
 use wasmtime::component::Component;
 
 use crate::check::{self, World};
-use crate::context::Context;
-use crate::functions::{Exports, Functions};
-use crate::limits::{Libraries, Sabotage, SandboxConfig};
-use crate::memory::{Budget, collect};
-use crate::sandbox::Sandbox;
+use crate::contract::limits::{Libraries, Sabotage, SandboxConfig};
+use crate::engine::sandbox::Sandbox;
+use crate::run::functions::{Exports, Functions};
+use crate::store::context::Context;
+use crate::store::memory::{Budget, collect};
 
 /// An instance of a component as given.
 pub struct BareInstance {

@@ -1,4 +1,10 @@
 //! Checks that bytes are a component of our world, before any of it runs.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `validate` | whether a component is valid |
+
+pub(crate) mod validate;
 
 use std::collections::BTreeSet;
 
@@ -10,12 +16,12 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
-use crate::abi::{self, PACKAGE, VERSION};
-use crate::context::cut;
-use crate::error::LoadError;
-use crate::features::{self, features};
-use crate::limits::GuestLimits;
-use crate::validate::validate;
+use crate::check::validate::validate;
+use crate::contract::abi::{self, PACKAGE, VERSION};
+use crate::contract::error::LoadError;
+use crate::contract::features::{self, features};
+use crate::contract::limits::GuestLimits;
+use crate::store::context::cut;
 
 /// What a component is loaded as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +66,10 @@ const OUTSIDE: &str = "outside";
 
 /// The text of what finds a module valid, or not.
 pub(crate) const SOURCES: [&str; 3] =
-    [include_str!("check.rs"), include_str!("features.rs"), include_str!("validate.rs")];
+    [include_str!("check.rs"), include_str!("contract/features.rs"), include_str!("check/validate.rs")];
 
 /// Bytes of all sections with types. The contract takes some 3 KiB. The parser reads nested types by recursion and takes
-/// up to 4 KiB of stack for each 3 bytes of them, see [`STACK_BYTES`](crate::compile::STACK_BYTES).
+/// up to 4 KiB of stack for each 3 bytes of them, see [`STACK_BYTES`](crate::engine::compile::STACK_BYTES).
 pub(crate) const TYPE_BYTES_MAX: usize = 64 << 10;
 
 /// Components inside the component. A toolchain makes one for each interface.

@@ -4,8 +4,12 @@
 //! |---|---|
 //! | `handlers` | the calls of handlers |
 //! | `running` | what only a running node asks |
+//! | `rest` | the state between handlers, where the memory tells states apart |
+//! | `portable` | local states as bytes that another process can take up |
 
 mod handlers;
+pub(crate) mod portable;
+pub(crate) mod rest;
 mod running;
 
 use std::sync::Arc;
@@ -15,16 +19,15 @@ use host_model::contract::{
     Role, Snapshot, Span, StateOwner, TransferError,
 };
 
-use crate::abi::{Bytes, QuorumOut, RoleOut, Text};
-use crate::buffers::{fill, fill_views};
-use crate::context::explanation;
-use crate::image::Image;
-use crate::instance::Live;
-use crate::limits::GuestLimits;
-use crate::plugin_parts::PluginParts;
-use crate::portable;
-use crate::rest::Rest;
-use crate::snapshot::Delta;
+use crate::contract::abi::{Bytes, QuorumOut, RoleOut, Text};
+use crate::contract::limits::GuestLimits;
+use crate::machine::rest::Rest;
+use crate::run::buffers::{fill, fill_views};
+use crate::run::instance::Live;
+use crate::run::plugin_parts::PluginParts;
+use crate::state::image::Image;
+use crate::state::snapshot::Delta;
+use crate::store::context::explanation;
 
 /// Runs the handlers of one plugin, one local state at a time.
 pub(crate) struct GuestMachine {

@@ -1,4 +1,14 @@
 //! A loaded component.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `spec` | a loaded specification from outside |
+//! | `initialised` | a component that begins where another one is after a call of `init` |
+//! | `inspect` | the parts of a component, for people |
+
+pub(crate) mod initialised;
+pub(crate) mod inspect;
+pub(crate) mod spec;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,21 +17,21 @@ use std::time::{Duration, Instant};
 use host_model::contract::{Fault, Machine, MachineError, MachineFactory, Snapshot};
 use wasmtime::component::{InstancePre, Linker};
 
-use crate::abi::{About, AboutIdentity};
 use crate::cache::{self, Code};
 use crate::check::{Interfaces, World};
-use crate::compile::{Compiled, compile};
-use crate::context::Context;
-use crate::difference::{self, MemoryMap, StateDifference};
-use crate::error::LoadError;
-use crate::functions::Exports;
-use crate::inspect::Inspection;
-use crate::instance::Live;
-use crate::limits::{GuestLimits, within};
+use crate::contract::abi::{About, AboutIdentity};
+use crate::contract::error::LoadError;
+use crate::contract::limits::{GuestLimits, within};
+use crate::engine::compile::{Compiled, compile};
+use crate::engine::sandbox::{Sandbox, SandboxParts};
 use crate::machine::GuestMachine;
-use crate::plugin_parts::PluginParts;
+use crate::plugin::inspect::Inspection;
 use crate::rewrite::{Rewritten, dead_stack, library_import};
-use crate::sandbox::{Sandbox, SandboxParts};
+use crate::run::functions::Exports;
+use crate::run::instance::Live;
+use crate::run::plugin_parts::PluginParts;
+use crate::state::difference::{self, MemoryMap, StateDifference};
+use crate::store::context::Context;
 
 /// The times of loading a plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

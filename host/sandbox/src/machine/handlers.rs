@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use host_model::contract::{Effects, Envelope, Fault, FaultKind, Input, LocalEvent, NodeId};
 
-use crate::abi::{EnvelopeOut, LocalEventIn, ReceivedIn};
-use crate::buffers::{fill, fill_text};
-use crate::context::explanation;
+use crate::contract::abi::{EnvelopeOut, LocalEventIn, ReceivedIn};
 use crate::machine::GuestMachine;
+use crate::run::buffers::{fill, fill_text};
+use crate::store::context::explanation;
 
 impl GuestMachine {
     pub(super) fn run(&mut self, input: Input<'_>) -> Result<Vec<EnvelopeOut>, Fault> {

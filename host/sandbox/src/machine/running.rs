@@ -2,7 +2,7 @@
 
 use host_model::contract::{Fault, FaultKind, LocalEvent, NodeId, Request, Response, Span};
 
-use crate::abi::RequestIn;
+use crate::contract::abi::RequestIn;
 use crate::machine::GuestMachine;
 
 impl GuestMachine {

@@ -23,7 +23,7 @@ use wasm_encoder::{ConstExpr, Function, GlobalSection, GlobalType, Instruction, 
 use wasmparser::{FunctionBody, Operator, Parser, Payload};
 
 use super::analysis::ModuleFacts;
-use crate::limits::Addresses;
+use crate::contract::limits::Addresses;
 
 /// Bytes of code below which all functions are compiled in no time.
 const CODE_BYTES_MIN: u32 = 1 << 20;

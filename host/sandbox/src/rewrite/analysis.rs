@@ -8,7 +8,7 @@ use wasmparser::{
 };
 
 use super::code_facts::CodeFacts;
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
 
 /// A memory of a module, imported ones first.
 #[derive(Clone, Debug)]

@@ -18,8 +18,8 @@ use super::results::{SpilledFunctions, spilled};
 use super::rewritten::{MemoryPlan, Rewritten};
 use super::structure::{CoreInstance, Made, Structure, payloads};
 use super::sync_export;
-use crate::error::LoadError;
-use crate::limits::{Sabotage, SandboxConfig};
+use crate::contract::error::LoadError;
+use crate::contract::limits::{Sabotage, SandboxConfig};
 
 /// The owner of a memory that is never grown by the host.
 const NO_SYNC: usize = usize::MAX;

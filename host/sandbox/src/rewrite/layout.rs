@@ -10,7 +10,7 @@ use wasmparser::{ExternalKind, ValType};
 use super::addresses::AddressGlobals;
 use super::analysis::{GlobalFact, ModuleFacts};
 use super::{CELLS_START, MARKS_PAGES};
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
 
 /// The role of one memory that an instance of the module defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 use super::analysis::ModuleFacts;
 use super::known::Known;
 use super::structure::payloads;
-use crate::error::LoadError;
-use crate::limits::{Addresses, Libraries, SandboxConfig};
+use crate::contract::error::LoadError;
+use crate::contract::limits::{Addresses, Libraries, SandboxConfig};
 
 /// Bytes of a module below which it is compiled with the component around it, in no time.
 const BYTES_MIN: usize = 32 << 10;

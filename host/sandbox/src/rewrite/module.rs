@@ -16,8 +16,8 @@ use super::analysis::ModuleFacts;
 use super::known::Known;
 use super::layout::{Cell, MemoryRole, ModuleRewriter, marks_type, reserved_name};
 use super::{MARKS_SUFFIX, code, segments};
-use crate::error::LoadError;
-use crate::limits::Addresses;
+use crate::contract::error::LoadError;
+use crate::contract::limits::Addresses;
 
 /// A rewritten core module.
 pub(crate) struct RewrittenModule {

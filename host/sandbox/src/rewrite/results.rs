@@ -19,7 +19,7 @@ use wasmparser::{
 
 use super::code;
 use super::layout::marks_type;
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
 
 /// The names of the wrapping module's imports and of its export.
 pub(super) const FUNCTION: &str = "function";
@@ -47,7 +47,7 @@ pub(super) type SpilledFunctions = BTreeMap<u32, Spilled>;
 
 /// Finds them in a valid component and all components inside, in the order in which these begin.
 pub(super) fn spilled(bytes: &[u8]) -> Result<VecDeque<SpilledFunctions>, LoadError> {
-    let mut validator = Validator::new_with_features(crate::features::features());
+    let mut validator = Validator::new_with_features(crate::contract::features::features());
     let mut layouts = Layouts::default();
     let mut found: VecDeque<SpilledFunctions> = VecDeque::new();
     // Of each component or module that the walk is in: the index in `found`.

@@ -12,7 +12,7 @@ use super::known::Known;
 use super::layout::reserved_name;
 use super::rewritten::Rewritten;
 use super::{MARKS_SUFFIX, SYNC_EXPORT};
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
 
 /// A thing with state that an instantiation makes, in order.
 pub(super) enum Made {

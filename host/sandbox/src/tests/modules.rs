@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::cache::files;
 use crate::cache::{Cache, Modules};
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
 use crate::fixtures;
 use crate::rewrite::{CodeFacts, Known, Rewritten, rewrite};
 use crate::{Plugin, Sandbox, SandboxConfig};

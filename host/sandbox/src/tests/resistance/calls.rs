@@ -147,7 +147,7 @@ fn memory_and_output_have_limits_that_say_how_to_raise_them() {
         let fault = fault(if is_size { &narrow } else { &short }, &bytes, call);
         is(&fault, kind, words);
         let name = fault.limit().expect("it says which limit");
-        assert!(crate::limits::Limit::find(name).is_some(), "{name}");
+        assert!(crate::contract::limits::Limit::find(name).is_some(), "{name}");
     }
     let fits = Plugin::load(&short, &fixtures::sends_bytes(100_000)).expect("a plugin");
     let mut machine = fits.machine().expect("an instance");

@@ -11,7 +11,7 @@ use host_model::contract::{Stop, Stopped};
 
 use super::*;
 use crate::check::World;
-use crate::compile::{Looks, compile_by};
+use crate::engine::compile::{Looks, compile_by};
 
 /// Nested blocks that take seconds to compile.
 const SECONDS_DEEP: usize = 100_000;

@@ -10,10 +10,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::image::{Base, Image, Images, Reference};
-use crate::lines::{keep, overhang_differs, overlay, padded, replace, reset, scan, split_before, split_first};
-use crate::memory::Region;
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
+use crate::state::image::{Base, Image, Images, Reference};
+use crate::state::lines::{keep, overhang_differs, overlay, padded, replace, reset, scan, split_before, split_first};
+use crate::store::memory::Region;
 /// A captured local state, as the parts of a snapshot's words: plugin; cluster size and base; the size of each data
 /// memory; then the entries, ascending by memory and granule, each followed by its lines.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::image::Image;
 use crate::rewrite::{CELLS_START, Cell, MemoryPlan, MemoryRole};
+use crate::state::image::Image;
 
 /// Bytes of a difference that are shown.
 const SHOWN: usize = 8;

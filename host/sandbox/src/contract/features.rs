@@ -2,7 +2,7 @@
 
 use wasmparser::WasmFeatures;
 
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
 
 /// A feature of WebAssembly.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@ mod platform;
 use host_model::contract::{Fault, FaultKind};
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::context::{Context, shortened};
-use crate::limits::{GuestLimits, allows_more};
+use crate::contract::limits::{GuestLimits, allows_more};
+use crate::store::context::{Context, shortened};
 
 /// Observations besides the error.
 pub(crate) struct Evidence<'a> {

@@ -15,12 +15,12 @@ use wasmparser::Validator;
 
 use crate::cache::{self, Code, Modules, Progress};
 use crate::check::{self, Interfaces, Names, World};
-use crate::compiler_panic;
-use crate::error::LoadError;
-use crate::limits::GuestLimits;
-use crate::processor::Threads;
+use crate::contract::error::LoadError;
+use crate::contract::limits::GuestLimits;
+use crate::engine::compiler_panic;
+use crate::engine::processor::Threads;
+use crate::engine::sandbox::{Sandbox, SandboxParts};
 use crate::rewrite::{Known, Rewritten, rewrite};
-use crate::sandbox::{Sandbox, SandboxParts};
 
 /// Native stack of the thread: the parser reads types in types by recursion, and
 /// [`TYPE_BYTES_MAX`](check::TYPE_BYTES_MAX) bytes of them take about 90 MiB. Only what is used becomes memory.
@@ -199,7 +199,9 @@ fn run(
 /// Why a rewritten component is not compiled. The component as given is valid: where the other one is not, what was added is too much.
 fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
     let mut parts = rewritten.libraries.iter().chain([&rewritten.bytes]);
-    if parts.all(|bytes| Validator::new_with_features(crate::features::features()).validate_all(bytes).is_ok()) {
+    if parts
+        .all(|bytes| Validator::new_with_features(crate::contract::features::features()).validate_all(bytes).is_ok())
+    {
         return LoadError::Compile { detail: format!("{error:#}") };
     }
     LoadError::uncapturable(

@@ -1,7 +1,7 @@
 //! What a guest asked for that no plugin has: the panics of Rust's standard library for want of an operating system, the traps of what
 //! `host build` puts in the place of WASI, and the words of what it puts into interpreters.
 
-use crate::context::{PANIC_PREFIX, PLATFORM_PREFIX};
+use crate::store::context::{PANIC_PREFIX, PLATFORM_PREFIX};
 
 /// Something that was asked for.
 #[derive(Debug, PartialEq, Eq)]

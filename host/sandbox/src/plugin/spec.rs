@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use host_model::contract::{Fault, MachineError, Property, Stop};
 
-use crate::buffers::fill_views;
 use crate::check::{self, World};
-use crate::compile::{Compiled, compile};
-use crate::context::explanation;
-use crate::error::LoadError;
-use crate::functions::SpecFunctions;
-use crate::instance::Live;
+use crate::contract::error::LoadError;
+use crate::engine::compile::{Compiled, compile};
+use crate::engine::sandbox::Sandbox;
 use crate::plugin::{digest_text, first_instance};
-use crate::plugin_parts::PluginParts;
-use crate::sandbox::Sandbox;
+use crate::run::buffers::fill_views;
+use crate::run::functions::SpecFunctions;
+use crate::run::instance::Live;
+use crate::run::plugin_parts::PluginParts;
+use crate::store::context::explanation;
 
 /// A specification from outside, ready to judge. All its functions are pure: each call begins in the memory right after instantiation.
 pub struct Spec {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use host_model::contract::{Aside, Choice, Draws, Fault, FaultKind, Likelihood, Response};
 use wasmtime::ResourceLimiter;
 
-use crate::limits::{GuestLimits, allows_more, within};
-use crate::memory::Budget;
+use crate::contract::limits::{GuestLimits, allows_more, within};
+use crate::store::memory::Budget;
 
 /// How a line begins that a guest logs right before a trap: the text of a panic, and what was asked for that no plugin has.
 pub(crate) const PANIC_PREFIX: &str = "panic: ";

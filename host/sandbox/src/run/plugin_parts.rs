@@ -7,11 +7,11 @@ use host_model::contract::{MachineError, Snapshot};
 use wasmtime::component::InstancePre;
 
 use crate::check::Interfaces;
-use crate::context::Context;
-use crate::error::host_error;
-use crate::image::Images;
+use crate::contract::error::host_error;
+use crate::engine::sandbox::SandboxParts;
 use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten, dead_stack, heap_start};
-use crate::sandbox::SandboxParts;
+use crate::state::image::Images;
+use crate::store::context::Context;
 
 /// The parts that the machines of a plugin share.
 pub(crate) struct PluginParts {

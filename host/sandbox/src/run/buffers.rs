@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::abi::{Bytes, Text};
+use crate::contract::abi::{Bytes, Text};
 
 /// Fills a shared buffer whose only holder this is by now.
 pub(crate) fn fill(slot: &mut Bytes, bytes: &[u8]) {

@@ -7,16 +7,16 @@ use host_model::contract::{Fault, FaultKind, MachineError, Snapshot};
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Lift, Lower, TypedFunc};
 
-use crate::context::Context;
-use crate::error::host_error;
-use crate::fault::{Evidence, explain};
-use crate::functions::{Exports, Functions, StartError, typed};
-use crate::image::{Image, Images};
-use crate::limits::{GuestLimits, Sabotage, SandboxConfig};
-use crate::memory::{Budget, Region, collect};
-use crate::plugin_parts::PluginParts;
+use crate::contract::error::host_error;
+use crate::contract::limits::{GuestLimits, Sabotage, SandboxConfig};
 use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
-use crate::snapshot::{Cells, Data, Delta, Memories};
+use crate::run::functions::{Exports, Functions, StartError, typed};
+use crate::run::plugin_parts::PluginParts;
+use crate::state::image::{Image, Images};
+use crate::state::snapshot::{Cells, Data, Delta, Memories};
+use crate::store::context::Context;
+use crate::store::fault::{Evidence, explain};
+use crate::store::memory::{Budget, Region, collect};
 
 /// The fuel for copying globals and growing memories on behalf of the host, whatever the guest is allowed: a module has
 /// at most 8,000 globals, and this is code of the host.

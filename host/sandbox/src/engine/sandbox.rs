@@ -8,11 +8,11 @@ use host_model::contract::{Response, Stop};
 use wasmtime::component::{Linker, WasmList, WasmStr};
 use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 
-use crate::abi::{self, ResponseOut};
 use crate::cache::Cache;
-use crate::context::{Context, cut};
-use crate::limits::SandboxConfig;
-use crate::memory::Creator;
+use crate::contract::abi::{self, ResponseOut};
+use crate::contract::limits::SandboxConfig;
+use crate::store::context::{Context, cut};
+use crate::store::memory::Creator;
 
 /// The wasmtime engine could not be made: a host without virtual memory, say.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use host_model::contract::{Fault, FaultKind, Property, Response};
 
-use crate::abi::{LocalEventOut, PropertyOut};
+use crate::contract::abi::{LocalEventOut, PropertyOut};
 
 /// Bounds on what one guest may take. All but the last two are deterministic: the same guest and input run into them at
 /// the same point on every machine. [`LIMITS`] has their names, units and ranges.

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
-use crate::limits::Sabotage;
+use crate::contract::limits::Sabotage;
 
 /// How much memory the instance may still take; shared by all its memories.
 #[derive(Debug)]

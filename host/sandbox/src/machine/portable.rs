@@ -25,11 +25,11 @@
 use blake3::Hash;
 use host_model::contract::{Snapshot, StateOwner};
 
-use crate::instance::MEMORY_BYTES_MAX;
-use crate::lines::{Entry, LINE, split_first};
-use crate::plugin_parts::PluginParts;
 use crate::rewrite::{CELLS_START, GRANULE, MemoryRole, REWRITING};
-use crate::snapshot::HEADER;
+use crate::run::instance::MEMORY_BYTES_MAX;
+use crate::run::plugin_parts::PluginParts;
+use crate::state::lines::{Entry, LINE, split_first};
+use crate::state::snapshot::HEADER;
 
 const MAGIC: &[u8; 8] = b"hoststat";
 

@@ -17,12 +17,12 @@ use wasmparser::{BinaryReaderError, DataKind, Parser, Payload};
 
 use crate::cache::Modules;
 use crate::check::World;
-use crate::compile::{Compiled, compile};
-use crate::error::LoadError;
-use crate::instance::Live;
+use crate::contract::error::LoadError;
+use crate::engine::compile::{Compiled, compile};
+use crate::engine::sandbox::Sandbox;
 use crate::plugin::first_instance;
 use crate::rewrite::{Known, ModuleFacts, constant};
-use crate::sandbox::Sandbox;
+use crate::run::instance::Live;
 
 /// Bytes of a page of memory.
 const PAGE: usize = 65536;

@@ -6,13 +6,13 @@ use host_model::contract::Fault;
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 
-use crate::abi::{
+use crate::check::Interfaces;
+use crate::contract::abi::{
     About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, ReceivedIn, RequestIn, ResponseOut, RoleOut,
     SpanOut, Text,
 };
-use crate::check::Interfaces;
-use crate::context::Context;
-use crate::error::LoadError;
+use crate::contract::error::LoadError;
+use crate::store::context::Context;
 
 /// Why no instance came to be.
 pub(crate) enum StartError {

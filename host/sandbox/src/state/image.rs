@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::lines::padded;
 use crate::rewrite::GRANULE;
+use crate::state::lines::padded;
 
 /// The bytes of all memories in one state; zeros follow.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,13 @@
+//! The contract in Rust types, limits, features of WebAssembly, and load errors.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `abi` | the contract in Rust types |
+//! | `limits` | limits of a guest: names, defaults, ranges |
+//! | `features` | the features of WebAssembly that a component may use |
+//! | `error` | reasons why a file cannot be loaded |
+
+pub(crate) mod abi;
+pub(crate) mod error;
+pub(crate) mod features;
+pub(crate) mod limits;

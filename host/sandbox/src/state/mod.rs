@@ -1,0 +1,13 @@
+//! The state of a guest: captured, restored and compared.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `lines` | pieces of memory that differ from an image |
+//! | `image` | images of whole memories, to compare with |
+//! | `snapshot` | capture and restore |
+//! | `difference` | the first place in which two captured states differ |
+
+pub(crate) mod difference;
+pub(crate) mod image;
+pub(crate) mod lines;
+pub(crate) mod snapshot;
