@@ -120,6 +120,35 @@ pub fn wrong_glossary(glossary: &str, terms_max: usize) -> Vec<String> {
     twice.chain((terms.len() > terms_max).then_some(too_many)).collect()
 }
 
+/// The first drawing of a document.
+pub fn picture(document: &str) -> &str {
+    let drawn = document.split_once("```text\n").map_or("", |(_, rest)| rest);
+    drawn.split_once("```").map_or("", |(picture, _)| picture)
+}
+
+/// Crates that a picture lacks, names in it that are no crates, and differences between its arrows on a line and `edges`.
+pub fn wrong_picture(picture: &str, crates: &[&str], edges: &[(&str, &str)]) -> Vec<String> {
+    let words = |line| str::split(line, |letter| !is_of_word(letter) && letter != '-').filter(|word| !word.is_empty());
+    let named: Vec<&str> = picture.lines().flat_map(words).collect();
+    let missing = crates.iter().filter(|name| !named.contains(name)).map(|name| format!("the picture lacks {name}"));
+    let is_unknown = |name: &&&str| name.starts_with("host-") && !crates.contains(name);
+    let unknown = named.iter().filter(is_unknown).map(|name| format!("the picture has {name}, which is no crate"));
+    let mut drawn = Vec::new();
+    for line in picture.lines() {
+        let tokens: Vec<&str> = line.split_whitespace().collect();
+        drawn.extend(tokens.windows(3).filter_map(|tokens| match tokens[1] {
+            "-->" => Some((tokens[0], tokens[2])),
+            "<--" => Some((tokens[2], tokens[0])),
+            _ => None,
+        }));
+    }
+    let wrong = drawn.iter().filter(|edge| !edges.contains(edge));
+    let wrong = wrong.map(|(from, to)| format!("the picture has {from} depend on {to}, which it does not"));
+    let undrawn = edges.iter().filter(|edge| !drawn.contains(edge));
+    let undrawn = undrawn.map(|(from, to)| format!("the picture lacks the arrow from {from} to {to}"));
+    missing.chain(unknown).chain(wrong).chain(undrawn).collect()
+}
+
 /// Whether a file that starts like this is a module or a component.
 pub fn is_wasm(head: &[u8]) -> bool {
     head.starts_with(b"\0asm")
@@ -382,6 +411,20 @@ mod tests {
         assert_eq!(wrong_glossary(glossary, 3), ["the glossary defines `a` twice"]);
         assert_eq!(wrong_glossary(&glossary.replace("| a | C |", "| c | C |"), 3), [""; 0]);
         assert_eq!(wrong_glossary(&glossary.replace("| a | C |", "| c | C |"), 2).len(), 1);
+    }
+
+    #[test]
+    fn a_picture_without_a_crate_or_an_arrow_is_found() {
+        let document = "# t\n\n```text\n host (x)\n host-a --> host-b <-- host-c\n```\n\n```text\nhost-d\n```\n";
+        let wrong = |crates: &[&str], edges: &[(&str, &str)]| wrong_picture(picture(document), crates, edges);
+        let (crates, edges) = (["host", "host-a", "host-b", "host-c"], [("host-a", "host-b"), ("host-c", "host-b")]);
+        assert_eq!(wrong(&crates, &edges), [""; 0]);
+        assert_eq!(wrong(&crates[..3], &edges), ["the picture has host-c, which is no crate"]);
+        assert_eq!(wrong(&[&crates[..], &["host-d"]].concat(), &edges), ["the picture lacks host-d"]);
+        assert_eq!(wrong(&crates, &edges[..1]), ["the picture has host-c depend on host-b, which it does not"]);
+        let more = [&edges[..], &[("host-b", "host-c")]].concat();
+        assert_eq!(wrong(&crates, &more), ["the picture lacks the arrow from host-b to host-c"]);
+        assert_eq!(picture("no drawing"), "");
     }
 
     #[test]

@@ -363,6 +363,36 @@ fn the_architecture_maps_the_crates() {
     none(checks::wrong_rows(&read("ARCHITECTURE.md"), "Crates", &expected));
 }
 
+/// Crates between `host-session` and `host-model` stand on one line, so that arrows between them can be compared.
+#[test]
+fn the_picture_has_every_crate_of_the_host() {
+    let packages = packages();
+    let hosts: Vec<&Package> = packages.iter().filter(|package| package.folder.starts_with("host/")).collect();
+    let names: Vec<&str> = hosts.iter().map(|package| package.name.as_str()).collect();
+    let between: Vec<&str> =
+        names.iter().filter(|name| !["host", "host-session", "host-model"].contains(name)).copied().collect();
+    let edge =
+        |from: &&Package, to: &str| between.contains(&&*from.name) && from.dependencies.iter().any(|it| it == to);
+    let edges: Vec<(&str, &str)> = between
+        .iter()
+        .flat_map(|to| hosts.iter().filter(|from| edge(from, to)).map(|from| (from.name.as_str(), *to)))
+        .collect();
+    assert!(edges.contains(&("host-live-net", "host-live")), "{edges:?}");
+    let document = read("ARCHITECTURE.md");
+    none(checks::wrong_picture(checks::picture(&document), &names, &edges));
+}
+
+#[test]
+fn the_architecture_lists_the_rooms_of_the_sandbox() {
+    let document = read("ARCHITECTURE.md");
+    let line = document.lines().find(|line| line.starts_with("`host-sandbox` has ")).expect("a line lists them");
+    let listed: BTreeSet<&str> = line.split('`').skip(3).step_by(2).collect();
+    let root = read("host/sandbox/src/lib.rs");
+    let declared = root.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let declared: BTreeSet<&str> = declared.filter(|name| *name != "tests").collect();
+    assert_eq!(listed, declared, "ARCHITECTURE.md and host/sandbox/src/lib.rs");
+}
+
 fn crate_row(package: &Package, packages: &[Package]) -> String {
     let is_used = |other: &&Package| package.dependencies.contains(&other.name);
     let used: Vec<String> = packages.iter().filter(is_used).map(|other| format!("`{}`", other.name)).collect();
