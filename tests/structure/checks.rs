@@ -110,14 +110,31 @@ pub fn too_long(path: &str, source: &str, lines_max: usize) -> Option<String> {
     (lines > lines_max).then(|| format!("{path} has {lines} lines, more than {lines_max}: split it by what it knows"))
 }
 
-/// Terms that a glossary defines twice, and what to say if it has more terms than that.
-pub fn wrong_glossary(glossary: &str, terms_max: usize) -> Vec<String> {
-    let rows = glossary.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| term |"));
-    let terms: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).map(str::trim).collect();
-    let twice = terms.iter().enumerate().filter(|(index, term)| terms[..*index].contains(term));
-    let twice = twice.map(|(_, term)| format!("the glossary defines `{term}` twice"));
-    let too_many = format!("the glossary has {} terms, more than {terms_max}", terms.len());
-    twice.chain((terms.len() > terms_max).then_some(too_many)).collect()
+/// Terms that a glossary defines twice, and what to say of its parts with too many terms. A part goes from its heading to that of the
+/// next part, and has at most so many terms.
+pub fn wrong_glossary(glossary: &str, parts: &[(&str, usize)]) -> Vec<String> {
+    let heading = |line: &str| parts.iter().position(|(heading, _)| line.strip_prefix("## ") == Some(heading));
+    let (mut part, mut counts) = (None, vec![0; parts.len()]);
+    let (mut terms, mut findings) = (Vec::new(), Vec::new());
+    for line in glossary.lines() {
+        part = heading(line).or(part);
+        let Some(row) = line.strip_prefix("| ").filter(|row| !row.starts_with("term |")) else { continue };
+        let term = row.split('|').next().unwrap_or_default().trim();
+        if terms.contains(&term) {
+            findings.push(format!("the glossary defines `{term}` twice"));
+        }
+        terms.push(term);
+        match part {
+            Some(part) => counts[part] += 1,
+            None => findings.push(format!("the glossary defines `{term}` in no part")),
+        }
+    }
+    let sized = parts.iter().zip(counts);
+    let wrong = sized.filter(|((_, terms_max), terms)| *terms == 0 || terms > terms_max);
+    findings.extend(wrong.map(|((heading, terms_max), terms)| {
+        format!("the glossary has {terms} terms from `{heading}` on, not 1 to {terms_max}")
+    }));
+    findings
 }
 
 /// The first drawing of a document.
@@ -406,11 +423,16 @@ mod tests {
 
     #[test]
     fn a_term_that_is_defined_twice_is_found_and_one_too_many() {
-        let glossary =
-            "| term | meaning |\n|---|---|\n| a | A |\n| b | B |\n\n| term | meaning |\n|---|---|\n| a | C |\n";
-        assert_eq!(wrong_glossary(glossary, 3), ["the glossary defines `a` twice"]);
-        assert_eq!(wrong_glossary(&glossary.replace("| a | C |", "| c | C |"), 3), [""; 0]);
-        assert_eq!(wrong_glossary(&glossary.replace("| a | C |", "| c | C |"), 2).len(), 1);
+        let table = |term: &str| format!("| term | meaning |\n|---|---|\n| {term} | A |\n\n");
+        let glossary = |last: &str| format!("## One\n\n{}{}## Two\n\n{}", table("a"), table("b"), table(last));
+        let findings =
+            |last: &str, one: usize, two: usize| wrong_glossary(&glossary(last), &[("One", one), ("Two", two)]);
+        assert_eq!(findings("c", 2, 1), [""; 0]);
+        assert_eq!(findings("a", 2, 1), ["the glossary defines `a` twice"]);
+        assert_eq!(findings("c", 1, 1), ["the glossary has 2 terms from `One` on, not 1 to 1"]);
+        assert_eq!(findings("c", 2, 0), ["the glossary has 1 terms from `Two` on, not 1 to 0"]);
+        let lost = wrong_glossary(&glossary("c"), &[("Two", 1), ("Three", 1)]);
+        assert_eq!(lost.len(), 3, "two terms before the first part, and a part without terms: {lost:?}");
     }
 
     #[test]

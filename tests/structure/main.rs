@@ -108,8 +108,8 @@ const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.m
 /// Lines of a version in CHANGELOG.md.
 const VERSION_LINES_MAX: usize = 60;
 
-/// How many terms the glossary may have.
-const TERMS_MAX: usize = 60;
+/// The parts of the glossary by their first headings, and how many terms each may have.
+const GLOSSARY: &[(&str, usize)] = &[("The system", 60), ("Liveness", 40)];
 
 fn sources() -> impl Iterator<Item = (String, String)> {
     files().into_iter().filter(|path| path.ends_with(".rs")).map(|path| (path.clone(), read(&path)))
@@ -280,7 +280,7 @@ fn the_changelog_is_short() {
 
 #[test]
 fn the_glossary_has_one_word_for_each_thing() {
-    none(checks::wrong_glossary(&read("docs/glossary.md"), TERMS_MAX));
+    none(checks::wrong_glossary(&read("docs/glossary.md"), GLOSSARY));
 }
 
 #[test]
