@@ -51,6 +51,14 @@
 //!
 //! let mut cluster = guest_sdk::test::Cluster::<Greeting>::new(2, &[])?;
 //! assert_eq!(cluster.in_flight().len(), 4);
+//! // Each of the four messages is delivered or not, and the property holds in all global states.
+//! let explored = cluster.explore(1_000);
+//! assert_eq!((explored.global_states, explored.broken), (16, None));
+//! // One of three nodes hears more, and the shortest way to the violation has three events.
+//! let explored = guest_sdk::test::Cluster::<Greeting>::new(3, &[])?.explore(1_000);
+//! assert_eq!(explored.depth, 3);
+//! assert!(explored.broken.is_some_and(|why| why.contains("3 greetings of 2 nodes")));
+//! // A single execution:
 //! cluster.settle();
 //! assert_eq!(cluster.state(1), &Heard(2));
 //! # Ok::<(), ParameterError>(())

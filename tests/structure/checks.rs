@@ -137,6 +137,18 @@ pub fn wrong_glossary(glossary: &str, parts: &[(&str, usize)]) -> Vec<String> {
     findings
 }
 
+/// Whether the documentation of a crate has an example that runs and asserts something. A fence that is ignored is none.
+pub fn has_example(root: &str) -> bool {
+    let mut is_inside = false;
+    root.lines().filter_map(|line| line.strip_prefix("//!")).any(|line| match line.trim_start() {
+        fence if fence.starts_with("```") => {
+            is_inside = !is_inside && fence == "```";
+            false
+        }
+        line => is_inside && line.starts_with("assert"),
+    })
+}
+
 /// The first drawing of a document.
 pub fn picture(document: &str) -> &str {
     let drawn = document.split_once("```text\n").map_or("", |(_, rest)| rest);
@@ -433,6 +445,14 @@ mod tests {
         assert_eq!(findings("c", 2, 0), ["the glossary has 1 terms from `Two` on, not 1 to 0"]);
         let lost = wrong_glossary(&glossary("c"), &[("Two", 1), ("Three", 1)]);
         assert_eq!(lost.len(), 3, "two terms before the first part, and a part without terms: {lost:?}");
+    }
+
+    #[test]
+    fn an_example_that_runs_and_asserts_is_one() {
+        assert!(has_example("//! # C\n//! ```\n//! assert_eq!(1, 1);\n//! ```\n"));
+        assert!(!has_example("//! ```\n//! f();\n//! ```\n//! assert_eq!(1, 1);\n"));
+        assert!(!has_example("//! ```ignore\n//! assert_eq!(1, 1);\n//! ```\n"));
+        assert!(!has_example("/// ```\n/// assert_eq!(1, 1);\n/// ```\n"));
     }
 
     #[test]

@@ -363,6 +363,16 @@ fn the_architecture_maps_the_crates() {
     none(checks::wrong_rows(&read("ARCHITECTURE.md"), "Crates", &expected));
 }
 
+/// In host-model the fence depends on the feature `toys`, with which the tests of the workspace are compiled.
+#[test]
+fn libraries_begin_with_an_example_that_runs() {
+    let with_toys =
+        "#![cfg_attr(feature = \"toys\", doc = \"```\")]\n#![cfg_attr(not(feature = \"toys\"), doc = \"```ignore\")]\n";
+    let roots = ["guest-sdk", "host/live", "host/model", "host/search"].map(|folder| format!("{folder}/src/lib.rs"));
+    let without = roots.iter().filter(|path| !checks::has_example(&read(path).replace(with_toys, "//! ```\n")));
+    none(without.map(|path| format!("{path} has no example that runs and asserts something")));
+}
+
 /// Crates between `host-session` and `host-model` stand on one line, so that arrows between them can be compared.
 #[test]
 fn the_picture_has_every_crate_of_the_host() {

@@ -23,6 +23,52 @@
 //! | `time` | instants, ranges of durations and shares |
 //! | `mutant` | mistakes in the runtime that tests make on purpose |
 //! | `native` | plain data as the states of a native machine, for tests |
+//!
+//! # Example
+//!
+//! A server grants a lock to each client that asks for it, without a look at whether it is free. Its checker looks ahead from a cluster
+//! snapshot in which node 1 has the lock and the request of node 2 is in flight, and finds an event for the server to filter:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use host_live::checker::{Checker, Limits};
+//! use host_model::scenario::Scenario;
+//! use host_model::toys::{Toy, ToyTrigger};
+//! use host_model::trace::{Beginning, Flight, Hex, NodeState};
+//!
+//! const ASK: u8 = 0;
+//! const GRANT: u8 = 1;
+//!
+//! // Node 0 is the server; a client that has the lock is in state 1, and both must not have it.
+//! let lock = Arc::new(
+//!     Toy::new(3)
+//!         .rule(0, 0, ToyTrigger::Message(1, ASK), 0, &[(1, GRANT)])
+//!         .rule(0, 0, ToyTrigger::Message(2, ASK), 0, &[(2, GRANT)])
+//!         .rule(1, 0, ToyTrigger::Message(0, GRANT), 1, &[])
+//!         .rule(2, 0, ToyTrigger::Message(0, GRANT), 1, &[])
+//!         .forbid(&[None, Some(1), Some(1)]),
+//! );
+//! let state = |node: u8, state| NodeState {
+//!     node: node.into(),
+//!     exported: Hex(vec![node, state]),
+//!     fault_state: Default::default(),
+//! };
+//! let ask = Flight { from: 2, to: 0, payload: Hex(vec![ASK]), incarnation: 0, notice: false };
+//! let snapshot = Arc::new(Beginning { states: vec![state(0, 0), state(1, 1), state(2, 0)], in_flight: vec![ask] });
+//!
+//! let mut checker = Checker::new(&lock, Scenario::new(3), Limits::default())?;
+//! let round = checker.round(&snapshot)?;
+//! // The request arrives, then the grant.
+//! assert_eq!(round.predictions[0].steps.iter().map(|step| step.node).collect::<Vec<_>>(), [0, 2]);
+//!
+//! let filters = checker.steer(0, &round)?.patterns;
+//! assert_eq!(filters.len(), 1);
+//! assert_eq!(checker.check_filters(&snapshot, (0, &filters))?.refused, None);
+//! // Without them, the violation can come.
+//! assert!(checker.check_filters(&snapshot, (0, &Default::default()))?.refused.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod agenda;
