@@ -1,8 +1,8 @@
-//! A node from its start to its end: inputs in, outputs carried out.
+//! A node from its start to its end: it receives inputs and executes outputs.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `open` | what it begins with: its ports, its gate, and whether it can run there |
+//! | `open` | its ports, its gate, and the checks before a start |
 //! | `tell` | its log and its metrics |
 
 mod open;
@@ -40,14 +40,14 @@ use crate::udp::Udp;
 use crate::watch::{Beside, Watch, Watched};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked};
 
-/// How long the node waits for something to happen before it looks whether it is to end.
+/// The longest wait for an arrival between two checks whether the node has to end.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Arrivals that are handled before time and outputs have their turn.
+/// Arrivals handled before timers and outputs.
 const ARRIVALS_AT_ONCE: usize = 256;
-/// Frames of the node to itself that are handled before others have their turn.
+/// Frames of the node to itself handled before other frames.
 const OWN_AT_ONCE: usize = 64;
 
-/// Where a node runs.
+/// The place of a node: addresses, files and identity.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Who it is.
@@ -58,24 +58,24 @@ pub struct Place {
     pub addresses: Vec<SocketAddr>,
     /// What proves who a peer is, where links have an order.
     pub tls: Option<Tls>,
-    /// Where the clients of each node ask, on loopback; empty if they do nowhere.
+    /// The address for the clients of each node, on loopback; empty if there is none.
     pub clients: Vec<SocketAddr>,
-    /// Where the node says what it has counted, on loopback.
+    /// The address of its metrics, on loopback.
     pub metrics: Option<SocketAddr>,
     /// Where its log goes.
     pub log: Sink,
-    /// Its file; a file beside it with the extension `lock` says that it is in use.
+    /// Its file; the file next to it with the extension `lock` marks it as in use.
     pub disk: PathBuf,
     /// The name of the component, and its digest, which the file has to be of.
     pub component: (String, String),
-    /// Which files it takes that it refuses otherwise.
+    /// The files that it accepts, and would refuse by default.
     pub ways: Ways,
 }
 
-/// Why a node does not run any more.
+/// Why a node ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// An address that others than this machine reach.
+    /// An address that other machines can reach.
     #[error("{0} is no loopback address, and nothing here proves who a peer is; use 127.0.0.1 or [::1]")]
     NotLoopback(SocketAddr),
     /// There is no TLS for datagrams.
@@ -89,51 +89,51 @@ pub enum RunError {
         /// How many there should be.
         nodes: u32,
     },
-    /// The address is in use, say.
+    /// For example, the address is in use.
     #[error("cannot listen at {address}: {error}")]
     Bind {
         /// The address of the node.
         address: SocketAddr,
-        /// What the machine says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The checker cannot be started.
     #[error("cannot start a thread for the checker: {0}")]
     Checker(io::Error),
-    /// The disk is full, say.
+    /// For example, the disk is full.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The protocol has failed, or the host cannot go on.
+    /// The protocol has failed, or the host cannot continue.
     #[error(transparent)]
     Node(#[from] Failure),
 }
 
-/// What has happened at a node until it ended.
+/// The counts of a node at its end.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// As the node counts.
+    /// The counts of the node itself.
     pub counts: Counts,
     /// Which start of the node it was.
     pub incarnation: u64,
     /// Bytes of a torn record that were cut off at the start.
     pub torn: usize,
-    /// Frames that were lost on their way out: too long for a datagram, or too many that wait.
+    /// Frames dropped before they were sent: longer than a datagram, or behind a full queue.
     pub unsent: u64,
-    /// What others have made it hold.
+    /// Memory that others have made it hold.
     pub holding: Holding,
-    /// Attempts at a connection where one end did not prove to the other who it is, by the name of the reason.
+    /// Attempts at a connection in which one end did not authenticate, by the name of the reason.
     pub distrusted: BTreeMap<&'static str, u64>,
-    /// What has come of watching it, if somebody did.
+    /// The results of its checker, if it was watched.
     pub watched: Option<Watched>,
-    /// What has come of steering it, if somebody did.
+    /// The results of steering, if it was steered.
     pub steered: Option<SteeringCounts>,
 }
 
-/// Runs a node until it is told to stop, watched by a checker or not, and steered if that is to steer it.
+/// Runs a node until it receives a request to stop, with or without a checker, which may steer it.
 ///
 /// # Errors
 ///
-/// It cannot start, or cannot go on. What it has acknowledged is on the disk in any case.
+/// It cannot start, or cannot continue. Whatever it has acknowledged is on the disk.
 pub fn run(
     factory: &dyn MachineFactory,
     place: &Place,
@@ -191,7 +191,7 @@ pub fn run(
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
     match result {
-        // What judges the node may hear of it first.
+        // The judge of the node may see the request to stop first.
         Err(RunError::Node(Failure::Machine(MachineError::Stopped(_)))) if stop.load(Ordering::Relaxed) => {}
         result => result?,
     }
@@ -209,7 +209,7 @@ impl Switch {
     fn look(&mut self, now: Time, gate: &mut Steerer) {
         if now >= self.next {
             self.next = now.after(LOOK);
-            // Where it cannot be told whether it is there, it is not.
+            // An error counts as absence.
             if Path::exists(&self.file) {
                 gate.kill();
             }
@@ -223,32 +223,32 @@ enum Net {
 }
 
 struct Running {
-    /// With a gate if it is steered.
+    /// The node; with a gate if it is steered.
     node: Node<Option<Steerer>>,
     /// The checker, if there is one.
     beside: Option<Beside>,
-    /// What ends steering, if there is some.
+    /// The file that ends steering, if the node is steered.
     switch: Option<Switch>,
     disk: Disk,
     net: Net,
     me: NodeId,
     begun: Instant,
     board: Arc<Board>,
-    /// When that was done last.
+    /// The last update of the board.
     published: Instant,
     log: Log,
     /// Frames of the node to itself, with their bytes.
     own: VecDeque<(Vec<u8>, Share)>,
     connections: Connections<TcpStream>,
     unsent: u64,
-    /// What others make the node hold.
+    /// Memory that others make the node hold.
     budget: Budget,
     distrusted: BTreeMap<&'static str, u64>,
     /// The requests of clients that wait.
     waiting: Waiting,
     /// Records, and the time that the disk took for them.
     written: (u64, Duration),
-    /// The latest start of the node that others know of, if it is later than this one.
+    /// The latest start of the node that others know, if it is later than this one.
     later_start: u64,
 }
 
@@ -266,14 +266,14 @@ impl Running {
             match arrival {
                 Ok(arrival) => {
                     self.take(arrival)?;
-                    // Each may take a handler's time, and a node that is to end does no more of them.
+                    // Each may take as long as a handler, and a node that has to end skips the rest.
                     let is_to_go_on = |_: &Arrival| !stop.load(Ordering::Relaxed);
                     for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE).take_while(is_to_go_on) {
                         self.take(arrival)?;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // The threads of the network do not end before the node.
+                // The threads of the network outlive the node.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
             }
             let now = self.now();
@@ -281,7 +281,7 @@ impl Running {
                 switch.look(now, gate);
             }
             self.node.elapse(now);
-            // A collection that has taken too long says who was silent, and the next one does without.
+            // A collection that took too long names the silent nodes, and the next one leaves them out.
             self.carry_out()?;
             if let Some((left_out, time)) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
                 self.node.gather_within(time, now, &left_out);
@@ -290,7 +290,7 @@ impl Running {
         }
     }
 
-    /// How long nothing may happen.
+    /// The longest wait for an arrival.
     fn patience(&self) -> Duration {
         if !self.own.is_empty() {
             return Duration::ZERO;
@@ -300,7 +300,7 @@ impl Running {
         until.map_or(PATIENCE, |until| until.min(PATIENCE))
     }
 
-    /// Tells the node which peers have so much to take that it should send nothing more.
+    /// Passes the peers with full queues to the node, which then sends them nothing more.
     fn look_for_room(&mut self) {
         if let Net::Tcp(tcp) = &self.net {
             (0..tcp.nodes()).for_each(|peer| self.node.set_full(peer, tcp.is_full(peer)));
@@ -328,7 +328,7 @@ impl Running {
         Time(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Carries out what the node wants done, and some of what follows from it at the node itself: all of it may have no end.
+    /// Executes the outputs of the node, and a bounded number of the events that follow from them at the node itself.
     fn carry_out(&mut self) -> Result<(), RunError> {
         if self.published.elapsed() >= PATIENCE {
             self.publish(false);
@@ -345,7 +345,7 @@ impl Running {
                     Output::Send { to, frame } if to == self.me => self.keep_own(frame),
                     Output::Send { to, frame } => self.send(to, frame),
                     Output::Answer { number, response } => {
-                        // A client that has an answer finds it counted.
+                        // Counted before the client has its answer.
                         self.publish(false);
                         self.waiting.answer(number, response);
                     }
@@ -371,8 +371,8 @@ impl Running {
         Ok(())
     }
 
-    /// The node sends a frame to itself. Where there is no room, that is as with one to a peer: it is lost as a datagram may be, or the connection
-    /// counts as broken, and what waits is lost with it.
+    /// Sends a frame of the node to itself. Without room, it is treated like a frame to a peer: a datagram is lost, a connection breaks and
+    /// loses its queue.
     fn keep_own(&mut self, frame: Vec<u8>) {
         if self.own.len() < WAITING_MAX
             && let Ok(share) = self.budget.take(Account::To(self.me), frame.len())
@@ -403,7 +403,7 @@ impl Running {
         }
     }
 
-    /// Something has come. What follows leaves before the next arrival, so that the node never has too much that waits for the disk.
+    /// Handles an arrival. Its outputs are executed before the next arrival, which bounds the outputs that wait for the disk.
     fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
         match arrival {
             Arrival::Connected { stream, peer, place, handle } => {
@@ -429,11 +429,11 @@ impl Running {
         self.carry_out()
     }
 
-    /// Somebody asks.
+    /// Handles a request of a client.
     fn take_request(&mut self, Asked { request, reply }: Asked) {
         match self.node.request(self.now(), &request) {
             Ok(number) => self.waiting.add(number, reply),
-            // Who has gone away gets none.
+            // A client that has closed its connection gets none.
             Err(why) => drop(reply.try_send(Response::words(503, format!("{why}\n")))),
         }
     }
@@ -443,7 +443,7 @@ impl Running {
         Some(SteeringCounts { unhelpful: self.beside.as_ref().map_or(0, Beside::unhelpful), ..gate.counts(self.now()) })
     }
 
-    /// A frame has come over a stream. The first one says whom it is from.
+    /// Handles a frame from a stream. The first frame names the sender.
     fn take_frame(&mut self, stream: u64, bytes: &[u8]) -> Result<(), RunError> {
         let Some(speaker) = self.connections.speaker(stream) else { return Ok(()) };
         match sender_of(bytes) {
@@ -452,7 +452,7 @@ impl Running {
                 return Ok(());
             }
             _ if speaker.is_met => {}
-            // What is no frame to this node says nothing about connections.
+            // An invalid frame proves nothing about connections.
             _ => match self.node.start_of(bytes).map(|start| self.connections.meet(stream, start)) {
                 Some(Meeting::Late) => return Ok(()),
                 Some(Meeting::Next(broken)) => self.broken(broken),
@@ -462,10 +462,10 @@ impl Running {
         self.receive(bytes)
     }
 
-    /// A frame for the node, which counts what it refuses. Where others know of a later start of it, it does not start again without more ado.
+    /// Passes a frame to the node, which counts refused ones. If others know a later start of the node, its next start is refused.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let Err(refusal) = self.node.receive(self.now(), bytes) else { return Ok(()) };
-        // The disk is first: a node that is killed for what its log says must not start again as if nothing was lost.
+        // The disk comes before the log: a node killed because of the log line must not start again as if nothing was lost.
         if let Refusal::Dropped(Dropped::LaterStart(start)) = refusal
             && start > self.later_start
         {
@@ -481,7 +481,7 @@ impl Running {
         self.tell_refused(refusal);
     }
 
-    /// A connection is broken, and the node hears of it. Nothing that came over it is taken any more.
+    /// Notifies the node of a broken connection: its queue is lost, and further frames from its streams are ignored.
     fn broken(&mut self, Broken { peer, epoch, was_used }: Broken) {
         if let Net::Tcp(tcp) = &self.net {
             tcp.discard(peer, epoch);

@@ -1,8 +1,8 @@
 //! Checkers of the nodes of a run: their predictions, and the events that they prevent.
 //!
-//! Each node has a checker of its own. It takes a snapshot, a consistent global state, looks ahead for as long as that takes in virtual
-//! time, and then its filters are in force. A round begins once something has happened since the last one and the time between two is
-//! over; where nothing happens, another round would have the same result, so the filters stay.
+//! Each node has its own checker. It takes a cluster snapshot and looks ahead for a span of virtual time; then its filters are in force. A
+//! round begins after an event, at the earliest an interval after the last round. Without an event, another round would have the same
+//! result, so the filters stay.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,59 +28,58 @@ use crate::time::Time;
 pub enum Mode {
     /// They report.
     Observe,
-    /// They keep what they predict from happening, and so does the immediate check.
+    /// They prevent what they predict, and the immediate check is on.
     Steer,
 }
 
-/// What the checkers of a run have seen and done.
+/// The results of a run's checkers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watched {
     /// Rounds.
     pub rounds: u64,
     /// Rounds that predicted a violation.
     pub predicting: u64,
-    /// When the first prediction was there.
+    /// The time of the first prediction.
     pub first: Option<Time>,
-    /// Rounds that predicted no violation, and a state in which a promise of progress cannot be kept any more.
+    /// Rounds that predicted no violation, but a dead state.
     pub dying: u64,
-    /// Predictions that no filters of the node could keep from coming true.
+    /// Predictions for which the node has no filters that help.
     pub unhelpful: u64,
-    /// Predictions that filters of the node are to keep from coming true.
+    /// Predictions for which the node has filters.
     pub helped: u64,
-    /// Events that a filter kept from happening.
+    /// Events prevented by a filter.
     pub filtered: u64,
-    /// Events that the immediate check kept from happening.
+    /// Events prevented by the immediate check.
     pub immediate: u64,
-    /// Events that looking ahead from them kept from happening.
+    /// Events prevented by looking ahead from them.
     pub foreseen: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
-    /// Whether steering has stopped the run: in the last tenth of its time or longer nothing happened, and what could was made to wait.
+    /// Whether steering has stopped the run: for at least the last tenth of its time no event happened, and the enabled ones were postponed.
     pub is_stopped: bool,
-    /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
+    /// Rounds from the states of all nodes because the named neighbours were unusable.
     pub unusable: u64,
 }
 
 /// The checker of one node.
 struct Beside {
     gate: Steered<LocalStateId>,
-    /// If effects are held.
+    /// What the node knows between snapshots, if effects are held.
     horizon: Option<Horizon>,
-    /// The nodes that were asked for the last snapshot that is gathered: of others the immediate check knows nothing, as what an earlier
-    /// one said of them gets old.
+    /// The nodes asked for the last complete snapshot. The immediate check ignores the states of others, which are out of date.
     asked: Vec<bool>,
-    /// A round in progress: the snapshot, what it predicts, and the filters it ends with.
+    /// The round in progress: its snapshot, its predictions and its filters.
     going_on: Option<GoingOn>,
     /// Whether a round is scheduled or in progress.
     is_busy: bool,
-    /// When the last round began.
+    /// The start of the last round.
     began: Option<Time>,
-    /// How much had changed in the run then.
+    /// The number of changes in the run at that time.
     seen: u64,
 }
 
 impl Beside {
-    /// Takes over what a snapshot says that has been gathered by now.
+    /// Adopts the states of a snapshot that is complete by now.
     fn take_views(&mut self, now: Time) {
         let Some(round) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
         self.gate.take_views(round.views.iter_mut().map(Option::take));
@@ -92,13 +91,13 @@ impl Beside {
 }
 
 struct GoingOn {
-    /// The nodes that are in the snapshot, and when it is gathered: the immediate check does not wait for the end of the round.
+    /// The nodes in the snapshot, and the time of its completion: the immediate check does not wait for the end of the round.
     views: Vec<Option<LocalStateId>>,
     asked: Vec<bool>,
     gathered: Time,
     /// The snapshot, and the number of the node's checkpoint in it, if effects are held.
     snapshot: Option<(u64, Beginning)>,
-    /// The round, if it predicts something: a violation, or that a promise cannot be kept.
+    /// The round, if it predicts a violation or a dead state.
     predicting: Option<Arc<Round>>,
     is_unhelpful: bool,
     patterns: BTreeSet<Pattern>,
@@ -115,7 +114,7 @@ pub(super) struct Watch<'w, 'f> {
 
 impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn new(watching: &'w mut Watching<'f>, mode: Mode, start: &Start) -> Self {
-        // They end with the next round, see above.
+        // Filters end with the next round, see above.
         let lasting = Duration::from_secs(100 * 365 * 86_400);
         let quota = watching.profile.quota;
         let beside = |node| Beside {
@@ -140,7 +139,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         }
     }
 
-    /// Something has happened: the nodes that begin a round now or later, and when.
+    /// After an event: the nodes that begin a round, and when.
     pub(super) fn due(&mut self, now: Time, seen: u64) -> Vec<(NodeId, Time)> {
         let interval = self.watching.profile.interval;
         let mut due = Vec::new();
@@ -154,7 +153,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         due
     }
 
-    /// A round begins in what a node knows of a run, in which it reaches some nodes now; when it will end.
+    /// Begins a round in a node's knowledge of the run, in which it now reaches some nodes. Returns the end of the round.
     pub(super) fn begin(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -196,7 +195,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         Ok(now.after(profile.gathering).after(profile.base).after(taken))
     }
 
-    /// Whether a node asks each one for a snapshot.
+    /// For each node, whether this node asks it for a snapshot.
     fn asked(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -231,7 +230,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         }
     }
 
-    /// A round ends.
+    /// Ends a round.
     pub(super) fn end(&mut self, node: NodeId, now: Time) {
         let beside = &mut self.beside[node as usize];
         beside.is_busy = false;
@@ -256,12 +255,12 @@ impl<'w, 'f> Watch<'w, 'f> {
         }
     }
 
-    /// Whether connections may be broken in place of messages that have an order.
+    /// Whether connections may be broken instead of messages on ordered links.
     pub(super) fn breaks(&self) -> bool {
         self.watching.profile.limits.breaks
     }
 
-    /// What takes the place of an event, if a filter matches it.
+    /// The substitute for an event that a filter matches.
     pub(super) fn before(&mut self, now: Time, node: NodeId, event: &Event<'_>) -> Option<Substitute> {
         if self.mode == Mode::Observe {
             return None;
@@ -275,7 +274,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         Some(substitute)
     }
 
-    /// What takes the place of an event whose handler has run, if the immediate check refuses it.
+    /// The substitute for an event whose handler has run, if the immediate check refuses it.
     pub(super) fn after(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -308,7 +307,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         Ok(Some(substitute))
     }
 
-    /// The same by looking ahead from the event, if that is held.
+    /// The same by looking ahead from the event, if its effects are held.
     pub(super) fn ahead(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -333,7 +332,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         Ok(None)
     }
 
-    /// A node has taken a step; the states are those after it.
+    /// After a step of a node, with the states after it.
     pub(super) fn step(
         &mut self,
         stepper: &Stepper<'_>,
@@ -346,14 +345,14 @@ impl<'w, 'f> Watch<'w, 'f> {
         self.history.step(stepper, locals, node, (taken, sent));
     }
 
-    /// What was seen and done.
+    /// The results so far.
     pub(super) fn finish(mut self) -> Watched {
         self.watched.suspensions = self.beside.iter().map(|beside| beside.gate.table.suspensions()).sum();
         self.watched
     }
 }
 
-/// What was exported; none where the protocol lets no state leave its machine.
+/// The exported state; none if the protocol does not export it.
 fn exported(result: Result<Beginning, TransferError>) -> Result<Option<Beginning>, MachineError> {
     match result {
         Ok(beginning) => Ok(Some(beginning)),
@@ -362,7 +361,7 @@ fn exported(result: Result<Beginning, TransferError>) -> Result<Option<Beginning
     }
 }
 
-/// Whether a property is violated with the nodes in these states. Properties have no view of an unknown node.
+/// Whether these states violate a property. Properties have no view of an unknown node.
 fn is_wrong(stepper: &mut Stepper<'_>, locals: &[Option<LocalStateId>]) -> Result<bool, MachineError> {
     let (mut classes, mut is_wrong) = (Vec::with_capacity(locals.len()), false);
     let mut is_violation = |judgement: &Judgement| is_wrong |= judgement.severity() == Severity::Violation;
