@@ -1,4 +1,4 @@
-//! Audits: each finds a guest that breaks its promise, and none complains about a plugin that keeps them.
+//! Audits: each finds a guest that breaks the contract, and none complains about a plugin that keeps it.
 
 use host_model::audit::{Audited, AuditedFactory, Mode};
 use host_model::lts::{Lts, Stepper};

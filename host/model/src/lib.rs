@@ -8,7 +8,7 @@
 //! | `toys` | small protocols given by tables, and random ones: the test bed of every strategy |
 //! | `trace` | the trace document, the states where a search begins, and replay |
 //! | `lts` | the local transition system: what each handler does in each local state, executed once |
-//! | `audit` | audits of a protocol's promises: notes during a search, trials after it |
+//! | `audit` | audits whether a protocol keeps the contract: notes during a search, trials after it |
 //! | `scenario` | the cluster: nodes, networks, faults, and what has gone wrong at a node |
 //! | `contract` | the boundary to whatever executes handlers: machines, properties, fingerprints, stopping |
 //!

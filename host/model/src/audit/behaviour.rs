@@ -1,4 +1,4 @@
-//! Trials of the first three promises: the same behaviour where it must be the same.
+//! Trials of the first three demands: the same behaviour where it must be the same.
 
 use std::collections::BTreeSet;
 

@@ -5,10 +5,10 @@ use serde::Serialize;
 use crate::audit::notes::Kept;
 use crate::contract::{Machine, MachineError, Snapshot, Stopped};
 
-/// A promise that is not kept.
+/// A plugin breaks the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContractViolation {
-    /// Which promise, in a phrase.
+    /// What the contract demands, in a phrase.
     pub promise: &'static str,
     /// The function of the plugin.
     pub function: String,
@@ -20,19 +20,19 @@ pub struct ContractViolation {
     pub other: String,
     /// The probable mistake.
     pub cause: &'static str,
-    /// The two states that behave differently, where the promise is about two.
+    /// The two states that behave differently, if the demand concerns two.
     #[serde(skip)]
     pub(crate) pair: Option<[Kept; 2]>,
 }
 
 impl ContractViolation {
-    /// The two states that behave differently although they have the same bytes; none where another promise is broken.
+    /// The two states with the same bytes that behave differently; none for other violations.
     pub fn states(&self) -> Option<[&Snapshot; 2]> {
         self.pair.as_ref().map(|pair| pair.each_ref().map(|kept| &kept.0))
     }
 }
 
-/// The extent of an audit, and its findings: at most one broken promise of each kind.
+/// The extent of an audit, and its findings: at most one contract violation per kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
     /// Why it ended early: what it did not find may be broken all the same. None if it looked at everything.
@@ -41,7 +41,7 @@ pub struct Audited {
     pub states: usize,
     /// Of these, reached with different memories.
     pub ambiguous: usize,
-    /// The broken promises.
+    /// The contract violations.
     pub broken: Vec<ContractViolation>,
 }
 

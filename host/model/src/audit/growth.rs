@@ -1,4 +1,4 @@
-//! Trials of the fourth promise: memory that does not grow without end.
+//! Trials of the fourth demand: memory that does not grow without end.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ impl<'f> AuditedFactory<'f> {
         Self { factory, audit: Arc::new(Audit::new(mode)) }
     }
 
-    /// Tries what was noted in other ways: whether the protocol, which has these properties, keeps its promises.
+    /// Tries what was noted in other ways: whether the protocol, which has these properties, keeps the contract.
     pub fn check(&self, properties: &[Property]) -> Result<Audited, MachineError> {
         self.audit.check(self.factory, properties)
     }

@@ -1,8 +1,8 @@
-//! Audits: whether a protocol keeps what it promises, on which the search rests.
+//! Audits: whether a protocol keeps the contract, on which the search rests.
 //!
 //! While handlers run, some of what they did is written down, chosen by the fingerprint of the state that they led to: no
 //! clock and no order of workers decides, as long as the search ends by itself. Afterwards it is tried
-//! again in other ways. Five promises are looked at:
+//! again in other ways. An audit checks five demands of the contract:
 //!
 //! 1. a handler does the same when it runs again from the same memory;
 //! 2. states with equal bytes and different memory behave alike, else `serialize` leaves something out;
@@ -15,11 +15,11 @@
 //! |---|---|
 //! | `machine` | machines that take notes |
 //! | `notes` | what is written down while handlers run |
-//! | `findings` | promises that are not kept |
+//! | `findings` | contract violations |
 //! | `answers` | answers of functions that read, distinguished and shown |
-//! | `behaviour` | trials of promises 1 to 3 |
-//! | `growth` | trials of promise 4 |
-//! | `reading` | trials of promise 5 |
+//! | `behaviour` | trials of demands 1 to 3 |
+//! | `growth` | trials of demand 4 |
+//! | `reading` | trials of demand 5 |
 //! | `trials` | tries everything that was written down |
 
 mod answers;

@@ -1,4 +1,4 @@
-//! Trials of the fifth promise: what reads changes nothing.
+//! Trials of the fifth demand: what reads changes nothing.
 
 use std::collections::BTreeSet;
 

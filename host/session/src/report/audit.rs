@@ -17,18 +17,18 @@ pub struct AuditReport {
     pub states: usize,
     /// How many of them have the encoding of another one.
     pub ambiguous_states: usize,
-    /// The promises that do not hold.
+    /// The contract violations.
     pub broken: Vec<BrokenPromise>,
 }
 
-/// A promise that does not hold.
+/// A contract violation, as reports have it.
 #[derive(Debug, Serialize)]
 pub struct BrokenPromise {
     /// Which one, and where.
     #[serde(flatten)]
     pub violation: ContractViolation,
-    /// Where two states with the same bytes differ that behave differently; none where another promise is broken, and where nodes run
-    /// different components.
+    /// Where two states with the same bytes differ that behave differently; none for other violations, and if nodes run different
+    /// components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differ: Option<HiddenDifference>,
 }

@@ -251,7 +251,7 @@ impl RunReport {
         }
     }
 
-    /// Adds what an audit found. A plugin that breaks a promise cannot be `ok`, whatever the search says.
+    /// Adds the findings of an audit. With a contract violation, the verdict cannot be `ok`, whatever the search found.
     ///
     /// # Errors
     ///

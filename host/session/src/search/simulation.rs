@@ -68,64 +68,64 @@ impl WatchSpec {
     }
 }
 
-/// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
+/// The results of the checkers of all runs. Each run has a control run with the same seed, in which they only report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Twins in which a property is violated.
+    /// Control runs in which a property is violated.
     pub violating: u64,
-    /// States of twins that violate a property.
+    /// States of control runs that violate a property.
     pub violating_states: u64,
-    /// States of runs with steering that do.
+    /// States of runs with steering that violate a property.
     pub steered_states: u64,
-    /// Those in which it was predicted before.
+    /// Violating control runs in which the violation was predicted in time.
     pub predicted: u64,
-    /// Those in which it was not: too late.
+    /// Violating control runs in which it was not: too late.
     pub too_late: u64,
-    /// Twins without a violation in which one was predicted.
+    /// Control runs without a violation in which one was predicted.
     pub false_alarms: u64,
-    /// Twins in which a promise of progress was predicted to be one that cannot be kept any more.
+    /// Control runs in which a dead state was predicted.
     pub dying: u64,
-    /// Runs without the violation of their twin, by filters alone.
+    /// Runs without the violation of their control run, by filters alone.
     pub steered: u64,
-    /// Runs without the violation of their twin in which nothing happens any more from some moment on, as steering makes all that could
-    /// happen wait: in the last tenth of their time or longer.
+    /// Runs without the violation of their control run because steering stopped them: for at least the last tenth of their time no event
+    /// happens, and the enabled ones are postponed.
     pub stopped: u64,
     /// Those where the immediate check was needed.
     pub immediate: u64,
     /// Those where looking ahead from an event was needed, and the immediate check was not.
     pub foreseen: u64,
-    /// Runs with a violation, like their twin.
+    /// Runs with a violation, like their control run.
     pub missed: u64,
-    /// Runs with a violation whose twin has none.
+    /// Runs with a violation whose control run has none.
     pub caused: u64,
     /// Rounds of checkers.
     pub rounds: u64,
     /// Rounds in runs with steering that predict a violation.
     pub predictions: u64,
-    /// Events that filters kept from happening.
+    /// Events prevented by filters.
     pub filtered_events: u64,
-    /// Events that the immediate check kept from happening.
+    /// Events prevented by the immediate check.
     pub refused_events: u64,
-    /// Events that looking ahead from them kept from happening.
+    /// Events prevented by looking ahead from them.
     pub foreseen_events: u64,
-    /// Predictions that no filter of the node could keep from coming true.
+    /// Predictions for which the node has no filters that help.
     pub unhelpful: u64,
-    /// Predictions that filters of the node were to keep from coming true.
+    /// Predictions for which the node has filters.
     pub helped: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
-    /// Rounds from the states of all nodes, as the protocol has named neighbours that are of no use.
+    /// Rounds from the states of all nodes because the named neighbours were unusable.
     pub neighbours_unusable: u64,
-    /// The first node that did, and why they are of none.
+    /// The first node that named them, and the reason.
     #[serde(skip)]
     pub unusable: Option<(NodeId, String)>,
-    /// When the first prediction of all runs was there, in milliseconds, as if they followed each other.
+    /// The time of the first prediction of all runs, in milliseconds, as if they followed each other.
     pub first_prediction_ms: Option<u64>,
-    /// When the first prediction of a twin was there, in milliseconds of its own time: one number for each twin that has one, by seed.
+    /// The time of the first prediction in each control run that has one, in milliseconds of its own time, by seed.
     pub first_predictions_ms: Vec<u64>,
-    /// As [`Simulated::witnessed`], of the twins.
+    /// As [`Simulated::witnessed`], of the control runs.
     pub witnessed_ms: Witnessed,
-    /// As [`Simulated::kept`], of the twins.
+    /// As [`Simulated::kept`], of the control runs.
     pub kept: KeptShares,
     /// How long the runs were together until now, in milliseconds.
     #[serde(skip)]
@@ -352,7 +352,7 @@ fn profile(watch: WatchSpec) -> Profile {
     profile
 }
 
-/// A run with checkers, and what they have come to in it and in its twin, where they only report.
+/// A run with checkers, and their results in it and in its control run, where they only report.
 fn beside_twin(
     (simulator, lts): (&mut Simulator<'_, '_>, &Lts<'_>),
     seed: u64,
