@@ -16,11 +16,13 @@
 //! | `live` | clusters that run, in files |
 //! | `search` | a search and what surrounds it: progress, checkpoints, findings |
 //! | `report` | the result of a run |
+//! | `conformance` | runs a plugin for a while, every step in several ways that must not differ |
 //! | `request` | a run from what is asked for to its report |
 #![forbid(unsafe_code)]
 
 pub mod base;
 pub mod cluster;
+pub mod conformance;
 pub mod expression;
 pub mod live;
 pub mod report;

@@ -8,10 +8,10 @@ use host_session::base::{Exit, Failure};
 use host_session::cluster::{plugin_source, spec_source};
 use host_session::spec::limits;
 
-use crate::commands::conformance::{Deviation, examine};
 use crate::commands::doctor::{self, NODES};
 use crate::environment::Environment;
 use crate::options::plugins::BuildArguments;
+use host_session::conformance::{Deviation, examine};
 
 /// Handlers that are executed at most: enough to see that state is captured and restored.
 const STEPS: u64 = 100;

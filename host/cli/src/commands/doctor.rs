@@ -19,9 +19,9 @@ use host_session::report::result::PluginReport;
 use host_session::spec::{ClusterSpec, RunSpec, limits};
 use serde_json::json;
 
-use crate::commands::conformance::{Deviation, Observations, examine};
 use crate::environment::Environment;
 use crate::options::plugins::DoctorArguments;
+use host_session::conformance::{Deviation, Observations, examine};
 
 /// Nodes where the plugin does not tell how many it wants.
 pub(crate) const NODES: u32 = 3;

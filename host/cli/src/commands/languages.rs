@@ -15,10 +15,10 @@ use host_session::spec::{RunSpec, Source, limits};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::commands::conformance::examine;
 use crate::commands::doctor::{NODES, captured_globals, finding, microseconds};
 use crate::environment::Environment;
 use crate::options::plugins::LanguagesArguments;
+use host_session::conformance::examine;
 
 /// The plugins that are compared unless others are named: the first is the yardstick.
 const YARDSTICK: &str = "plugins/register";

@@ -8,7 +8,6 @@
 //! | `build` | `host build` |
 //! | `inspect` | `host inspect` |
 //! | `doctor` | `host doctor` |
-//! | `conformance` | the check of `host doctor`: every step in several ways that must not differ |
 //! | `replay` | `host replay` |
 //! | `minimize` | `host minimize` |
 //! | `draw` | `host draw` |
@@ -28,7 +27,6 @@
 mod build;
 mod cache;
 mod completions;
-mod conformance;
 mod debug;
 mod doctor;
 mod draw;
