@@ -318,7 +318,7 @@ fn http_status(store: &Store, node: usize) -> impl Fn() -> Option<u16> + use<> {
 /// A request that has no room in the limits, and one that has, but not what follows from it.
 #[test]
 fn a_client_that_makes_a_node_hit_a_limit_is_answered_and_the_node_lives() {
-    let mut store = Store::start("ordered", "[limits]\nmessage = \"40KiB\"\n", &[0, 1]);
+    let mut store = Store::start("ordered", "piece = 36_864\n[limits]\nmessage = \"40KiB\"\n", &[0, 1]);
     assert_eq!(store.ask("PUT", "/first", b"one").0, 204);
     assert_eq!(store.ask("PUT", "/second", &vec![0; 50_000]).0, 413);
     // The event that this becomes has room, by two bytes, and not the message about it, with its terms and places.
