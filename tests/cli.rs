@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `any_language` | a language without a template |
+//! | `assumptions` | faults, progress and what is not covered fit together in each report |
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `by_memory` | states that are told apart by the memory of a component |
 //! | `expressed` | properties from outside |
@@ -48,6 +49,7 @@
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
 mod any_language;
+mod assumptions;
 mod audits;
 mod bad_input;
 mod book;

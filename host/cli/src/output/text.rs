@@ -4,7 +4,7 @@ use host_inspect::explain::{self, Paint};
 use host_inspect::recording::Recording;
 use host_inspect::words;
 use host_model::contract::NodeId;
-use host_model::scenario::Network;
+use host_model::scenario::{Network, Scenario};
 use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
@@ -157,10 +157,12 @@ impl Text<'_> {
         let placed = assumed.placements.iter();
         rows.extend(placed.map(|placement| row(&format!("node {}", placement.node), placement::describe(placement))));
         rows.push(row("parameters", parameters));
-        rows.push(row("network", format!("{}: {}", assumed.network, travel(assumed.network))));
+        rows.push(row("network", format!("{}: {}", assumed.network, travel(assumed.network, &self.report.scenario))));
         rows.extend((!assumed.links.is_empty()).then(|| row("links", list(&words::links(&assumed.links)))));
-        rows.push(row("faults", assumed.faults.text(assumed.order)));
-        rows.extend(assumed.progress.as_ref().map(|rules| row("progress", progress(rules))));
+        let arrives = assumed.progress.as_ref().is_some_and(ProgressRules::each_message_arrives);
+        rows.push(row("faults", assumed.faults.text(assumed.order, arrives)));
+        let can_lose = assumed.faults.can_lose(assumed.order);
+        rows.extend(assumed.progress.as_ref().map(|rules| row("progress", progress(rules, can_lose))));
         rows.extend((!assumed.platform.is_empty()).then(|| row("platform", assumed.platform.join("; "))));
         rows.push(row("start", start));
         rows.push(row("bounds", self.bounds()));
@@ -346,11 +348,14 @@ fn symmetry(symmetry: &SymmetryReport) -> String {
     }
 }
 
-fn progress(rules: &ProgressRules) -> String {
+fn progress(rules: &ProgressRules, can_lose: bool) -> String {
     let fairness = match rules.fairness {
         "none" => "nothing has to happen, fairness none",
         "fair-lossy" => {
             "faults other than losses end, and what is possible infinitely often happens, fairness fair-lossy"
+        }
+        _ if can_lose => {
+            "faults end, and what stays possible happens, so each message that is not lost finally arrives, fairness stable"
         }
         _ => "faults end, and what stays possible happens, so each message finally arrives, fairness stable",
     };
@@ -362,8 +367,9 @@ fn progress(rules: &ProgressRules) -> String {
     format!("{fairness}; {timers}{recovery}")
 }
 
-fn travel(network: Network) -> &'static str {
+fn travel(network: Network, scenario: &Scenario) -> &'static str {
     match network {
+        Network::UnorderedDuplicating if scenario.faults.duplicates == 0 => travel(Network::Unordered, scenario),
         Network::Unordered => "any message in flight can come next, or never",
         Network::UnorderedDuplicating => "any message in flight can come next, also again, or never",
         Network::Ordered => "messages from one node to another arrive in order",

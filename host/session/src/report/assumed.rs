@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::NodeId;
-use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budget, budgets};
+use host_model::scenario::faults::{Budget, Loses, PARTITIONS, Scope, budget, budgets};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::trace::{Placement, PluginRef};
 use host_sandbox::AboutIdentity;
-use host_search::kernel::rules::Rules;
+use host_search::kernel::rules::{Fairness, Rules};
 use host_search::strategy::bdfs;
 use serde::{Serialize, Serializer};
 
@@ -110,8 +110,18 @@ impl FaultBudgets {
         Self(budgets().zip(numbers).map(|((name, budget), number)| (name, budget, number)).collect())
     }
 
-    /// For people.
-    pub fn text(&self, order: OrderedLinks) -> String {
+    /// Whether a message can be lost, rather than late without end.
+    pub fn can_lose(&self, order: OrderedLinks) -> bool {
+        self.lose(Loses::Any) || (order != OrderedLinks::Nowhere && self.lose(Loses::OfConnections))
+    }
+
+    /// Whether a fault that may happen loses such messages.
+    fn lose(&self, loses: Loses) -> bool {
+        self.0.iter().any(|(_, budget, number)| *number > 0 && budget.loses == Some(loses))
+    }
+
+    /// For people; whether, for `eventually` properties, each message that is not lost arrives.
+    pub fn text(&self, order: OrderedLinks, arrives: bool) -> String {
         let mut given: Vec<_> = self.0.iter().filter(|(_, _, number)| *number > 0).collect();
         given.sort_by_key(|(_, budget, _)| budget.scope);
         let (unlimited, counted): (Vec<_>, Vec<_>) =
@@ -128,23 +138,20 @@ impl FaultBudgets {
         let mut words: Vec<String> = Vec::new();
         words.extend((!parts.is_empty()).then(|| format!("at most {}", parts.join(", "))));
         words.extend(unlimited.iter().map(|(_, budget, _)| format!("any number of {}s", budget.one)));
-        let is_event = counted.iter().chain(&unlimited).any(|(name, _, _)| *name == "losses");
+        let words = if words.is_empty() { "none".to_owned() } else { words.join("; ") };
         // Where it has an order, a message is lost only with its connection, unless losses are events. Elsewhere one that never arrives
         // stays in flight: that is no fault, and what must happen is not excused by it.
-        let late = match order {
-            OrderedLinks::Nowhere => "a message may never arrive",
-            OrderedLinks::Somewhere if words.is_empty() => "on links without order a message may never arrive",
-            OrderedLinks::Somewhere => {
-                "on links without order a message may never arrive, on others those of broken connections do not"
-            }
-            OrderedLinks::Everywhere => "messages of broken connections do not arrive",
+        let place = match order {
+            _ if self.lose(Loses::Any) => return words,
+            OrderedLinks::Nowhere => Some(""),
+            OrderedLinks::Somewhere => Some("on links without order "),
+            OrderedLinks::Everywhere => None,
         };
-        match (words.is_empty(), order) {
-            (true, OrderedLinks::Everywhere) => "none".to_owned(),
-            (true, _) => format!("none; {late}"),
-            (false, _) if is_event => words.join("; "),
-            (false, _) => format!("{}; {late}", words.join("; ")),
-        }
+        let scope = if arrives { "for always and sometimes properties, " } else { "" };
+        let late = place.map(|place| format!("; {scope}{place}a message may never arrive")).unwrap_or_default();
+        let breaks = order != OrderedLinks::Nowhere && self.lose(Loses::OfConnections);
+        let lost = if breaks { "; messages of broken connections do not arrive" } else { "" };
+        words + &late + lost
     }
 }
 
@@ -169,6 +176,13 @@ pub struct ProgressRules {
     pub timers: &'static str,
     /// What counts as a way back.
     pub recover_by: &'static str,
+}
+
+impl ProgressRules {
+    /// Whether each message arrives that is not lost.
+    pub fn each_message_arrives(&self) -> bool {
+        self.fairness == Fairness::Stable.name()
+    }
 }
 
 impl From<Rules> for ProgressRules {

@@ -110,7 +110,8 @@ pub fn check(spec: &RunSpec) -> Result<(), Failure> {
     }
 }
 
-fn has_promises(lts: &Lts<'_>) -> bool {
+/// Whether there is an `eventually` property.
+pub fn has_promises(lts: &Lts<'_>) -> bool {
     lts.properties().iter().any(|property| property.kind == PropertyKind::Eventually)
 }
 

@@ -12,6 +12,7 @@ use host_live::time::Time;
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Faults;
+use host_model::scenario::faults::budgets;
 use host_search::kernel::rules::Rules;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -226,9 +227,8 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "leave --link or --break-connections out",
         );
     }
-    if let Some((name, _)) =
-        faults.iter().find(|(name, count)| **count > 0 && !["resets", "duplicates"].contains(&&***name))
-    {
+    let explored = budgets().filter(|(_, budget)| !budget.bounds_simulations);
+    if let Some(name) = explored.map(|(name, _)| name).find(|name| faults.get(*name).is_some_and(|count| *count > 0)) {
         return Err(Failure::configuration(format_args!(
             "`--{name}` is a budget that a search explores; a simulation draws"
         ))

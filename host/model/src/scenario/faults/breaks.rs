@@ -1,6 +1,6 @@
 //! Connections that break.
 
-use super::{Budget, Effect, FaultDescription, Need, NodeFault, Scope};
+use super::{Budget, Effect, FaultDescription, Loses, Need, NodeFault, Scope, Shows};
 use crate::scenario::link::Network;
 
 /// A node breaks an open connection. A notice informs its peer.
@@ -11,10 +11,13 @@ pub const FAULT: FaultDescription = FaultDescription {
         one: "broken connection",
         scope: Scope::Node,
         may_be_unlimited: false,
+        loses: Some(Loses::OfConnections),
+        bounds_simulations: false,
     },
     needs: Some(Need {
         network: Network::Ordered,
         otherwise: "has no connections that could break: a message that is lost there is one that is never delivered",
     }),
+    shows: Shows::Anywhere,
     event: Some(NodeFault { kind: "break", words: "loses its connection to", effect: Effect::Disconnect }),
 };

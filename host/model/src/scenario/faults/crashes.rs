@@ -1,6 +1,6 @@
 //! Nodes that stop.
 
-use super::{Budget, FaultDescription, Scope};
+use super::{Budget, FaultDescription, Scope, Shows};
 
 /// No event: a node that never takes another step is in every execution. Only ends ask for it, see `lts::deadlock`.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -10,7 +10,10 @@ pub const FAULT: FaultDescription = FaultDescription {
         one: "crashed node",
         scope: Scope::Cluster,
         may_be_unlimited: false,
+        loses: None,
+        bounds_simulations: false,
     },
     needs: None,
+    shows: Shows::InEnds,
     event: None,
 };

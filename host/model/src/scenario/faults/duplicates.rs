@@ -1,6 +1,6 @@
 //! Messages that are delivered again.
 
-use super::{Budget, FaultDescription, Need, Scope};
+use super::{Budget, FaultDescription, Need, Scope, Shows};
 use crate::scenario::link::Network;
 
 /// Each message on a link that duplicates is sent in this many more copies, see `Rules::copies`.
@@ -10,10 +10,13 @@ pub const FAULT: FaultDescription = FaultDescription {
         one: "duplicate",
         scope: Scope::Message,
         may_be_unlimited: false,
+        loses: None,
+        bounds_simulations: true,
     },
     needs: Some(Need {
         network: Network::UnorderedDuplicating,
         otherwise: "never delivers a message twice, so it has no duplicates",
     }),
+    shows: Shows::Anywhere,
     event: None,
 };

@@ -1,6 +1,6 @@
 //! Messages that are lost.
 
-use super::{Budget, FaultDescription, Scope};
+use super::{Budget, FaultDescription, Loses, Scope, Shows};
 
 /// An event of its own for each message, see `Trigger::lose`: its destination counts it.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -10,7 +10,10 @@ pub const FAULT: FaultDescription = FaultDescription {
         one: "lost message",
         scope: Scope::Node,
         may_be_unlimited: true,
+        loses: Some(Loses::Any),
+        bounds_simulations: false,
     },
     needs: None,
+    shows: Shows::InWhatFollows,
     event: None,
 };

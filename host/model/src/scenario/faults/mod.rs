@@ -83,6 +83,8 @@ pub struct FaultDescription {
     pub budget: Budget,
     /// The network without which it cannot happen.
     pub needs: Option<Need>,
+    /// What can differ where it happens.
+    pub shows: Shows,
     /// Its form as an event of a node; none where it only changes other events.
     pub event: Option<NodeFault>,
 }
@@ -98,6 +100,32 @@ pub struct Budget {
     pub scope: Scope,
     /// Whether it can be [unlimited](Faults::UNLIMITED): then nothing is counted.
     pub may_be_unlimited: bool,
+    /// The messages that it loses, if any.
+    pub loses: Option<Loses>,
+    /// Whether a simulation has it as a bound; else the conditions of a simulation replace the budget.
+    pub bounds_simulations: bool,
+}
+
+/// The messages that a fault loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loses {
+    /// Any message in flight.
+    Any,
+    /// Those of connections, which are there only where messages have an order.
+    OfConnections,
+}
+
+/// What can differ where a fault happens: a search without it has covered everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// Any property.
+    Anywhere,
+    /// Ends alone.
+    InEnds,
+    /// Ends, and `eventually` properties; on links with an order, any property.
+    InWhatFollows,
+    /// Only what a plugin asks of its transport, which no interface says.
+    NotKnown,
 }
 
 /// Who has a budget.

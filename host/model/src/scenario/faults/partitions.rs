@@ -13,4 +13,6 @@ pub static BUDGET: Budget = Budget {
     one: "partition",
     scope: Scope::Cluster,
     may_be_unlimited: false,
+    loses: None,
+    bounds_simulations: false,
 };

@@ -1,6 +1,6 @@
 //! Messages that are refused.
 
-use super::{Budget, FaultDescription, Scope};
+use super::{Budget, FaultDescription, Scope, Shows};
 
 /// An answer that the transport gives in the middle of a handler, see `FaultState::refuse`.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -10,7 +10,10 @@ pub const FAULT: FaultDescription = FaultDescription {
         one: "refused message",
         scope: Scope::Node,
         may_be_unlimited: false,
+        loses: None,
+        bounds_simulations: false,
     },
     needs: None,
+    shows: Shows::NotKnown,
     event: None,
 };

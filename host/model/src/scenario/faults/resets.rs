@@ -1,6 +1,6 @@
 //! Resets.
 
-use super::{Budget, Effect, FaultDescription, NodeFault, Scope};
+use super::{Budget, Effect, FaultDescription, Loses, NodeFault, Scope, Shows};
 
 /// A node loses its state, except for durable state, and restarts.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -9,7 +9,10 @@ pub const FAULT: FaultDescription = FaultDescription {
         one: "reset",
         scope: Scope::Node,
         may_be_unlimited: false,
+        loses: Some(Loses::OfConnections),
+        bounds_simulations: true,
     },
     needs: None,
+    shows: Shows::Anywhere,
     event: Some(NodeFault { kind: "reset", words: "reset", effect: Effect::Restart(|machine| machine.persist()) }),
 };

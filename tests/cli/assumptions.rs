@@ -1,0 +1,174 @@
+//! Faults, progress and what is not covered: three texts of one report that must fit the options and one another.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Place, bundled};
+
+/// Values of one kind of option.
+type Axis = &'static [&'static [&'static str]];
+
+const NETWORKS: Axis = &[
+    &[],
+    &["--network", "ordered"],
+    &["--network", "unordered-duplicating"],
+    &["--link", "0-1=ordered"],
+    &["--network", "ordered", "--link", "0-1=unordered"],
+];
+const FAULTS: Axis = &[
+    &[],
+    &["--resets", "1"],
+    &["--breaks", "1"],
+    &["--crashes", "1"],
+    &["--refusals", "1"],
+    &["--duplicates", "0"],
+    &["--duplicates", "2"],
+    &["--partitions", "1"],
+];
+const LOSSES: Axis = &[&[], &["--losses", "1"], &["--losses", "unlimited"]];
+const RULES: Axis = &[
+    &[],
+    &["--fairness", "fair-lossy"],
+    &["--fairness", "none"],
+    &["--timers", "late"],
+    &["--recover-by", "resets"],
+    &["--safety-only"],
+];
+const ENDS: Axis = &[&[], &["--deadlock"]];
+const STRATEGIES: Axis = &[
+    &["--algo", "bdfs"],
+    &["--algo", "auto"],
+    &["--algo", "walk", "--walks", "5"],
+    &["--algo", "unfold"],
+    &["--algo", "bdfs", "--reduce"],
+];
+const AXES: [Axis; 6] = [NETWORKS, FAULTS, LOSSES, RULES, ENDS, STRATEGIES];
+
+/// Every so many of all combinations are tried; a prime, so that it is no multiple of a period.
+const STRIDE: usize = 59;
+
+/// The budgets with the noun of each, as it stands in the text.
+const NOUNS: [(&str, &str); 7] = [
+    ("resets", "reset"),
+    ("duplicates", "duplicate"),
+    ("breaks", "broken connection"),
+    ("refusals", "refused message"),
+    ("crashes", "crashed node"),
+    ("losses", "lost message"),
+    ("partitions", "partition"),
+];
+
+/// What ends each search soon.
+fn bound(options: &[&str]) -> &'static [&'static str] {
+    if ["unfold", "--reduce"].iter().any(|it| options.contains(it)) { &["--states", "500"] } else { &["--depth", "4"] }
+}
+
+/// A combination: a value of each axis.
+fn row(number: usize) -> [&'static [&'static str]; 6] {
+    let mut rest = number;
+    AXES.map(|axis| {
+        let value = axis[rest % axis.len()];
+        rest /= axis.len();
+        value
+    })
+}
+
+/// A row of the assumptions of a report in words: those between its name and that of a following one.
+fn said<'t>(text: &'t str, name: &str, following: &[&str]) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!(" {name} "))?;
+    let end = following.iter().filter_map(|next| rest.find(&format!(" {next} "))).min().unwrap_or(rest.len());
+    Some(rest[..end].trim_end_matches(';'))
+}
+
+/// Holds the three texts of a report against the options and against one another.
+fn check(options: &[&str], text: &str, run: &Value) {
+    let shown = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = &shown[shown.find(" assumed ").expect("every report has assumptions")..];
+    let faults = said(shown, "faults", &["progress", "limits", "identity", "platform"]).expect("every report has it");
+    let progress = said(shown, "progress", &["limits", "identity", "platform"]);
+    let fits = |holds: bool, what: &str| assert!(holds, "{options:?}: {what}: faults {faults}; progress {progress:?}");
+    let budgets = &run["assumed"]["faults"];
+    let advised: Vec<&str> =
+        run["not_covered"].as_array().expect("a list").iter().map(|it| it["what"].as_str().expect("a name")).collect();
+    for (name, noun) in NOUNS {
+        let is_given = budgets[name] != 0;
+        let number = budgets[name].as_u64().map_or_else(|| "any number of".to_owned(), |number| number.to_string());
+        fits(faults.contains(&format!("{number} {noun}")) == is_given, name);
+        fits(!is_given || !advised.contains(&name), "a budget is given and called not covered");
+        let asked = options.iter().position(|option| *option == format!("--{name}")).map(|at| options[at + 1]);
+        if let Some(asked) = asked {
+            fits(budgets[name].to_string().trim_matches('"') == asked, "the budget is the one asked for");
+        }
+    }
+    let is_none = NOUNS.iter().all(|(name, _)| budgets[*name] == 0);
+    fits(faults.starts_with("none") == is_none, "none where there is no budget");
+    // The network says whether a message can come twice.
+    let travels = said(shown, "network", &["links", "faults"]).expect("every report has a network");
+    fits(!travels.contains("also again") || budgets["duplicates"] != 0, "what comes again is a duplicate");
+    let rules = &run["assumed"]["progress"];
+    assert_eq!(progress.is_some(), !rules.is_null(), "{options:?}: {shown}");
+    let Some(progress) = progress else { return };
+    for part in ["fairness", "timers"] {
+        let rule = rules[part].as_str().expect("a name");
+        fits(progress.contains(&format!("{part} {rule}")), part);
+    }
+    fits(progress.contains("resets count") == (rules["recover_by"] == "resets"), "recovery");
+    // What progress takes for certain must not be denied by the faults.
+    let arrives = progress.contains("finally arrives");
+    let has_connections = run["assumed"]["network"] == "ordered" || !run["assumed"]["links"].is_null();
+    let breaks = has_connections && ["breaks", "resets"].iter().any(|name| budgets[*name] != 0);
+    let can_lose = budgets["losses"] != 0 || breaks;
+    fits(!faults.contains("messages of broken connections") || breaks, "no connection breaks");
+    fits(arrives == (rules["fairness"] == "stable"), "only under `stable` each message arrives");
+    fits(!arrives || can_lose == progress.contains("each message that is not lost"), "a lost message never arrives");
+    fits(
+        !arrives || !faults.contains("never arrive") || faults.contains("for always and sometimes properties, "),
+        "arrives or never arrives",
+    );
+}
+
+/// Of combinations of all options about faults and promises: a report contradicts neither them nor itself, and what it
+/// advises is accepted.
+#[test]
+fn faults_progress_and_what_is_not_covered_fit_together() {
+    let place = Place::new();
+    let all: usize = AXES.iter().map(|axis| axis.len()).product();
+    let (mut met, mut tried, mut refused) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for number in (0..all).step_by(STRIDE) {
+        let row = row(number);
+        let options = row.concat();
+        let run = |options: &[&str]| {
+            place.host(&[&["run", bundled("lock"), "--quiet"][..], options, bound(options)].concat())
+        };
+        let json = run(&[&options[..], &["--json"]].concat());
+        if json.code >= 150 || json.code == 2 {
+            continue;
+        }
+        met.extend(row.into_iter().enumerate());
+        let json = json.json();
+        check(&options, &run(&options).out, &json);
+        for advice in json["not_covered"].as_array().expect("a list") {
+            let advice = advice["option"].as_str().expect("options");
+            // With another network, all is left out that depends on this one: faults, rules, and reductions.
+            let goes = advice.starts_with("--network");
+            let kept =
+                row.iter().enumerate().filter(|(axis, _)| !goes || *axis == 2 || *axis > 3).map(|(_, value)| *value);
+            let kept = kept.map(|value| if goes && value.ends_with(&["--reduce"]) { &value[..2] } else { value });
+            let asked = kept.chain([&advice.split(' ').collect::<Vec<_>>()[..]]).collect::<Vec<_>>().concat();
+            // `--duplicates 0` can stand there already.
+            let twice = |option: &&&str| option.starts_with("--") && advice.contains(**option);
+            if options.iter().any(|option| !goes && twice(&option)) || !tried.insert(asked.join(" ")) {
+                continue;
+            }
+            let ran = run(&[&asked[..], &["--json"]].concat());
+            if ran.code == 2 || ran.code >= 150 {
+                refused.push(format!("{options:?} is advised {advice}: {}", ran.err));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    for (axis, values) in AXES.iter().enumerate() {
+        assert!(values.iter().all(|value| met.contains(&(axis, *value))), "{axis}: {met:?}");
+    }
+}
