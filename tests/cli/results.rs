@@ -404,7 +404,7 @@ fn a_checkpoint_is_gone_on_from() {
     let content = std::fs::read(&file).expect("there is a checkpoint");
     for damage in [&content[..content.len() - 1], &content[..20], &[], &[&content[..], &[0]].concat()] {
         std::fs::write(&file, damage).expect("it can be written");
-        place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept is damaged", "anew"]);
+        place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept is damaged", "start a new search"]);
     }
 }
 
@@ -455,7 +455,7 @@ fn reductions_keep_the_verdict() {
     // With one proposer, the other two nodes can be renamed in 2! ways.
     let one = ["run", bundled("paxos"), "--algo", "bdfs", "--reduce"];
     let symmetric = place.host(&one).exits(0);
-    assert!(symmetric.out.contains("apart up to 2 renamings of nodes"), "{symmetric:?}");
+    assert!(symmetric.out.contains("distinguished up to 2 renamings of nodes"), "{symmetric:?}");
     let symmetric = place.host(&[&one[..], &["--json"]].concat()).exits(0).json();
     let each = place.host(&[&one[..], &["--no-symmetry", "--json"]].concat()).exits(0).json();
     assert_eq!((&symmetric["symmetry"]["renamings"], &each["symmetry"]), (&json!(2), &Value::Null));

@@ -37,10 +37,7 @@ pub enum Exit {
 /// Every exit code with its meaning, for `--help` and the documentation.
 pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Ok, "no violation (also if a property is undecided, see --require-complete)"),
-    (
-        Exit::Unexpected,
-        "a scenario or test did not give the expected result, or --why-different found states that look the same",
-    ),
+    (Exit::Unexpected, "a scenario or test failed, or --why-different found states that look the same"),
     (Exit::Usage, "the command line is not understood"),
     (Exit::Deadlock, "no event is possible, and a node is not done (checked with --deadlock)"),
     (Exit::Safety, "an `always` property is violated"),
