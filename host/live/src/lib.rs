@@ -19,6 +19,7 @@
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `carried` | what a node knows of the cluster between two snapshots |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
+//! | `chance` | random numbers, a stream for each purpose |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `time` | instants, ranges of durations and shares |
 //! | `mutant` | mistakes in the runtime that tests make on purpose |
@@ -73,6 +74,7 @@
 
 mod agenda;
 pub mod carried;
+mod chance;
 pub mod checker;
 pub mod checkpoint;
 pub mod disk;

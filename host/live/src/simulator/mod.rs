@@ -17,7 +17,7 @@
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
 //! | `kept` | how long promises of progress are kept in a run |
 //! | `input` | what is going to happen in a run |
-//! | `chance` | random numbers, a stream for each purpose |
+//! | `chance` | what is drawn in a simulated run |
 //! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
 //! | `tests` | seeds, conditions and violations, on toys |
 

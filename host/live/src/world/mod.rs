@@ -18,7 +18,7 @@
 //! | `cuts` | snapshots compared with that |
 //! | `input` | what is going to happen |
 //! | `recorder` | the gate that takes notes |
-//! | `chance` | random numbers, a stream for each purpose |
+//! | `chance` | what is drawn in a world |
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
 
 mod chance;
