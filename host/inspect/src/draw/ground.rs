@@ -4,12 +4,18 @@
 //! another one, or onto a text. So the home of a text is free whenever its turn comes.
 
 /// A rectangle in pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Area {
     pub(super) left: f64,
     pub(super) top: f64,
     pub(super) width: f64,
     pub(super) height: f64,
+}
+
+impl Area {
+    pub(super) fn center(self) -> (f64, f64) {
+        (self.left + self.width / 2.0, self.top + self.height / 2.0)
+    }
 }
 
 /// A straight line in pixels.

@@ -2,7 +2,7 @@
 
 use crate::draw::ground::{Area, Ground};
 
-use super::layout::{Layout, Rect, Room};
+use super::layout::{Layout, Room};
 use super::{StateGraph, TEXTS_MAX, short};
 
 /// Pixels of a letter and of a line of a label, and around it.
@@ -89,7 +89,7 @@ pub(super) fn arranged(graph: &StateGraph, title: usize) -> (Layout, Vec<Arrow>)
 
 /// The way of an arrow from state to state.
 fn way(layout: &Layout, from: usize, to: usize) -> Way {
-    let (start, end): (Rect, Rect) = (layout.boxes[from], layout.boxes[to]);
+    let (start, end): (Area, Area) = (layout.boxes[from], layout.boxes[to]);
     let ((x, y), (to_x, to_y)) = (start.center(), end.center());
     if from == to {
         let right = start.left + start.width;
@@ -121,8 +121,8 @@ fn place(
     labels: &[Vec<String>],
 ) -> Vec<Option<(f64, f64)>> {
     let mut ground = Ground::default();
-    for Rect { left, top, width, height } in &layout.boxes {
-        ground.add_text(Area { left: *left, top: *top, width: *width, height: *height });
+    for state in &layout.boxes {
+        ground.add_text(*state);
     }
     // Title and legend.
     ground.add_text(Area { left: 0.0, top: 0.0, width: layout.width, height: 58.0 });

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::StateGraph;
+use crate::draw::ground::Area;
 
 /// Units per letter and line, and between boxes.
 pub(super) const LETTER: f64 = 6.7;
@@ -21,24 +22,9 @@ const TOP: f64 = 64.0;
 /// Sweeps over all rows, down and up.
 const SWEEPS: usize = 4;
 
-/// The rectangle of a state.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Rect {
-    pub left: f64,
-    pub top: f64,
-    pub width: f64,
-    pub height: f64,
-}
-
-impl Rect {
-    pub(super) fn center(self) -> (f64, f64) {
-        (self.left + self.width / 2.0, self.top + self.height / 2.0)
-    }
-}
-
 /// All rectangles, and the size of the drawing.
 pub(super) struct Layout {
-    pub boxes: Vec<Rect>,
+    pub boxes: Vec<Area>,
     /// The height at which each row of states ends, and the next one begins.
     pub gaps: Vec<(f64, f64)>,
     /// Where the widest row ends.
@@ -51,7 +37,7 @@ impl Layout {
     /// That of a graph whose title takes so many letters, with more room below some rows and right of some states than usual.
     pub(super) fn new(graph: &StateGraph, title: usize, room: &Room) -> Self {
         let rows = ordered(graph);
-        let mut boxes = vec![Rect::default(); graph.states.len()];
+        let mut boxes = vec![Area::default(); graph.states.len()];
         for (state, place) in boxes.iter_mut().enumerate() {
             let lines = graph.lines(state);
             let letters = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);

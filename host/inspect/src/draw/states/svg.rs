@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::StateGraph;
 use super::labels::{self, Arrow, arranged};
-use super::layout::{LINE, Rect};
+use super::layout::LINE;
+use crate::draw::ground::Area;
 use crate::draw::parts::{LEFT_OUT, is_full};
 use crate::escape::{on_one_line, xml};
 use crate::words::clipped;
@@ -75,13 +76,13 @@ fn arrow(svg: &mut String, Arrow { way, events, label, at }: &Arrow) {
 }
 
 /// A state with what is said of it.
-fn state(svg: &mut String, graph: &StateGraph, number: usize, place: Rect) {
+fn state(svg: &mut String, graph: &StateGraph, number: usize, place: Area) {
     let drawn = &graph.states[number];
     let mut class = "box".to_owned();
     for (is_set, name) in [(drawn.is_start, " start"), (drawn.is_violating, " violation"), (drawn.is_open, " open")] {
         class += if is_set { name } else { "" };
     }
-    let Rect { left, top, width, height } = place;
+    let Area { left, top, width, height } = place;
     let rect = |class: &str, inset: f64| {
         format!(
             "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"5\"/>",
