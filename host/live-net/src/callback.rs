@@ -24,9 +24,10 @@ const CONNECTING: Duration = Duration::from_secs(1);
 /// What only the maker of a stream and its other end know.
 pub(crate) type Secret = [u8; 16];
 
-/// Eight bytes that no one can guess.
-pub(crate) fn unguessable() -> [u8; 8] {
-    RandomState::new().build_hasher().finish().to_le_bytes()
+/// Bytes that no one can guess.
+pub(crate) fn secret() -> Secret {
+    let half = || RandomState::new().build_hasher().finish();
+    (u128::from(half()) << 64 | u128::from(half())).to_le_bytes()
 }
 
 /// The streams that a node has made, the latest one to each peer.
@@ -36,9 +37,7 @@ pub(crate) struct Made(Arc<Mutex<BTreeMap<NodeId, Secret>>>);
 impl Made {
     /// The secret of a new stream to a peer.
     pub(crate) fn make(&self, peer: NodeId) -> Secret {
-        let mut secret = [0; 16];
-        secret[..8].copy_from_slice(&unguessable());
-        secret[8..].copy_from_slice(&unguessable());
+        let secret = secret();
         self.lock().insert(peer, secret);
         secret
     }

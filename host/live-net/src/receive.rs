@@ -332,20 +332,17 @@ mod tests {
         }
     }
 
+    /// The frames in a stream of which node 1 is known to have made it.
+    fn of_node_1<'s>(pieces: Pieces, shared: &'s Shared, strangers: &'s Strangers) -> Frames<'s> {
+        let stream = Patient { stream: Box::new(pieces), until: None, shared };
+        Frames { stream, number: 0, secret: [0; 16], strangers, shared, proven: Some(1), is_met: true }
+    }
+
     /// All frames that come, what was refused, and how it ended.
     fn read(stream: Vec<u8>, piece: usize) -> (Vec<Vec<u8>>, Vec<Refusal>, End) {
         let (arrivals, arrived) = sync_channel(64);
         let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
-        let stream = Patient { stream: Box::new(Pieces(stream, piece)), until: None, shared: &shared };
-        let mut frames = Frames {
-            stream,
-            number: 0,
-            secret: [0; 16],
-            strangers: &strangers,
-            shared: &shared,
-            proven: Some(1),
-            is_met: true,
-        };
+        let mut frames = of_node_1(Pieces(stream, piece), &shared, &strangers);
         let mut found = Vec::new();
         let end = loop {
             match frames.next_frame() {
@@ -391,16 +388,7 @@ mod tests {
             let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
             let mut begun = frame(&vec![0; come]);
             begun[38..42].copy_from_slice(&(15_u32 << 20).to_le_bytes());
-            let stream = Patient { stream: Box::new(Pieces(begun, 1_000)), until: None, shared: &shared };
-            let mut frames = Frames {
-                stream,
-                number: 0,
-                secret: [0; 16],
-                strangers: &strangers,
-                shared: &shared,
-                proven: Some(1),
-                is_met: true,
-            };
+            let mut frames = of_node_1(Pieces(begun, 1_000), &shared, &strangers);
             assert!(frames.next_frame().is_err());
             assert!(shared.budget.holding().most <= most, "{:?}", shared.budget.holding());
         }

@@ -14,7 +14,7 @@ use host_live::node::{HEAD, Refusal, TOKEN, announced};
 use host_model::contract::NodeId;
 
 use crate::budget::{Account, Budget, Exceeded, Share};
-use crate::callback::unguessable;
+use crate::callback::{Secret, secret};
 use crate::shared::Shared;
 use crate::wire::Arrival;
 
@@ -29,14 +29,11 @@ const GIFT: usize = 4 + 16 + 4 + 4 + TOKEN;
 const WAITING_MAX: usize = 64;
 
 /// The tokens that a node has made up, one for each other node.
-struct Tokens([u8; 16]);
+struct Tokens(Secret);
 
 impl Tokens {
     fn new() -> Self {
-        let mut secret = [0; 16];
-        secret[..8].copy_from_slice(&unguessable());
-        secret[8..].copy_from_slice(&unguessable());
-        Self(secret)
+        Self(secret())
     }
 
     fn of(&self, node: NodeId) -> Token {

@@ -14,14 +14,18 @@ use host_model::contract::{
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
+use tempfile::TempDir;
+
 use super::trial::{Trial, answer, at_once};
 use crate::budget::PEER_MAX;
 use crate::{Ended, Place, RunError, run};
 
-/// Where clients ask, and where metrics are: those of a trial, with other ports.
-fn ports(trial: &Trial) -> (Vec<SocketAddr>, SocketAddr) {
+/// Where node 0 of a trial runs, with ports for clients and for metrics; where these are.
+fn place(trial: &Trial, folder: &TempDir) -> (Place, SocketAddr) {
     let with_port = |address: &SocketAddr, more| SocketAddr::new(address.ip(), address.port() + more);
-    (trial.seen[0].iter().map(|address| with_port(address, 2)).collect(), with_port(&trial.seen[0][0], 1))
+    let clients = trial.seen[0].iter().map(|address| with_port(address, 2)).collect();
+    let metrics = with_port(&trial.seen[0][0], 1);
+    (Place { clients, metrics: Some(metrics), ..trial.place(0, folder.path().join("disk")) }, metrics)
 }
 
 /// A node runs in a thread until it is stopped; how it ends.
@@ -49,9 +53,7 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     let toy = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(0, 1)]).rule(0, 1, ToyTrigger::Message(0, 1), 1, &[(0, 1)]);
     let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, Network::Ordered) };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut place = trial.place(0, folder.path().join("disk"));
-    let (clients, metrics) = ports(&trial);
-    (place.clients, place.metrics) = (clients, Some(metrics));
+    let (place, metrics) = place(&trial, &folder);
     let stop = Arc::<AtomicBool>::default();
     let ended = start(Arc::new(Arc::new(trial.toy)), &place, &stop);
     thread::sleep(Duration::from_millis(100));
@@ -78,9 +80,7 @@ fn who_talks_to_itself_ever_more_has_no_room() {
         );
         let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, network) };
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut place = trial.place(0, folder.path().join("disk"));
-        let (clients, metrics) = ports(&trial);
-        (place.clients, place.metrics) = (clients, Some(metrics));
+        let (place, metrics) = place(&trial, &folder);
         let stop = Arc::<AtomicBool>::default();
         let ended = start(Arc::new(Arc::new(trial.toy)), &place, &stop);
         let begun = Instant::now();
@@ -168,10 +168,8 @@ impl Machine for Slow {
 fn metrics_are_answered_while_a_handler_runs() {
     let trial = Trial::new(Toy::new(3), Network::Ordered);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut place = trial.place(0, folder.path().join("disk"));
-    let (clients, metrics) = ports(&trial);
-    let client = clients[0];
-    (place.clients, place.metrics) = (clients, Some(metrics));
+    let (place, metrics) = place(&trial, &folder);
+    let client = place.clients[0];
     let (stop, standing) = (Arc::<AtomicBool>::default(), Standing::default());
     let ended = start(Arc::new(Slow(Arc::clone(&standing))), &place, &stop);
     let asking = thread::spawn(move || answer(client, "/"));
