@@ -12,17 +12,17 @@ pub const LETTERS_MAX: usize = 80;
 pub fn line(moment: &Moment<'_>) -> String {
     let letters_max = moment.columns.min(LETTERS_MAX);
     let full = Detail { counts: usize::MAX, has_rate: true, is_short: false };
+    let shortest = Detail { counts: 0, has_rate: false, is_short: true };
     // What is left out first stands first.
     let details = [
         full,
         Detail { counts: 1, ..full },
         Detail { counts: 1, is_short: true, ..full },
         Detail { counts: 1, has_rate: false, is_short: true },
-        Detail { counts: 0, has_rate: false, is_short: true },
+        shortest,
     ];
-    let lines = details.iter().map(|detail| written(moment, *detail));
-    let fitting = lines.clone().find(|line| line.chars().count() <= letters_max);
-    fitting.unwrap_or_else(|| lines.clone().next_back().unwrap_or_default())
+    let mut lines = details.iter().map(|detail| written(moment, *detail));
+    lines.find(|line| line.chars().count() <= letters_max).unwrap_or_else(|| written(moment, shortest))
 }
 
 /// How much a line says.
