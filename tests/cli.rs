@@ -40,6 +40,7 @@
 //! | `schema` | traces and results of runs against their schemas, and back from other formats |
 //! | `builds` | a trace in another build of its plugin: every command that takes one |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
+//! | `tips` | tips in errors lead to a command line that is understood |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
@@ -94,6 +95,7 @@ mod scenarios;
 mod schema;
 mod simulate;
 mod specs;
+mod tips;
 mod told_apart;
 mod traces;
 mod verdicts;
