@@ -31,7 +31,7 @@ fn component_breaks(guest: &[u8], promise: &str, function: &str, words: &[&str])
         assert_eq!((&result["result"], &broken["promise"]), (&json!("error"), &json!(promise)), "{algo}: {result:#}");
         assert_eq!(broken["function"], function, "{algo}: {result:#}");
         let ran = place.host(&[&run[..], &["--audit", "full"]].concat()).exits(14);
-        assert!(ran.out.starts_with("error: the plugin breaks a promise: "), "{ran:?}");
+        assert!(ran.out.starts_with("error: the plugin breaks its contract: "), "{ran:?}");
         for word in words {
             assert!(ran.out.contains(word), "no {word:?} in {}", ran.out);
         }

@@ -69,5 +69,5 @@ pub use host_live::disk::{Owner, RECORD_MAX, Ways};
 pub use log::{Sink, stamp};
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};
-pub use tls::{Paper, Papers, Tls, TlsError};
+pub use tls::{CredentialFile, Credentials, Tls, TlsError};
 pub use watch::{Missing, Watch, Watched};

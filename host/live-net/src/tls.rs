@@ -37,7 +37,7 @@ const TAKEN: [u8; 1] = [1];
 
 /// What a node shows, and by what it judges what others show: the contents of files in PEM.
 #[derive(Clone, Copy)]
-pub struct Papers<'a> {
+pub struct Credentials<'a> {
     /// The certificates of those who may sign: one, or several while the authority changes.
     pub authority: &'a [u8],
     /// The certificate of the node, followed by those between it and the authority, if there are some.
@@ -46,9 +46,9 @@ pub struct Papers<'a> {
     pub key: &'a [u8],
 }
 
-/// Which of the papers is wrong.
+/// Which of the credentials is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paper {
+pub enum CredentialFile {
     /// The certificates of those who may sign.
     Authority,
     /// The certificate of the node.
@@ -57,12 +57,12 @@ pub enum Paper {
     Key,
 }
 
-/// What is wrong with the papers of a node, as a sentence that follows the name of the file.
+/// What is wrong with the credentials of a node, as a sentence that follows the name of the file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TlsError {
     /// There is none.
     #[error("there is no certificate in it: what it should hold begins with `-----BEGIN CERTIFICATE-----`")]
-    NoCertificate(Paper),
+    NoCertificate(CredentialFile),
     /// There is none.
     #[error("there is no private key in it: what it should hold begins with `-----BEGIN PRIVATE KEY-----`")]
     NoKey,
@@ -85,27 +85,27 @@ pub enum TlsError {
     Name(NodeId),
     /// It belongs to another certificate.
     #[error("the key does not fit the certificate")]
-    Misfit,
+    WrongKey,
     /// It is of a kind that is not known here, say.
     #[error("the key cannot be used: {0}")]
     Key(Error),
 }
 
 impl TlsError {
-    /// Which of the papers is wrong.
-    pub fn paper(&self) -> Paper {
+    /// Which of the credentials is wrong.
+    pub fn file(&self) -> CredentialFile {
         match self {
-            Self::NoCertificate(paper) => *paper,
-            Self::Authority(_) => Paper::Authority,
-            Self::Certificate(_) | Self::Expired | Self::Unsigned | Self::Name(_) => Paper::Certificate,
-            Self::NoKey | Self::Misfit | Self::Key(_) => Paper::Key,
+            Self::NoCertificate(file) => *file,
+            Self::Authority(_) => CredentialFile::Authority,
+            Self::Certificate(_) | Self::Expired | Self::Unsigned | Self::Name(_) => CredentialFile::Certificate,
+            Self::NoKey | Self::WrongKey | Self::Key(_) => CredentialFile::Key,
         }
     }
 }
 
 /// Why there is no connection with a peer that proves who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Distrust {
+pub(crate) enum PeerRejection {
     /// The peer does not speak TLS.
     Plaintext,
     /// It shows no certificate.
@@ -128,7 +128,7 @@ pub(crate) enum Distrust {
     Protocol,
 }
 
-impl Distrust {
+impl PeerRejection {
     /// Its name, for metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ impl Distrust {
     }
 }
 
-impl From<&Error> for Distrust {
+impl From<&Error> for PeerRejection {
     fn from(error: &Error) -> Self {
         use CertificateError as Wrong;
         match error {
@@ -165,13 +165,13 @@ impl From<&Error> for Distrust {
     }
 }
 
-impl From<Error> for Distrust {
+impl From<Error> for PeerRejection {
     fn from(error: Error) -> Self {
         (&error).into()
     }
 }
 
-impl From<io::Error> for Distrust {
+impl From<io::Error> for PeerRejection {
     fn from(error: io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
             Some(error) => error.into(),
@@ -194,15 +194,15 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// The papers cannot be read, do not go together, or are not those of the node.
-    pub fn new(node: NodeId, nodes: u32, papers: Papers<'_>) -> Result<Self, TlsError> {
+    /// The credentials cannot be read, do not go together, or are not those of the node.
+    pub fn new(node: NodeId, nodes: u32, credentials: Credentials<'_>) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
-        for certificate in certificates(papers.authority, Paper::Authority)? {
+        for certificate in certificates(credentials.authority, CredentialFile::Authority)? {
             roots.add(certificate).map_err(TlsError::Authority)?;
         }
         let (roots, provider) = (Arc::new(roots), Arc::new(default_provider()));
-        let chain = certificates(papers.certificate, Paper::Certificate)?;
-        let key = PrivateKeyDer::from_pem_slice(papers.key).map_err(|_| TlsError::NoKey)?;
+        let chain = certificates(credentials.certificate, CredentialFile::Certificate)?;
+        let key = PrivateKeyDer::from_pem_slice(credentials.key).map_err(|_| TlsError::NoKey)?;
         let none_is_revoked = "lists of revoked certificates can be wrong, and there are none";
         let clients = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
         let clients = clients.build().expect(none_is_revoked);
@@ -224,11 +224,11 @@ impl Tls {
         &self,
         stream: TcpStream,
         is_over: &dyn Fn() -> bool,
-    ) -> Result<(NodeId, StreamOwned<ServerConnection, TcpStream>), Distrust> {
+    ) -> Result<(NodeId, StreamOwned<ServerConnection, TcpStream>), PeerRejection> {
         let mut connection = ServerConnection::new(Arc::clone(&self.accepting))?;
         let peer = within_time(&stream, is_over, |limited| {
             connection.complete_io(limited)?;
-            let peer = self.shown(connection.peer_certificates()).ok_or(Distrust::Name)?;
+            let peer = self.shown(connection.peer_certificates()).ok_or(PeerRejection::Name)?;
             let mut encrypted = Stream::new(&mut connection, limited);
             encrypted.write_all(&TAKEN).and_then(|()| encrypted.flush())?;
             Ok(peer)
@@ -242,12 +242,12 @@ impl Tls {
         stream: TcpStream,
         peer: NodeId,
         is_over: &dyn Fn() -> bool,
-    ) -> Result<StreamOwned<ClientConnection, TcpStream>, Distrust> {
+    ) -> Result<StreamOwned<ClientConnection, TcpStream>, PeerRejection> {
         let mut connection = ClientConnection::new(Arc::clone(&self.connecting), name(peer))?;
         within_time(&stream, is_over, |limited| {
             connection.complete_io(limited)?;
             if self.shown(connection.peer_certificates()) != Some(peer) {
-                return Err(Distrust::Name);
+                return Err(PeerRejection::Name);
             }
             Ok(Stream::new(&mut connection, limited).read_exact(&mut [0; TAKEN.len()])?)
         })?;
@@ -266,9 +266,9 @@ fn only_the_latest<S: ConfigSide>(builder: ConfigBuilder<S, WantsVersions>) -> C
 }
 
 /// The certificates in a text.
-fn certificates(pem: &[u8], paper: Paper) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(pem: &[u8], file: CredentialFile) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    all.ok().filter(|all| !all.is_empty()).ok_or(TlsError::NoCertificate(paper))
+    all.ok().filter(|all| !all.is_empty()).ok_or(TlsError::NoCertificate(file))
 }
 
 /// What a certificate calls a node.
@@ -290,14 +290,14 @@ fn check(
     clients: &dyn ClientCertVerifier,
     servers: &dyn ServerCertVerifier,
 ) -> Result<(), TlsError> {
-    let (first, others) = chain.split_first().ok_or(TlsError::NoCertificate(Paper::Certificate))?;
+    let (first, others) = chain.split_first().ok_or(TlsError::NoCertificate(CredentialFile::Certificate))?;
     let now = UnixTime::now();
     let as_client = clients.verify_client_cert(first, others, now).map(drop);
     let as_server = || servers.verify_server_cert(first, others, &name(node), &[], now).map(drop);
-    as_client.and_then(|()| as_server()).map_err(|error| match Distrust::from(&error) {
-        Distrust::Expired => TlsError::Expired,
-        Distrust::Authority => TlsError::Unsigned,
-        Distrust::Name => TlsError::Name(node),
+    as_client.and_then(|()| as_server()).map_err(|error| match PeerRejection::from(&error) {
+        PeerRejection::Expired => TlsError::Expired,
+        PeerRejection::Authority => TlsError::Unsigned,
+        PeerRejection::Name => TlsError::Name(node),
         _ => TlsError::Certificate(error),
     })?;
     if node_of(first, nodes) == Some(node) { Ok(()) } else { Err(TlsError::Name(node)) }
@@ -306,7 +306,7 @@ fn check(
 /// What is wrong with a key.
 fn of_the_key(error: Error) -> TlsError {
     match error {
-        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => TlsError::Misfit,
+        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => TlsError::WrongKey,
         error => TlsError::Key(error),
     }
 }
@@ -315,8 +315,8 @@ fn of_the_key(error: Error) -> TlsError {
 fn within_time<T>(
     stream: &TcpStream,
     is_over: &dyn Fn() -> bool,
-    handshake: impl FnOnce(&mut Limited<'_>) -> Result<T, Distrust>,
-) -> Result<T, Distrust> {
+    handshake: impl FnOnce(&mut Limited<'_>) -> Result<T, PeerRejection>,
+) -> Result<T, PeerRejection> {
     let mut limited = Limited::new(stream, Instant::now() + HANDSHAKE, is_over)?;
     let result = handshake(&mut limited);
     if result.is_ok() {

@@ -8,7 +8,7 @@ use host_model::contract::{NodeId, Request, Response};
 
 use crate::budget::{Account, Share};
 use crate::connections::Place;
-use crate::tls::Distrust;
+use crate::tls::PeerRejection;
 
 /// What a thread that serves the network has to say.
 pub(crate) enum Arrival {
@@ -23,7 +23,7 @@ pub(crate) enum Arrival {
     /// A stream is gone, because of what came over it or not.
     Gone { stream: u64, refusal: Option<Refusal> },
     /// There is no stream with a peer that does not prove its identity.
-    Distrusted(Distrust),
+    Distrusted(PeerRejection),
     /// A request.
     Asked(Asked),
 }

@@ -90,7 +90,7 @@ impl Cluster {
         let is_encrypted = network == "encrypted";
         let network = if is_encrypted { "ordered" } else { network };
         if is_encrypted {
-            write_papers(folder.path());
+            write_credentials(folder.path());
         }
         for node in 0..3 {
             let mut text = format!("{head}network = {network:?}\n[parameters]\n{parameters}");
@@ -158,11 +158,11 @@ impl Cluster {
 }
 
 /// Writes the certificates of three nodes and of who has signed them.
-pub fn write_papers(folder: &Path) {
+pub fn write_credentials(folder: &Path) {
     let authority = Authority::new();
     let write = |name: String, text: &str| std::fs::write(folder.join(name), text).expect("writable");
     for node in 0..3 {
-        let shown = authority.papers(&[&format!("node-{node}")]);
+        let shown = authority.credentials(&[&format!("node-{node}")]);
         write("ca.pem".to_owned(), &shown.authority);
         write(format!("node-{node}.pem"), &shown.certificate);
         write(format!("node-{node}.key"), &shown.key);

@@ -12,19 +12,19 @@
 //! | `languages` | clusters of a store in other languages |
 //! | `starts` | starts of nodes: what ends one, whom it speaks with, what it knows of earlier ones |
 //! | `data` | the file of a node: whose it is, and what a start refuses |
-//! | `papers` | what the file of a cluster says of certificates, and what is wrong with it |
+//! | `credentials` | what the file of a cluster says of certificates, and what is wrong with it |
 
 /// Those of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/certificates.rs"]
 mod certificates;
 mod client;
 mod cluster;
+mod credentials;
 mod data;
 mod http;
 mod judge;
 mod languages;
 mod outside;
-mod papers;
 /// The one of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;

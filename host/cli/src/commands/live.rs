@@ -20,7 +20,8 @@ use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
-    DiskError, Ended, Missing, Paper, Papers, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls, Watch, Ways, stamp,
+    CredentialFile, Credentials, DiskError, Ended, Missing, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls,
+    Watch, Ways, stamp,
 };
 use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
@@ -197,14 +198,18 @@ fn tls(spec: &RunningSpec, id: u32, environment: &Environment<'_>) -> Result<Opt
         bytes
             .map_err(|error| Failure::configuration(format_args!("node {id}: cannot read {}: {error}", path.display())))
     };
-    let papers = [read(authority)?, read(certificate)?, read(key)?];
+    let credentials = [read(authority)?, read(certificate)?, read(key)?];
     let nodes = u32::try_from(spec.nodes.len()).unwrap_or(u32::MAX);
-    let tls = Tls::new(id, nodes, Papers { authority: &papers[0], certificate: &papers[1], key: &papers[2] });
+    let tls = Tls::new(
+        id,
+        nodes,
+        Credentials { authority: &credentials[0], certificate: &credentials[1], key: &credentials[2] },
+    );
     tls.map(Some).map_err(|error| {
-        let path = match error.paper() {
-            Paper::Authority => authority,
-            Paper::Certificate => certificate,
-            Paper::Key => key,
+        let path = match error.file() {
+            CredentialFile::Authority => authority,
+            CredentialFile::Certificate => certificate,
+            CredentialFile::Key => key,
         };
         Failure::configuration(format_args!("node {id}: {}: {error}", path.display()))
     })

@@ -10,7 +10,7 @@ use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
 use host_session::report::assumed::{Prefix, ProgressRules};
-use host_session::report::audit::{BrokenPromise, HiddenDifference};
+use host_session::report::audit::{HiddenDifference, ReportedViolation};
 use host_session::report::properties::{PromiseCounts, PromiseStates, PromiseWalks, PropertyReport};
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
@@ -376,7 +376,7 @@ fn travel(network: Network, scenario: &Scenario) -> &'static str {
     }
 }
 
-fn broken(BrokenPromise { violation, differ }: &BrokenPromise) -> String {
+fn broken(ReportedViolation { violation, differ }: &ReportedViolation) -> String {
     let mut rows = vec![
         ("function", violation.function.clone()),
         ("where", violation.place.clone()),
@@ -389,7 +389,7 @@ fn broken(BrokenPromise { violation, differ }: &BrokenPromise) -> String {
         rows.extend(bytes_there(bytes).map(|bytes| ("bytes there", bytes)));
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name, shortened(on_one_line(&value)))).collect();
-    table(&format!("broken promise: {}", violation.promise), &rows)
+    table(&format!("contract violation: {}", violation.promise), &rows)
 }
 
 fn expected(unmet: &[String]) -> String {

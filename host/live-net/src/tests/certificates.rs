@@ -26,12 +26,12 @@ impl Authority {
     }
 
     /// A certificate for these DNS names, and its key.
-    pub fn papers(&self, names: &[&str]) -> Shown {
-        self.papers_with(names, |_| {})
+    pub fn credentials(&self, names: &[&str]) -> Shown {
+        self.credentials_with(names, |_| {})
     }
 
     /// The same, for which something is asked besides.
-    pub fn papers_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Shown {
+    pub fn credentials_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Shown {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("they are DNS names");
         change(&mut params);

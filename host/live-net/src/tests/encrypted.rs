@@ -18,11 +18,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use super::certificates::{Authority, Shown};
-use super::papers::until;
+use super::credentials::until;
 use super::processes::free_addresses;
 use super::trial::{GoingOn, LAST, Trial, counter};
 use crate::tcp::begins_with;
-use crate::tls::Distrust;
+use crate::tls::PeerRejection;
 use crate::{Tls, run};
 
 /// What a node of three proves who it is by.
@@ -32,7 +32,7 @@ fn tls(node: NodeId, shown: &Shown) -> Tls {
 
 /// Three nodes with certificates, and nobody beside them.
 pub(super) fn trial(authority: &Authority) -> Trial {
-    let of = |node| Some(tls(node, &authority.papers(&[&format!("node-{node}")])));
+    let of = |node| Some(tls(node, &authority.credentials(&[&format!("node-{node}")])));
     Trial { checked: None, tls: [of(0), of(1), of(2)], ..Trial::new(counter(), Network::Ordered) }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn connected(address: SocketAddr) -> TcpStream {
 }
 
 /// What comes of a connection to node 1.
-pub(super) fn connect(tls: &Tls, address: SocketAddr) -> Result<impl Write + use<>, Distrust> {
+pub(super) fn connect(tls: &Tls, address: SocketAddr) -> Result<impl Write + use<>, PeerRejection> {
     tls.connect(connected(address), 1, &|| false)
 }
 
@@ -132,12 +132,12 @@ fn strangers_are_refused_and_counted_and_the_others_go_on() {
     trial.timers = [Duration::from_millis(1_500); 3];
     let address = address(&trial);
     let end = SystemTime::now() + Duration::from_secs(3);
-    let short = tls(2, &authority.papers_with(&["node-2"], until(end)));
-    let foreign = tls(2, &other.papers(&["node-2"]).taking(&authority));
+    let short = tls(2, &authority.credentials_with(&["node-2"], until(end)));
+    let foreign = tls(2, &other.credentials(&["node-2"]).taking(&authority));
     // They take themselves for nodes of other clusters, one of two nodes and one of eight.
-    let several = Tls::new(0, 2, authority.papers(&["node-0", "node-2"]).of()).expect("they fit");
-    let eighth = Tls::new(7, 8, authority.papers(&["node-7"]).of()).expect("they fit");
-    let distrusting = tls(2, &other.papers(&["node-2"]));
+    let several = Tls::new(0, 2, authority.credentials(&["node-0", "node-2"]).of()).expect("they fit");
+    let eighth = Tls::new(7, 8, authority.credentials(&["node-7"]).of()).expect("they fit");
+    let distrusting = tls(2, &other.credentials(&["node-2"]));
     let meanwhile = |going_on: &GoingOn| {
         let slow = thread::scope(|scope| {
             let silent = scope.spawn(|| hear_out(&connected(address)));
@@ -152,17 +152,17 @@ fn strangers_are_refused_and_counted_and_the_others_go_on() {
                     })
                     .count()
             });
-            assert_eq!(connect(&foreign, address).err(), Some(Distrust::Refused));
-            assert_eq!(connect(&several, address).err(), Some(Distrust::Closed));
-            assert_eq!(connect(&eighth, address).err(), Some(Distrust::Closed));
-            assert_eq!(connect(&distrusting, address).err(), Some(Distrust::Authority));
+            assert_eq!(connect(&foreign, address).err(), Some(PeerRejection::Refused));
+            assert_eq!(connect(&several, address).err(), Some(PeerRejection::Closed));
+            assert_eq!(connect(&eighth, address).err(), Some(PeerRejection::Closed));
+            assert_eq!(connect(&distrusting, address).err(), Some(PeerRejection::Authority));
             nameless(&authority, address);
             let mut plain = connected(address);
             let _ = plain.write_all(b"HLIV and so on");
             hear_out(&plain);
             drop(connected(address));
             thread::sleep(Duration::from_secs(4));
-            assert_eq!(connect(&short, address).err(), Some(Distrust::Refused));
+            assert_eq!(connect(&short, address).err(), Some(PeerRejection::Refused));
             silent.join().expect("it is closed");
             slow.join().expect("it is closed")
         });
@@ -235,7 +235,7 @@ fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
             scope.spawn(move || {
                 let authority = Authority::new();
                 let mut trial = trial(&authority);
-                trial.tls[1] = (!is_plain).then(|| tls(2, &authority.papers(&["node-2"])));
+                trial.tls[1] = (!is_plain).then(|| tls(2, &authority.credentials(&["node-2"])));
                 let begun = Instant::now();
                 let meanwhile = |trial: &GoingOn| {
                     trial.wait(2, LAST);

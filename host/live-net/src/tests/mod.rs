@@ -12,7 +12,7 @@
 //! | `connections` | both ends of a connection, with threads and network in any order |
 //! | `certificates` | who signs the certificates of nodes |
 //! | `encrypted` | nodes that prove who they are, and those that do not |
-//! | `papers` | certificates and keys with which no node runs |
+//! | `credentials` | certificates and keys with which no node runs |
 //! | `watched` | nodes with a checker beside them, which may be slow or dead |
 //! | `steered` | nodes that their checkers steer |
 //! | `trial` | three nodes in threads of this process, with a checker beside each |
@@ -23,10 +23,10 @@ mod breaks;
 mod busy;
 mod certificates;
 mod connections;
+mod credentials;
 mod disk;
 mod encrypted;
 mod http;
-mod papers;
 mod processes;
 mod refused;
 mod relay;

@@ -54,7 +54,7 @@ fn addresses_that_others_reach_or_have_are_refused() {
 fn addresses_that_others_reach_take_tls_and_tls_takes_connections() {
     let (here, elsewhere) = ("127.0.0.1:0".parse().expect("an address"), "192.0.2.1:7431".parse().expect("an address"));
     let authority = Authority::new();
-    let tls = |node: u32| Tls::new(node, 1, authority.papers(&[&format!("node-{node}")]).of()).expect("they fit");
+    let tls = |node: u32| Tls::new(node, 1, authority.credentials(&[&format!("node-{node}")]).of()).expect("they fit");
     let encrypted = |place: Place| Place { tls: Some(tls(0)), ..place };
     let error = refused_with(&[elsewhere], encrypted);
     assert!(error.starts_with("cannot listen at 192.0.2.1:7431: "), "{error}");

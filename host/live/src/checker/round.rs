@@ -134,7 +134,7 @@ pub struct Round {
     pub is_known: bool,
     /// What is wrong already where the round begins: each has no steps, and replays. Nothing is predicted then.
     pub violated: Vec<Prediction>,
-    /// Whether everything that can happen was explored.
+    /// Whether the search is complete.
     pub is_complete: bool,
     /// Whether it was stopped before it had come as far as it may go.
     pub is_cut: bool,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
 use super::value::{self, Value};
-use super::{Misfit, WORK_MAX, misfit};
+use super::{ExpressionError, WORK_MAX, error};
 
 /// An evaluation. Its work is bounded, and with it the memory: whatever grows is counted.
 pub struct Evaluation<'e> {
@@ -17,7 +17,7 @@ pub struct Evaluation<'e> {
     pub(super) names_beside: Option<Vec<String>>,
 }
 
-type Evaluated = Result<Value, Misfit>;
+type Evaluated = Result<Value, ExpressionError>;
 
 impl<'e> Evaluation<'e> {
     /// An evaluation of an expression about `root`.
@@ -26,22 +26,22 @@ impl<'e> Evaluation<'e> {
     }
 
     /// Whether a condition holds.
-    pub fn truth(&mut self, part: &'e Part) -> Result<bool, Misfit> {
+    pub fn truth(&mut self, part: &'e Part) -> Result<bool, ExpressionError> {
         match self.value(part)? {
             Value::Bool(truth) => Ok(truth),
-            other => Err(misfit(part.at, format!("true or false is needed, and this is {}", other.kind()))),
+            other => Err(error(part.at, format!("true or false is needed, and this is {}", other.kind()))),
         }
     }
 
-    fn works(&mut self, at: usize, amount: usize) -> Result<(), Misfit> {
+    fn works(&mut self, at: usize, amount: usize) -> Result<(), ExpressionError> {
         self.work = self.work.saturating_add(amount as u64);
         if self.work > WORK_MAX {
-            return Err(misfit(at, format!("the evaluation takes more than {WORK_MAX} steps")));
+            return Err(error(at, format!("the evaluation takes more than {WORK_MAX} steps")));
         }
         Ok(())
     }
 
-    fn equal(&mut self, at: usize, one: &Value, other: &Value) -> Result<bool, Misfit> {
+    fn equal(&mut self, at: usize, one: &Value, other: &Value) -> Result<bool, ExpressionError> {
         let is_equal = one.equals(other, &mut self.work);
         self.works(at, 0)?;
         Ok(is_equal)
@@ -100,11 +100,11 @@ impl<'e> Evaluation<'e> {
     }
 
     /// Says that there is no such field, and notes which there are.
-    fn missing(&mut self, at: usize, of: &Value, field: &str) -> Misfit {
+    fn missing(&mut self, at: usize, of: &Value, field: &str) -> ExpressionError {
         if let Value::Map(map) = of {
             self.names_beside = Some(map.keys().cloned().collect());
         }
-        misfit(at, format!("there is no field `{field}`"))
+        error(at, format!("there is no field `{field}`"))
     }
 
     fn binary(&mut self, at: usize, operator: Operator, (one, other): (&'e Part, &'e Part)) -> Evaluated {
@@ -159,11 +159,11 @@ impl<'e> Evaluation<'e> {
                 };
                 result
                     .map(Value::Int)
-                    .ok_or_else(|| misfit(at, format!("`{text}` divides by 0, or the number is too large")))
+                    .ok_or_else(|| error(at, format!("`{text}` divides by 0, or the number is too large")))
             }
             (_, Value::Large(_), Value::Int(_) | Value::Large(_) | Value::Real(_))
             | (_, Value::Int(_) | Value::Real(_), Value::Large(_)) => {
-                Err(misfit(at, format!("`{text}` takes whole numbers of up to 128 bits, and one of these has more")))
+                Err(error(at, format!("`{text}` takes whole numbers of up to 128 bits, and one of these has more")))
             }
             (_, Value::Int(_) | Value::Real(_), Value::Int(_) | Value::Real(_)) => {
                 let real = |value: &Value| match value {
@@ -182,7 +182,7 @@ impl<'e> Evaluation<'e> {
                 let is_number = result.is_finite();
                 is_number
                     .then_some(Value::Real(result))
-                    .ok_or_else(|| misfit(at, format!("`{text}` gives no number here")))
+                    .ok_or_else(|| error(at, format!("`{text}` gives no number here")))
             }
             (Operator::Plus, Value::Text(one), Value::Text(other)) => {
                 self.works(at, one.len() + other.len())?;
@@ -204,7 +204,7 @@ impl<'e> Evaluation<'e> {
     fn call(&mut self, at: usize, function: Function, arguments: &[Value]) -> Evaluated {
         let wrong = |wanted: &str| {
             let there: Vec<&str> = arguments.iter().map(Value::kind).collect();
-            Err(misfit(at, format!("it takes {wanted}, and this is {}", there.join(" and "))))
+            Err(error(at, format!("it takes {wanted}, and this is {}", there.join(" and "))))
         };
         match (function, arguments) {
             (Function::Size, [Value::List(list)]) => Ok(Value::Int(present(list).count() as i128)),
@@ -231,10 +231,7 @@ impl<'e> Evaluation<'e> {
                 let mut all = Vec::new();
                 for (_, item) in present(list) {
                     let Value::List(items) = item else {
-                        return Err(misfit(
-                            at,
-                            format!("it takes a list of lists, and one of them is {}", item.kind()),
-                        ));
+                        return Err(error(at, format!("it takes a list of lists, and one of them is {}", item.kind())));
                     };
                     self.works(at, items.len())?;
                     all.extend(items.iter().cloned());
@@ -258,7 +255,7 @@ impl<'e> Evaluation<'e> {
     fn extreme(&mut self, at: usize, function: Function, list: &[Value]) -> Evaluated {
         self.works(at, list.len())?;
         let mut items = present(list).map(|(_, item)| item);
-        let mut best = items.next().ok_or_else(|| misfit(at, "an empty list has neither a least nor a greatest"))?;
+        let mut best = items.next().ok_or_else(|| error(at, "an empty list has neither a least nor a greatest"))?;
         for item in items {
             let order = item.order(best).ok_or_else(|| unfit(at, "it takes numbers alone, or texts", item, best))?;
             if order == if function == Function::Min { Ordering::Less } else { Ordering::Greater } {
@@ -269,7 +266,7 @@ impl<'e> Evaluation<'e> {
     }
 
     /// The values of a list in their order, equal ones once: two sets with the same elements are equal lists.
-    fn set(&mut self, at: usize, mut items: Vec<Value>) -> Result<Vec<Value>, Misfit> {
+    fn set(&mut self, at: usize, mut items: Vec<Value>) -> Result<Vec<Value>, ExpressionError> {
         self.works(at, items.len())?;
         if items.len() < 2 {
             return Ok(items);
@@ -291,12 +288,12 @@ impl<'e> Evaluation<'e> {
     }
 
     /// The elements that a walk goes through, with their places or keys.
-    fn elements(&mut self, at: usize, of: &Value) -> Result<Vec<(Value, Value)>, Misfit> {
+    fn elements(&mut self, at: usize, of: &Value) -> Result<Vec<(Value, Value)>, ExpressionError> {
         let elements: Vec<(Value, Value)> = match of {
             Value::List(list) => present(list).map(|(place, item)| (Value::Int(place as i128), item.clone())).collect(),
             Value::Map(map) => map.iter().map(|(key, item)| (Value::Text(key.as_str().into()), item.clone())).collect(),
             other => {
-                return Err(misfit(at, format!("it goes through a list or an object, and this is {}", other.kind())));
+                return Err(error(at, format!("it goes through a list or an object, and this is {}", other.kind())));
             }
         };
         self.works(at, elements.len())?;
@@ -359,7 +356,7 @@ impl<'e> Evaluation<'e> {
         all: &mut BTreeSet<Key>,
         waiting: &mut Vec<Value>,
         there: &Value,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), ExpressionError> {
         let items = match there {
             Value::List(list) => list,
             one => std::slice::from_ref(one),
@@ -377,10 +374,7 @@ impl<'e> Evaluation<'e> {
                 }
                 other => {
                     let kind = if matches!(other, Value::Real(_)) { "another number" } else { other.kind() };
-                    return Err(misfit(
-                        at,
-                        format!("`closure` goes along whole numbers and texts, and this is {kind}"),
-                    ));
+                    return Err(error(at, format!("`closure` goes along whole numbers and texts, and this is {kind}")));
                 }
             }
         }
@@ -388,7 +382,7 @@ impl<'e> Evaluation<'e> {
     }
 
     /// For which elements a condition does not hold: the first one of each `all` that is to blame, from the outside to the inside.
-    pub fn blame(&mut self, part: &'e Part, wanted: bool, told: &mut Vec<String>) -> Result<(), Misfit> {
+    pub fn blame(&mut self, part: &'e Part, wanted: bool, told: &mut Vec<String>) -> Result<(), ExpressionError> {
         match (&part.kind, wanted) {
             (Kind::Not(of), wanted) => self.blame(of, !wanted, told),
             (Kind::Binary(operator @ (Operator::And | Operator::Or), one, other), wanted) => {
@@ -456,8 +450,8 @@ fn plain(value: &Value) -> String {
     text
 }
 
-fn unfit(at: usize, what: &str, one: &Value, other: &Value) -> Misfit {
-    misfit(at, format!("{what}, and these are {} and {}", one.kind(), other.kind()))
+fn unfit(at: usize, what: &str, one: &Value, other: &Value) -> ExpressionError {
+    error(at, format!("{what}, and these are {} and {}", one.kind(), other.kind()))
 }
 
 /// The elements of a list with their places; a node that no property reads is passed over.
@@ -465,10 +459,10 @@ fn present(list: &[Value]) -> impl Iterator<Item = (usize, &Value)> {
     list.iter().enumerate().filter(|(_, item)| !matches!(item, Value::Absent))
 }
 
-fn field_of(at: usize, of: &Value, field: &str) -> Result<Option<Value>, Misfit> {
+fn field_of(at: usize, of: &Value, field: &str) -> Result<Option<Value>, ExpressionError> {
     match of {
         Value::Map(map) => Ok(BTreeMap::get(map, field).cloned()),
-        other => Err(misfit(at, format!("`{field}` is a field of an object, and this is {}", other.kind()))),
+        other => Err(error(at, format!("`{field}` is a field of an object, and this is {}", other.kind()))),
     }
 }
 
@@ -476,7 +470,7 @@ fn element(at: usize, of: &Value, index: &Value) -> Evaluated {
     match (of, index) {
         (Value::List(list), Value::Int(place)) => {
             let found = usize::try_from(*place).ok().and_then(|place| list.get(place));
-            let missing = || misfit(at, format!("there is no element {place} in a list of {}", list.len()));
+            let missing = || error(at, format!("there is no element {place} in a list of {}", list.len()));
             match found.ok_or_else(missing)? {
                 Value::Absent => Ok(Value::Null),
                 found => Ok(found.clone()),

@@ -5,7 +5,7 @@ use host_model::trace::Expressed;
 
 use super::eval::Evaluation;
 use super::value::Value;
-use super::{Expression, Misfit};
+use super::{Expression, ExpressionError};
 
 /// Letters of a state in an explanation.
 const LETTERS_MAX: usize = 200;
@@ -20,10 +20,10 @@ impl Judge {
     /// # Errors
     ///
     /// The first one that is none, with what is wrong with it.
-    pub fn new<'e>(all: &'e [Expressed]) -> Result<Self, (&'e Expressed, Misfit)> {
+    pub fn new<'e>(all: &'e [Expressed]) -> Result<Self, (&'e Expressed, ExpressionError)> {
         let read = |expressed: &'e Expressed| {
             let Expressed { name, kind, expression } = expressed;
-            let read = Expression::parse(expression).map_err(|misfit| (expressed, misfit))?;
+            let read = Expression::parse(expression).map_err(|error| (expressed, error))?;
             let scope = if read.is_about_all { PropertyScope::System } else { PropertyScope::Node };
             Ok((Property { name: name.clone(), kind: *kind, scope }, read))
         };
@@ -107,7 +107,7 @@ impl Judge {
         let mut evaluation = Evaluation::new(root);
         // Its words must not say that a node is no more than what was read of it.
         let of = |node: usize| if expression.is_about_all { format!("of node {node} ") } else { String::new() };
-        let cannot = |misfit: Misfit| fault(format!("{misfit}; it has read {}", told(&read, of)));
+        let cannot = |error: ExpressionError| fault(format!("{error}; it has read {}", told(&read, of)));
         if evaluation.truth(&expression.whole).map_err(cannot)? {
             return Ok(Ok(()));
         }

@@ -40,18 +40,18 @@ pub const WORK_MAX: u64 = 1_000_000;
 
 /// Why an expression cannot be read or evaluated, and at which character, from 1 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct ExpressionError {
     /// The character.
     pub at: usize,
     /// A lower-case phrase.
     pub what: String,
 }
 
-fn misfit(at: usize, what: impl Into<String>) -> Misfit {
-    Misfit { at, what: what.into() }
+fn error(at: usize, what: impl Into<String>) -> ExpressionError {
+    ExpressionError { at, what: what.into() }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at character {}: {}", self.at, self.what)
     }
@@ -73,17 +73,17 @@ impl Expression {
     /// # Errors
     ///
     /// It is none, it is too large, or it is about neither `node` nor `nodes`, or both.
-    pub fn parse(text: &str) -> Result<Self, Misfit> {
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         if let Some((at, _)) = text.char_indices().enumerate().nth(LETTERS_MAX) {
-            return Err(misfit(at + 1, format!("it has more than {LETTERS_MAX} characters")));
+            return Err(error(at + 1, format!("it has more than {LETTERS_MAX} characters")));
         }
         let whole = parser::Parser::new(tokens::tokens(text)?).whole()?;
         let derived = reads::Derived::of(&whole);
         let is_about_all = match (&derived.node, &derived.nodes) {
             (Some(_), Some(_)) => {
-                return Err(misfit(1, "it names `node` and `nodes`: each node alone, or all of them together"));
+                return Err(error(1, "it names `node` and `nodes`: each node alone, or all of them together"));
             }
-            (None, None) => return Err(misfit(1, "it reads no state: name `node` for each node alone, or `nodes`")),
+            (None, None) => return Err(error(1, "it reads no state: name `node` for each node alone, or `nodes`")),
             (node, _) => node.is_none(),
         };
         Ok(Self { reads: derived.of_a_node(), whole, is_about_all })

@@ -3,7 +3,7 @@
 use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
 use super::tokens::{Token, Word};
 use super::value::Value;
-use super::{DEPTH_MAX, Misfit, misfit};
+use super::{DEPTH_MAX, ExpressionError, error};
 
 /// Reads a syntax tree.
 pub struct Parser {
@@ -21,7 +21,7 @@ impl Parser {
     }
 
     /// The whole.
-    pub fn whole(mut self) -> Result<Part, Misfit> {
+    pub fn whole(mut self) -> Result<Part, ExpressionError> {
         let part = self.choice()?;
         match self.word() {
             Word::End => Ok(part),
@@ -47,11 +47,11 @@ impl Parser {
         is_there
     }
 
-    fn need(&mut self, sign: &str) -> Result<(), Misfit> {
+    fn need(&mut self, sign: &str) -> Result<(), ExpressionError> {
         if self.take(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
     }
 
-    fn unexpected(&self, wanted: &str) -> Misfit {
+    fn unexpected(&self, wanted: &str) -> ExpressionError {
         let there = match self.word() {
             Word::End => "it ends here".to_owned(),
             Word::Name(name) => format!("there is `{name}`"),
@@ -59,13 +59,13 @@ impl Parser {
             Word::Number(_) => "there is a number".to_owned(),
             Word::Text(_) => "there is a text".to_owned(),
         };
-        misfit(self.at(), format!("expected {wanted}, and {there}"))
+        error(self.at(), format!("expected {wanted}, and {there}"))
     }
 
     /// One level deeper, which the stack must bear again when the tree is evaluated.
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Misfit>) -> Result<T, Misfit> {
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>) -> Result<T, ExpressionError> {
         if self.depth == DEPTH_MAX {
-            return Err(misfit(self.at(), format!("nested more than {DEPTH_MAX} deep")));
+            return Err(error(self.at(), format!("nested more than {DEPTH_MAX} deep")));
         }
         self.depth += 1;
         let result = read(self);
@@ -73,7 +73,7 @@ impl Parser {
         result
     }
 
-    fn choice(&mut self) -> Result<Part, Misfit> {
+    fn choice(&mut self) -> Result<Part, ExpressionError> {
         self.deeper(|this| {
             let condition = this.binary(1)?;
             let at = this.at();
@@ -97,7 +97,7 @@ impl Parser {
     }
 
     /// Operators that bind at least so tightly. What stands in a row nests to the left, and each level counts.
-    fn binary(&mut self, least: u8) -> Result<Part, Misfit> {
+    fn binary(&mut self, least: u8) -> Result<Part, ExpressionError> {
         let mut left = self.unary()?;
         let before = self.depth;
         while let Some((operator, tightness)) = self.operator().filter(|(_, tightness)| *tightness >= least) {
@@ -111,7 +111,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Part, Misfit> {
+    fn unary(&mut self) -> Result<Part, ExpressionError> {
         let at = self.at();
         if self.take("!") {
             let part = self.deeper(Self::unary)?;
@@ -124,13 +124,13 @@ impl Parser {
         self.postfix()
     }
 
-    fn postfix(&mut self) -> Result<Part, Misfit> {
+    fn postfix(&mut self) -> Result<Part, ExpressionError> {
         let mut part = self.primary()?;
         let before = self.depth;
         loop {
             let at = self.at();
             if self.depth >= DEPTH_MAX {
-                return Err(misfit(at, format!("nested more than {DEPTH_MAX} deep")));
+                return Err(error(at, format!("nested more than {DEPTH_MAX} deep")));
             }
             if self.take(".") {
                 let at = self.at();
@@ -151,27 +151,27 @@ impl Parser {
         }
     }
 
-    fn name(&mut self) -> Result<String, Misfit> {
+    fn name(&mut self) -> Result<String, ExpressionError> {
         let Word::Name(name) = self.word().clone() else { return Err(self.unexpected("a name")) };
         self.next += 1;
         Ok(name)
     }
 
     /// A variable, which stands for something in what follows.
-    fn variable(&mut self) -> Result<String, Misfit> {
+    fn variable(&mut self) -> Result<String, ExpressionError> {
         let at = self.at();
         let name = self.name()?;
         let is_taken = self.names.contains(&name) || ["true", "false", "null", "in"].contains(&&*name);
         if is_taken {
-            return Err(misfit(at, format!("`{name}` means something else here; take another name")));
+            return Err(error(at, format!("`{name}` means something else here; take another name")));
         }
         Ok(name)
     }
 
-    fn each(&mut self, at: usize, name: &str, of: Part) -> Result<Part, Misfit> {
+    fn each(&mut self, at: usize, name: &str, of: Part) -> Result<Part, ExpressionError> {
         let Some((_, what)) = Quantifier::TABLE.into_iter().find(|row| row.0 == name) else {
             let known: Vec<&str> = Quantifier::TABLE.iter().map(|row| row.0).collect();
-            return Err(misfit(at, format!("a list has no `{name}`; it has: {}", known.join(", "))));
+            return Err(error(at, format!("a list has no `{name}`; it has: {}", known.join(", "))));
         };
         self.need("(")?;
         let first = self.variable()?;
@@ -196,7 +196,7 @@ impl Parser {
         Ok(Part { at, kind: Kind::Each(Box::new(Each { what, of, place, item, body })) })
     }
 
-    fn primary(&mut self) -> Result<Part, Misfit> {
+    fn primary(&mut self) -> Result<Part, ExpressionError> {
         let at = self.at();
         if self.take("(") {
             let part = self.choice()?;
@@ -220,7 +220,7 @@ impl Parser {
         Ok(Part { at, kind: Kind::Constant(constant) })
     }
 
-    fn items(&mut self, end: &str) -> Result<Vec<Part>, Misfit> {
+    fn items(&mut self, end: &str) -> Result<Vec<Part>, ExpressionError> {
         let mut items = Vec::new();
         while !self.take(end) {
             if !items.is_empty() {
@@ -231,7 +231,7 @@ impl Parser {
         Ok(items)
     }
 
-    fn named(&mut self, at: usize, name: String) -> Result<Part, Misfit> {
+    fn named(&mut self, at: usize, name: String) -> Result<Part, ExpressionError> {
         let constant = match &*name {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
@@ -247,10 +247,10 @@ impl Parser {
         if self.names.contains(&name) {
             return Ok(Part { at, kind: Kind::Name(name) });
         }
-        Err(misfit(at, format!("there is no `{name}`; there are: {}", self.names.join(", "))))
+        Err(error(at, format!("there is no `{name}`; there are: {}", self.names.join(", "))))
     }
 
-    fn call(&mut self, at: usize, name: &str) -> Result<Part, Misfit> {
+    fn call(&mut self, at: usize, name: &str) -> Result<Part, ExpressionError> {
         if name == "closure" {
             let start = self.choice()?;
             self.need(",")?;
@@ -267,15 +267,15 @@ impl Parser {
             let one = if arguments.len() == 1 { arguments.pop() } else { None };
             return match one.map(|part| part.kind) {
                 Some(Kind::Field(of, field)) => Ok(Part { at, kind: Kind::Has(of, field) }),
-                _ => Err(misfit(at, "`has` asks for a field, as in has(node.leader)")),
+                _ => Err(error(at, "`has` asks for a field, as in has(node.leader)")),
             };
         }
         let Some((_, function, count)) = Function::TABLE.into_iter().find(|row| row.0 == name) else {
             let known: Vec<&str> = Function::TABLE.iter().map(|row| row.0).chain(["has", "closure"]).collect();
-            return Err(misfit(at, format!("there is no function `{name}`; there are: {}", known.join(", "))));
+            return Err(error(at, format!("there is no function `{name}`; there are: {}", known.join(", "))));
         };
         if arguments.len() != count {
-            return Err(misfit(at, format!("`{name}` takes {count} and not {} arguments", arguments.len())));
+            return Err(error(at, format!("`{name}` takes {count} and not {} arguments", arguments.len())));
         }
         Ok(Part { at, kind: Kind::Call(function, arguments) })
     }

@@ -19,14 +19,14 @@ use serde_json::{Value as Json, json};
 use super::eval::Evaluation;
 use super::reads::Reads;
 use super::value::Value;
-use super::{DEPTH_MAX, Expression, Judge, LETTERS_MAX, Misfit};
+use super::{DEPTH_MAX, Expression, ExpressionError, Judge, LETTERS_MAX};
 
 /// The truth of an expression about all nodes; a node that is `null` is read by no property.
 fn truth(expression: &str, nodes: &Json) -> Result<bool, String> {
-    let read = Expression::parse(expression).map_err(|misfit| format!("syntax, {misfit}"))?;
+    let read = Expression::parse(expression).map_err(|error| format!("syntax, {error}"))?;
     let node = |json: &Json| if json.is_null() { Value::Absent } else { Value::of_json(json).expect("a value") };
     let nodes = nodes.as_array().expect("a list").iter().map(node).collect();
-    Evaluation::new(("nodes", Value::list(nodes))).truth(&read.whole).map_err(|misfit| misfit.to_string())
+    Evaluation::new(("nodes", Value::list(nodes))).truth(&read.whole).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -305,9 +305,9 @@ fn expressions_have_the_values_of_their_definition() {
         let text = if round % 2 == 0 { text } else { dice.written(&term) };
         let expression = match Expression::parse(&text) {
             Ok(expression) => expression,
-            Err(misfit) => {
+            Err(error) => {
                 let is_bound = ["nested more", "it reads no state", "it has more than"];
-                assert!(is_bound.iter().any(|bound| misfit.what.starts_with(bound)), "{misfit}: {text}");
+                assert!(is_bound.iter().any(|bound| error.what.starts_with(bound)), "{error}: {text}");
                 deep += 1;
                 continue;
             }
@@ -341,7 +341,7 @@ fn what_an_expression_reads_determines_its_value() {
         let Ok(expression) = Expression::parse(&text) else { continue };
         let nodes: Vec<Value> = (0..3).map(|_| Value::of_json(&dice.json(3)).expect("a value")).collect();
         let read: Vec<Value> = nodes.iter().map(|node| expression.reads.part(node)).collect();
-        let value = |nodes: Vec<Value>| -> Result<bool, Misfit> {
+        let value = |nodes: Vec<Value>| -> Result<bool, ExpressionError> {
             Evaluation::new(("nodes", Value::list(nodes))).truth(&expression.whole)
         };
         let whole = value(nodes.clone());

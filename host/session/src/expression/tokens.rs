@@ -1,7 +1,7 @@
 //! The words of an expression.
 
 use super::value::{self, Value};
-use super::{Misfit, misfit};
+use super::{ExpressionError, error};
 
 /// A word with the number of its first character, from 1 on.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ const SIGNS: [&str; 23] = [
 ];
 
 /// Cuts a text into words.
-pub fn tokens(text: &str) -> Result<Vec<Token>, Misfit> {
+pub fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     let letters: Vec<char> = text.chars().collect();
     let mut all = Vec::new();
     let mut next = 0;
@@ -61,7 +61,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Misfit> {
                 true => digits.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Real),
                 false => value::whole(&digits),
             };
-            Word::Number(number.ok_or_else(|| misfit(at, "this number is too large"))?)
+            Word::Number(number.ok_or_else(|| error(at, "this number is too large"))?)
         } else if letter == '"' || letter == '\'' {
             let (text, end) = quoted(&letters, next)?;
             next = end;
@@ -69,9 +69,9 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Misfit> {
         } else {
             let is_here = |sign: &&&str| sign.chars().eq(letters[next..].iter().take(sign.len()).copied());
             let sign = SIGNS.iter().find(is_here);
-            let sign = sign.ok_or_else(|| misfit(at, format!("`{letter}` means nothing here")))?;
+            let sign = sign.ok_or_else(|| error(at, format!("`{letter}` means nothing here")))?;
             if *sign == "=" {
-                return Err(misfit(at, "`=` compares nothing; write `==`"));
+                return Err(error(at, "`=` compares nothing; write `==`"));
             }
             next += sign.len();
             Word::Sign(sign)
@@ -83,12 +83,12 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, Misfit> {
 }
 
 /// A text in quotes from its first quote on, and where it ends.
-fn quoted(letters: &[char], begin: usize) -> Result<(String, usize), Misfit> {
+fn quoted(letters: &[char], begin: usize) -> Result<(String, usize), ExpressionError> {
     let mut text = String::new();
     let mut next = begin + 1;
     loop {
         let Some(&letter) = letters.get(next) else {
-            return Err(misfit(begin + 1, "this text has no end"));
+            return Err(error(begin + 1, "this text has no end"));
         };
         next += 1;
         match letter {
@@ -98,7 +98,7 @@ fn quoted(letters: &[char], begin: usize) -> Result<(String, usize), Misfit> {
                     Some('n') => '\n',
                     Some('t') => '\t',
                     Some(letter @ ('\\' | '"' | '\'')) => *letter,
-                    _ => return Err(misfit(next, r#"after `\` comes one of \ " ' n t"#)),
+                    _ => return Err(error(next, r#"after `\` comes one of \ " ' n t"#)),
                 };
                 text.push(escaped);
                 next += 1;

@@ -18,12 +18,12 @@ pub struct AuditReport {
     /// How many of them have the encoding of another one.
     pub ambiguous_states: usize,
     /// The contract violations.
-    pub broken: Vec<BrokenPromise>,
+    pub broken: Vec<ReportedViolation>,
 }
 
 /// A contract violation, as reports have it.
 #[derive(Debug, Serialize)]
-pub struct BrokenPromise {
+pub struct ReportedViolation {
     /// Which one, and where.
     #[serde(flatten)]
     pub violation: ContractViolation,
@@ -51,7 +51,7 @@ impl AuditReport {
     /// The host cannot provide an instance to compare states.
     pub fn new(audited: &Audited, cluster: &Cluster) -> Result<Self, MachineError> {
         let broken = |violation: &ContractViolation| {
-            Ok(BrokenPromise { violation: violation.clone(), differ: difference(violation, cluster)? })
+            Ok(ReportedViolation { violation: violation.clone(), differ: difference(violation, cluster)? })
         };
         Ok(Self {
             finished: audited.stopped.is_none(),

@@ -70,7 +70,7 @@ impl Ending {
             Verdict::Incomplete if self.requires_complete => Exit::TooLarge,
             Verdict::Incomplete => Exit::Ok,
             Verdict::NeverReached => Exit::NeverReached,
-            // A plugin that breaks a promise is one without a trace.
+            // A plugin that breaks its contract is one without a trace.
             Verdict::Error => self.leading.unwrap_or(Exit::GuestFault),
             // So is a broken promise of progress whose trace could not be kept.
             Verdict::Violation => self.leading.unwrap_or(Exit::Liveness),

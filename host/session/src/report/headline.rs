@@ -29,7 +29,7 @@ pub fn without_violation(verdict: Verdict, report: &Report, properties: &[Proper
 }
 
 /// That a search was complete.
-const EXPLORED: &str = "everything that can happen was explored";
+const EXPLORED: &str = "the search is complete";
 
 /// Names as a subject with its verb.
 fn subject((number, names): (usize, String)) -> String {
@@ -55,7 +55,7 @@ fn also_open(properties: &[PropertyReport]) -> String {
 /// Why there is no violation to tell of.
 fn because(end: EndCondition) -> &'static str {
     match end {
-        EndCondition::SpaceExhausted => "everything that can happen was explored, and no property is violated",
+        EndCondition::SpaceExhausted => "the search is complete, and no property is violated",
         EndCondition::Pruned => "no violation found, but the strategy leaves events out on purpose",
         EndCondition::WalksDone => "no violation found, but random walks see only part of what can happen",
         EndCondition::DepthBound => "no violation found, but --depth cut off longer paths",
@@ -72,12 +72,12 @@ fn because(end: EndCondition) -> &'static str {
 fn left_open(end: EndCondition) -> &'static str {
     match end {
         EndCondition::TimeBound => {
-            "everything that can happen was explored, but --time ended the decision about `eventually` properties"
+            "the search is complete, but --time ended the decision about `eventually` properties"
         }
         EndCondition::MemoryBound => {
-            "everything that can happen was explored, but deciding `eventually` properties takes more memory (see --memory)"
+            "the search is complete, but deciding `eventually` properties takes more memory (see --memory)"
         }
-        _ => "everything that can happen was explored, but the decision about `eventually` properties was interrupted",
+        _ => "the search is complete, but the decision about `eventually` properties was interrupted",
     }
 }
 

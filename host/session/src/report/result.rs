@@ -17,7 +17,7 @@ use crate::base::bounds::peak_bytes;
 use crate::base::text::{json_text, rounded};
 use crate::cluster::Cluster;
 use crate::report::assumed::Assumed;
-use crate::report::audit::{AuditReport, BrokenPromise};
+use crate::report::audit::{AuditReport, ReportedViolation};
 use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
 use crate::report::ending::{self, Ending};
@@ -258,11 +258,11 @@ impl RunReport {
     /// The host cannot provide an instance to look closer.
     pub fn add_audit(&mut self, audited: &Audited, cluster: &Cluster) -> Result<(), MachineError> {
         let report = AuditReport::new(audited, cluster)?;
-        if let Some(BrokenPromise { violation: broken, .. }) = report.broken.first() {
-            self.distrust("the plugin breaks a promise");
+        if let Some(ReportedViolation { violation: broken, .. }) = report.broken.first() {
+            self.distrust("the plugin breaks its contract");
             if self.result == Verdict::Error && self.ending.leading.is_none() {
                 self.because =
-                    format!("the plugin breaks a promise: {}, but not `{}`", broken.promise, broken.function);
+                    format!("the plugin breaks its contract: {}, but not `{}`", broken.promise, broken.function);
             }
         }
         if let Some(stopped) = audited.stopped {

@@ -1,6 +1,6 @@
 //! What the file of a cluster says of certificates, and what is wrong with it.
 
-use super::cluster::write_papers;
+use super::cluster::write_credentials;
 use crate::cli::{Place, bundled};
 
 /// Two nodes on two machines, and a component that is not there.
@@ -21,9 +21,9 @@ key = "node-1.key"
 "#;
 
 #[test]
-fn papers_that_do_not_fit_are_named_before_the_component_is_looked_for() {
+fn credentials_that_do_not_fit_are_named_before_the_component_is_looked_for() {
     let place = Place::new();
-    write_papers(&place.path(""));
+    write_credentials(&place.path(""));
     let node = ["live", "node", "c.toml", "--id", "0"];
     let up = ["live", "up", "c.toml"];
     let put = |from: &str, to: &str| {

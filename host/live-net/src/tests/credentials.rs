@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 
 use super::certificates::{Authority, Shown, of_an_authority};
-use crate::{Paper, Papers, Tls, TlsError};
+use crate::{CredentialFile, Credentials, Tls, TlsError};
 
 impl Shown {
     /// The same for a node.
-    pub(super) fn of(&self) -> Papers<'_> {
-        Papers {
+    pub(super) fn of(&self) -> Credentials<'_> {
+        Credentials {
             authority: self.authority.as_bytes(),
             certificate: self.certificate.as_bytes(),
             key: self.key.as_bytes(),
@@ -29,40 +29,40 @@ pub(super) fn until(end: SystemTime) -> impl FnOnce(&mut CertificateParams) {
     move |params| params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(end.as_secs())
 }
 
-/// What is wrong with these papers of node 1 of 3.
+/// What is wrong with these credentials of node 1 of 3.
 fn wrong(shown: &Shown) -> TlsError {
     Tls::new(1, 3, shown.of()).expect_err("no node runs with them")
 }
 
 #[test]
-fn papers_that_others_would_refuse_are_refused_at_the_start() {
+fn credentials_that_others_would_refuse_are_refused_at_the_start() {
     let (authority, other) = (Authority::new(), Authority::new());
-    let right = authority.papers(&["node-1", "localhost"]);
+    let right = authority.credentials(&["node-1", "localhost"]);
     assert!(Tls::new(1, 3, right.of()).is_ok());
     let text = || "node-1".to_owned();
-    let of_another = other.papers(&["node-1"]);
+    let of_another = other.credentials(&["node-1"]);
     let yesterday = SystemTime::now() - Duration::from_secs(86_400);
     let cases = [
-        (Shown { authority: text(), ..right.clone() }, TlsError::NoCertificate(Paper::Authority)),
-        (Shown { authority: right.key.clone(), ..right.clone() }, TlsError::NoCertificate(Paper::Authority)),
-        (Shown { certificate: text(), ..right.clone() }, TlsError::NoCertificate(Paper::Certificate)),
+        (Shown { authority: text(), ..right.clone() }, TlsError::NoCertificate(CredentialFile::Authority)),
+        (Shown { authority: right.key.clone(), ..right.clone() }, TlsError::NoCertificate(CredentialFile::Authority)),
+        (Shown { certificate: text(), ..right.clone() }, TlsError::NoCertificate(CredentialFile::Certificate)),
         (
             Shown { certificate: right.certificate.replace("END", "AND"), ..right.clone() },
-            TlsError::NoCertificate(Paper::Certificate),
+            TlsError::NoCertificate(CredentialFile::Certificate),
         ),
         (Shown { key: right.certificate.clone(), ..right.clone() }, TlsError::NoKey),
-        (Shown { key: of_another.key.clone(), ..right.clone() }, TlsError::Misfit),
+        (Shown { key: of_another.key.clone(), ..right.clone() }, TlsError::WrongKey),
         (Shown { authority: other.pem(), ..right.clone() }, TlsError::Unsigned),
         (Shown { authority: right.authority.clone(), ..of_another }, TlsError::Unsigned),
-        (authority.papers_with(&["node-1"], until(yesterday)), TlsError::Expired),
+        (authority.credentials_with(&["node-1"], until(yesterday)), TlsError::Expired),
         (
-            authority.papers_with(&["node-1"], |params| params.not_before = date_time_ymd(4_000, 1, 1)),
+            authority.credentials_with(&["node-1"], |params| params.not_before = date_time_ymd(4_000, 1, 1)),
             TlsError::Expired,
         ),
-        (authority.papers(&["node-2"]), TlsError::Name(1)),
-        (authority.papers(&["localhost"]), TlsError::Name(1)),
-        (authority.papers(&["node-1", "node-2"]), TlsError::Name(1)),
-        (authority.papers(&["*.node-1", "node-10"]), TlsError::Name(1)),
+        (authority.credentials(&["node-2"]), TlsError::Name(1)),
+        (authority.credentials(&["localhost"]), TlsError::Name(1)),
+        (authority.credentials(&["node-1", "node-2"]), TlsError::Name(1)),
+        (authority.credentials(&["*.node-1", "node-10"]), TlsError::Name(1)),
     ];
     for (shown, error) in &cases {
         assert_eq!(wrong(shown), *error);
@@ -71,7 +71,7 @@ fn papers_that_others_would_refuse_are_refused_at_the_start() {
     let for_clients = |params: &mut CertificateParams| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     };
-    assert!(matches!(wrong(&authority.papers_with(&["node-1"], for_clients)), TlsError::Certificate(_)));
+    assert!(matches!(wrong(&authority.credentials_with(&["node-1"], for_clients)), TlsError::Certificate(_)));
 }
 
 /// What stands between the authority and the node comes with the certificate of the node.
@@ -81,7 +81,7 @@ fn an_authority_may_have_another_one_sign() {
     let key = KeyPair::generate().expect("there is chance");
     let between = CertifiedIssuer::signed_by(of_an_authority("between"), key, &authority.0).expect("it can be written");
     let between = Authority(between);
-    let alone = Shown { authority: authority.pem(), ..between.papers(&["node-1"]) };
+    let alone = Shown { authority: authority.pem(), ..between.credentials(&["node-1"]) };
     assert_eq!(wrong(&alone), TlsError::Unsigned);
     let chain = Shown { certificate: alone.certificate.clone() + &between.pem(), ..alone };
     assert!(Tls::new(1, 3, chain.of()).is_ok());
