@@ -104,6 +104,84 @@ fn a_library_that_wants_a_browser_for_its_randomness_is_corrected() {
     assert!(ran.json()["assumed"]["platform"].to_string().contains("getrandom 0.4."), "{ran:?}");
 }
 
+/// Two modules in folders of their paths, as Debian installs them; the second has no `go.mod`.
+fn modules_in_go(place: &Place) {
+    for (path, text) in [
+        ("go/example.org/log/go.mod", "module example.org/log\n\ngo 1.12\n\nrequire github.com/some/set v1.2.3\n"),
+        ("go/example.org/log/log.go", "package log\n\nimport \"github.com/some/set\"\n\nvar Empty = set.New()\n"),
+        ("go/github.com/some/set/set.go", "package set\n\nfunc New() []int { return []int{} }\n"),
+        ("go/example.org/log/cmd/main.go", "package main\n\nfunc main() {}\n"),
+    ] {
+        let parent = place.path(path).parent().expect("below the folder").to_owned();
+        std::fs::create_dir_all(parent).expect("a temporary folder can be written");
+        place.put(path, text);
+    }
+}
+
+/// A wrapper of a library in Go has a verdict before a line was written, like one in Rust.
+#[test]
+fn a_new_wrapper_of_a_library_in_go_meets_its_expectations() {
+    let place = Place::new();
+    modules_in_go(&place);
+    let ran = place.host(&["new", "wrap", "--go", "example.org/log", "--from", "go"]).exits(0);
+    assert!(ran.out.starts_with("log-checked: a wrapper of example.org/log, with a stand-in"), "{ran:?}");
+    assert_eq!(ran.err, "", "nothing is absent");
+    let text = |path: &str| std::fs::read_to_string(place.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let manifest = text("log-checked/go.mod");
+    for line in [
+        "module log-checked\n",
+        "\tgithub.com/some/set v1.2.3 // indirect\n",
+        "replace github.com/some/set => ./modules/",
+    ] {
+        assert!(manifest.contains(line), "{manifest}");
+    }
+    for file in ["main.go", "node.go", "README.md", "go.mod"] {
+        let text = text(&format!("log-checked/{file}"));
+        for mark in ["the/library", "{package}", "{name}", "\"wrapper"] {
+            assert!(!text.contains(mark), "{file} has {mark}");
+        }
+    }
+    let built = place.host(&["build", "log-checked", "--no-install"]);
+    if built.err.contains("install it with") {
+        let _ = writeln!(std::io::stderr(), "skipped a wrapper in Go: {}", built.err);
+        return;
+    }
+    assert!(built.code == 0 && built.err.contains("examined: fit for a search"), "{built:?}");
+    let ran = place.host(&["test", "log-checked", "--no-install"]).exits(0);
+    assert!(ran.out.contains("1 passed, 0 failed"), "{ran:?}");
+    // A reset starts it from its disk.
+    let ran = place.host(&["run", "log-checked", "--no-install", "--algo", "walk", "--walks", "20", "--resets", "1"]);
+    assert!(ran.out.contains("no violation found"), "{ran:?}");
+}
+
+#[test]
+fn wrappers_of_what_is_no_library_in_go_are_refused() {
+    let place = Place::new();
+    modules_in_go(&place);
+    for (words, said) in [
+        (
+            "wrap --go raft",
+            &["is no path by which a library in Go is imported", "host new wrap --go go.etcd.io/etcd/raft"][..],
+        ),
+        ("wrap --go example.org/log@v1.0.0", &["has a version", "leave `@`"]),
+        (
+            "wrap --go example.org/none",
+            &["there is no package example.org/none in /usr/share/gocode/src", "apt-get install", "--from"],
+        ),
+        ("wrap --go example.org/none --from go", &["there is no package example.org/none in ", "a folder of its path"]),
+        ("wrap --go example.org/log/cmd --from go", &["cannot make cmd-checked: ", "it is a program"]),
+        ("wrap --go example.org/log --from go --name A", &["cannot be the name of a protocol"]),
+        ("wrap --go example.org/log --from go --bare", &["a wrapper has no bare form"]),
+        ("go --go ring", &["only a wrapper is of a library", "host new go ring"]),
+        ("wrap example.org/log", &["is no crate with its version", "host new wrap --go example.org/log"]),
+    ] {
+        let words: Vec<&str> = std::iter::once("new").chain(words.split(' ')).collect();
+        place.host(&words).exits(151).says(said);
+    }
+    assert_eq!(place.host(&["new", "wrap", "raft@0.7.0", "--from", "go"]).code, 2);
+    assert_eq!(place.list(), ["go"], "nothing is left");
+}
+
 #[test]
 fn wrappers_of_what_is_no_library_are_refused() {
     let place = Place::new();

@@ -8,8 +8,10 @@
 //! | `renewal` | a copy is replaced by the SDK of this host |
 //! | `rust` | the Rust SDK, and manifests outside of this repository |
 //! | `corrected` | a library that compiles for browsers alone |
+//! | `go` | modules of Go in folders of their paths, such as those of Debian |
 
 mod corrected;
+pub mod go;
 mod renewal;
 mod rust;
 

@@ -12,21 +12,28 @@ use crate::options::values::{LimitArguments, SourceArguments, strategies};
 /// `host new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
-    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text; or wrap, for a wrapper of a library in Rust
+    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text; or wrap, for a wrapper of a library in Rust or, with --go, in Go
     #[arg(value_name = "LANGUAGE", required_unless_present = "update")]
     pub language: Option<String>,
-    /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens; with wrap, CRATE@VERSION
+    /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens; with wrap, CRATE@VERSION, or with --go
+    /// the path by which the package is imported
     #[arg(value_name = "NAME", required_unless_present = "update")]
     pub name: Option<String>,
     /// One message, one field, one property, in place of a register kept by a majority
     #[arg(long)]
     pub bare: bool,
-    /// With wrap, the name of the folder and of the wrapper in it [default: that of the crate and `-checked`]
+    /// With wrap, the name of the folder and of the wrapper in it [default: that of the crate or package and `-checked`]
     #[arg(long = "name", value_name = "NAME")]
     pub name_of_wrapper: Option<String>,
+    /// With wrap, the library is a package in Go, such as go.etcd.io/etcd/raft, that is installed from Debian
+    #[arg(long)]
+    pub go: bool,
+    /// With --go, where modules lie in folders of their paths [default: /usr/share/gocode/src, where Debian installs them]
+    #[arg(long, value_name = "FOLDER", requires = "go")]
+    pub from: Option<PathBuf>,
     /// Replace the SDK in a folder that an earlier host made; files that were edited stay, and then everything does
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".")]
-    #[arg(conflicts_with_all = ["language", "name", "bare", "name_of_wrapper"])]
+    #[arg(conflicts_with_all = ["language", "name", "bare", "name_of_wrapper", "go"])]
     pub update: Option<PathBuf>,
 }
 

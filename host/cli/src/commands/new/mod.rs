@@ -2,11 +2,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `wrap` | a wrapper of a library |
+//! | `wrap` | a wrapper of a library in Rust |
+//! | `wrap_go` | a wrapper of a library in Go |
 //! | `templates` | the contents of new folders, language by language |
 
 mod templates;
 mod wrap;
+mod wrap_go;
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +41,17 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
         if arguments.bare {
             return Err(Failure::configuration("a wrapper has no bare form").about("--bare"));
         }
-        return wrap::run(name, arguments.name_of_wrapper.as_deref(), environment);
+        let given = arguments.name_of_wrapper.as_deref();
+        return match arguments.go {
+            true => wrap_go::run(name, arguments.from.as_deref(), given, environment),
+            false => wrap::run(name, given, environment),
+        };
+    }
+    if arguments.go {
+        let failure = Failure::configuration("only a wrapper is of a library").about("--go");
+        return Err(failure.help(format_args!(
+            "`host new go {name}` begins a protocol in Go, `host new wrap --go PACKAGE` a wrapper"
+        )));
     }
     if arguments.name_of_wrapper.is_some() {
         let failure =

@@ -56,6 +56,9 @@ fn parse(text: &str) -> Result<(&str, &str), Failure> {
     let parts = text.split_once('@').filter(|(library, version)| is_of(library, "-_") && is_of(version, ".-+"));
     parts.ok_or_else(|| {
         let failure = Failure::configuration(format_args!("{text:?} is no crate with its version"));
+        if text.contains('/') {
+            return failure.help(format_args!("a package in Go is wrapped by `host new wrap --go {text}`"));
+        }
         failure.help("write the version that is to be checked, as in `host new wrap raft@0.7.0`")
     })
 }
