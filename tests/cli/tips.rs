@@ -2,7 +2,7 @@
 
 use host_sandbox::fixtures;
 
-use super::Place;
+use super::{Place, bundled};
 
 /// What new users write, and the words that lead on; what would lead astray is not said.
 #[test]
@@ -60,5 +60,61 @@ fn tips_lead_to_a_command_line_that_is_understood() {
         for astray in ["as a value, use", "invalid digit", "'--safety-only'", "'--spec'", "'--node'"] {
             assert!(!ran.err.contains(astray), "{command:?}: {astray:?} in {ran:?}");
         }
+    }
+}
+
+/// Where nodes have names, a number that no node has is answered with both.
+#[test]
+fn nodes_that_are_not_there_are_answered_with_the_names_of_those_that_are() {
+    let place = Place::new();
+    let lock = bundled("lock");
+    let names = "help: the nodes are 0 (server), 1 (client 1), 2 (client 2)";
+    for words in [
+        &["graph", &lock, "--local", "--node", "3", "--", "--nodes", "3"][..],
+        &["run", &lock, "--nodes", "3", "--twin", "3"],
+        &["run", &lock, "--nodes", "3", "--set-on", "3:locked=deny"],
+        &["run", &lock, "--nodes", "3", "--node", &format!("3={lock}")],
+        &["run", &lock, "--nodes", "3", "--link", "0-3=ordered"],
+    ] {
+        place.host(words).exits(151).says(&["there is no node 3 in a cluster of 3", names]);
+    }
+    // Nothing starts under such parameters, and of many nodes the numbers are enough.
+    let ran = place.host(&["run", &lock, "--nodes", "3", "--set", "locked=what", "--link", "0-3=ordered"]);
+    assert!(ran.code == 151 && !ran.err.contains("client 1"), "{ran:?}");
+    let ran = place.host(&["run", &lock, "--nodes", "9", "--link", "0-9=ordered"]).exits(151);
+    assert!(ran.err.contains("nodes are numbered from 0 to 8"), "{ran:?}");
+}
+
+/// What authors in Rust forget or may not use, as their build says it.
+#[test]
+fn mistakes_in_rust_are_named_by_the_build() {
+    let place = Place::new();
+    place.host(&["new", "rust", "ring", "--bare"]).exits(0);
+    place.shares_what_is_compiled("ring");
+    let source = std::fs::read_to_string(place.path("ring/src/lib.rs")).expect("it was made");
+    let table = "{\n    seen: std::collections::HashMap<u32, u32>,\n}";
+    let edited = |edits: &[(&str, &str)]| {
+        edits.iter().fold(source.clone(), |text, (from, to)| {
+            assert!(text.contains(from), "no {from:?} in {text}");
+            text.replace(from, to)
+        })
+    };
+    for (edits, said) in [
+        (
+            &[("guest_sdk::export!(Greeting);", "")][..],
+            "ring compiles but is no plugin: it exports nothing of the contract; does it call `guest_sdk::export!`",
+        ),
+        (&[("{\n    heard: u32,\n}", table)], "what to do about a `HashMap` in a state or message: its order"),
+        (
+            &[("struct Hello;", &format!("struct Hello {}", table.replace("Map<u32, u32>", "Set<u32>")))],
+            "what to do about a `HashSet` in a state or message: its order",
+        ),
+    ] {
+        place.put("ring/src/lib.rs", edited(edits));
+        let ran = place.host(&["build", "ring", "--no-examine", "--quiet", "--no-install"]);
+        if ran.err.contains("no Rust toolchain") {
+            return;
+        }
+        assert!(ran.code == 150 && ran.err.contains(said), "no {said:?} in {ran:?}");
     }
 }

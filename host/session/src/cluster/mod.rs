@@ -11,6 +11,7 @@
 //! | `placement` | the component of each node: checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
 //! | `scenario` | nodes, parameters, networks and bounds, from defaults, what is asked for, and the prefix |
+//! | `numbered` | the nodes of a cluster, by number and name |
 //! | `pieces` | whether messages may be as long as parameters say |
 //! | `prefix` | whether a prefix leads the same way under other parameters |
 //! | `exporters` | the formats in which a trace is exported |
@@ -23,6 +24,7 @@ pub mod exporters;
 mod expressed;
 pub mod judged;
 mod mixed;
+pub mod numbered;
 mod open;
 pub mod pieces;
 pub mod placement;

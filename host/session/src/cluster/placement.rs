@@ -12,6 +12,7 @@ use host_sandbox::GuestLimits;
 use crate::base::names::short_digest;
 use crate::base::{Context, Failure};
 use crate::cluster::mixed::{Component, Instance, MixedFactory};
+use crate::cluster::numbered;
 use crate::cluster::plugin_source::{self, LoadedPlugin};
 use crate::spec::Source;
 use crate::spec::placement::PlacementSpec;
@@ -180,7 +181,7 @@ impl Components {
         if let Some(node) = places.keys().chain(twins).find(|node| **node >= nodes) {
             let failure = Failure::configuration(format_args!("there is no node {node} in a cluster of {nodes}"));
             let about = if places.contains_key(node) { format!("id {node}") } else { "twin".to_owned() };
-            let help = format_args!("nodes are numbered from 0 to {}", nodes.saturating_sub(1));
+            let help = numbered::with_names_of(plugin, nodes, &scenario.parameters);
             return Err(failure.about(&about).help(help));
         }
         if let Some(node) = twins.iter().find(|node| twins.iter().filter(|twin| twin == node).count() > 1) {

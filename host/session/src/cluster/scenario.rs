@@ -10,6 +10,7 @@ use host_search::strategy::STRATEGIES;
 
 use crate::base::Failure;
 use crate::base::text::count;
+use crate::cluster::numbered;
 use crate::cluster::placement::Components;
 use crate::cluster::plugin_source::LoadedPlugin;
 use crate::spec::links;
@@ -56,7 +57,8 @@ pub fn scenario(
     // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
     let all = || std::iter::once(loaded).chain(components.loaded());
     parameters.retain(|key, value| all().any(|loaded| loaded.default_value(key) != Some(value)));
-    let links = links(asked, components, (nodes, network), prefix)?;
+    let numbered = || numbered::with_names_of(loaded, nodes - components.twins(), &parameters);
+    let links = links(asked, components, (nodes, network), prefix, numbered)?;
     let mut scenario = Scenario { parameters, network, links, ..Scenario::new(nodes) };
     scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
@@ -154,8 +156,10 @@ fn links(
     components: &Components,
     (nodes, network): (u32, Network),
     prefix: Option<&Trace>,
+    numbered: impl FnOnce() -> String,
 ) -> Result<Vec<Link>, Failure> {
-    let given = links::resolve(&asked.links, network, nodes - components.twins(), components.have_twins())?;
+    let own = nodes - components.twins();
+    let given = links::resolve(&asked.links, network, own, components.have_twins(), numbered)?;
     let Some(trace) = prefix else { return Ok(given) };
     for option in &asked.links {
         for (from, to) in &option.ways {

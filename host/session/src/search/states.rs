@@ -12,7 +12,7 @@ use host_search::kernel::{EndCondition, Search, SearchBounds};
 
 use crate::base::text::count;
 use crate::base::{Context, Failure};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, numbered};
 use crate::search::monitor::Watch;
 use crate::search::run::{failure, pool, starts};
 use crate::search::telling::{LocalStep, Teller};
@@ -44,7 +44,8 @@ pub fn states(
         let nodes = cluster.scenario.nodes;
         if node >= nodes {
             let what = format_args!("`--node {node}`: there is no node {node} in a cluster of {nodes}");
-            return Err(Failure::configuration(what).help(format_args!("nodes are numbered from 0 to {}", nodes - 1)));
+            let there = numbered::with_names_of(&cluster.plugin, nodes, &cluster.scenario.parameters);
+            return Err(Failure::configuration(what).help(there));
         }
     }
     let mut seen = Seen::default();

@@ -62,19 +62,26 @@ pub fn network(name: &str) -> Result<Network, String> {
 }
 
 /// The links of a cluster that differ from its network, in the order of their ends. What goes to a node goes to its twin in
-/// the same way, and so does what comes from them: `twins` are the nodes that have one, whose twins follow after `nodes`.
+/// the same way, and so does what comes from them: `twins` are the nodes that have one, whose twins follow after `nodes`. The nodes that
+/// are there are `numbered` in words.
 ///
 /// # Errors
 ///
 /// A node does not exist, or a link is given twice.
-pub fn resolve(options: &[LinkOption], network: Network, nodes: u32, twins: &[NodeId]) -> Result<Vec<Link>, Failure> {
+pub fn resolve(
+    options: &[LinkOption],
+    network: Network,
+    nodes: u32,
+    twins: &[NodeId],
+    numbered: impl FnOnce() -> String,
+) -> Result<Vec<Link>, Failure> {
     let mut networks: BTreeMap<(NodeId, NodeId), Network> = BTreeMap::new();
     for option in options {
         for (from, to) in &option.ways {
             if let Some(node) = [from, to].into_iter().find(|node| **node >= nodes) {
                 let what = format_args!("{}: there is no node {node} in a cluster of {nodes}", option.name());
                 let twin = if twins.is_empty() { "" } else { "; a twin has the links of its node" };
-                let help = format_args!("nodes are numbered from 0 to {}{twin}", nodes.saturating_sub(1));
+                let help = format!("{}{twin}", numbered());
                 return Err(Failure::configuration(what).help(help).about(option.id()));
             }
             if networks.insert((*from, *to), option.network).is_some() {
@@ -123,15 +130,15 @@ mod tests {
         let (loose, ordered) = (Network::Unordered, Network::Ordered);
         let options = parsed(&["0>1=ordered", "1>0=unordered"]);
         let forth = Link { from: 0, to: 1, network: ordered };
-        assert_eq!(resolve(&options, loose, 2, &[]), Ok(vec![forth]));
+        assert_eq!(resolve(&options, loose, 2, &[], String::new), Ok(vec![forth]));
         let back = Link { from: 1, to: 0, network: loose };
-        assert_eq!(resolve(&options, ordered, 2, &[]), Ok(vec![back]));
-        let twice = resolve(&parsed(&["0-1=ordered", "1>0=unordered"]), loose, 2, &[]).expect_err("twice");
+        assert_eq!(resolve(&options, ordered, 2, &[], String::new), Ok(vec![back]));
+        let twice = resolve(&parsed(&["0-1=ordered", "1>0=unordered"]), loose, 2, &[], String::new).expect_err("twice");
         assert!(
             twice.message.starts_with("`--link 1>0`: the network from node 1 to node 0 is given twice"),
             "{twice:?}"
         );
-        let none = resolve(&parsed(&["0-2=ordered"]), loose, 2, &[1]).expect_err("no such node");
+        let none = resolve(&parsed(&["0-2=ordered"]), loose, 2, &[1], String::new).expect_err("no such node");
         assert!(none.message.contains("`--link 0-2`: there is no node 2 in a cluster of 2"), "{none:?}");
     }
 
@@ -139,7 +146,8 @@ mod tests {
     #[test]
     fn twins_share_their_links() {
         let network = Network::Ordered;
-        let links = resolve(&parsed(&["0>1=ordered", "1-1=ordered"]), Network::Unordered, 2, &[1]).expect("links");
+        let links =
+            resolve(&parsed(&["0>1=ordered", "1-1=ordered"]), Network::Unordered, 2, &[1], String::new).expect("links");
         let ways: Vec<_> = links.iter().map(|link| (link.from, link.to)).collect();
         assert_eq!(ways, [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)]);
         assert!(links.iter().all(|link| link.network == network));

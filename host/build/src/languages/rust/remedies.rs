@@ -73,16 +73,16 @@ const KNOWN: [Known; 12] = [
 ];
 
 /// What to use instead of a hash table.
-const ORDERED: &str = "its order depends on how it was filled, so equal states would have different bytes and one state would count as \
-                       many; use BTreeMap or BTreeSet, or wrap a library that has one, see docs/libraries.md";
+const ORDERED: &str = "its order depends on how it was filled, so equal states and messages would have different bytes, and one would count \
+                       as many; use BTreeMap or BTreeSet, or wrap a library that has one, see docs/libraries.md";
 
 impl Known {
     /// For people.
     fn name(&self) -> &'static str {
         match self.package {
             "" if self.words.contains("build command") => "a build script",
-            "" if self.words.contains("HashMap") => "a `HashMap` in a state",
-            "" if self.words.contains("HashSet") => "a `HashSet` in a state",
+            "" if self.words.contains("HashMap") => "a `HashMap` in a state or message",
+            "" if self.words.contains("HashSet") => "a `HashSet` in a state or message",
             "" => "the system",
             package => package,
         }
@@ -131,7 +131,10 @@ mod tests {
         let output = "error: The wasm32-unknown-unknown targets are not supported by default; you may\n need to enable the \"wasm_js\" flag";
         assert!(is_in(output, &KNOWN[1]));
         let output = "error[E0277]: the trait bound `HashMap<u32, u32>: Hash` is not satisfied";
-        assert_eq!(KNOWN.iter().find(|known| is_in(output, known)).map(Known::name), Some("a `HashMap` in a state"));
+        assert_eq!(
+            KNOWN.iter().find(|known| is_in(output, known)).map(Known::name),
+            Some("a `HashMap` in a state or message")
+        );
         assert!(KNOWN.iter().all(|known| !is_in("error: mismatched types", known)));
     }
 }
