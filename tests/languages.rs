@@ -1,7 +1,7 @@
 //! One protocol in many languages: the same states, to the last byte, whatever the guest is written in.
 //!
 //! A language whose toolchain is not installed is skipped, and the output says so; `host build plugins/register-<language>`
-//! installs it. `HOST_LANGUAGES=all cargo test -p host-tests languages` installs all, and runs the heavy ones, too.
+//! installs it. `HOST_LANGUAGES=all cargo test -p host-tests languages` installs all, and runs those of the community, too.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex};
 
-use host_build::{BuildError, Options};
+use host_build::{BuildError, Options, TOOLCHAINS, Tier};
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Effects, FaultKind, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
 use host_model::lts::{Lts, Stepper};
@@ -35,8 +35,8 @@ const LANGUAGES: [&str; 9] = [
     "register-zig",
 ];
 
-/// Those whose toolchains take hundreds of megabytes, or whose components are large: only on request.
-const HEAVY: [&str; 3] = ["register-cpp", "register-go", "register-zig"];
+/// Those that are tested only on request.
+const COMMUNITY: [&str; 3] = ["register-assemblyscript", "register-cpp", "register-zig"];
 
 pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
@@ -47,7 +47,7 @@ pub(crate) fn skipped(name: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
 }
 
-/// Whether also those languages are asked for whose toolchains are heavy.
+/// Whether also the languages of the community are asked for, and what takes long in the others.
 pub(crate) fn all_languages() -> bool {
     std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all")
 }
@@ -55,8 +55,8 @@ pub(crate) fn all_languages() -> bool {
 /// Builds a plugin; none if its toolchain is missing, which is reported.
 pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
     let all = all_languages();
-    if HEAVY.contains(&name) && !all {
-        skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
+    if COMMUNITY.contains(&name) && !all {
+        skipped(name, &"it is a language of the community; HOST_LANGUAGES=all runs it");
         return None;
     }
     built(name, &folder(name), all || name == "register")
@@ -131,6 +131,29 @@ fn run_watched(
 
 /// The yardstick has counts of its own, which native exploration confirms in plugins/register; here the others are compared with
 /// it. Fingerprints are hashes of the encodings, so equal ones mean equal bytes.
+/// What the table of toolchains says of a language is what the documents say, what the tests skip, and what `.ci/run` builds.
+#[test]
+fn maintained_languages_are_those_that_each_change_is_tested_with() {
+    let text = |path: &str| std::fs::read_to_string(folder(path)).expect("the file is there");
+    let (document, tier_of_all) = (text("../docs/languages.md"), text("../.ci/run"));
+    let built = tier_of_all.lines().find_map(|line| line.strip_prefix("for language in ")?.strip_suffix("; do"));
+    let built: Vec<&str> = built.expect("`.ci/run` builds languages").split(' ').collect();
+    for row in TOOLCHAINS.iter().filter(|row| row.name != "command") {
+        // The name of a folder, where one is not that of its toolchain.
+        let name = if row.name == "javascript" { "typescript" } else { row.name };
+        let is_maintained = row.tier == Tier::Maintained;
+        let here = format!("register-{name}");
+        assert_eq!(COMMUNITY.contains(&here.as_str()), !is_maintained, "{name}");
+        // Those without a toolchain are built by the tests that need them.
+        let is_built = built.contains(&name) || (is_maintained && ["rust", "text"].contains(&name));
+        assert_eq!(is_built, is_maintained, "{name} in .ci/run");
+        let told = document.lines().find(|line| line.starts_with('|') && line.contains(&format!("plugins/{here}")));
+        let told = told.or_else(|| document.lines().find(|line| line.starts_with("| Rust |")));
+        let told = told.unwrap_or_else(|| panic!("{name} is in the table of docs/languages.md"));
+        assert!(told.contains(&format!("| {} |", row.tier.name())), "{name}: {told}");
+    }
+}
+
 #[test]
 fn every_language_reaches_the_same_states_and_finds_the_same_bugs() {
     let cases: [(&[(&str, &str)], &str); 3] = [
@@ -234,8 +257,8 @@ const ASKING: [Asking; 4] = [
 fn languages_without_a_probe_can_weigh_and_ask_whether_a_message_can_be_sent() {
     let all = all_languages();
     for Asking { name, file, lines } in ASKING {
-        if HEAVY.contains(&name) && !all {
-            skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
+        if COMMUNITY.contains(&name) && !all {
+            skipped(name, &"it is a language of the community; HOST_LANGUAGES=all runs it");
             continue;
         }
         let place = tempfile::tempdir().expect("a temporary folder");

@@ -10,7 +10,7 @@ use crate::languages::{all_languages, component, copy};
 fn languages_are_put_side_by_side() {
     let place = Place::new();
     let mut names = vec!["register", "register-assemblyscript", "register-c", "register-text"];
-    // The machine code of interpreters takes long to make, and some toolchains are heavy; see `languages`.
+    // The machine code of interpreters takes long to make, and languages of the community are tested only on request; see `languages`.
     if all_languages() {
         names.extend(["register-cpp", "register-go", "register-python", "register-typescript", "register-zig"]);
     }

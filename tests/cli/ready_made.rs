@@ -62,11 +62,6 @@ fn violated(is_promise: bool) -> u8 {
 
 /// A folder `ready` with a guest and the SDK of its language; none if its toolchain is not there.
 fn guest(language: &str, files: &[(&str, &str)]) -> Option<Place> {
-    // The toolchain of Go takes hundreds of megabytes.
-    if language == "go" && !all_languages() {
-        crate::languages::skipped(language, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
-        return None;
-    }
     let place = Place::new();
     let sdk = sdk::files(language);
     let own = files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned()));

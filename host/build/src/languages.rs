@@ -32,6 +32,25 @@ use crate::BuildError;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
 
+/// How far a language is looked after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Each change is tested with it.
+    Maintained,
+    /// It works, and is tested only from time to time, with everything that takes long.
+    Community,
+}
+
+impl Tier {
+    /// The name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Maintained => "maintained",
+            Self::Community => "community",
+        }
+    }
+}
+
 /// A way to make a plugin of sources.
 pub struct Toolchain {
     /// How the toolchain is called in `host.toml` and in reports.
@@ -42,6 +61,8 @@ pub struct Toolchain {
     pub detected_by: &'static str,
     /// The programs needed, and how to install them.
     pub needs: &'static str,
+    /// How far it is looked after.
+    pub tier: Tier,
     pub(crate) recognises: fn(&Source) -> bool,
     pub(crate) build: fn(&Job<'_>, Say<'_>) -> Result<Made, BuildError>,
 }

@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 pub use component::{ComponentError, componentize};
 pub use error::BuildError;
-pub use languages::{TOOLCHAINS, Toolchain};
+pub use languages::{TOOLCHAINS, Tier, Toolchain};
 pub use source::SourceState;
 
 use job::Job;

@@ -1,6 +1,6 @@
 //! AssemblyScript: its compiler from npm, and exports by their plain names.
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
@@ -11,6 +11,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "AssemblyScript",
     detected_by: "package.json with assemblyscript, or asconfig.json",
     needs: "node, and npm install assemblyscript",
+    tier: Tier::Community,
     recognises,
     build,
 };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use wit_bindgen_core::Files;
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::component::world_with;
 use crate::install::{SWITCHED_OFF, apt};
 use crate::job::{Job, Made, Say};
@@ -17,6 +17,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "C",
     detected_by: "*.c",
     needs: "apt-get install clang-22 lld-22 wasi-libc libclang-rt-22-dev-wasm32, or a WASI SDK in $WASI_SDK_PATH, or zig",
+    tier: Tier::Maintained,
     recognises: |source| !source.sources(&["c"]).is_empty(),
     build,
 };

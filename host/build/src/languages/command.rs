@@ -1,6 +1,6 @@
 //! A command of the plugin's own, from its manifest.
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::job::{Job, Made, Say};
 use crate::tool::{Tool, tool};
 use crate::{BuildError, update};
@@ -10,6 +10,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "any",
     detected_by: "host.toml with `command` and `output` in [build]",
     needs: "what the command needs",
+    tier: Tier::Maintained,
     recognises: |source| source.manifest.build.command.is_some(),
     build,
 };

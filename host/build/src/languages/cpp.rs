@@ -1,7 +1,7 @@
 //! C++: clang++ with libc++, or Zig's C++ compiler, and the bindings of C.
 
-use super::Toolchain;
 use super::c::{self, Library};
+use super::{Tier, Toolchain};
 use crate::job::{Job, Made, Say};
 use crate::{BuildError, update};
 
@@ -11,6 +11,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     detected_by: "*.cpp, *.cc or *.cxx",
     needs: "apt-get install clang-22 lld-22 wasi-libc libclang-rt-22-dev-wasm32 libc++-22-dev-wasm32 libc++abi-22-dev-wasm32, \
             or a WASI SDK in $WASI_SDK_PATH, or zig",
+    tier: Tier::Community,
     recognises: |source| !source.sources(&EXTENSIONS).is_empty(),
     build,
 };

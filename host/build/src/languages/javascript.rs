@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::component::{self, CONTRACT, exported, wit_text};
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
@@ -25,6 +25,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "TypeScript, JavaScript",
     detected_by: "package.json, *.ts or *.js",
     needs: "node, and npm install componentize-qjs esbuild",
+    tier: Tier::Maintained,
     recognises: |source| source.has("package.json") || !source.sources(&["ts", "js", "mjs"]).is_empty(),
     build,
 };

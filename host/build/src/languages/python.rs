@@ -8,7 +8,7 @@ mod prepared;
 
 use prepared::Prepared;
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::component::{self, exported, wit_text};
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
@@ -21,6 +21,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "Python",
     detected_by: "*.py",
     needs: "python3, and pip install componentize-py",
+    tier: Tier::Maintained,
     recognises: |source| !source.sources(&["py"]).is_empty(),
     build,
 };

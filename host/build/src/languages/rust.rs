@@ -25,7 +25,7 @@ mod toolchain;
 pub(crate) use shared::clear;
 
 use self::shared::Shared;
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::job::{Job, Made, Say};
 use crate::{BuildError, update};
 
@@ -34,6 +34,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "Rust",
     detected_by: "Cargo.toml",
     needs: "rustup target add wasm32-unknown-unknown, or on Debian apt-get install rustc-web cargo-web rust-web-src lld-22",
+    tier: Tier::Maintained,
     recognises: |source| source.has("Cargo.toml"),
     build,
 };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
 use crate::tool::{Tool, unless_stopped};
@@ -13,6 +13,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "WebAssembly text or binary",
     detected_by: "one *.wat or *.wasm",
     needs: "nothing",
+    tier: Tier::Maintained,
     recognises: |source| files(source).len() == 1,
     build,
 };

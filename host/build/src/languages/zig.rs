@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Toolchain;
+use super::{Tier, Toolchain};
 use crate::install::{pip, upward};
 use crate::job::{Job, Made, Say};
 use crate::tool::{Tool, on_path};
@@ -13,6 +13,7 @@ pub(super) const ROW: Toolchain = Toolchain {
     language: "Zig",
     detected_by: "*.zig",
     needs: "zig, or pip install ziglang",
+    tier: Tier::Community,
     recognises: |source| !source.sources(&["zig"]).is_empty(),
     build,
 };

@@ -12,7 +12,7 @@ use crate::options::values::{LimitArguments, SourceArguments, strategies};
 /// `host new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
-    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text; or wrap, for a wrapper of a library in Rust or, with --go, in Go
+    /// rust, c, go, typescript, python or text; cpp, zig or assemblyscript, which the community maintains; or wrap, for a wrapper of a library in Rust or, with --go, in Go
     #[arg(value_name = "LANGUAGE", required_unless_present = "update")]
     pub language: Option<String>,
     /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens; with wrap, CRATE@VERSION, or with --go
