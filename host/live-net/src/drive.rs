@@ -224,7 +224,7 @@ enum Net {
 
 struct Running {
     /// The node; with a gate if it is steered.
-    node: Node<Option<Steerer>>,
+    node: Node<'static, Option<Steerer>>,
     /// The checker, if there is one.
     beside: Option<Beside>,
     /// The file that ends steering, if the node is steered.

@@ -9,7 +9,7 @@ use crate::node::moment::Moment;
 use crate::node::refusal::Failure;
 use crate::node::runtime::{Node, exported};
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// Whether the effects of a handler leave that has led to another state, or to none, by what is about to go wrong there.
     pub(super) fn ask_ahead(
         &mut self,

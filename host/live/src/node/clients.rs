@@ -9,7 +9,7 @@ use crate::node::requests::REQUESTS_BITS;
 use crate::node::runtime::Node;
 use crate::time::Time;
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// A client asks. The answer is one of the [outputs](Self::next_output) to come, with the number that this returns; there may never
     /// be one. A gate may have the event wait that the request becomes; it is not lost then.
     ///

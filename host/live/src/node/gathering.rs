@@ -13,7 +13,7 @@ use crate::node::refusal::Failure;
 use crate::node::runtime::{Node, exported};
 use crate::time::Time;
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// Begins to collect a snapshot of the node and of those that the protocol names its neighbours, or of all where it names none; but not
     /// of those that are left out.
     pub fn gather(&mut self, now: Time, left_out: &BTreeSet<NodeId>) {

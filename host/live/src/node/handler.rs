@@ -12,7 +12,7 @@ use crate::node::refusal::Failure;
 use crate::node::runtime::Node;
 use crate::time::Time;
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// Something happens to the node; `cause` says what if the gate may filter it. Where it does, or the host or the guest fails, the
     /// state is the one before and nothing was sent.
     pub(super) fn handle(&mut self, cause: Option<Cause<'_>>, input: Input<'_>) -> Result<(), Failure> {

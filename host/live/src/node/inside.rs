@@ -5,7 +5,7 @@ use host_model::contract::LocalEvent;
 use crate::gate::Gate;
 use crate::node::runtime::Node;
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// The number of its latest checkpoint.
     pub(crate) fn number(&self) -> u64 {
         self.manager.number()

@@ -23,7 +23,7 @@ pub(super) fn longest_frame(network: Network) -> usize {
     }
 }
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// Packs a packet and sends it. In place of a checkpoint for which there is no bandwidth, or that is longer than any frame, it sends
     /// that there is none for now; nothing else waits for it, and nothing else is refused.
     pub(super) fn post(&mut self, to: NodeId, packet: &Packet) {

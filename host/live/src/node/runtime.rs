@@ -44,10 +44,10 @@ struct Peer {
 ///
 /// After each input the outputs are to be taken by [`next_output`](Self::next_output), and time is to be told at the latest at the
 /// [`deadline`](Self::deadline). Time that goes backwards stands still; time that jumps ahead has everything happen that is due.
-pub struct Node<G> {
+pub struct Node<'m, G> {
     pub(super) identity: Identity,
     pub(super) settings: Settings,
-    pub(super) machine: Box<dyn Machine>,
+    pub(super) machine: Box<dyn Machine + 'm>,
     hears_errors: bool,
     pub(super) gate: G,
     pub(super) manager: Manager,
@@ -63,6 +63,8 @@ pub struct Node<G> {
     peers: BTreeMap<NodeId, Peer>,
     /// The latest start of each other node that was heard of, also before this start: on the disk before anything depends on it.
     starts: BTreeMap<NodeId, u64>,
+    /// The nodes to which the protocol has sent a message, or from which it has taken one, since the connection was broken last.
+    pub(super) open: BTreeSet<NodeId>,
     pub(super) full: BTreeSet<NodeId>,
     pub(super) asked: Asked,
     pub(super) now: Time,
@@ -76,7 +78,7 @@ pub struct Node<G> {
     pub(super) is_failed: bool,
 }
 
-impl<G: Gate> Node<G> {
+impl<'m, G: Gate> Node<'m, G> {
     /// Starts a node, with what its disk says; none at the first start.
     ///
     /// # Errors
@@ -84,12 +86,28 @@ impl<G: Gate> Node<G> {
     /// The protocol refuses its configuration or fails, a node of it takes messages together, or the host cannot go on.
     pub fn start(
         factory: &dyn MachineFactory,
+        who: (Identity, Settings),
+        gate: G,
+        record: Option<Record>,
+        now: Time,
+    ) -> Result<Self, Failure> {
+        let machine = factory.machine()?;
+        Self::start_on(machine, factory, who, gate, record, now)
+    }
+
+    /// The same with handlers that this machine executes; the factory makes the one that judges for the gate.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub(crate) fn start_on(
+        mut machine: Box<dyn Machine + 'm>,
+        factory: &dyn MachineFactory,
         (identity, settings): (Identity, Settings),
         gate: G,
         record: Option<Record>,
         now: Time,
     ) -> Result<Self, Failure> {
-        let mut machine = factory.machine()?;
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
         let (numbers, protocol, starts) = record
@@ -134,6 +152,7 @@ impl<G: Gate> Node<G> {
             requests: Requests::default(),
             peers: BTreeMap::from([(node, own)]),
             starts,
+            open: BTreeSet::new(),
             full: BTreeSet::new(),
             asked: Asked::default(),
             now,
@@ -227,7 +246,8 @@ impl<G: Gate> Node<G> {
         self.moment.local_events.iter().filter(|event| event.kind == LocalKind::Application)
     }
 
-    /// A connection is broken over which something was sent or received. Nothing that was on its way over it comes any more.
+    /// A connection is broken over which something was sent or received. Nothing that was on its way over it comes any more. The protocol
+    /// hears of it if some of that was a message: it knows nothing of the packets of snapshots.
     pub fn disconnected(&mut self, now: Time, peer: NodeId) {
         self.tick(now);
         if self.is_failed {
@@ -240,7 +260,8 @@ impl<G: Gate> Node<G> {
         let mut outputs = Vec::new();
         self.manager.lose(peer, &mut outputs);
         self.pass_on(outputs);
-        if self.hears_errors && self.settings.network == Network::Ordered {
+        let was_open = self.open.remove(&peer);
+        if was_open && self.hears_errors && self.settings.network == Network::Ordered {
             self.counts.breaks += 1;
             let result = self.handle(None, Input::TransportError { peer });
             self.settle(refusal::Cause::Break, result);
@@ -342,6 +363,7 @@ impl<G: Gate> Node<G> {
         answered.into_iter().for_each(|request| self.answered(from, request));
         if let Some(payload) = payload {
             self.counts.messages += 1;
+            self.open.insert(from);
             if let Some(carried) = &mut self.carried {
                 carried.take(self.manager.number(), from, &payload);
             }
@@ -414,6 +436,7 @@ impl<G: Gate> Node<G> {
         }
         let mut outputs = Vec::new();
         for Envelope { to, payload } in sent {
+            self.open.insert(to);
             self.manager.send(to, payload, &mut outputs);
         }
         self.pass_on(outputs);

@@ -13,7 +13,7 @@ use crate::node::outbox::Output;
 use crate::node::refusal::{Cause, Failure, Undone};
 use crate::node::runtime::Node;
 
-impl<G: Gate> Node<G> {
+impl<G: Gate> Node<'_, G> {
     /// Takes in the result of a handler: what was undone, if it has hit a limit; the node has failed, if that is why it did not run.
     pub(super) fn settle(&mut self, cause: Cause, result: Result<(), Failure>) -> Option<Undone> {
         let Err(Failure::Fault(fault)) = result else {

@@ -30,7 +30,7 @@ mod instead;
 mod kept;
 mod network;
 mod profile;
-mod run;
+pub(crate) mod run;
 mod script;
 #[cfg(test)]
 mod tests;

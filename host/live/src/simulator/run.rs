@@ -171,7 +171,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     }
 
     /// A run in which nothing has happened yet.
-    pub(super) fn begin<'r, 'f>(
+    pub(crate) fn begin<'r, 'f>(
         &'r mut self,
         seed: u64,
         watching: Option<(&'r mut Watching<'f>, Mode)>,
@@ -215,9 +215,9 @@ impl<'s, 'l> Simulator<'s, 'l> {
 const STOPPED: u32 = 10;
 
 /// A run in progress.
-pub(super) struct Run<'r, 'l, 'f> {
+pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) stepper: &'r mut Stepper<'l>,
-    pub(super) start: &'r Start,
+    pub(crate) start: &'r Start,
     pub(super) conditions: &'r Conditions,
     pub(super) script: &'r [Phase],
     pub(super) chance: Chance,
@@ -238,7 +238,7 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) phase: Option<(&'r Phase, Time)>,
     /// How often it has changed who reaches whom.
     pub(super) changes: u64,
-    pub(super) path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
     /// When each of them has happened.
     #[cfg(test)]
     pub(super) times: Vec<Time>,
@@ -259,7 +259,7 @@ pub(super) struct Run<'r, 'l, 'f> {
 
 impl Run<'_, '_, '_> {
     /// Continues to the end, and says why there is no more.
-    pub(super) fn finish(&mut self) -> Result<End, MachineError> {
+    pub(crate) fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
         self.judge()?;
         self.enter_phase(0);

@@ -7,7 +7,7 @@ use host_model::contract::NodeId;
 use crate::disk::records::{self, Wrong};
 use crate::disk::{Disk, Files, Trouble, Ways};
 use crate::gate::Gate;
-use crate::node::{Node, Record, Settings};
+use crate::node::{Failure, Node, Record, Settings};
 use crate::world::chance::Purpose;
 use crate::world::driver::{PATIENCE, World};
 use crate::world::files::{DiskOfWorld, FileError};
@@ -120,8 +120,14 @@ impl<G: Gate> World<'_, G> {
         let session = self.session(me);
         let settings = Settings { seed: self.plan.seed ^ session << 16, ..self.plan.settings };
         let who = (self.identity(me, session), settings);
-        let gate = Recorder::new((self.gate)(me));
-        let mut node = Node::start(self.factory, who, gate, record, now).map_err(|failure| failure.to_string())?;
+        let gate = Recorder::new(me, (self.gate)(me), self.model);
+        let machine = match &self.model {
+            Some(model) => Ok(model.machine(me)),
+            None => self.factory.machine(),
+        };
+        let node = machine.map_err(Failure::from);
+        let node = node.and_then(|machine| Node::start_on(machine, self.factory, who, gate, record, now));
+        let mut node = node.map_err(|failure| failure.to_string())?;
         let of = Start { node: me, incarnation: node.incarnation() };
         self.history.note(of, clock, node.gate_mut().take());
         self.history.checkpoint(of, node.number(), clock);

@@ -1,6 +1,7 @@
 //! Inputs in, outputs executed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use host_model::contract::{Machine, MachineFactory, NodeId, Request, Response};
@@ -10,12 +11,13 @@ use crate::agenda::Agenda;
 use crate::checkpoint::{Dropped, Outcome, Snapshot};
 use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
-use crate::time::Time;
+use crate::time::{Range, Share, Time};
 use crate::world::chance::{Chance, Purpose};
 use crate::world::connections::Connections;
 use crate::world::cuts::{self, Cluster};
 use crate::world::history::{History, Start};
 use crate::world::input::{Input, Over};
+use crate::world::memo::{self, Memory, Model};
 use crate::world::place::{Place, Running, Writing};
 use crate::world::plan::Plan;
 use crate::world::recorder::Recorder;
@@ -55,6 +57,8 @@ type OnSnapshot<'w, G> = Box<dyn FnMut(NodeId, Time, &Snapshot, &mut G) + 'w>;
 pub struct World<'w, G> {
     pub(super) factory: &'w dyn MachineFactory,
     pub(super) plan: Plan,
+    /// If handlers are looked up.
+    pub(super) model: Option<&'w dyn Model>,
     pub(super) gate: Box<dyn FnMut(NodeId) -> G + 'w>,
     on_snapshot: Option<OnSnapshot<'w, G>>,
     request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
@@ -64,7 +68,7 @@ pub struct World<'w, G> {
     pub(super) chance: Chance,
     pub(super) now: Time,
     pub(super) is_calm: bool,
-    pub(super) places: Vec<Place<G>>,
+    pub(super) places: Vec<Place<'w, G>>,
     /// Until when a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
     pub(super) connections: Connections,
@@ -99,6 +103,7 @@ impl<'w, G: Gate> World<'w, G> {
         let reader = factory.machine().map_err(|error| Broken { at: Duration::ZERO, what: error.to_string() })?;
         let mut world = Self {
             factory,
+            model: None,
             gate: Box::new(gate),
             on_snapshot: None,
             request: None,
@@ -136,6 +141,14 @@ impl<'w, G: Gate> World<'w, G> {
         }
         world.agenda.add(Time(0).after(world.plan.time), Input::Calm);
         Ok(world)
+    }
+
+    /// The same where handlers are looked up. Disks write at once then: a crash undoes nothing that the model has done.
+    #[must_use]
+    pub fn looking_up<'l: 'w>(self, memory: &'w Mutex<Memory<'l>>) -> Self {
+        memo::lock(memory).begin();
+        let plan = Plan { writing: Range::milliseconds(0, 0), full: Share(0), ..self.plan };
+        Self { model: Some(memory), plan, ..self }
     }
 
     /// The same with requests of clients, each with its number.
@@ -287,7 +300,7 @@ impl<'w, G: Gate> World<'w, G> {
     pub(super) fn feed<R>(
         &mut self,
         me: NodeId,
-        input: impl FnOnce(&mut Node<Recorder<G>>, Time) -> R,
+        input: impl FnOnce(&mut Node<'w, Recorder<'w, G>>, Time) -> R,
     ) -> Result<Option<R>, String> {
         let place = &mut self.places[me as usize];
         place.clock += 1;
@@ -347,7 +360,7 @@ impl<'w, G: Gate> World<'w, G> {
         Ok(())
     }
 
-    pub(super) fn running(&mut self, node: NodeId) -> Option<&mut Running<G>> {
+    pub(super) fn running(&mut self, node: NodeId) -> Option<&mut Running<'w, G>> {
         self.places[node as usize].running.as_mut()
     }
 
@@ -355,11 +368,15 @@ impl<'w, G: Gate> World<'w, G> {
         match output {
             Output::Persist { ticket, record } => {
                 let time = self.chance.within(Purpose::Writes, self.plan.writing);
-                self.agenda
-                    .add(self.now.after(time), Input::Written { node: me, start: self.places[me as usize].starts });
+                let is_at_once = self.plan.writing.to.is_zero();
                 if let Some(running) = self.running(me) {
                     running.writing = Some(Writing { ticket, record });
                 }
+                if is_at_once {
+                    return self.write(me);
+                }
+                let written = Input::Written { node: me, start: self.places[me as usize].starts };
+                self.agenda.add(self.now.after(time), written);
                 Ok(())
             }
             Output::Send { to, frame } => self.send(me, to, &frame),

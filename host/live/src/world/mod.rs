@@ -17,6 +17,7 @@
 //! | `history` | what has happened at the nodes, and to each message |
 //! | `cuts` | snapshots compared with that |
 //! | `input` | what is going to happen |
+//! | `memo` | a machine that looks handlers up instead of running them |
 //! | `recorder` | the gate that takes notes |
 //! | `chance` | what is drawn in a world |
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
@@ -29,6 +30,7 @@ mod driver;
 mod files;
 mod history;
 mod input;
+mod memo;
 mod network;
 mod place;
 mod plan;
@@ -38,5 +40,6 @@ mod tests;
 
 pub use driver::{Answered, Broken, World};
 pub use history::{History, Step};
+pub use memo::{Memo, Memory, Taken};
 pub use plan::{Plan, Trouble};
 pub use recorder::{Recorder, What};

@@ -23,6 +23,12 @@ impl<G: Gate> World<'_, G> {
         if let Some((id, addressee)) = self.message(to, frame) {
             self.history.leave(id, addressee, on_disk)?;
         }
+        if let Some(loopback) = self.plan.loopback.filter(|_| from == to) {
+            let latency = self.chance.within(Purpose::Latency, loopback);
+            let at = self.connections.arrive(from, to, self.now.after(latency));
+            self.agenda.add(at, Input::Frame { to, bytes: frame.to_vec(), over: None });
+            return Ok(());
+        }
         if from == to {
             self.running(from).into_iter().for_each(|running| running.own.push_back(frame.to_vec()));
             return Ok(());

@@ -20,8 +20,8 @@ pub(super) struct Writing {
 }
 
 /// A node that runs.
-pub(super) struct Running<G> {
-    pub(super) node: Node<Recorder<G>>,
+pub(super) struct Running<'w, G> {
+    pub(super) node: Node<'w, Recorder<'w, G>>,
     pub(super) disk: Disk<DiskOfWorld>,
     pub(super) writing: Option<Writing>,
     /// The last record of this start that is on the disk.
@@ -35,8 +35,8 @@ pub(super) struct Running<G> {
 }
 
 /// A node, whether it runs or not.
-pub(super) struct Place<G> {
-    pub(super) running: Option<Running<G>>,
+pub(super) struct Place<'w, G> {
+    pub(super) running: Option<Running<'w, G>>,
     /// Its files while it does not run.
     pub(super) files: DiskOfWorld,
     /// Starts so far, also those that no disk knows of.
@@ -50,7 +50,7 @@ pub(super) struct Place<G> {
     pub(super) pending: Option<Record>,
 }
 
-impl<G> Place<G> {
+impl<G> Place<'_, G> {
     pub(super) fn new() -> Self {
         Self {
             running: None,
@@ -69,7 +69,7 @@ impl<G> Place<G> {
     }
 }
 
-impl<G: crate::gate::Gate> Running<G> {
+impl<G: crate::gate::Gate> Running<'_, G> {
     pub(super) fn start(&self, node: NodeId) -> Start {
         Start { node, incarnation: self.node.incarnation() }
     }

@@ -27,6 +27,8 @@ pub struct Plan {
     pub settings: Settings,
     /// How long a frame is on its way. On links with an order, it also waits for those before it.
     pub latency: Range,
+    /// The same of a frame of a node to itself, which is never lost; such frames do not travel if there is none.
+    pub loopback: Option<Range>,
     /// Frames that are lost, on links without an order.
     pub loss: Share,
     /// Frames that come twice, on links without an order.
@@ -64,6 +66,7 @@ impl Plan {
             config: String::new(),
             settings,
             latency: Range::milliseconds(1, 20),
+            loopback: None,
             loss: Share(0),
             repeats: Share(0),
             cuts: None,

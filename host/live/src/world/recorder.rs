@@ -6,6 +6,7 @@ use host_model::contract::{Choice, Envelope, Input, LocalEvent, NodeId};
 use crate::carried::Fork;
 use crate::gate::{Event, Gate, Happened, Judge, Verdict};
 use crate::time::Time;
+use crate::world::memo::Model;
 
 /// What has happened at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +40,18 @@ pub(super) struct Noted {
 }
 
 /// A gate that notes what has happened, around another one.
-#[derive(Debug)]
-pub struct Recorder<G> {
+pub struct Recorder<'w, G> {
+    node: NodeId,
     /// The other one.
     pub gate: G,
+    /// Follows what happens, if handlers are looked up.
+    model: Option<&'w dyn Model>,
     noted: Vec<Noted>,
 }
 
-impl<G> Recorder<G> {
-    pub(super) fn new(gate: G) -> Self {
-        Self { gate, noted: Vec::new() }
+impl<'w, G> Recorder<'w, G> {
+    pub(super) fn new(node: NodeId, gate: G, model: Option<&'w dyn Model>) -> Self {
+        Self { node, gate, model, noted: Vec::new() }
     }
 
     /// What was noted since this was asked last.
@@ -57,7 +60,7 @@ impl<G> Recorder<G> {
     }
 }
 
-impl<G: Gate> Gate for Recorder<G> {
+impl<G: Gate> Gate for Recorder<'_, G> {
     fn judges(&self) -> bool {
         self.gate.judges()
     }
@@ -80,6 +83,9 @@ impl<G: Gate> Gate for Recorder<G> {
 
     fn happened(&mut self, happened: &Happened<'_>) {
         self.gate.happened(happened);
+        if let Some(model) = self.model {
+            model.follow(self.node, happened);
+        }
         let Happened { input, choices, sent, state, ticket } = *happened;
         let what = match input {
             Input::Init { .. } => What::Start,

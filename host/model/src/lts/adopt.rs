@@ -90,6 +90,17 @@ impl<'l> Stepper<'l> {
         (id, protocol)
     }
 
+    /// The id of a message that a node in this local state can take, over the connection that it knows; without a payload, of the notice
+    /// that this connection is broken.
+    pub fn arriving(&mut self, to: LocalStateId, from: NodeId, payload: Option<&[u8]>) -> MessageId {
+        let (state, is_notice) = (self.state(to), payload.is_none());
+        let node = state.protocol.node;
+        let channel_class = self.lts.rules.channel_class(from, node);
+        let known = if channel_class > 0 { 0 } else { state.fault_state.incarnation(from) };
+        let route = Route { from, to: node, incarnation: known + u32::from(is_notice), is_notice, channel_class };
+        self.in_flight(route, payload.unwrap_or_default())
+    }
+
     /// The id of a message or notice that is in flight where a path begins; `route` as the [rules](crate::scenario) give it.
     pub(crate) fn in_flight(&mut self, route: Route, payload: &[u8]) -> MessageId {
         let id = self.lts.write().intern_message(route, payload);

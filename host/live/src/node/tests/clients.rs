@@ -105,7 +105,7 @@ impl Machine for Sum {
 
 /// One node, with what is on its disk, and the answers that have left it.
 struct World<G> {
-    node: Node<G>,
+    node: Node<'static, G>,
     disk: Option<Record>,
     answers: Vec<(u64, String)>,
 }

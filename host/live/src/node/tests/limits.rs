@@ -167,7 +167,7 @@ struct Left {
     undone: usize,
 }
 
-fn left(node: &mut Node<Open>) -> Left {
+fn left(node: &mut Node<'static, Open>) -> Left {
     let mut left = Left::default();
     while let Some(output) = node.next_output() {
         match output {
@@ -191,7 +191,7 @@ fn left(node: &mut Node<Open>) -> Left {
 }
 
 /// Two nodes on such a network that have counted their start.
-fn started(network: Network, plan: &Plan) -> [Node<Open>; 2] {
+fn started(network: Network, plan: &Plan) -> [Node<'static, Open>; 2] {
     [0, 1].map(|node| {
         let who = (identity(node, node.into()), settings(network));
         // It knows of the other one, whose first message has nothing written then.
@@ -204,7 +204,7 @@ fn started(network: Network, plan: &Plan) -> [Node<Open>; 2] {
 }
 
 /// Something happens to the first of two nodes at a time, by a fresh frame of the other one if it is a message. The number of the request.
-fn happen(nodes: &mut [Node<Open>; 2], cause: Cause, now: Time, plan: &Plan) -> Option<u64> {
+fn happen(nodes: &mut [Node<'static, Open>; 2], cause: Cause, now: Time, plan: &Plan) -> Option<u64> {
     let [node, other] = nodes;
     let request = Request { method: "GET".into(), path: "/".into(), body: Vec::new() };
     match cause {
@@ -217,7 +217,11 @@ fn happen(nodes: &mut [Node<Open>; 2], cause: Cause, now: Time, plan: &Plan) -> 
             assert_eq!(node.receive(now, &frames[0]), Ok(()));
         }
         Cause::Local => node.elapse(now),
-        Cause::Break => node.disconnected(now, 1),
+        Cause::Break => {
+            // As if there had been a message over it.
+            node.open.insert(1);
+            node.disconnected(now, 1);
+        }
         Cause::Request => return Some(node.request(now, &request).expect("it is taken")),
     }
     None

@@ -161,12 +161,24 @@ fn a_protocol_that_fails_ends_its_node_and_nothing_of_the_handler_leaves() {
 
 #[test]
 fn a_broken_connection_is_an_event_of_the_protocol_where_links_have_an_order() {
-    let toy = || Toy::new(2).rule(1, 0, ToyTrigger::Error(0), 3, &[(0, 9)]);
+    let toy = || Toy::new(2).in_flight(0, 1, 7).rule(1, 0, ToyTrigger::Error(0), 3, &[(0, 9)]);
     for (network, sent) in [(Network::Ordered, 1), (Network::Unordered, 0)] {
         let mut pair = Pair::open(toy(), network);
-        pair.write(1);
-        pair.nodes[1].disconnected(pair.now, 0);
-        pair.carry_out(1);
-        assert_eq!(pair.links.get(&(1, 0)).map_or(0, |link| link.len()), sent, "{network:?}");
+        pair.settle();
+        // The second time, nothing was sent or received over the connection since, and the third time, the packets of a snapshot alone.
+        for (time, sent) in [sent, 0, 0].into_iter().enumerate() {
+            let before = pair.links.get(&(1, 0)).map_or(0, |link| link.len());
+            pair.nodes[1].disconnected(pair.now, 0);
+            pair.carry_out(1);
+            assert_eq!(pair.links.get(&(1, 0)).map_or(0, |link| link.len()), before + sent, "{network:?} {time}");
+            pair.settle();
+            if time == 0 {
+                // What was sent there is gone with the connection after that.
+                pair.nodes[1].disconnected(pair.now, 0);
+            }
+            pair.nodes[1].gather(pair.now, &BTreeSet::new());
+            pair.carry_out(1);
+            pair.settle();
+        }
     }
 }

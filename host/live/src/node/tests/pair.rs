@@ -52,7 +52,7 @@ pub(super) struct Pair<G> {
     toy: Arc<Toy>,
     settings: Settings,
     gate: fn(NodeId) -> G,
-    pub(super) nodes: Vec<Node<G>>,
+    pub(super) nodes: Vec<Node<'static, G>>,
     /// What is on the disks.
     pub(super) disks: [Option<Record>; 2],
     /// What is being written to them.
@@ -99,7 +99,7 @@ impl<G: Gate> Pair<G> {
         pair
     }
 
-    fn started(&mut self, node: NodeId) -> Node<G> {
+    fn started(&mut self, node: NodeId) -> Node<'static, G> {
         self.starts += 1;
         let settings = Settings { seed: self.starts, ..self.settings };
         let identity = identity(node, self.starts);

@@ -5,6 +5,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `seeds` | the seeds of a test, and the plan of each |
+//! | `compared` | worlds compared: where handlers are looked up with where they run, and with simulations |
+//! | `memo` | the machine that looks handlers up, compared with the one that runs them |
 //! | `snapshots` | snapshots of nodes that talk all the time and are killed all the time |
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
 //! | `traces` | worlds of random toys, each a trace of the model |
@@ -14,8 +16,10 @@
 //! | `register` | that register |
 //! | `linearizable` | whether what clients have seen is that of one register |
 
+mod compared;
 mod connections;
 mod linearizable;
+mod memo;
 mod mutants;
 mod register;
 mod registers;

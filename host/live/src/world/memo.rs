@@ -1,0 +1,449 @@
+//! A machine that looks handlers up instead of running them.
+//!
+//! The nodes of a world execute the same handlers in the same local states again and again, over all runs. A [`Memo`] asks a
+//! [`Stepper`] for the step of the model that a handler is, and runs the handler once for the effects of each outcome, such as timers
+//! that it restarts. So what a node does is a path of the model.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use host_model::contract::{
+    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Quorum, Request,
+    Response, Role, Snapshot, Span, StateOwner, TransferError,
+};
+use host_model::lts::{LocalEventId, LocalStateId, Outcome, Stepper, Trigger};
+use host_model::scenario::{FaultEvent, FaultState};
+
+use crate::gate::Happened;
+
+/// A step of the model that a handler is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its event; none for the first `init`.
+    pub trigger: Option<Trigger>,
+    /// The place among its outcomes.
+    pub outcome: u32,
+    /// The local state that it leads to.
+    pub next: LocalStateId,
+}
+
+/// What is known of a local state besides its steps.
+struct Known {
+    encoding: Vec<u8>,
+    durable: Option<Vec<u8>>,
+    local_events: Vec<(LocalEventId, LocalEvent)>,
+    /// How long each of them takes, as far as that was asked.
+    spans: Vec<Option<Option<Span>>>,
+    /// The state as bytes, if that was asked.
+    exported: Option<Vec<u8>>,
+}
+
+/// Where a handler runs: the local state, none before `init`; its event, none for the first `init`; and the place among the outcomes.
+type Place = (NodeId, Option<LocalStateId>, Option<Trigger>, u32);
+
+/// The effects of a handler, and its fault.
+type Ran = Arc<(Effects, Result<(), Fault>)>;
+
+/// What all machines of a world know.
+pub struct Memory<'l> {
+    stepper: Stepper<'l>,
+    /// Says what steps do not say.
+    machine: Box<dyn Machine>,
+    /// The outcomes of the first `init` of each node.
+    starts: BTreeMap<NodeId, Vec<Outcome>>,
+    known: BTreeMap<LocalStateId, Known>,
+    ran: BTreeMap<Place, Ran>,
+    /// The local state of each node, with what has gone wrong at it, after all that has happened there.
+    present: BTreeMap<NodeId, LocalStateId>,
+    /// What has happened.
+    path: Vec<(NodeId, Taken)>,
+    keeps_log: bool,
+    /// Why the host cannot continue.
+    failure: Option<MachineError>,
+}
+
+impl<'l> Memory<'l> {
+    /// Nothing is known yet.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn new(stepper: Stepper<'l>, factory: &dyn MachineFactory) -> Result<Self, MachineError> {
+        Ok(Self {
+            stepper,
+            machine: factory.machine()?,
+            starts: BTreeMap::new(),
+            known: BTreeMap::new(),
+            ran: BTreeMap::new(),
+            present: BTreeMap::new(),
+            path: Vec::new(),
+            keeps_log: false,
+            failure: None,
+        })
+    }
+
+    /// The steps of the model.
+    pub fn stepper(&mut self) -> &mut Stepper<'l> {
+        &mut self.stepper
+    }
+
+    /// Forgets what has happened: another world begins.
+    pub fn begin(&mut self) {
+        self.present.clear();
+        self.path.clear();
+    }
+
+    /// The steps of the model that have happened since, each with its node; a restart that changes nothing is none.
+    pub fn path(&self) -> &[(NodeId, Taken)] {
+        &self.path
+    }
+
+    /// A start of a node has ended in a state that a machine has captured.
+    #[cfg(test)]
+    pub(super) fn end(&mut self, node: NodeId, captured: &Snapshot) {
+        self.present.insert(node, released(captured));
+    }
+
+    /// An event has happened at a node.
+    fn follow(&mut self, node: NodeId, happened: &Happened<'_>) {
+        let choices = happened.choices;
+        let answer = |index: usize| choices.get(index).map_or(0, |choice| choice.picked);
+        let from = self.present.get(&node).copied();
+        // The machine has looked it up, so it is there.
+        if let Ok(Some(taken)) = self.step(node, from, &happened.input, &answer) {
+            self.present.insert(node, taken.next);
+            self.path.push((node, taken));
+        }
+    }
+
+    /// A local state with what has gone wrong at its node by now, if that is in it: an event can change that alone, and then the node
+    /// goes on with what it captured before.
+    fn by_now(&self, node: NodeId, captured: LocalStateId) -> LocalStateId {
+        let protocol = |local| &self.stepper.state(local).protocol;
+        let present = self.present.get(&node).copied();
+        present.filter(|present| Arc::ptr_eq(protocol(*present), protocol(captured))).unwrap_or(captured)
+    }
+
+    /// Remembers why the host cannot continue, which the machine says when it is asked.
+    fn failed<T>(&mut self, result: Result<T, MachineError>) -> Result<T, Fault> {
+        result.map_err(|error| {
+            let fault = Fault { kind: host_model::contract::FaultKind::Trap, message: error.to_string() };
+            self.failure = Some(error);
+            fault
+        })
+    }
+
+    /// Goes to a local state in which the node is not stuck, to ask the protocol about it.
+    fn at(&mut self, here: LocalStateId) -> Result<&mut dyn Machine, MachineError> {
+        self.machine.restore(self.stepper.state(here).protocol.snapshot.as_ref())?;
+        Ok(&mut *self.machine)
+    }
+
+    fn known(&mut self, here: LocalStateId) -> Result<&mut Known, Fault> {
+        if let Some(fault) = self.stepper.state(here).fault() {
+            return Err(fault.clone());
+        }
+        if !self.known.contains_key(&here) {
+            let at = self.at(here).map(|_| ());
+            self.failed(at)?;
+            let (encoding, durable) = (self.machine.serialize()?, self.machine.persist()?);
+            let ids = self.stepper.state(here).protocol.local_events.clone();
+            let local_events: Vec<_> =
+                ids.iter().map(|id| (*id, LocalEvent::clone(&self.stepper.lts().local_event(*id)))).collect();
+            let spans = vec![None; local_events.len()];
+            self.known.insert(here, Known { encoding, durable, local_events, spans, exported: None });
+        }
+        Ok(self.known.get_mut(&here).expect("it was put there"))
+    }
+
+    /// The event of the model that an input is; none for the first `init`.
+    fn trigger(&mut self, here: Option<LocalStateId>, input: &Input<'_>) -> Result<Option<Trigger>, Fault> {
+        let (Some(here), input) = (here, input) else { return Ok(None) };
+        Ok(match input {
+            Input::Init { .. } => FaultEvent::of_kind("reset", None).map(Trigger::from),
+            Input::Message { src, payload } => Some(Trigger::deliver(self.stepper.arriving(here, *src, Some(payload)))),
+            Input::Local(event) => {
+                let known = self.known(here)?.local_events.iter().find(|(_, listed)| listed == *event);
+                known.map(|(id, _)| Trigger::local(*id))
+            }
+            Input::TransportError { peer } => {
+                let own = FaultEvent::of_kind("break", Some(*peer)).map(Trigger::from);
+                let is_own = |event: &Trigger| self.stepper.state(here).faults.contains(event);
+                let own = own.filter(is_own);
+                Some(own.unwrap_or_else(|| Trigger::deliver(self.stepper.arriving(here, *peer, None))))
+            }
+            Input::Quorum { .. } => None,
+        })
+    }
+
+    /// The step of the model that a handler of a node is, from a local state, or without one at the first start; `is_start` says whether it
+    /// is `init`. None of a restart that changes nothing, which is no step.
+    ///
+    /// # Errors
+    ///
+    /// The model has no such step, or the host cannot continue: then the [machine](Memo) says why.
+    fn step(
+        &mut self,
+        node: NodeId,
+        from: Option<LocalStateId>,
+        input: &Input<'_>,
+        answer: &dyn Fn(usize) -> u32,
+    ) -> Result<Option<Taken>, Fault> {
+        let trigger = self.trigger(from, input)?;
+        let outcomes = match (from, trigger) {
+            (Some(from), Some(trigger)) => {
+                let row = self.stepper.step(from, trigger);
+                let row = self.failed(row)?;
+                self.stepper.outcomes(row)
+            }
+            (None, None) => {
+                if !self.starts.contains_key(&node) {
+                    let outcomes = self.stepper.init(node);
+                    let outcomes = self.failed(outcomes)?;
+                    self.starts.insert(node, outcomes);
+                }
+                &self.starts[&node]
+            }
+            _ => {
+                let why = "a handler runs with an event that its local state does not list".to_owned();
+                return self.failed(Err(MachineError::Host(why)));
+            }
+        };
+        let is_taken = |outcome: &&Outcome| {
+            !outcome.is_lost && (0..).zip(&outcome.choices).all(|(index, choice)| choice.picked == answer(index))
+        };
+        let found = (0..).zip(outcomes).find(|(_, outcome)| is_taken(outcome));
+        let found = found.map(|(place, outcome)| Taken { trigger, outcome: place, next: outcome.next });
+        let is_restart = from.is_some() && matches!(input, Input::Init { .. });
+        match found {
+            None if !is_restart => {
+                let all: Vec<_> = outcomes.iter().map(|outcome| (&outcome.choices, outcome.is_lost)).collect();
+                let why = format!("the model has no outcome of {input:?} with these answers: {all:?}");
+                self.failed(Err(MachineError::Host(why)))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Looks a handler up, or executes it; one without a local state is a start.
+    fn handle(
+        &mut self,
+        node: NodeId,
+        here: Option<LocalStateId>,
+        input: &Input<'_>,
+        script: &[u32],
+    ) -> Result<(Ran, LocalStateId), Fault> {
+        let from = here.or(self.present.get(&node).copied());
+        let found = self.step(node, from, input, &|index| script.get(index).copied().unwrap_or(0))?;
+        let (trigger, outcome, next) = match (found, from) {
+            (Some(Taken { trigger, outcome, next }), _) => (trigger, outcome, next),
+            // The state before is the one after.
+            (None, from) => (None, u32::MAX, from.expect("only a restart is no step")),
+        };
+        let place = (node, from, trigger, outcome);
+        if let Some(ran) = self.ran.get(&place) {
+            return Ok((Arc::clone(ran), next));
+        }
+        let restored = match here {
+            Some(here) => self.at(here).map(|_| ()),
+            None => self.machine.restore(None),
+        };
+        self.failed(restored)?;
+        let mut effects = Effects::default();
+        let result = self.machine.handle(*input, script, &mut effects);
+        if result.is_err() {
+            let confirmed = self.machine.confirm_fault();
+            self.failed(confirmed)?;
+        }
+        let ran = Arc::new((effects, result));
+        self.ran.insert(place, Arc::clone(&ran));
+        Ok((ran, next))
+    }
+}
+
+/// The machine of one start of a node: it looks handlers up, and executes those alone that nobody has executed before.
+pub struct Memo<'m, 'l> {
+    memory: &'m Mutex<Memory<'l>>,
+    node: NodeId,
+    here: Option<LocalStateId>,
+}
+
+impl<'m, 'l> Memo<'m, 'l> {
+    /// A machine of a node.
+    pub fn new(memory: &'m Mutex<Memory<'l>>, node: NodeId) -> Self {
+        Self { memory, node, here: None }
+    }
+
+    fn memory(&self) -> MutexGuard<'m, Memory<'l>> {
+        lock(self.memory)
+    }
+
+    fn here(&self) -> LocalStateId {
+        self.here.expect("a node is asked after `init`")
+    }
+
+    /// Asks the protocol in the present state.
+    fn ask<R>(&self, question: impl FnOnce(&mut dyn Machine) -> Result<R, Fault>) -> Result<R, Fault> {
+        let (mut memory, here) = (self.memory(), self.here());
+        let at = memory.at(here).map(|_| ());
+        memory.failed(at)?;
+        question(&mut *memory.machine)
+    }
+
+    /// Asks the protocol before `init`.
+    fn ask_before<R>(&self, question: impl FnOnce(&mut dyn Machine) -> Result<R, Fault>) -> Result<R, Fault> {
+        let mut memory = self.memory();
+        let restored = memory.machine.restore_to_judge();
+        memory.failed(restored)?;
+        question(&mut *memory.machine)
+    }
+}
+
+/// The model of the cluster of a world, in which handlers are looked up.
+pub(super) trait Model {
+    /// The machine of the next start of a node.
+    fn machine(&self, node: NodeId) -> Box<dyn Machine + '_>;
+
+    /// An event has happened at a node.
+    fn follow(&self, node: NodeId, happened: &Happened<'_>);
+}
+
+impl Model for Mutex<Memory<'_>> {
+    fn machine(&self, node: NodeId) -> Box<dyn Machine + '_> {
+        Box::new(Memo::new(self, node))
+    }
+
+    fn follow(&self, node: NodeId, happened: &Happened<'_>) {
+        lock(self).follow(node, happened);
+    }
+}
+
+/// Held for as long as a question takes.
+pub(super) fn lock<'m, 'l>(memory: &'m Mutex<Memory<'l>>) -> MutexGuard<'m, Memory<'l>> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a machine of this kind captures.
+fn captured(here: LocalStateId) -> Snapshot {
+    Snapshot::new(&[u64::from(here.0)])
+}
+
+fn released(snapshot: &Snapshot) -> LocalStateId {
+    LocalStateId(snapshot.words()[0] as u32)
+}
+
+impl Machine for Memo<'_, '_> {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        self.here = snapshot.map(|snapshot| self.memory().by_now(self.node, released(snapshot)));
+        Ok(())
+    }
+
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.memory().failure.take().map_or(Ok(()), Err)
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        let ran = self.memory().handle(self.node, self.here, &input, script);
+        let (ran, next) = ran?;
+        self.here = Some(next);
+        let (done, result) = &*ran;
+        effects.clone_from(done);
+        result.clone()
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        Ok(self.memory().known(self.here())?.encoding.clone())
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        Ok(self.memory().known(self.here())?.local_events.iter().map(|(_, event)| event.clone()).collect())
+    }
+
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
+        let (mut memory, here) = (self.memory(), self.here());
+        let known = memory.known(here)?;
+        let Some(place) = known.local_events.iter().position(|(_, listed)| listed == event) else {
+            drop(memory);
+            return self.ask(|machine| machine.duration(event));
+        };
+        if let Some(span) = known.spans[place] {
+            return Ok(span);
+        }
+        drop(memory);
+        let span = self.ask(|machine| machine.duration(event))?;
+        self.memory().known(here)?.spans[place] = Some(span);
+        Ok(span)
+    }
+
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        self.ask(|machine| machine.request(number, request))
+    }
+
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        let mut memory = self.memory();
+        let neighbours = memory.stepper.neighbours(self.here());
+        memory.failed(neighbours)?
+    }
+
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        Ok(self.memory().stepper.known().takes_quorums(self.node))
+    }
+
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        self.ask(|machine| machine.role(src, payload))
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.memory().known(self.here())?.durable.clone())
+    }
+
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        self.ask(|machine| machine.is_done())
+    }
+
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        self.ask(|machine| machine.view(property))
+    }
+
+    fn is_read(&mut self) -> Result<bool, Fault> {
+        self.ask(|machine| machine.is_read())
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        captured(self.here())
+    }
+
+    fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        let (mut memory, here) = (self.memory(), released(snapshot));
+        if let Some(exported) = memory.known.get(&here).and_then(|known| known.exported.clone()) {
+            return Ok(exported);
+        }
+        let exported = memory.stepper.export(here)?;
+        if let Some(known) = memory.known.get_mut(&here) {
+            known.exported = Some(exported.clone());
+        }
+        Ok(exported)
+    }
+
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let fault_state = FaultState::default();
+        Ok(captured(self.memory().stepper.adopt(owner.node, exported, fault_state)?))
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        Ok(self.memory().stepper.lts().properties().to_vec())
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        self.ask_before(|machine| machine.invariant(property, views))
+    }
+
+    fn keep_log(&mut self, keep: bool) {
+        let mut memory = self.memory();
+        if memory.keeps_log != keep {
+            memory.keeps_log = keep;
+            memory.machine.keep_log(keep);
+            memory.ran.clear();
+        }
+    }
+}
