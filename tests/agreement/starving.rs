@@ -37,7 +37,7 @@ impl StarvingMachine {
         let left = self.calls_left.load(Ordering::Relaxed);
         self.calls_left.store(left.saturating_sub(1), Ordering::Relaxed);
         match left {
-            0 => Err(Fault { kind: FaultKind::Trap, message: "no memory".to_owned() }),
+            0 => Err(Fault::new(FaultKind::Trap, "no memory")),
             _ => Ok(()),
         }
     }

@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(has(&of(Ok(Some(vec![3, 3])))), [false, true, false, true]);
         assert_eq!(has(&of(Ok(Some(Vec::new())))), [false, true, false, false]);
         assert_eq!(of(Ok(None)), Neighbourhood::All);
-        let trap = Fault { kind: FaultKind::Trap, message: "it traps".to_owned() };
+        let trap = Fault::new(FaultKind::Trap, "it traps");
         for (said, why) in [(Ok(Some(vec![0, 4])), "node 4 of a cluster of 4"), (Err(trap), "it traps")] {
             let unusable = of(said);
             assert_eq!(has(&unusable), [true; 4]);

@@ -264,7 +264,7 @@ impl Machine for GuestMachine {
             self.limits().check_name(&name, "a quorum")?;
             if size == 0 {
                 let message = format!("has a quorum `{name}` of no messages");
-                return Err(Fault { kind: FaultKind::Malformed, message });
+                return Err(Fault::new(FaultKind::Malformed, message));
             }
             Ok(Role::Member(Quorum { name, size }))
         });

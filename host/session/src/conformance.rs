@@ -367,7 +367,7 @@ mod tests {
         }
 
         fn handle(&mut self, _: Input<'_>, _: &[u32], _: &mut Effects) -> Result<(), Fault> {
-            Err(Fault { kind: FaultKind::Trap, message: "memory cannot grow".to_owned() })
+            Err(Fault::new(FaultKind::Trap, "memory cannot grow"))
         }
 
         fn serialize(&mut self) -> Result<Vec<u8>, Fault> {

@@ -162,7 +162,7 @@ pub struct Undone {
     /// What it was for.
     pub cause: Cause,
     /// The name of the limit.
-    pub limit: String,
+    pub limit: &'static str,
     /// What the handler did, with the remedy.
     pub fault: Fault,
 }
@@ -208,7 +208,7 @@ pub struct Counts {
     /// Frames that were refused, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// Handlers that have hit a limit and were undone, by what they were for and the name of the limit.
-    pub undone: BTreeMap<(Cause, String), u64>,
+    pub undone: BTreeMap<(Cause, &'static str), u64>,
     /// How often the clock was behind what it had said before.
     pub backwards: u64,
 }

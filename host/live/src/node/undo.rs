@@ -20,11 +20,11 @@ impl<G: Gate> Node<'_, G> {
             self.end(result);
             return None;
         };
-        let Some(limit) = fault.limit().map(str::to_owned) else {
+        let Some(limit) = fault.limit() else {
             self.end(Err(fault.into()));
             return None;
         };
-        *self.counts.undone.entry((cause, limit.clone())).or_default() += 1;
+        *self.counts.undone.entry((cause, limit)).or_default() += 1;
         let undone = Undone { cause, limit, fault };
         self.outbox.add(Output::Undone(undone.clone()));
         Some(undone)

@@ -1,5 +1,9 @@
 //! Faults of guests, and when two of them are the same.
 
+use std::cmp::Ordering;
+use std::fmt::Display;
+use std::hash::{Hash, Hasher};
+
 use serde::{Deserialize, Serialize};
 
 /// A fault of a guest: a finding about the protocol, not an error of the host.
@@ -24,46 +28,44 @@ pub enum FaultKind {
     Platform,
 }
 
-/// What the hint of a fault at a limit begins with.
-const HINT: &str = "`--limit ";
-
-/// A guest's fault with the words that explain it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+/// A guest's fault with the words that explain it. Two of one kind with the same words are equal: the limit follows from them.
+#[derive(Clone, Debug, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
     /// Which sort of fault.
     pub kind: FaultKind,
     /// A lower-case phrase; deterministic for the same guest and input.
     pub message: String,
+    /// The limit that ended the call. It is no part of a trace: what counts there are the limits of the replay.
+    #[serde(skip)]
+    limit: Option<&'static str>,
 }
 
 impl Fault {
-    /// The hint in the message of a fault at a limit: [`limit`](Self::limit) reads the name from it.
+    /// A fault that no limit has to do with.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), limit: None }
+    }
+
+    /// A fault at a limit, whose words end with the option that allows more.
+    pub fn at_limit(kind: FaultKind, limit: &'static str, message: impl Display) -> Self {
+        Self { kind, message: format!("{message}; {}", Self::allows_more(limit)), limit: Some(limit) }
+    }
+
+    /// The same at a limit, in words of its own.
+    #[must_use]
+    pub fn with_limit(self, limit: &'static str) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// The option that allows more of what a limit bounds: a phrase.
     pub fn allows_more(limit: &str) -> String {
-        format!("{HINT}{limit}=N` allows more")
+        format!("`--limit {limit}=N` allows more")
     }
 
-    /// The name of the limit that ended the call; none if no limit did. A component that traps with these words is taken at its word: all
-    /// that follows is that a running node undoes its handler.
-    pub fn limit(&self) -> Option<&str> {
-        if matches!(self.kind, FaultKind::Malformed | FaultKind::Refused | FaultKind::Platform) {
-            return None;
-        }
-        self.hinted().or(match self.kind {
-            FaultKind::Divergence => Some("fuel"),
-            FaultKind::MemoryLimit => Some("memory"),
-            // Such as a message that no frame holds, whatever is given.
-            FaultKind::OutputLimit => Some("message"),
-            _ => None,
-        })
-    }
-
-    /// The limit that the message names.
-    fn hinted(&self) -> Option<&str> {
-        let (_, hint) = self.message.split_once(HINT)?;
-        let (name, rest) = hint.split_once('=')?;
-        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-        (is_name && rest.starts_with("N` allows more")).then_some(name)
+    /// The name of the limit that ended the call; none if no limit did, whatever the words say, or if the fault was read from a file.
+    pub fn limit(&self) -> Option<&'static str> {
+        self.limit
     }
 
     /// The same, which names the function that has failed.
@@ -84,39 +86,54 @@ impl Fault {
     }
 }
 
+impl Fault {
+    fn content(&self) -> (FaultKind, &str) {
+        (self.kind, &self.message)
+    }
+}
+
+impl PartialEq for Fault {
+    fn eq(&self, other: &Self) -> bool {
+        self.content() == other.content()
+    }
+}
+
+impl Eq for Fault {}
+
+impl PartialOrd for Fault {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Fault {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.content().cmp(&other.content())
+    }
+}
+
+impl Hash for Fault {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.content().hash(state);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A guest chooses the words of its traps: they say nothing about a limit.
     #[test]
-    fn the_limit_of_a_fault_is_the_one_that_its_hint_names() {
-        let of = |kind, message: &str| Fault { kind, message: message.to_owned() }.limit().map(str::to_owned);
-        let hint = format!("too much; {}", Fault::allows_more("compile-time"));
-        for kind in
-            [FaultKind::Trap, FaultKind::Divergence, FaultKind::MemoryLimit, FaultKind::OutputLimit, FaultKind::Choose]
-        {
-            assert_eq!(of(kind, &hint).as_deref(), Some("compile-time"), "{kind:?}");
-        }
-        for kind in [FaultKind::Malformed, FaultKind::Refused, FaultKind::Platform] {
-            assert_eq!(of(kind, &hint), None, "{kind:?}");
-        }
-        for (kind, limit) in [
-            (FaultKind::Divergence, Some("fuel")),
-            (FaultKind::MemoryLimit, Some("memory")),
-            (FaultKind::OutputLimit, Some("message")),
-            (FaultKind::Choose, None),
-        ] {
-            assert_eq!(of(kind, "without a hint").as_deref(), limit);
-        }
-        for message in [
-            "",
-            "`handle` trapped: unreachable",
-            "`--limit ",
-            "`--limit =N` allows more",
-            "`--limit a=N",
-            "`--limit A B=N` allows more",
-        ] {
-            assert_eq!(of(FaultKind::Trap, message), None, "{message}");
+    fn a_fault_has_the_limit_that_it_was_made_with() {
+        let words = "too much; `--limit compile-time=N` allows more";
+        let known = Fault::at_limit(FaultKind::Trap, "compile-time", "too much");
+        assert_eq!((known.limit(), &*known.message), (Some("compile-time"), words));
+        assert_eq!(known.clone().of("init").limit(), Some("compile-time"));
+        let claimed = Fault::new(FaultKind::Trap, words);
+        assert_eq!((claimed.limit(), &claimed), (None, &known));
+        assert_eq!(claimed.with_limit("fuel").limit(), Some("fuel"));
+        for kind in [FaultKind::Divergence, FaultKind::MemoryLimit, FaultKind::OutputLimit] {
+            assert_eq!(Fault::new(kind, words).limit(), None, "{kind:?}");
         }
     }
 }

@@ -96,7 +96,7 @@ impl Observing {
         result.map_err(|error| {
             let message = error.to_string();
             self.trouble.set(Some(error));
-            Fault { kind: FaultKind::Trap, message }
+            Fault::new(FaultKind::Trap, message)
         })
     }
 }

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(message(&[Ok(true), Ok(true)], &[]), None);
         let one = "nothing can happen any more, and node 1 is not done";
         assert_eq!(message(&[Ok(true), Ok(false), Ok(true)], &[]).as_deref(), Some(one));
-        let fault = Fault { kind: FaultKind::Trap, message: "unreachable".to_owned() };
+        let fault = Fault::new(FaultKind::Trap, "unreachable");
         let three = "nothing can happen any more, and nodes 0, 1 and 3 are not done; node 3 was asked: unreachable";
         assert_eq!(message(&[Ok(false), Ok(false), Ok(true), Err(fault)], &[]).as_deref(), Some(three));
         assert_eq!(message(&[Ok(false), Ok(true)], &[0]), None);
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn who_waits_has_a_name() {
         let names = NodeNames::new(["server", "client 1", ""].map(|name| Some(name.to_owned())));
-        let fault = Fault { kind: FaultKind::Trap, message: "it is at; node 1 was asked: no".to_owned() };
+        let fault = Fault::new(FaultKind::Trap, "it is at; node 1 was asked: no");
         let said = message(&[Ok(false), Ok(false), Err(fault), Ok(false)], &[1]).expect("some are not done");
         let named = "nothing can happen any more after client 1 has crashed, and server, node 2 and node 3 are not done; node 2 was \
                      asked: it is at; client 1 was asked: no";

@@ -212,7 +212,7 @@ pub(crate) fn explore(
                 "the choices of one handler have more than {OUTCOMES_MAX} resolutions; offer fewer alternatives, or make \
                  them one after the other in local events"
             );
-            let fault = Fault { kind: FaultKind::Choose, message };
+            let fault = Fault::new(FaultKind::Choose, message);
             executions.clear();
             executions.push(Execution::silent(Ended::Fault(fault)));
             break;

@@ -35,7 +35,7 @@ impl Network {
         };
         let message =
             format!("sends a message of {longest} bytes, and {link} takes {} at most; {remedy}", self.message_max());
-        Err(Fault { kind: FaultKind::OutputLimit, message })
+        Err(Fault::new(FaultKind::OutputLimit, message).with_limit("message"))
     }
 }
 

@@ -81,7 +81,7 @@ impl Machine for ToyMachine {
             effects.sent.push(Envelope { to, payload });
         }
         let Some(next) = next else {
-            return Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) });
+            return Err(Fault::new(FaultKind::Trap, trap_words(self.state)));
         };
         self.state = if is_refused { self.toy.after_refusal(self.node, next) } else { next };
         Ok(())
@@ -115,7 +115,7 @@ impl Machine for ToyMachine {
 
     fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
         match self.toy.neighbours.get(&(self.node, self.state)) {
-            Some(None) => Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) }),
+            Some(None) => Err(Fault::new(FaultKind::Trap, trap_words(self.state))),
             named => Ok(named.cloned().flatten()),
         }
     }
@@ -126,7 +126,7 @@ impl Machine for ToyMachine {
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
         if self.toy.concealed.contains(&(self.node, self.state)) {
-            return Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) });
+            return Err(Fault::new(FaultKind::Trap, trap_words(self.state)));
         }
         Ok(match self.toy.more(property) {
             None => self.toy.matters(self.node, self.state).then(|| vec![self.state]),

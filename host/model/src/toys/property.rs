@@ -66,7 +66,7 @@ impl ToyProperty {
 
     fn say(&self, is_trap: bool, is_match: bool, what: &str) -> Evaluated {
         if is_trap {
-            return Err(Fault { kind: FaultKind::Trap, message: format!("toy trap in {}", self.name) });
+            return Err(Fault::new(FaultKind::Trap, format!("toy trap in {}", self.name)));
         }
         // An `always` claims that no tuple matches, and a `sometimes` that one does.
         let holds = is_match != (self.kind == PropertyKind::Always);

@@ -127,11 +127,10 @@ mod tests {
 
     #[test]
     fn where_a_limit_ended_a_call_is_another_question() {
-        let failed =
-            |kind, message: &str| Finding::Fault { node: 1, fault: Fault { kind, message: message.to_owned() } };
+        let failed = |kind, message: &str| Finding::Fault { node: 1, fault: Fault::new(kind, message.to_owned()) };
         let cannot = |kind, message: &str| Finding::Broken {
             property: "agreement".to_owned(),
-            fault: Fault { kind, message: message.to_owned() },
+            fault: Fault::new(kind, message.to_owned()),
         };
         for (kind, is_same) in [
             (FaultKind::Divergence, true),

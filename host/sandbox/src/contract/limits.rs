@@ -134,7 +134,7 @@ impl GuestLimits {
             return Ok(());
         }
         let message = format!("answers with status {}, which is none of 200 to 599", answer.status);
-        Err(Fault { kind: FaultKind::Malformed, message })
+        Err(Fault::new(FaultKind::Malformed, message))
     }
 }
 
@@ -204,7 +204,13 @@ pub const LIMITS: &[Limit] = &[
     limit!("compile-memory", Bytes, compile_bytes as usize, 1 << 26..=1 << 40, "growth of the process meanwhile"),
 ];
 
-/// The hint of a fault at the limit that was hit.
+/// A fault at a limit, whose words end with the option that allows more.
+pub(crate) fn at_limit(kind: FaultKind, name: &'static str, message: impl std::fmt::Display) -> Fault {
+    debug_assert!(Limit::find(name).is_some(), "{name} is a limit");
+    Fault::at_limit(kind, name, message)
+}
+
+/// The option that allows more of what a limit bounds.
 pub(crate) fn allows_more(name: &'static str) -> String {
     debug_assert!(Limit::find(name).is_some(), "{name} is a limit");
     Fault::allows_more(name)
@@ -220,8 +226,7 @@ pub(crate) fn within(
     if number <= limit {
         return Ok(());
     }
-    let message = format!("{}, more than the limit of {limit}; {}", what(), allows_more(name));
-    Err(Fault { kind: FaultKind::OutputLimit, message })
+    Err(at_limit(FaultKind::OutputLimit, name, format_args!("{}, more than the limit of {limit}", what())))
 }
 
 /// How a [`Sandbox`](crate::Sandbox) behaves.

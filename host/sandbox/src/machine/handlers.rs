@@ -19,9 +19,9 @@ impl GuestMachine {
                 let live = self.live();
                 live.nodes = nodes;
                 let (result,) = live.call("init", |f| &f.init, params)?;
-                result.map_err(|reason| Fault {
-                    kind: FaultKind::Refused,
-                    message: format!("`init` refuses its configuration: {}", explanation(reason, self.limits())),
+                result.map_err(|reason| {
+                    let why = explanation(reason, self.limits());
+                    Fault::new(FaultKind::Refused, format!("`init` refuses its configuration: {why}"))
                 })
             }
             Input::Message { src, payload } => {
@@ -73,10 +73,10 @@ impl GuestMachine {
         self.limits().check_count(sent.len(), "messages")?;
         let nodes = self.live().nodes;
         if let Some(to) = effects.choices.iter().filter_map(|choice| choice.to).find(|to| *to >= nodes) {
-            return Err(Fault {
-                kind: FaultKind::Malformed,
-                message: format!("calls `can-send` for node {to} of a cluster of {nodes}, numbered from 0"),
-            });
+            return Err(Fault::new(
+                FaultKind::Malformed,
+                format!("calls `can-send` for node {to} of a cluster of {nodes}, numbered from 0"),
+            ));
         }
         let mut asked = effects.aside.answers.iter().filter_map(|(_, answer)| answer.ask);
         asked.try_for_each(|node| self.check_asked(node))?;
@@ -85,10 +85,10 @@ impl GuestMachine {
         }
         for EnvelopeOut { to, message } in sent {
             if to >= nodes {
-                return Err(Fault {
-                    kind: FaultKind::Malformed,
-                    message: format!("sends a message to node {to} of a cluster of {nodes}, numbered from 0"),
-                });
+                return Err(Fault::new(
+                    FaultKind::Malformed,
+                    format!("sends a message to node {to} of a cluster of {nodes}, numbered from 0"),
+                ));
             }
             effects.sent.push(Envelope { to, payload: message });
         }

@@ -17,7 +17,7 @@ impl GuestMachine {
             Some((shortest, longest)) if shortest > longest => {
                 let name = &event.name;
                 let message = format!("says that `{name}` takes at least {shortest:?} and at most {longest:?}");
-                Err(Fault { kind: FaultKind::Malformed, message })
+                Err(Fault::new(FaultKind::Malformed, message))
             }
             span => Ok(span),
         }
@@ -66,6 +66,6 @@ impl GuestMachine {
             return Ok(());
         }
         let message = format!("sends a client to node {node} of a cluster of {nodes}, numbered from 0");
-        Err(Fault { kind: FaultKind::Malformed, message })
+        Err(Fault::new(FaultKind::Malformed, message))
     }
 }

@@ -132,7 +132,7 @@ impl<F: Exports> Live<F> {
         if let Some(trouble) = self.budget.trouble() {
             let message = format!("the machine that runs `{name}` {trouble}");
             self.plugin.fail(trouble.to_owned());
-            return Fault { kind: FaultKind::MemoryLimit, message };
+            return Fault::new(FaultKind::MemoryLimit, message).with_limit("memory");
         }
         let mut evidence = Evidence {
             limits: &self.plugin.sandbox.config.limits,
@@ -290,7 +290,7 @@ fn machine_error(error: &wasmtime::Error) -> MachineError {
 }
 
 fn host_fault(error: &wasmtime::Error) -> Fault {
-    Fault { kind: FaultKind::Trap, message: error.root_cause().to_string() }
+    Fault::new(FaultKind::Trap, error.root_cause().to_string())
 }
 
 /// Tells the memories of an instance apart by the order in which they were made. Also returns which core instance

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use host_model::contract::{Aside, Choice, Draws, Fault, FaultKind, Likelihood, Response};
 use wasmtime::ResourceLimiter;
 
-use crate::contract::limits::{GuestLimits, allows_more, within};
+use crate::contract::limits::{GuestLimits, allows_more, at_limit, within};
 use crate::store::memory::Budget;
 
 /// How a line begins that a guest logs right before a trap: the text of a panic, and what was asked for that no plugin has.
@@ -116,7 +116,8 @@ impl Context {
     pub(crate) fn choose_weighted(&mut self, weights: &[u32]) -> wasmtime::Result<u32> {
         let sum = weights.iter().map(|weight| u64::from(*weight)).sum();
         if sum == 0 {
-            return Err(self.refuse_choice("calls `choose-weighted` with weights that are all 0".into()));
+            return Err(self
+                .refuse_choice(Fault::new(FaultKind::Choose, "calls `choose-weighted` with weights that are all 0")));
         }
         let picked = self.pick(weights.len() as u32)?;
         self.draws.note(self.choices.len(), weights[picked as usize]);
@@ -129,12 +130,12 @@ impl Context {
     pub(crate) fn allow_choice(&mut self, function: &str, alternatives: usize) -> wasmtime::Result<()> {
         match self.wrong_choice(function, alternatives) {
             None => Ok(()),
-            Some(message) => Err(self.refuse_choice(message)),
+            Some(fault) => Err(self.refuse_choice(fault)),
         }
     }
 
-    fn refuse_choice(&mut self, message: String) -> wasmtime::Error {
-        self.fault = Some(Fault { kind: FaultKind::Choose, message });
+    fn refuse_choice(&mut self, fault: Fault) -> wasmtime::Error {
+        self.fault = Some(fault);
         Refused.into()
     }
 
@@ -170,7 +171,7 @@ impl Context {
             Phase::Reading(reader) => format!("in `{reader}`"),
         };
         let message = format!("calls `{function}` {place}; only handlers may");
-        Err(Fault { kind: FaultKind::Malformed, message })
+        Err(Fault::new(FaultKind::Malformed, message))
     }
 
     /// Carries a fault through the guest.
@@ -189,29 +190,31 @@ impl Context {
             // what was offered with what it expected.
             let message =
                 format!("offers {alternatives} alternatives to choose from where it offered more than {picked} before");
-            return Err(self.refuse_choice(message));
+            return Err(self.refuse_choice(Fault::new(FaultKind::Choose, message)));
         }
         Ok(picked)
     }
 
-    fn wrong_choice(&self, function: &str, alternatives: usize) -> Option<String> {
+    fn wrong_choice(&self, function: &str, alternatives: usize) -> Option<Fault> {
+        let wrong = |what| Some(Fault::new(FaultKind::Choose, what));
         match self.phase {
-            Phase::Start => return Some(format!("calls `{function}` while it starts; only handlers may choose")),
+            Phase::Start => return wrong(format!("calls `{function}` while it starts; only handlers may choose")),
             Phase::Reading(reader) => {
-                return Some(format!("calls `{function}` in `{reader}`; only handlers may choose"));
+                return wrong(format!("calls `{function}` in `{reader}`; only handlers may choose"));
             }
             Phase::Handler => {}
         }
         if alternatives == 0 {
-            Some(format!("calls `{function}` with no alternative"))
+            wrong(format!("calls `{function}` with no alternative"))
         } else if alternatives > self.limits.alternatives as usize {
             let limit = self.limits.alternatives;
-            let more = allows_more("alternatives");
-            Some(format!("calls `{function}` with {alternatives} alternatives, more than the limit of {limit}; {more}"))
+            let what =
+                format_args!("calls `{function}` with {alternatives} alternatives, more than the limit of {limit}");
+            Some(at_limit(FaultKind::Choose, "alternatives", what))
         } else if self.choices.len() >= self.limits.choices_per_call {
             let limit = self.limits.choices_per_call;
-            let more = allows_more("choices");
-            Some(format!("calls `{function}` more often than the limit of {limit} in one handler; {more}"))
+            let what = format_args!("calls `{function}` more often than the limit of {limit} in one handler");
+            Some(at_limit(FaultKind::Choose, "choices", what))
         } else {
             None
         }

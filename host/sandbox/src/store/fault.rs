@@ -9,7 +9,7 @@ mod platform;
 use host_model::contract::{Fault, FaultKind};
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::contract::limits::{GuestLimits, allows_more};
+use crate::contract::limits::{GuestLimits, allows_more, at_limit};
 use crate::store::context::{Context, shortened};
 
 /// Observations besides the error.
@@ -38,20 +38,20 @@ pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Ev
     let by_trap = || platform::by_trap(&frames(error).next()?);
     if trapped && let Some(wanted) = by_line().or_else(by_trap) {
         let frames: Vec<String> = frames(error).map(|name| shortened(&name, name.len(), NAME_BYTES_MAX)).collect();
-        return Fault { kind: FaultKind::Platform, message: wanted.message(function, &frames) };
+        return Fault::new(FaultKind::Platform, wanted.message(function, &frames));
     }
-    let (kind, mut message) = classify(error, function, evidence);
+    let mut fault = classify(error, function, evidence);
     // A runtime that gets no more memory waits in the adapter, which says nothing.
     let is_of_runtime = evidence.memory_refused && by_trap().is_some();
     if let Some(place) = place(error).filter(|_| !is_of_runtime) {
         // Before the remedy, if there is one.
-        let end = message.find("; ").unwrap_or(message.len());
-        message.insert_str(end, &place);
+        let end = fault.message.find("; ").unwrap_or(fault.message.len());
+        fault.message.insert_str(end, &place);
     }
     if let Some(line) = evidence.context.panic_line.take() {
-        message.push_str(&format!(" ({line})"));
+        fault.message.push_str(&format!(" ({line})"));
     }
-    Fault { kind, message }
+    fault
 }
 
 /// Where it happened: the innermost function, or the one that calls itself where a stack is at its end, be it one that the compiler keeps
@@ -73,57 +73,58 @@ fn place(error: &wasmtime::Error) -> Option<String> {
     })
 }
 
-fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) -> (FaultKind, String) {
+fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) -> Fault {
     let limits = evidence.limits;
     if let Some(fault) = &evidence.context.fault {
-        return (fault.kind, fault.message.clone());
+        return fault.clone();
     }
     if let Some(instruction) = evidence.violation {
         let message = format!(
             "`{function}` ran `{instruction}` after start-up, whose effect snapshots cannot hold; \
              keep such state in linear memory",
         );
-        return (FaultKind::Platform, message);
+        return Fault::new(FaultKind::Platform, message);
     }
+    let at_limit =
+        |kind, limit, what: std::fmt::Arguments<'_>| at_limit(kind, limit, format_args!("`{function}` {what}"));
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {
-        let message = format!(
-            "`{function}` does not end within {} units of fuel; if it is only slow, {}",
-            limits.fuel_per_call,
-            allows_more("fuel"),
-        );
-        return (FaultKind::Divergence, message);
+        let fuel = limits.fuel_per_call;
+        let more = allows_more("fuel");
+        let message = format!("`{function}` does not end within {fuel} units of fuel; if it is only slow, {more}");
+        return Fault::new(FaultKind::Divergence, message).with_limit("fuel");
     }
     if evidence.memory_refused {
-        let (limit, more) = (limits.memory_bytes, allows_more("memory"));
-        let message =
-            format!("`{function}` wants more memory than the limit of {limit} bytes for one instance; {more}");
-        return (FaultKind::MemoryLimit, message);
+        let limit = limits.memory_bytes;
+        let what = format_args!("wants more memory than the limit of {limit} bytes for one instance");
+        return at_limit(FaultKind::MemoryLimit, "memory", what);
     }
     if evidence.context.table_refused {
-        let (limit, more) = (limits.table_elements, allows_more("table"));
-        let message = format!("`{function}` wants tables of more than the limit of {limit} elements; {more}");
-        return (FaultKind::MemoryLimit, message);
+        let limit = limits.table_elements;
+        return at_limit(
+            FaultKind::MemoryLimit,
+            "table",
+            format_args!("wants tables of more than the limit of {limit} elements"),
+        );
     }
     if trap == Some(&Trap::StackOverflow) {
-        let (limit, more) = (limits.stack_bytes, allows_more("stack"));
-        let message =
-            format!("`{function}` trapped: call stack exhausted, more than the limit of {limit} bytes; {more}");
-        return (FaultKind::Trap, message);
+        let limit = limits.stack_bytes;
+        let what = format_args!("trapped: call stack exhausted, more than the limit of {limit} bytes");
+        return at_limit(FaultKind::Trap, "stack", what);
     }
     if let Some(trap) = trap {
         let trap = trap.to_string();
         let trap = trap.strip_prefix("wasm trap: ").unwrap_or(&trap);
-        return (FaultKind::Trap, format!("`{function}` trapped: {trap}"));
+        return Fault::new(FaultKind::Trap, format!("`{function}` trapped: {trap}"));
     }
     let cause = error.root_cause().to_string();
     // The type behind this message is private to wasmtime; a test makes sure that the words stay the same.
     if cause.contains("fuel allocated for hostcalls") {
-        let (limit, more) = (limits.output_bytes, allows_more("output"));
-        let message = format!("`{function}` hands more than the limit of {limit} bytes to the host; {more}");
-        return (FaultKind::OutputLimit, message);
+        let limit = limits.output_bytes;
+        let what = format_args!("hands more than the limit of {limit} bytes to the host");
+        return at_limit(FaultKind::OutputLimit, "output", what);
     }
-    (FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))
+    Fault::new(FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))
 }
 
 /// The names of the functions that the trap happened in, the innermost first. One of Rust is as in its source: without a hash, which each

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn faults_differ_by_what_they_are() {
-        let fault = |kind, message: &str| Fault { kind, message: message.to_owned() };
+        let fault = |kind, message: &str| Fault::new(kind, message.to_owned());
         let trap = |message| ViolationKind::of(&Judgement::Fault(fault(FaultKind::Trap, message)));
         assert_eq!(trap("at line 7"), trap("at line 8"));
         let loops = Judgement::Fault(fault(FaultKind::Divergence, "at line 7"));

@@ -144,8 +144,8 @@ const FAILED: u8 = b'-';
 
 impl LoadedSpec {
     /// A fault that says whose it is: the protocol has done nothing wrong.
-    fn blamed(&self, Fault { kind, message }: Fault) -> Fault {
-        Fault { kind, message: format!("the spec {}: {message}", self.reference.name) }
+    fn blamed(&self, fault: Fault) -> Fault {
+        Fault::new(fault.kind, format!("the spec {}: {}", self.reference.name, fault.message))
     }
 
     fn view(&self, property: u32, description: Option<&str>) -> Result<Option<Vec<u8>>, MachineError> {
@@ -153,7 +153,7 @@ impl LoadedSpec {
             Some(state) => self.spec.view(property, state)?,
             None => {
                 let message = "the component does not describe its states".to_owned();
-                Err(Fault { kind: FaultKind::Malformed, message })
+                Err(Fault::new(FaultKind::Malformed, message))
             }
         };
         let tagged = |tag: u8, content: &[u8]| [&[tag], content].concat();
@@ -177,7 +177,7 @@ impl Outside for LoadedSpec {
     fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> OutsideVerdict {
         let failed = views.iter().flatten().find_map(|view| view.strip_prefix(&[FAILED]));
         if let Some(fault) = failed {
-            let unreadable = |error| Fault { kind: FaultKind::Malformed, message: format!("this is no view: {error}") };
+            let unreadable = |error| Fault::new(FaultKind::Malformed, format!("this is no view: {error}"));
             return Ok(Err(serde_json::from_slice(fault).unwrap_or_else(unreadable)));
         }
         let views: Vec<Option<&[u8]>> = views.iter().map(|view| view.and_then(|view| view.get(1..))).collect();

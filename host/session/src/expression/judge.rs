@@ -83,7 +83,7 @@ impl Judge {
     /// Whether a property holds; the inner error says why not.
     pub(super) fn judged(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         let expression = &self.0[property as usize].1;
-        let fault = |message: String| Fault { kind: FaultKind::Malformed, message };
+        let fault = |message: String| Fault::new(FaultKind::Malformed, message);
         let value = |view: &Option<&[u8]>| match view {
             None => Ok(Value::Absent),
             Some([b'!', why @ ..]) => Err(fault(String::from_utf8_lossy(why).into_owned())),

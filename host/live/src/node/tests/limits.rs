@@ -247,8 +247,8 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
                 let what = format!("{limit} in {call:?} of a {} over {network}", cause.name());
                 let plan = Plan::default();
                 let mut nodes = started(network, &plan);
-                let message = format!("it needs too much; {}", Fault::allows_more(limit));
-                *plan.lock().expect("no test panics with it in hand") = Some((call, Fault { kind, message }));
+                let fault = Fault::at_limit(kind, limit, "it needs too much");
+                *plan.lock().expect("no test panics with it in hand") = Some((call, fault));
                 let is_timer = cause == Cause::Local;
                 let asked = happen(&mut nodes, cause, seconds(u64::from(is_timer)), &plan);
                 let status = if call == Call::Request { 413 } else { 507 };
@@ -260,7 +260,7 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
                 };
                 assert_eq!(left(&mut nodes[0]), expected, "{what}");
                 let counted = &nodes[0].counts().undone;
-                assert_eq!(counted.iter().collect::<Vec<_>>(), [(&(cause, limit.to_owned()), &1)], "{what}");
+                assert_eq!(counted.iter().collect::<Vec<_>>(), [(&(cause, limit), &1)], "{what}");
                 // A timer is not tried again and again at once.
                 let again = if is_timer { 2 } else { 1 };
                 assert_eq!(nodes[0].deadline(), Some(seconds(again)), "{what}");
@@ -283,8 +283,7 @@ fn a_limit_at_the_start_ends_the_node_and_is_named() {
         [Network::Ordered, Network::Unordered].into_iter().flat_map(|network| CALLS.map(|call| (network, call)))
     {
         for (limit, kind) in LIMITS.into_iter().filter(|_| call != Call::Request) {
-            let message = format!("`{call:?}` needs too much; {}", Fault::allows_more(limit));
-            let fault = Fault { kind, message };
+            let fault = Fault::at_limit(kind, limit, format_args!("`{call:?}` needs too much"));
             let plan = Arc::new(Mutex::new(Some((call, fault.clone()))));
             let who = (identity(0, 0), settings(network));
             let failure = Node::start(&Counters(plan), who, Open, None, Time(0)).err();
@@ -313,7 +312,7 @@ fn what_is_no_limit_ends_the_node() {
     for kind in [FaultKind::Trap, FaultKind::Malformed, FaultKind::Choose, FaultKind::Platform] {
         let plan = Plan::default();
         let mut nodes = started(Network::Ordered, &plan);
-        let fault = Fault { kind, message: "`handle-message` trapped: unreachable".to_owned() };
+        let fault = Fault::new(kind, "`handle-message` trapped: unreachable");
         *plan.lock().expect("no test panics with it in hand") = Some((Call::Handle, fault.clone()));
         happen(&mut nodes, Cause::Message, seconds(0), &plan);
         assert_eq!(nodes[0].next_output(), Some(Output::Failed(fault.into())));
