@@ -127,7 +127,7 @@ impl<'l> Memory<'l> {
     /// Remembers why the host cannot continue, which the machine says when it is asked.
     fn failed<T>(&mut self, result: Result<T, MachineError>) -> Result<T, Fault> {
         result.map_err(|error| {
-            let fault = Fault { kind: host_model::contract::FaultKind::Trap, message: error.to_string() };
+            let fault = Fault::new(host_model::contract::FaultKind::Trap, error.to_string());
             self.failure = Some(error);
             fault
         })
