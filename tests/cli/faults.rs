@@ -49,7 +49,10 @@ fn what_goes_wrong_in_a_handler_is_a_finding() {
 fn writes_to_tables_are_no_finding() {
     let place = Place::new();
     let cases = [
-        (fixtures::writes_table(), "`table.set` in `host:protocol/node@0.1.0#handle-local` can run after the start"),
+        (
+            fixtures::writes_table(),
+            "after the start (`table.set` in `host:protocol/node@0.1.0#handle-local`), which no plugin may",
+        ),
         (fixtures::writes_table_by_table(), "`handle-local` ran `table.set` after start-up"),
     ];
     for (component, words) in cases {

@@ -98,10 +98,12 @@ pub enum LoadError {
         detail: String,
     },
     /// A feature of WebAssembly that is refused.
-    #[error("the component uses {name}, which no plugin may, since {why}; build it without: {without}")]
+    #[error("the component uses {name}{place}, which no plugin may, since {why}; build it without: {without}")]
     Feature {
         /// The feature.
         name: &'static str,
+        /// Where, in parentheses behind a space; empty if it is not known.
+        place: String,
         /// The reason.
         why: &'static str,
         /// How to build without it.

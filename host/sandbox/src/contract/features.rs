@@ -42,18 +42,8 @@ pub const FEATURES: [Feature; 18] = [
         "a compiler that calls by tables, as those of C and Rust do",
         &["function references"],
     ),
-    refused(
-        "threads: shared memories and atomic instructions",
-        "a node takes one step at a time",
-        "no `-pthread`, no `-matomics`, and the target `wasm32-wasi` or `wasm32-wasip1`, not `wasm32-wasi-threads`",
-        &["threads", "shared"],
-    ),
-    refused(
-        "64-bit memories",
-        "snapshots hold memories of 32 bits",
-        "the target `wasm32` in place of `wasm64`, no `-sMEMORY64`",
-        &["memory64"],
-    ),
+    THREADS,
+    MEMORY64,
     refused(
         "stack switching",
         "a suspended stack is in no memory",
@@ -61,39 +51,63 @@ pub const FEATURES: [Feature; 18] = [
         &["stack switching"],
     ),
     refused("wide arithmetic", "the rewriting does not know it", "no `-mwide-arithmetic`", &["wide arithmetic"]),
-    refused(
-        "custom page sizes",
-        "memories have pages of 64 KiB",
-        "no `--page-size` of the linker",
-        &["custom page sizes"],
-    ),
+    PAGES,
     refused("memory control", "the rewriting does not know it", "no `memory.discard`", &["memory control"]),
-    refused(
-        "writes to tables, and to globals with references, after the start",
-        "a table is no memory",
-        "`table.set` and the like in the start function or `_initialize` alone; without `dlopen`, and with wasm-bindgen without \
-         `--reference-types`",
-        &[],
-    ),
-    refused(
-        "asynchronous functions, streams, futures and threads of the component model",
-        "results would be written later",
-        "synchronous exports: with componentize-qjs `--sync`",
-        &[],
-    ),
-    refused(
-        "resources of the component model that the plugin makes",
-        "their handles are in no memory",
-        "numbers in place of handles",
-        &[],
-    ),
-    refused(
-        "start functions of the component model",
-        "what is written there is not captured",
-        "start functions of core modules, or `_initialize`",
-        &[],
-    ),
+    LATE_WRITES,
+    ASYNCHRONOUS,
+    RESOURCES,
+    START,
 ];
+
+pub(crate) const THREADS: Feature = refused(
+    "threads: shared memories and atomic instructions",
+    "a node takes one step at a time",
+    "no `-pthread`, no `-matomics`, and the target `wasm32-wasi` or `wasm32-wasip1`, not `wasm32-wasi-threads`",
+    &["threads", "shared"],
+);
+
+pub(crate) const MEMORY64: Feature = refused(
+    "64-bit memories",
+    "snapshots hold memories of 32 bits",
+    "the target `wasm32` in place of `wasm64`, no `-sMEMORY64`",
+    &["memory64"],
+);
+
+pub(crate) const PAGES: Feature = refused(
+    "custom page sizes",
+    "memories have pages of 64 KiB",
+    "no `--page-size` of the linker",
+    &["custom page sizes"],
+);
+
+pub(crate) const LATE_WRITES: Feature = refused(
+    "writes to tables and to globals with references, and dropped segments, after the start",
+    "no memory holds them",
+    "`table.set` and the like in the start function or `_initialize` alone; without `dlopen`, and with wasm-bindgen without \
+     `--reference-types`",
+    &[],
+);
+
+pub(crate) const ASYNCHRONOUS: Feature = refused(
+    "asynchronous functions, streams, futures and threads of the component model",
+    "results would be written later",
+    "synchronous exports: with componentize-qjs `--sync`",
+    &["component model async", "component model threading"],
+);
+
+pub(crate) const RESOURCES: Feature = refused(
+    "resources of the component model that the plugin makes",
+    "their handles are in no memory",
+    "numbers in place of handles",
+    &[],
+);
+
+pub(crate) const START: Feature = refused(
+    "start functions of the component model",
+    "what is written there is not captured",
+    "start functions of core modules, or `_initialize`",
+    &["component model `value`"],
+);
 
 const fn accepted(name: &'static str) -> Feature {
     Feature { name, refused: None, words: &[] }
@@ -131,8 +145,15 @@ pub(crate) fn refusal(message: &str) -> Option<LoadError> {
 
 impl Feature {
     /// The error of a component that uses this feature; none if it may.
-    pub(crate) fn error(&self) -> Option<LoadError> {
+    fn error(&self) -> Option<LoadError> {
         let (why, without) = self.refused?;
-        Some(LoadError::Feature { name: self.name, why, without })
+        Some(LoadError::Feature { name: self.name, place: String::new(), why, without })
+    }
+
+    /// The error of a component that uses this feature, which is refused, with the place, if it is known.
+    pub(crate) fn error_at(&self, place: Option<String>) -> LoadError {
+        let (why, without) = self.refused.expect("what the rewriting refuses is refused in the table");
+        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+        LoadError::Feature { name: self.name, place, why, without }
     }
 }

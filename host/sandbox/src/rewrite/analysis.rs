@@ -9,6 +9,7 @@ use wasmparser::{
 
 use super::code_facts::CodeFacts;
 use crate::contract::error::LoadError;
+use crate::contract::features;
 
 /// A memory of a module, imported ones first.
 #[derive(Clone, Debug)]
@@ -152,10 +153,7 @@ impl ModuleFacts {
         let name = self.exports.iter().find(|(_, kind, index)| *kind == ExternalKind::Func && *index == function);
         let name = name.map(|(name, ..)| name.clone()).or_else(|| function_name(module, function));
         let place = name.map_or_else(|| format!("function {function}"), |name| format!("`{name}`"));
-        Err(LoadError::uncapturable(
-            format!("`{instruction}` in {place} can run after the start, and changes what no memory holds"),
-            "keep such state in linear memory, or change it in the start function or `_initialize` alone",
-        ))
+        Err(features::LATE_WRITES.error_at(Some(format!("`{instruction}` in {place}"))))
     }
 
     pub(crate) fn imported_memories(&self) -> usize {

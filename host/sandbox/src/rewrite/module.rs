@@ -17,6 +17,7 @@ use super::known::Known;
 use super::layout::{Cell, MemoryRole, ModuleRewriter, marks_type, reserved_name};
 use super::{MARKS_SUFFIX, code, segments};
 use crate::contract::error::LoadError;
+use crate::contract::features;
 use crate::contract::limits::Addresses;
 
 /// A rewritten core module.
@@ -144,16 +145,13 @@ fn refuse(facts: &ModuleFacts) -> Result<(), LoadError> {
     }
     for memory in &facts.memories {
         if memory.ty.memory64 {
-            return Err(LoadError::uncapturable("it has a 64-bit memory", "build it for wasm32"));
+            return Err(features::MEMORY64.error_at(None));
         }
         if memory.ty.shared {
-            return Err(LoadError::uncapturable("it has a shared memory", "build it without threads"));
+            return Err(features::THREADS.error_at(None));
         }
         if memory.ty.page_size_log2.is_some() {
-            return Err(LoadError::uncapturable(
-                "it has a memory with pages of its own size",
-                "build it without the custom-page-sizes feature",
-            ));
+            return Err(features::PAGES.error_at(None));
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ use super::layout::reserved_name;
 use super::rewritten::Rewritten;
 use super::{MARKS_SUFFIX, SYNC_EXPORT};
 use crate::contract::error::LoadError;
+use crate::contract::features;
 
 /// A thing with state that an instantiation makes, in order.
 pub(super) enum Made {
@@ -113,9 +114,7 @@ impl Structure {
                 }
                 Ok(())
             }
-            Payload::ComponentStartSection { .. } => {
-                Err(LoadError::uncapturable("it has a component start function", "build it without one"))
-            }
+            Payload::ComponentStartSection { .. } => Err(features::START.error_at(None)),
             Payload::ComponentExportSection(section) => {
                 for export in section {
                     let export = export.map_err(LoadError::invalid)?;
@@ -290,10 +289,7 @@ impl Structure {
                 return Ok(());
             }
             _ => {
-                return Err(LoadError::uncapturable(
-                    "it uses threads or asynchronous functions of the component model",
-                    "a plugin needs none of them",
-                ));
+                return Err(features::ASYNCHRONOUS.error_at(None));
             }
         };
         let mut realloc = None;
@@ -303,10 +299,7 @@ impl Structure {
                 wasmparser::CanonicalOption::Realloc(function) => realloc = Some(function),
                 wasmparser::CanonicalOption::Memory(index) => memory = Some(index),
                 wasmparser::CanonicalOption::Async | wasmparser::CanonicalOption::Callback(_) => {
-                    return Err(LoadError::uncapturable(
-                        "it exports asynchronous functions",
-                        "build it with synchronous exports",
-                    ));
+                    return Err(features::ASYNCHRONOUS.error_at(None));
                 }
                 _ => {}
             }
@@ -427,7 +420,7 @@ fn passed_modules() -> LoadError {
 }
 
 fn handles() -> LoadError {
-    LoadError::uncapturable("it makes handles of resources, which no memory holds", "a plugin needs no resources")
+    features::RESOURCES.error_at(None)
 }
 
 fn core_instance(instance: &Instance<'_>) -> CoreInstance {

@@ -35,12 +35,20 @@ fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
         ("huge memory", fixtures::huge_memory(), "wants more memory than the limit"),
         ("huge table", fixtures::huge_table(), "wants tables of more than the limit"),
         ("64-bit memory", fixtures::memory64(), "uses 64-bit memories, which no plugin may"),
-        ("table", fixtures::writes_table(), "`table.set` in `host:protocol/node@0.1.0#handle-local` can run after"),
+        (
+            "table",
+            fixtures::writes_table(),
+            "(`table.set` in `host:protocol/node@0.1.0#handle-local`), which no plugin may",
+        ),
         ("data", fixtures::drops_data(), "`data.drop` in "),
         ("reference", fixtures::writes_reference_global(), "`global.set of a reference` in "),
         ("nested module", fixtures::nested_module(), "does not export `host:protocol/node@0.1.0#init`"),
         ("nested foreign module", fixtures::nested_foreign_module(), "gets core modules or components from outside"),
-        ("handles", fixtures::makes_handles(), "it makes handles of resources"),
+        (
+            "handles",
+            fixtures::makes_handles(),
+            "uses resources of the component model that the plugin makes, which no plugin may",
+        ),
     ];
     for (name, bytes, expected) in cases {
         let error = error(&bytes);
@@ -260,15 +268,41 @@ fn features_are_accepted_or_refused_by_name() {
         ("memory control", "(memory 1) (func (memory.discard (i32.const 0) (i32.const 0)))"),
         ("custom page sizes", "(memory 1 (pagesize 1))"),
     ];
-    let of = |fields: &str| error(&wat::parse_str(format!("(component (core module {fields}))")).expect("valid text"));
-    for (name, fields) in refused {
-        let error = of(fields);
+    let component = |fields: &str| wat::parse_str(format!("(component {fields})")).expect("valid text");
+    let of = |fields: &str| error(&component(&format!("(core module {fields})")));
+    let by_modules = refused.map(|(name, fields)| (name, "", component(&format!("(core module {fields})"))));
+    let late = |instruction| format!(" (`{instruction}` in `host:protocol/node@0.1.0#handle-local`)");
+    let [table, data, reference] = ["table.set", "data.drop", "global.set of a reference"].map(late);
+    let by_components = [
+        ("writes to tables", &*table, fixtures::writes_table()),
+        ("writes to tables", &*data, fixtures::drops_data()),
+        ("writes to tables", &*reference, fixtures::writes_reference_global()),
+        (
+            "asynchronous",
+            "",
+            component(
+                "(core module $m (func (export \"f\") (result i32) (i32.const 0))) (core instance $i (instantiate $m)) (func (export \"f\") async (canon lift (core func $i \"f\") async))",
+            ),
+        ),
+        ("asynchronous", "", component("(type $s (stream u8))")),
+        ("asynchronous", "", component("(type $s (future u8))")),
+        ("asynchronous", "", component("(core func (canon backpressure.inc))")),
+        ("resources", "", fixtures::makes_handles()),
+        ("start functions", "", component("(import \"f\" (func $f)) (start $f)")),
+    ];
+    let mut provoked = std::collections::BTreeSet::new();
+    for (name, place, bytes) in by_modules.into_iter().chain(by_components) {
         let row = crate::FEATURES.iter().find(|feature| feature.name.starts_with(name)).expect("a row");
         let (why, without) = row.refused.expect("a refused feature");
-        let expected =
-            format!("the component uses {}, which no plugin may, since {why}; build it without: {without}", row.name);
-        assert_eq!(error, expected, "{fields}");
+        let expected = format!(
+            "the component uses {}{place}, which no plugin may, since {why}; build it without: {without}",
+            row.name
+        );
+        assert_eq!(error(&bytes), expected, "{name}");
+        provoked.insert(row.name);
     }
+    let all = crate::FEATURES.iter().filter(|feature| feature.refused.is_some()).map(|feature| feature.name);
+    assert_eq!(provoked, all.collect(), "each row that is refused is seen");
     let accepted = [
         "(func (result v128) (i8x16.relaxed_swizzle (v128.const i64x2 0 0) (v128.const i64x2 0 0)))",
         "(func $f (return_call $f))",
