@@ -15,7 +15,7 @@ use host_model::contract::MachineFactory;
 use host_model::scenario::Scenario;
 use rayon::ThreadPoolBuilder;
 
-use crate::pace::Deadline;
+use crate::deadline::Deadline;
 
 /// How much of the time that effects are held is for looking ahead: once from the event, and where something is about to go wrong, once
 /// more from its substitute. The rest is for questions and answers.

@@ -24,7 +24,7 @@
 //! | `slot` | where a node leaves a snapshot for its checker |
 //! | `hold` | the thread that looks ahead from events whose effects are held |
 //! | `steer` | the gate of a node that its checker steers |
-//! | `pace` | how long a round of a checker takes, and how far the next one may go |
+//! | `deadline` | a time at which a round of a checker ends that takes too long |
 //! | `board` | the counts of a node, published for its metrics |
 //! | `log` | the log of a node |
 //! | `metrics` | what a node has counted, for Prometheus |
@@ -39,6 +39,7 @@ mod board;
 mod budget;
 mod callback;
 mod connections;
+mod deadline;
 mod disk;
 mod drive;
 mod hold;
@@ -46,7 +47,6 @@ mod http;
 mod limited;
 mod log;
 mod metrics;
-mod pace;
 mod receive;
 mod requests;
 mod shared;

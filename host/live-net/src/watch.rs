@@ -6,10 +6,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `rounds` | the rounds of the checker, one after the other |
-//! | `patience` | how long a node waits for a snapshot, and who is in none |
+//! | `rounds` | the thread of the checker: its rounds, and its rests |
 
-mod patience;
 mod rounds;
 
 use std::collections::BTreeSet;
@@ -18,9 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{io, thread};
 
+use host_live::beside::{Collected, Collector, Counts};
 use host_live::checker::{Limits, Round, Steering};
 use host_live::checkpoint::Outcome;
-use host_live::node::Backoff;
 use host_live::time::Share;
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
@@ -30,9 +28,8 @@ use rayon::ThreadPoolBuilder;
 
 use crate::slot::Slot;
 use crate::steer::{Inbox, Steer};
-use crate::watch::patience::Patience;
 
-pub use crate::watch::patience::Missing;
+pub use host_live::beside::Missing;
 
 /// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
 pub type Report = dyn FnMut(&Round, &Scenario, Option<&Steering>) + Send;
@@ -79,8 +76,23 @@ struct Tally {
 }
 
 impl Tally {
-    fn took(&self, time: Duration) {
-        self.nanoseconds.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// Shows what a checker has counted by now.
+    fn count(&self, counts: Counts) {
+        let Counts { rounds, unchanged, cut, refused, predictions, dead, violated, unhelpful, taken } = counts;
+        let nanoseconds = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
+        for (shown, count) in [
+            (&self.rounds, rounds),
+            (&self.unchanged, unchanged),
+            (&self.cut, cut),
+            (&self.refused, refused),
+            (&self.predictions, predictions),
+            (&self.dead, dead),
+            (&self.violated, violated),
+            (&self.unhelpful, unhelpful),
+            (&self.nanoseconds, nanoseconds),
+        ] {
+            shown.store(count, Ordering::Relaxed);
+        }
     }
 }
 
@@ -121,31 +133,18 @@ pub struct Watched {
 
 /// The node's side of it.
 pub(crate) struct Beside {
-    me: NodeId,
-    /// All others.
-    peers: usize,
-    patience: Patience,
-    /// When a snapshot was asked for last; none before the first one.
-    asked: Option<Time>,
-    /// Nodes that it was asked of at most.
-    asked_of: usize,
-    /// Whether that is being collected.
-    is_going_on: bool,
+    collector: Collector,
     missing: Arc<dyn Fn(Missing) + Send + Sync>,
-    backoff: Backoff,
-    /// Who did not answer in time and is left out once, so that there is a snapshot of the others.
-    silent: BTreeSet<NodeId>,
     slot: Arc<Slot>,
     tally: Arc<Tally>,
-    watched: Watched,
 }
 
 impl Beside {
     /// Starts the checker of a node, which leaves filters and views in the inbox if it steers.
     pub(crate) fn start(watch: Watch, me: NodeId, inbox: Arc<Inbox>) -> io::Result<Self> {
         let (slot, tally) = (Arc::<Slot>::default(), Arc::<Tally>::default());
-        let (patience, missing) = (Patience::new(watch.every), Arc::clone(&watch.missing));
-        let peers = watch.scenario.nodes.saturating_sub(1) as usize;
+        let missing = Arc::clone(&watch.missing);
+        let collector = Collector::new(me, watch.scenario.nodes, watch.every);
         let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
         // Its end is not awaited: a round may be running when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
@@ -156,73 +155,33 @@ impl Beside {
                 rounds::check(watch, me, (&taken, &inbox), &counted);
             }
         })?;
-        Ok(Self {
-            me,
-            peers,
-            patience,
-            asked: None,
-            asked_of: 0,
-            is_going_on: false,
-            missing,
-            backoff: Backoff::default(),
-            silent: BTreeSet::new(),
-            slot,
-            tally,
-            watched: Watched::default(),
-        })
+        Ok(Self { collector, missing, slot, tally })
     }
 
     /// When the next snapshot is due; none as long as the checker wants none, or one is being collected.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let is_wanted = self.slot.is_wanted() && !self.is_going_on;
-        is_wanted.then(|| self.asked.map_or(Time(0), |asked| asked.after(self.backoff.wait(self.patience.every()))))
+        self.slot.is_wanted().then(|| self.collector.deadline()).flatten()
     }
 
     /// Whether a snapshot is due now: who is to be left out of it, and how long it may take.
     pub(crate) fn due(&mut self, now: Time) -> Option<(BTreeSet<NodeId>, Duration)> {
-        if now < self.deadline()? {
-            return None;
-        }
-        let left_out = std::mem::take(&mut self.silent);
-        (self.asked, self.asked_of, self.is_going_on) = (Some(now), self.peers - left_out.len(), true);
-        Some((left_out, self.patience.longest()))
+        if self.slot.is_wanted() { self.collector.due(now) } else { None }
     }
 
     /// An answer has arrived for a snapshot that was given up, so long after it was asked for.
     pub(crate) fn late(&mut self, time: Duration) {
-        self.patience.late(time);
+        self.collector.late(time);
     }
 
     /// The collection of a snapshot has ended now.
     pub(crate) fn gathered(&mut self, now: Time, outcome: Outcome) {
-        self.is_going_on = false;
-        let time = self.asked.map_or(Duration::ZERO, |asked| Duration::from_nanos(now.0.saturating_sub(asked.0)));
-        for missing in self.patience.ended(now, time, self.me, &outcome) {
+        let (missing, snapshot) = self.collector.gathered(now, outcome);
+        for missing in missing {
             let report = Arc::clone(&self.missing);
             // A reader may take its time, and the node does not wait for it.
             let _ = thread::Builder::new().name("missing".to_owned()).spawn(move || report(missing));
         }
-        let watched = &mut self.watched;
-        match outcome {
-            Outcome::Complete(snapshot) => {
-                watched.complete += 1;
-                self.backoff.complete();
-                watched.bytes += snapshot.checkpoints.values().map(|at| at.content.len() as u64).sum::<u64>();
-                self.slot.put(snapshot);
-            }
-            Outcome::Inconsistent(..) => watched.inconsistent += 1,
-            Outcome::Refused => watched.refused += 1,
-            Outcome::Capped(_) => {
-                watched.capped += 1;
-                self.backoff.capped();
-            }
-            Outcome::TimedOut(silent) => {
-                watched.timed_out += 1;
-                // Before the first answer it is unknown which nodes are down: the request, or the answer, may be lost.
-                self.silent =
-                    if self.patience.has_begun() || silent.len() < self.asked_of { silent } else { BTreeSet::new() };
-            }
-        }
+        snapshot.into_iter().for_each(|snapshot| self.slot.put(snapshot));
     }
 
     /// Rounds that predicted what the node cannot keep from happening.
@@ -233,7 +192,14 @@ impl Beside {
     /// The result of it so far.
     pub(crate) fn watched(&self) -> Watched {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let Collected { complete, inconsistent, refused, capped, timed_out, bytes } = self.collector.collected();
         Watched {
+            complete,
+            inconsistent,
+            refused,
+            capped,
+            timed_out,
+            bytes,
             rounds: of(&self.tally.rounds),
             unchanged: of(&self.tally.unchanged),
             cut: of(&self.tally.cut),
@@ -243,7 +209,6 @@ impl Beside {
             violated: of(&self.tally.violated),
             checked: Duration::from_nanos(of(&self.tally.nanoseconds)),
             is_ended: of(&self.tally.ended) > 0,
-            ..self.watched
         }
     }
 }

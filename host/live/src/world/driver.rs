@@ -12,6 +12,7 @@ use crate::checkpoint::{Dropped, Outcome, Snapshot};
 use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
 use crate::time::{Range, Share, Time};
+use crate::world::advice::{Advice, Foreseen, Hears};
 use crate::world::chance::{Chance, Purpose};
 use crate::world::connections::Connections;
 use crate::world::cuts::{self, Cluster};
@@ -61,6 +62,10 @@ pub struct World<'w, G> {
     pub(super) model: Option<&'w dyn Model>,
     pub(super) gate: Box<dyn FnMut(NodeId) -> G + 'w>,
     on_snapshot: Option<OnSnapshot<'w, G>>,
+    /// If there are checkers beside the nodes, how they work, and what a gate hears of them.
+    pub(super) advice: Option<(Advice, Hears<G>)>,
+    /// What checkers have foreseen, in their rounds.
+    pub foreseen: Vec<Foreseen>,
     request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
     /// Reads the states in snapshots.
     reader: Box<dyn Machine>,
@@ -106,6 +111,8 @@ impl<'w, G: Gate> World<'w, G> {
             model: None,
             gate: Box::new(gate),
             on_snapshot: None,
+            advice: None,
+            foreseen: Vec::new(),
             request: None,
             reader,
             agenda: Agenda::default(),
@@ -188,7 +195,10 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Frame { to, .. }
             | Input::Wake(to)
             | Input::Written { node: to, .. }
-            | Input::Broken { node: to, .. } => self.reach(to, input),
+            | Input::Broken { node: to, .. }
+            | Input::Collect { node: to, .. }
+            | Input::News { node: to, .. }
+            | Input::Free { node: to, .. } => self.reach(to, input),
             Input::Up(node) => self.start(node),
             Input::Resume(node) => self.resume(node),
             Input::Calm => self.calm_down(),
@@ -244,6 +254,19 @@ impl<'w, G: Gate> World<'w, G> {
         }
     }
 
+    /// What steering has kept from happening at the nodes that run, since their starts, by name.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> [(&'static str, u64); 4] {
+        let running = || self.places.iter().filter_map(|place| place.running.as_ref());
+        let sum = |of: fn(&crate::node::Counts) -> u64| running().map(|it| of(it.node.counts())).sum();
+        [
+            ("filtered", sum(|counts| counts.filtered)),
+            ("refused", sum(|counts| counts.discarded)),
+            ("foreseen", sum(|counts| counts.foreseen)),
+            ("broken", sum(|counts| counts.instead.get("break").copied().unwrap_or(0))),
+        ]
+    }
+
     pub(super) fn count(&mut self, trouble: &'static str) {
         *self.troubles.entry(trouble).or_default() += 1;
     }
@@ -273,8 +296,18 @@ impl<'w, G: Gate> World<'w, G> {
                     self.feed(node, |node, now| node.disconnected(now, peer))?;
                 }
             }
-            Input::Written { start, .. } if start == self.places[node as usize].starts => self.write(node)?,
-            Input::Written { .. } => return Ok(()),
+            Input::Collect { start, .. }
+            | Input::News { start, .. }
+            | Input::Free { start, .. }
+            | Input::Written { start, .. }
+                if start != self.places[node as usize].starts =>
+            {
+                return Ok(());
+            }
+            Input::Written { .. } => self.write(node)?,
+            Input::Collect { .. } => self.collect(node)?,
+            Input::News { news, .. } => self.hear(node, news),
+            Input::Free { .. } => self.end_round(node)?,
             _ => {
                 self.feed(node, |node, now| node.elapse(now))?;
             }
@@ -341,6 +374,7 @@ impl<'w, G: Gate> World<'w, G> {
             let Some(frame) = self.running(me).and_then(|running| running.own.pop_front()) else { break };
             self.receive(me, &frame, None)?;
         }
+        self.schedule_snapshot(me);
         let (place, now) = (&mut self.places[me as usize], self.now);
         let (ahead, Some(running)) = (place.ahead, &mut place.running) else { return Ok(()) };
         if let Some(event) = running.node.unarmed() {
@@ -393,7 +427,11 @@ impl<'w, G: Gate> World<'w, G> {
                 self.break_connection(me, peer);
                 Ok(())
             }
-            Output::Said(_) | Output::Undone(_) | Output::Late { .. } => Ok(()),
+            Output::Late { time } => {
+                self.late(me, time);
+                Ok(())
+            }
+            Output::Said(_) | Output::Undone(_) => Ok(()),
         }
     }
 
@@ -429,7 +467,7 @@ impl<'w, G: Gate> World<'w, G> {
                 on_snapshot(me, now, snapshot, &mut running.node.gate_mut().gate);
             }
         }
-        Ok(())
+        self.advise(me, outcome)
     }
 
     /// A client asks some node.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use host_model::contract::NodeId;
 
+use crate::world::guided::News;
 use crate::world::plan::Trouble;
 
 /// The connection that a frame comes over.
@@ -35,6 +36,22 @@ pub(super) enum Input {
     Wake(NodeId),
     /// The disk has written what a start of a node has asked for.
     Written {
+        node: NodeId,
+        start: u64,
+    },
+    /// The checker of a start of a node asks for a snapshot, if it is time.
+    Collect {
+        node: NodeId,
+        start: u64,
+    },
+    /// The checker of a start of a node hands something over.
+    News {
+        node: NodeId,
+        start: u64,
+        news: News,
+    },
+    /// The checker of a start of a node is through with its round.
+    Free {
         node: NodeId,
         start: u64,
     },

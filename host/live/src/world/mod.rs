@@ -8,6 +8,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `driver` | inputs in, outputs executed |
+//! | `advice` | checkers beside the nodes, in virtual time |
+//! | `guided` | the gate of a node that its checker steers |
 //! | `crashes` | processes that begin and end, and what their disks do meanwhile |
 //! | `place` | a node with its clock and its disk, whether it runs or not |
 //! | `plan` | what goes wrong, and how often |
@@ -22,12 +24,14 @@
 //! | `chance` | what is drawn in a world |
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
 
+mod advice;
 mod chance;
 mod connections;
 mod crashes;
 mod cuts;
 mod driver;
 mod files;
+mod guided;
 mod history;
 mod input;
 mod memo;
@@ -38,7 +42,9 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 
+pub use advice::{Advice, Foreseen};
 pub use driver::{Answered, Broken, World};
+pub use guided::Guided;
 pub use history::{History, Step};
 pub use memo::{Memo, Memory, Taken};
 pub use plan::{Plan, Trouble};

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `seeds` | the seeds of a test, and the plan of each |
 //! | `compared` | worlds compared: where handlers are looked up with where they run, and with simulations |
+//! | `guided` | nodes that their checkers steer while everything goes wrong |
 //! | `memo` | the machine that looks handlers up, compared with the one that runs them |
 //! | `snapshots` | snapshots of nodes that talk all the time and are killed all the time |
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
@@ -18,6 +19,7 @@
 
 mod compared;
 mod connections;
+mod guided;
 mod linearizable;
 mod memo;
 mod mutants;

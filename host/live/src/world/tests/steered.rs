@@ -9,14 +9,10 @@ use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::rules::Rules;
 
 use super::seeds;
-use crate::checker::{Checker, Limits};
-use crate::checkpoint::beginning;
-use crate::filter::{FilterTable, Quota};
-use crate::gate::Views;
+use crate::checker::Limits;
 use crate::node::Delays;
-use crate::steered::Steered;
 use crate::time::Range;
-use crate::world::{Plan, What, World};
+use crate::world::{Advice, Guided, Plan, What, World};
 
 /// Node 1 tells node 0, and takes its next step after a while. Where node 0 hears of it earlier than that, something is wrong; where it never does,
 /// it never gets to where it has promised to get.
@@ -31,33 +27,22 @@ fn hasty() -> Arc<Toy> {
     Arc::new(toy)
 }
 
-/// A world with a checker for each node, whose filters are in force at once. A cluster that loses nothing keeps its promise, steered or
-/// not: what a filter takes away is an error.
+/// A world with a checker beside each node. A cluster that loses nothing keeps its promise, steered or not: what a filter takes away is an
+/// error.
 pub(super) fn shown(seed: u64) -> Result<(), String> {
     let toy = hasty();
     let mut settings = seeds::settings(Network::Unordered);
     let timer = Range::milliseconds(300, 1_000);
     settings.delays = Delays { timer, ..settings.delays };
-    let plan = Plan { snapshots: Some(Duration::from_millis(40)), ..Plan::ideal(seed, 2, settings) };
+    let plan = Plan::ideal(seed, 2, settings);
     let limits = Limits { promises: Some(Rules::default()), ..Limits::default() };
-    let mut checker = Checker::new(&toy, Scenario::new(2), limits).map_err(|error| error.to_string())?;
-    let gate = |node| {
-        let table = FilterTable::new(node, Quota::default(), Duration::from_secs(10));
-        Steered::new(table, vec![None::<Views>; 2])
-    };
-    let world = World::new(&toy, plan, gate).map_err(|broken| broken.to_string())?;
-    let mut predicted = 0;
-    let mut world = world.on_snapshot(|node, now, snapshot, gate| {
-        let (beginning, _) = beginning(snapshot);
-        let round = checker.round(&Arc::new(beginning)).expect("it is a state of the toy");
-        predicted += round.predictions.len();
-        let steering = checker.steer(node, &round).expect("it is native");
-        gate.table.replace(now, node, steering.patterns);
-    });
+    let (every, each) = (Duration::from_millis(40), Duration::from_micros(1));
+    let advice = Advice { scenario: Scenario::new(2), limits, every, each, steers: Some(false) };
+    let world = World::new(&toy, plan, |node| Guided::new(node, 2, false)).map_err(|broken| broken.to_string())?;
+    let mut world = world.advised(advice);
     world.run().map_err(|broken| broken.to_string())?;
     let is_told = world.history.steps.iter().any(|step| step.node == 0 && matches!(step.what, What::Message { .. }));
-    drop(world);
-    assert!(predicted > 0, "something is wrong ahead");
+    assert!(world.foreseen.iter().any(|foreseen| foreseen.violations > 0), "something is wrong ahead");
     if is_told { Ok(()) } else { Err("the cluster does not keep what it owes".to_owned()) }
 }
 

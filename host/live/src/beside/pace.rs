@@ -3,12 +3,9 @@
 //! A deadline ends a round that takes too long. What it has found by then stands, but filters that could not be explored to the end are
 //! none, and consequence prediction has had no turn. So after such a round the next ones explore less, until they end in time.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use host_live::checker::Limits;
-use host_live::time::Time;
-use host_model::contract::{Stop, Stopped};
+use crate::checker::Limits;
 
 /// Events and states that a round may have at least, unless it was asked for fewer.
 const LEAST: (u64, u64) = (64, 32);
@@ -17,7 +14,7 @@ const HALVED_MAX: u32 = 16;
 
 /// How far rounds may go, by how long the last ones took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(super) struct Pace {
     asked: (u64, u64),
     most: Duration,
     halved: u32,
@@ -25,24 +22,24 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// As far as was asked for, in at most that time.
-    pub(crate) fn new(asked: &Limits, most: Duration) -> Self {
+    pub(super) fn new(asked: &Limits, most: Duration) -> Self {
         Self { asked: (asked.events_max, asked.states_max), most, halved: 0 }
     }
 
     /// Events and states that the next round may have.
-    pub(crate) fn reach(&self) -> (u64, u64) {
+    pub(super) fn reach(&self) -> (u64, u64) {
         let of = |asked: u64, least: u64| (asked >> self.halved).max(least.min(asked));
         (of(self.asked.0, LEAST.0), of(self.asked.1, LEAST.1))
     }
 
     /// Those that a round has at least.
-    pub(crate) fn least(&self) -> (u64, u64) {
+    pub(super) fn least(&self) -> (u64, u64) {
         (LEAST.0.min(self.asked.0), LEAST.1.min(self.asked.1))
     }
 
     /// A round took so long, and was cut short or not: a quarter of it where it was, twice as much where it took less than a quarter of
     /// the time.
-    pub(crate) fn took(&mut self, time: Duration, is_cut: bool) {
+    pub(super) fn took(&mut self, time: Duration, is_cut: bool) {
         let before = *self;
         if is_cut {
             self.halved = (self.halved + 2).min(HALVED_MAX);
@@ -53,37 +50,6 @@ impl Pace {
         } else if time < self.most / 4 {
             self.halved = self.halved.saturating_sub(1);
         }
-    }
-}
-
-/// A time at which to stop.
-#[derive(Debug)]
-pub(crate) struct Deadline {
-    /// What times are counted from.
-    origin: Instant,
-    /// A [`Time`] since then.
-    at: AtomicU64,
-}
-
-impl Deadline {
-    /// One that has arrived.
-    pub(crate) fn new() -> Self {
-        Self { origin: Instant::now(), at: AtomicU64::new(0) }
-    }
-
-    fn now(&self) -> Time {
-        Time(0).after(self.origin.elapsed())
-    }
-
-    /// Comes in so much time from now.
-    pub(crate) fn set(&self, time: Duration) {
-        self.at.store(self.now().after(time).0, Ordering::Relaxed);
-    }
-}
-
-impl Stop for Deadline {
-    fn reason(&self) -> Option<Stopped> {
-        (self.now().0 >= self.at.load(Ordering::Relaxed)).then_some(Stopped::Time)
     }
 }
 
@@ -124,17 +90,6 @@ mod tests {
                 pace.took(SECOND * (round % 3), round < 100 && round % 3 != 0);
             }
             assert_eq!(pace.reach(), (events, states));
-        }
-    }
-
-    /// An hour of patience is more than this test takes.
-    #[test]
-    fn a_deadline_comes_when_it_was_set_to() {
-        let deadline = Deadline::new();
-        assert_eq!(deadline.reason(), Some(Stopped::Time));
-        for (time, expected) in [(SECOND * 3_600, None), (Duration::ZERO, Some(Stopped::Time)), (Duration::MAX, None)] {
-            deadline.set(time);
-            assert_eq!(deadline.reason(), expected);
         }
     }
 }

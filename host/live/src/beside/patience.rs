@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use host_live::checkpoint::Outcome;
-use host_live::time::Time;
 use host_model::contract::NodeId;
+
+use crate::checkpoint::Outcome;
+use crate::time::Time;
 
 /// The time between two snapshots, and the longest that one may take, from the start of a node until it has one: an election must not
 /// come before the first one.
@@ -97,9 +98,8 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use host_live::checkpoint::{Checkpoint, Snapshot};
-
     use super::*;
+    use crate::checkpoint::{Checkpoint, Snapshot};
 
     const SECOND: Duration = Duration::from_secs(1);
 
