@@ -133,6 +133,59 @@ fn data_that_is_lost_is_noticed_after_all_nodes_have_started_again() {
     assert_eq!(ask_until_told(cluster.clients(), &put("last")), Outcome::Done);
 }
 
+/// Two clusters without a `name`, each started by `up`: the names that were drawn tell them apart. A name in the file is another one, and the data is
+/// taken over by `--take-data`, by all nodes at once.
+#[test]
+fn clusters_without_a_name_draw_one() {
+    let Some(desk) = Desk::new() else { return };
+    desk.component("raft-kv");
+    let all = addresses(9);
+    let node = |of: usize, at: usize| {
+        let (own, clients, metrics) = (all[of], all[at + 3], all[at + 6]);
+        format!("[[node]]\naddress = \"{own}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n")
+    };
+    let write = |file: &str, head: &str| {
+        let head = format!("plugin = \"raft-kv.wasm\"\nnetwork = \"ordered\"\n{head}\n");
+        let parameters = "[parameters]\nterms = 0\nkept = 20\nheartbeats = true\n";
+        desk.put(file, format!("{head}{parameters}{}{}{}", node(0, 0), node(1, 1), node(2, 2)));
+    };
+    write("east.toml", "data = \"east\"");
+    write("west.toml", "data = \"west\"");
+    let name = |folder: &str| desk.read(&format!("{folder}/cluster-name"));
+    let get = || ask_until_told(&all[3..6], &super::judge::Operation::Get("key".into()));
+    let kept = Outcome::Value(Some(b"kept".to_vec()));
+    let up = desk.starts("host live up west.toml --quiet 2> west.txt");
+    assert_eq!(ask_until_told(&all[3..6], &put("other")), Outcome::Done);
+    drop(up);
+    let up = desk.starts("host live up east.toml --quiet 2> first.txt");
+    assert_eq!(ask_until_told(&all[3..6], &put("kept")), Outcome::Done);
+    let drawn = name("east");
+    drop(up);
+    // Started again one by one, they have the same name; node 2 is one of the other cluster, at an address of this one.
+    let node =
+        |file: &str, id: u32| desk.starts(&format!("host live node {file}.toml --id {id} --quiet 2> {file}-{id}.txt"));
+    let nodes = [node("east", 0), node("east", 1), node("west", 2)];
+    assert_eq!(get(), kept);
+    let said = || ["east-0.txt", "east-1.txt", "west-2.txt"].map(|file| desk.read(file)).concat();
+    wait("the clusters do not refuse each other", || said().contains("it is from another cluster: another name, "));
+    assert!(drawn.starts_with("drawn-") && drawn == name("east") && drawn != name("west"));
+    drop(nodes);
+    // With a name of its own it is another cluster, and all of its nodes take the data over.
+    write("east.toml", "data = \"east\"\nname = \"east\"");
+    let refused = desk.types("host live up east.toml --quiet");
+    assert_eq!(refused.status.code(), Some(151), "{refused:?}");
+    let words = format!("a cluster with the name \"{}\", not \"east\"", drawn.trim_end());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains(&words), "{words}: {refused:?}");
+    let up = desk.starts("host live up east.toml --quiet --take-data 2> second.txt");
+    assert_eq!(get(), kept);
+    drop(up);
+    // What is no name is refused, with the way out.
+    write("west.toml", "data = \"west\"");
+    desk.put("west/cluster-name", "\n");
+    let refused = desk.types("host live up west.toml --quiet");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("holds no name of a cluster"), "{refused:?}");
+}
+
 /// `up` hands `--take-data` to its nodes: without it they refuse the data of another cluster, and all end.
 #[test]
 fn a_cluster_takes_data_over_as_a_whole() {

@@ -53,6 +53,7 @@ fn read(
     environment: &mut Environment<'_>,
 ) -> Result<RunningSpec, Failure> {
     let mut spec = RunningSpec::read(cluster, &environment.context())?;
+    spec.recall_name(&environment.context())?;
     spec.run.cluster.limits.extend(limits.given());
     check_limits(&spec.run.cluster.limits)?;
     let own = &mut spec.run.process.source;
@@ -86,6 +87,7 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
     warn(&arguments.watch, &running, environment);
+    spec.draw_name(RandomState::new().build_hasher().finish(), &environment.context())?;
     let executable = std::env::current_exe()
         .map_err(|error| Failure::system(format_args!("cannot find the program of the nodes: {error}")))?;
     let cluster = environment.path(&arguments.cluster);

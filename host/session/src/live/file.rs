@@ -260,7 +260,7 @@ impl NodeSpec {
 const NAME_MAX: usize = 100;
 
 /// The name of a cluster, which stands in logs and in the files of its nodes.
-fn checked_name(name: String) -> Result<String, Failure> {
+pub(super) fn checked_name(name: String) -> Result<String, Failure> {
     if name.chars().count() <= NAME_MAX && !name.chars().any(char::is_control) {
         return Ok(name);
     }
