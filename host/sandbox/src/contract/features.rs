@@ -15,6 +15,27 @@ pub struct Feature {
     words: &'static [&'static str],
 }
 
+/// A feature that the rewriting refuses where it meets it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused {
+    name: &'static str,
+    why: &'static str,
+    without: &'static str,
+    words: &'static [&'static str],
+}
+
+impl Refused {
+    const fn row(self) -> Feature {
+        refused(self.name, self.why, self.without, self.words)
+    }
+
+    /// The error of a component that uses it, with the place, if that is known.
+    pub(crate) fn error_at(self, place: Option<String>) -> LoadError {
+        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+        LoadError::Feature { name: self.name, place, why: self.why, without: self.without }
+    }
+}
+
 /// The features, the accepted ones first; `wit/README.md` repeats this table.
 pub const FEATURES: [Feature; 18] = [
     accepted(
@@ -42,8 +63,8 @@ pub const FEATURES: [Feature; 18] = [
         "a compiler that calls by tables, as those of C and Rust do",
         &["function references"],
     ),
-    THREADS,
-    MEMORY64,
+    THREADS.row(),
+    MEMORY64.row(),
     refused(
         "stack switching",
         "a suspended stack is in no memory",
@@ -51,63 +72,63 @@ pub const FEATURES: [Feature; 18] = [
         &["stack switching"],
     ),
     refused("wide arithmetic", "the rewriting does not know it", "no `-mwide-arithmetic`", &["wide arithmetic"]),
-    PAGES,
+    PAGES.row(),
     refused("memory control", "the rewriting does not know it", "no `memory.discard`", &["memory control"]),
-    LATE_WRITES,
-    ASYNCHRONOUS,
-    RESOURCES,
-    START,
+    LATE_WRITES.row(),
+    ASYNCHRONOUS.row(),
+    RESOURCES.row(),
+    START.row(),
 ];
 
-pub(crate) const THREADS: Feature = refused(
-    "threads: shared memories and atomic instructions",
-    "a node takes one step at a time",
-    "no `-pthread`, no `-matomics`, and the target `wasm32-wasi` or `wasm32-wasip1`, not `wasm32-wasi-threads`",
-    &["threads", "shared"],
-);
+pub(crate) const THREADS: Refused = Refused {
+    name: "threads: shared memories and atomic instructions",
+    why: "a node takes one step at a time",
+    without: "no `-pthread`, no `-matomics`, and the target `wasm32-wasi` or `wasm32-wasip1`, not `wasm32-wasi-threads`",
+    words: &["threads", "shared"],
+};
 
-pub(crate) const MEMORY64: Feature = refused(
-    "64-bit memories",
-    "snapshots hold memories of 32 bits",
-    "the target `wasm32` in place of `wasm64`, no `-sMEMORY64`",
-    &["memory64"],
-);
+pub(crate) const MEMORY64: Refused = Refused {
+    name: "64-bit memories",
+    why: "snapshots hold memories of 32 bits",
+    without: "the target `wasm32` in place of `wasm64`, no `-sMEMORY64`",
+    words: &["memory64"],
+};
 
-pub(crate) const PAGES: Feature = refused(
-    "custom page sizes",
-    "memories have pages of 64 KiB",
-    "no `--page-size` of the linker",
-    &["custom page sizes"],
-);
+pub(crate) const PAGES: Refused = Refused {
+    name: "custom page sizes",
+    why: "memories have pages of 64 KiB",
+    without: "no `--page-size` of the linker",
+    words: &["custom page sizes"],
+};
 
-pub(crate) const LATE_WRITES: Feature = refused(
-    "writes to tables and to globals with references, and dropped segments, after the start",
-    "no memory holds them",
-    "`table.set` and the like in the start function or `_initialize` alone; without `dlopen`, and with wasm-bindgen without \
+pub(crate) const LATE_WRITES: Refused = Refused {
+    name: "writes to tables and to globals with references, and dropped segments, after the start",
+    why: "no memory holds them",
+    without: "`table.set` and the like in the start function or `_initialize` alone; without `dlopen`, and with wasm-bindgen without \
      `--reference-types`",
-    &[],
-);
+    words: &[],
+};
 
-pub(crate) const ASYNCHRONOUS: Feature = refused(
-    "asynchronous functions, streams, futures and threads of the component model",
-    "results would be written later",
-    "synchronous exports: with componentize-qjs `--sync`",
-    &["component model async", "component model threading"],
-);
+pub(crate) const ASYNCHRONOUS: Refused = Refused {
+    name: "asynchronous functions, streams, futures and threads of the component model",
+    why: "results would be written later",
+    without: "synchronous exports: with componentize-qjs `--sync`",
+    words: &["component model async", "component model threading"],
+};
 
-pub(crate) const RESOURCES: Feature = refused(
-    "resources of the component model that the plugin makes",
-    "their handles are in no memory",
-    "numbers in place of handles",
-    &[],
-);
+pub(crate) const RESOURCES: Refused = Refused {
+    name: "resources of the component model that the plugin makes",
+    why: "their handles are in no memory",
+    without: "numbers in place of handles",
+    words: &[],
+};
 
-pub(crate) const START: Feature = refused(
-    "start functions of the component model",
-    "what is written there is not captured",
-    "start functions of core modules, or `_initialize`",
-    &["component model `value`"],
-);
+pub(crate) const START: Refused = Refused {
+    name: "start functions of the component model",
+    why: "what is written there is not captured",
+    without: "start functions of core modules, or `_initialize`",
+    words: &["component model `value`"],
+};
 
 const fn accepted(name: &'static str) -> Feature {
     Feature { name, refused: None, words: &[] }
@@ -148,12 +169,5 @@ impl Feature {
     fn error(&self) -> Option<LoadError> {
         let (why, without) = self.refused?;
         Some(LoadError::Feature { name: self.name, place: String::new(), why, without })
-    }
-
-    /// The error of a component that uses this feature, which is refused, with the place, if it is known.
-    pub(crate) fn error_at(&self, place: Option<String>) -> LoadError {
-        let (why, without) = self.refused.expect("what the rewriting refuses is refused in the table");
-        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        LoadError::Feature { name: self.name, place, why, without }
     }
 }

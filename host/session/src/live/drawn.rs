@@ -1,7 +1,6 @@
 //! The name of a cluster whose file gives it none: drawn when its data begins, and kept in the folder of the data.
 //!
-//! Clusters of one plugin with the same size and parameters are told apart by their names alone. The nodes of one folder find the drawn name
-//! there. Nodes on several machines have folders of their own, so no name is drawn for those that prove who they are by TLS.
+//! Clusters of one plugin with the same size and parameters differ only in their names. The nodes of one folder find the drawn name there. Nodes on several machines have folders of their own, so no name is drawn for those that prove who they are by TLS.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{GoError, SOURCE_BYTES_MAX};
 use crate::files::read_text_bounded;
 
-/// Systems and processors that end the name of a file which is compiled for them alone: `go tool dist list`.
+/// Systems and processors at the end of the name of a file that only they compile: `go tool dist list`.
 const OTHERS: &str = "aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris windows \
     386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x";
 
@@ -91,7 +91,7 @@ fn is_compiled(text: &str) -> bool {
     }
 }
 
-/// Whether a constraint in the notation before Go 1.17 holds: words of which one must, made of parts between commas that all must.
+/// Whether a constraint in the notation before Go 1.17 holds: one of its words must, and all parts of that word between commas.
 fn old_holds(constraint: &str) -> bool {
     let new: Vec<String> = constraint.split_whitespace().map(|word| format!("({})", word.replace(',', "&&"))).collect();
     holds(&words(&new.join("||")), &mut 0)
