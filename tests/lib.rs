@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use host_sandbox::process_bytes;
 use host_session::Request;
 use host_session::base::Context;
 use host_session::base::context::system_clock;
@@ -22,9 +23,7 @@ pub mod told_apart;
 
 /// Memory of this process in KiB; 0 where the system does not tell.
 pub fn memory_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    process_bytes("VmRSS:").unwrap_or(0) / 1024
 }
 
 /// Seconds of processor time that this process has taken, all threads together.

@@ -23,6 +23,7 @@ use guest_sdk::test::Cluster;
 use guest_sdk::{About, Clock, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use guest_sdk::{TimedTimers, Timers};
 use host_model::contract::{Choice, Effects, Input, Likelihood, MachineFactory};
+use host_model::toys;
 use host_sandbox::SandboxConfig;
 use serde_json::{Map, Value, json};
 
@@ -235,13 +236,12 @@ fn verdict(result: Result<Vec<(u32, usize)>, NotLinearizable>) -> Value {
     }
 }
 
-/// Draws below a bound: Knuth's linear congruential generator; the high bits are good enough.
-struct Dice(u64);
+/// Draws below a bound.
+struct Dice(toys::Dice);
 
 impl Dice {
     fn draw(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
+        self.0.number() % below
     }
 
     fn name(&mut self) -> &'static str {
@@ -311,7 +311,7 @@ fn operations(dice: &mut Dice, is_log: bool) -> Vec<Value> {
 
 /// Scripts with answers to their comparisons, and what the Rust SDK makes of them.
 fn cases() -> Vec<(String, Vec<u32>, Value)> {
-    let mut dice = Dice(1);
+    let mut dice = Dice(toys::Dice(1));
     let mut explained = [0; 2];
     let cases: Vec<_> = (0..120)
         .map(|case| {

@@ -1,4 +1,4 @@
-//! The committed bindings are what the generator makes of `wit/`. `BLESS=1` rewrites them.
+//! The committed bindings are what the generator makes of `wit/`. `HOST_BLESS=1` rewrites them.
 
 use std::path::Path;
 
@@ -21,14 +21,14 @@ fn check(path: &str, world: &str, export_macro: &str, with: &[(String, WithOptio
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let committed = root.join(path);
     let generated = generate(&root.join("../wit"), world, export_macro, with);
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("HOST_BLESS").is_some() {
         std::fs::write(&committed, generated).expect("the bindings can be written");
         return;
     }
     let committed = std::fs::read_to_string(committed).unwrap_or_default();
     assert!(
         committed == generated,
-        "guest-sdk/{path} is not what wit/ says: run `BLESS=1 cargo test -p guest-sdk --test bindings`"
+        "guest-sdk/{path} is not what wit/ says: run `HOST_BLESS=1 cargo test -p guest-sdk --test bindings`"
     );
 }
 

@@ -10,6 +10,7 @@ use host_model::contract::{
     Choice, Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId,
     Property, PropertyKind, PropertyScope, Snapshot,
 };
+use host_model::toys::Dice;
 
 /// Rules tell numbers apart below this one only.
 const ALIKE: u64 = 4;
@@ -78,7 +79,7 @@ impl Growing {
 
     /// A random one; the same seed gives the same.
     pub fn random(seed: u64) -> Self {
-        let mut dice = Dice(seed);
+        let mut dice = Draws(Dice(seed));
         let mut made = Self::new(2 + dice.below(2) as u32);
         let nodes = u64::from(made.nodes);
         for node in 0..made.nodes {
@@ -279,16 +280,12 @@ impl Machine for GrowingMachine {
     fn keep_log(&mut self, _keep: bool) {}
 }
 
-/// A small reproducible random number generator (splitmix64).
-struct Dice(u64);
+/// Numbers of a seed.
+struct Draws(Dice);
 
-impl Dice {
+impl Draws {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
+        self.0.number() % bound
     }
 
     fn outcome(&mut self, nodes: u64) -> Outcome {

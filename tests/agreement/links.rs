@@ -7,7 +7,7 @@ use host_agreement::reference::System;
 use host_agreement::toys;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Link, Network, Scenario};
-use host_model::toys::{Toy, ToyTrigger};
+use host_model::toys::{Dice, Toy, ToyTrigger};
 use host_model::trace::start::{self, StartError};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{STRATEGIES, bdfs, dpor};
@@ -16,15 +16,12 @@ use crate::faults::{STATES_MAX, check_executions, check_states};
 
 /// A network for each link at random, or for each pair of nodes, both ways.
 fn random_links(seed: u64, nodes: u32, networks: &[Network], is_one_way: bool) -> Vec<Link> {
-    let mut dice = seed;
+    let mut dice = Dice(seed);
     let mut links: Vec<Link> = Vec::new();
     for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
         let way_back = links.iter().find(|link| !is_one_way && (link.from, link.to) == (to, from));
-        let network = way_back.map(|link| link.network).unwrap_or_else(|| {
-            // The constants are Knuth's; the upper bits are the good ones.
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            networks[(dice >> 33) as usize % networks.len()]
-        });
+        let drawn = networks[dice.below(networks.len() as u32) as usize];
+        let network = way_back.map_or(drawn, |link| link.network);
         links.push(Link { from, to, network });
     }
     links

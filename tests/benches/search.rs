@@ -8,7 +8,7 @@ use std::time::Instant;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
-use host_sandbox::{Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{Plugin, Sandbox, SandboxConfig, process_bytes};
 use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use host_search::strategy;
 
@@ -111,8 +111,5 @@ fn measure(plugin: &Plugin, row: &Row) {
 
 /// The peak of the process so far, where the system tells.
 fn peak_mb() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kb = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kb.map_or_else(|| "?".to_owned(), |kb| (kb / 1024).to_string())
+    process_bytes("VmHWM:").map_or_else(|| "?".to_owned(), |bytes| (bytes >> 20).to_string())
 }

@@ -1,22 +1,20 @@
 //! Random changes of bytes.
 
-/// A small reproducible random number generator (splitmix64).
+use host_model::toys;
+
+/// The random numbers of a case.
 #[derive(Clone, Debug)]
-pub struct Dice(u64);
+pub struct Dice(toys::Dice);
 
 impl Dice {
     /// The generator of a case.
     pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+        Self(toys::Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d))
     }
 
     /// The next number.
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.number()
     }
 
     /// A number below the bound; 0 if there is none.

@@ -8,6 +8,7 @@ use guest_sdk::test::Cluster;
 use guest_sdk::{About, Context, Encoding, LocalEvent, LocalEvents, LocalKind, Never, NodeId, ParameterError};
 use guest_sdk::{Parameters, Place, Properties, Protocol, Request, Response};
 use host_model::contract::{self, Effects, Input, Machine, MachineFactory};
+use host_model::toys;
 use host_sandbox::{Plugin, SandboxConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -342,7 +343,7 @@ fn every_sdk_waits_asks_and_answers_as_that_of_rust() {
         let store = Store { requests: 2, patience: Duration::from_millis(20) };
         let mut cluster = Cluster::<Store>::new(NODES, &parameters).expect("the parameters are known");
         let mut nodes = Nodes::new(&plugin, CONFIG, first(name));
-        let mut dice = Dice(3);
+        let mut dice = Dice(toys::Dice(3));
         for step in 0..200 {
             let node = [0, 0, 0, 1, 2][dice.draw(5) as usize];
             let events = cluster.local_events(node);

@@ -138,22 +138,12 @@ pub fn xml(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use host_model::toys::Dice;
+
     use super::*;
 
-    /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-    struct Rng(u64);
-
-    impl Rng {
-        fn below(&mut self, bound: u32) -> u32 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((mixed ^ (mixed >> 31)) % u64::from(bound)) as u32
-        }
-    }
-
     /// Letters of all kinds, the ones that matter more often than by chance.
-    fn text(rng: &mut Rng) -> String {
+    fn text(dice: &mut Dice) -> String {
         const OFTEN: [&str; 24] = [
             "\n",
             "\r\n",
@@ -181,11 +171,11 @@ mod tests {
             "\"",
         ];
         let mut text = String::new();
-        for _ in 0..rng.below(40) {
-            match rng.below(3) {
-                0 => text.push_str(OFTEN[rng.below(OFTEN.len() as u32) as usize]),
-                1 => text.push((b' ' + rng.below(95) as u8).into()),
-                _ => text.extend(char::from_u32(rng.below(0x11_0000))),
+        for _ in 0..dice.below(40) {
+            match dice.below(3) {
+                0 => text.push_str(OFTEN[dice.below(OFTEN.len() as u32) as usize]),
+                1 => text.push((b' ' + dice.below(95) as u8).into()),
+                _ => text.extend(char::from_u32(dice.below(0x11_0000))),
             }
         }
         text
@@ -197,9 +187,9 @@ mod tests {
 
     #[test]
     fn nothing_of_any_text_acts() {
-        let mut rng = Rng(18);
+        let mut dice = Dice(18);
         for _ in 0..20_000 {
-            let text = text(&mut rng);
+            let text = text(&mut dice);
             let line = on_one_line(&text);
             assert!(!line.chars().any(acts) && !line.split(' ').any(is_command), "{text:?} becomes {line:?}");
             let lines = without_controls(&text);
@@ -223,9 +213,9 @@ mod tests {
 
     #[test]
     fn json_says_the_same() {
-        let mut rng = Rng(19);
+        let mut dice = Dice(19);
         for _ in 0..20_000 {
-            let value = serde_json::json!({ text(&mut rng): [text(&mut rng), { "a": text(&mut rng) }] });
+            let value = serde_json::json!({ text(&mut dice): [text(&mut dice), { "a": text(&mut dice) }] });
             let pretty = serde_json::to_string_pretty(&value).expect("a value");
             let escaped = json(&pretty);
             assert!(!escaped.chars().any(|letter| acts(letter) && letter != '\n'), "{escaped:?}");

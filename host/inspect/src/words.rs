@@ -1,17 +1,15 @@
 //! Events, messages and states in words for people.
 
+use host_model::contract::hex::shown;
 use host_model::contract::{Choice, NodeId, PropertyKind};
 use host_model::lts::deadlock::with_names;
 use host_model::scenario::{Link, NodeNames, Scenario};
-use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, TraceEvent, TraceStep};
+use host_model::trace::{BreachClass, BrokenPromise, Finding, TraceEvent, TraceStep};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::escape::acts;
 pub use crate::escape::{on_one_line, without_controls};
-
-/// Digits of a payload that are shown where the plugin does not describe it.
-const HEX_DIGITS_MAX: usize = 64;
 
 /// Bytes of what a property reads that are shown one by one.
 const VIEW_BYTES_MAX: usize = 8;
@@ -206,7 +204,7 @@ fn is_plain(word: &str) -> bool {
 /// Bytes that the plugin does not describe: the encoding that all languages share can be read, and so can text; anything else is
 /// digits.
 pub fn payload(bytes: &[u8]) -> String {
-    readable(bytes).unwrap_or_else(|| hex(bytes))
+    readable(bytes).unwrap_or_else(|| shown(bytes))
 }
 
 /// Bytes that people can read: JSON, or a text of letters that are shown; a scalar of JSON is one, too. A few bytes may look like
@@ -238,13 +236,6 @@ pub fn json(bytes: &[u8]) -> Option<Value> {
         return None;
     }
     serde_json::from_slice(bytes).ok().filter(|value| is_nested(value, NESTED_MAX))
-}
-
-/// Bytes as hexadecimal digits, cut off where there are many.
-pub fn hex(bytes: &[u8]) -> String {
-    let shown = &bytes[..bytes.len().min(HEX_DIGITS_MAX / 2)];
-    let digits = name(Hex(shown.to_vec()));
-    if shown.len() == bytes.len() { digits } else { format!("{digits}... ({} bytes)", bytes.len()) }
 }
 
 /// The name that a value has in traces, such as `always` or `memory-limit`.
@@ -306,10 +297,10 @@ mod tests {
 
     #[test]
     fn long_payloads_are_cut_off() {
-        assert_eq!(hex(&[1, 0xab]), "01ab");
+        assert_eq!(shown(&[1, 0xab]), "01ab");
         assert_eq!((view(&[7; 8]), view(&[7; 9])), ("07".repeat(8), "9 bytes".to_owned()));
         assert_eq!(view(br#"{"value": 17}"#), "{value: 17}");
-        assert!(hex(&[0; 100]).ends_with("00... (100 bytes)"));
+        assert!(shown(&[0; 100]).ends_with("00... (100 bytes)"));
         assert_eq!(clipped("abc", 3), "abc");
         assert_eq!(clipped("ab cd", 4), "ab\u{2026}");
     }
@@ -327,7 +318,7 @@ mod tests {
         // Numbers as well as not, and what would act on the text around it.
         for other in [&b"12"[..], b"{", b"[\xff]", b"abc", b"----", b"ab\ncd", b"ab\x1b[31m", "abc\u{202e}".as_bytes()]
         {
-            assert_eq!(payload(other), hex(other));
+            assert_eq!(payload(other), shown(other));
         }
     }
 

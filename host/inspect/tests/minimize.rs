@@ -8,17 +8,14 @@ use host_inspect::traced_state::{Action, TracedState};
 use host_model::contract::{FaultKind, Judgement, PropertyKind};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
+use host_model::toys::{Dice, Toy, ToyOutcome, ToyTrigger};
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::Unmonitored;
 
 /// A path through a toy: at each state the event and the outcome that the dice say, until something is bad.
 fn walk(toy: &Arc<Toy>, seed: u64, length: usize) -> Option<Trace> {
-    let mut dice = seed;
-    path(toy, length, |bound, _| {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (dice >> 33) as usize % bound
-    })
+    let mut dice = Dice(seed);
+    path(toy, length, |bound, _| dice.below(bound as u32) as usize)
 }
 
 /// The path where the node of the highest number that can do something does it.

@@ -6,6 +6,7 @@ use std::thread;
 mod boxes;
 
 use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
+use host_model::toys::Dice;
 
 /// What a plugin could say to break out of a drawing.
 const HOSTILE: [&str; 6] = [
@@ -128,13 +129,8 @@ fn events_between_two_states_share_an_arrow() {
 fn labels_of_arrows_are_apart_from_states_and_from_one_another() {
     let (mut labels, mut without) = (0, 0);
     for seed in 0..200u64 {
-        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut below = |bound: usize| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random % bound as u64) as usize
-        };
+        let mut dice = Dice(seed);
+        let mut below = |bound: usize| dice.below(bound as u32) as usize;
         let states = 2 + below(16);
         let state = |number: usize, depth: usize| DrawnState {
             depth: depth as u32,

@@ -47,6 +47,7 @@ pub use contract::abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use contract::error::LoadError;
 pub use contract::features::{FEATURES, Feature};
 pub use contract::limits::{Addresses, GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};
+pub use engine::memory::{bytes_in, process_bytes};
 pub use engine::sandbox::{Sandbox, SandboxError};
 pub use plugin::initialised::{InitialiseError, initialised};
 pub use plugin::inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::contract::fingerprint::Fingerprint;
+use crate::contract::hex::shown;
 use crate::contract::{Arrival, Input, LocalEvent, NodeId, Snapshot};
 
 /// How much is looked at.
@@ -234,11 +235,5 @@ fn insert<T: Ord>(set: &mut BTreeSet<T>, element: T, max: usize) {
 
 /// The first bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const MAX: usize = 32;
-    let digits: String = bytes.iter().take(MAX).map(|byte| format!("{byte:02x}")).collect();
-    match bytes.len() {
-        0 => "(empty)".to_owned(),
-        length if length > MAX => format!("{digits}... ({length} bytes)"),
-        _ => digits,
-    }
+    if bytes.is_empty() { "(empty)".to_owned() } else { shown(bytes) }
 }

@@ -5,6 +5,7 @@
 //! | `machine` | `Machine`, `MachineFactory` with the determinism duty; effects, snapshots |
 //! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |
+//! | `hex` | bytes as digits, in documents and for people |
 //! | `live` | what matters only where a protocol runs: requests, answers, durations |
 //! | `draws` | which answers to a handler were drawn by chance |
 //! | `error` | why a machine does not continue, or a local state does not move to another one |
@@ -22,6 +23,7 @@ mod error;
 mod event;
 mod fault;
 pub mod fingerprint;
+pub mod hex;
 mod live;
 mod machine;
 mod muffled;

@@ -1,11 +1,11 @@
 //! The findings in the present state of a replay, compared with that of a trace.
 
+use crate::contract::hex::Hex;
 use crate::contract::{Fault, Machine, MachineFactory, NodeId, PropertyScope};
 use crate::lts::deadlock;
 use crate::lts::handler::evaluate;
 use crate::scenario::Scenario;
 use crate::trace::document::{Finding, TraceStep};
-use crate::trace::hex::Hex;
 use crate::trace::origin::Origin;
 use crate::trace::promise::PromiseWatch;
 use crate::trace::replay::{Replay, ReplayError};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::hex::Hex;
 use crate::contract::{Choice, Envelope, Fault, Judgement, LocalEvent, LocalKind, NodeId, Property, PropertyKind};
 use crate::scenario::{FaultEvent, Scenario};
-use crate::trace::hex::Hex;
 use crate::trace::origin::{Beginning, Origin};
 use crate::trace::progress::{Fairness, Recovery, Timers, is_default};
 

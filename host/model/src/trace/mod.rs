@@ -3,7 +3,6 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `document` | the trace document and its version |
-//! | `hex` | bytes in documents |
 //! | `origin` | where a path begins: after `init`, or in states from elsewhere |
 //! | `progress` | what a promise of progress relies on |
 //! | `resolve` | from a recorded step to an event that is enabled |
@@ -21,7 +20,6 @@ mod confirm;
 mod description;
 mod document;
 mod effects;
-mod hex;
 mod launch;
 mod origin;
 mod progress;
@@ -32,13 +30,13 @@ mod resolve;
 mod standing;
 pub mod start;
 
+pub use crate::contract::hex::Hex;
 pub use confirm::confirm;
 pub use description::node_names;
 pub use document::{
     BreachClass, BrokenPromise, Expressed, Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION,
     TRACE_VERSION_MAX, Trace, TraceEvent, TraceStep,
 };
-pub use hex::Hex;
 pub use origin::{Beginning, Flight, NodeState, Origin};
 pub use progress::{Fairness, Recovery, Timers};
 pub use promise::{PromiseWatch, check_sibling, sibling, way_on};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::hex::Hex;
 use crate::contract::{Choice, NodeId};
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultState, Route, Scenario};
-use crate::trace::hex::Hex;
 
 /// Where a path begins.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 //! that the promise is not kept where the trace says so, that the loop is one, in machines that go round it twice, and that in a stuck
 //! state nothing has to happen.
 
+use crate::contract::hex::Hex;
 use crate::contract::{LocalEvent, LocalKind, MachineError, MachineFactory, NodeId, Role};
 use crate::lts::handler::owed;
 use crate::scenario::FaultState;
 use crate::trace::document::{BreachClass, BrokenPromise, Trace, TraceEvent, TraceStep};
-use crate::trace::hex::Hex;
 use crate::trace::replay::{Replay, ReplayError, Travelling};
 
 /// A global state of a replay, to be compared with others of the same replay.

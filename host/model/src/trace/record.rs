@@ -1,9 +1,9 @@
 //! From a path of a search to recorded steps.
 
+use crate::contract::hex::Hex;
 use crate::contract::{MachineError, Role};
 use crate::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
 use crate::trace::document::{Received, Sent, TraceEvent, TraceStep};
-use crate::trace::hex::Hex;
 
 /// The trace of a path that begins at an initial state.
 pub fn record(

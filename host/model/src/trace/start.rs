@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::contract::hex::Hex;
 use crate::contract::{FaultKind, MachineError, NodeId, TransferError};
 use crate::lts::{LocalStateId, MessageId, Outcome, Step, Stepper};
 use crate::scenario::{FaultState, InFlight};
 use crate::trace::document::{Trace, TraceStep};
-use crate::trace::hex::Hex;
 use crate::trace::origin::{Beginning, Flight, NodeState, Origin};
 use crate::trace::record::contents;
 use crate::trace::resolve::{GlobalSituation, Unresolved, resolve};

@@ -18,6 +18,7 @@ use crate::check::{self, Interfaces, Names, World};
 use crate::contract::error::LoadError;
 use crate::contract::limits::GuestLimits;
 use crate::engine::compiler_panic;
+use crate::engine::memory::process_bytes;
 use crate::engine::processor::Threads;
 use crate::engine::sandbox::{Sandbox, SandboxParts};
 use crate::rewrite::{Known, Rewritten, rewrite};
@@ -224,7 +225,5 @@ fn exceeded(limits: &GuestLimits, spent: Duration, before: Option<usize>) -> Opt
 
 /// Bytes of memory that the process has; none where the system does not tell.
 fn resident_bytes() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.split_whitespace().next()?.parse::<usize>().ok()? * 1024)
+    process_bytes("VmRSS:")?.try_into().ok()
 }

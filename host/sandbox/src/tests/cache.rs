@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use host_model::contract::{MachineFactory, Stop, Stopped};
 
-use super::snapshots::{Random, Step, apply, well_behaved};
+use super::snapshots::{Step, apply, well_behaved};
 use super::{init, run};
 use crate::cache::{self, Cache, Functions, Use};
 use crate::check::World;
 use crate::contract::error::LoadError;
 use crate::engine::compile::{Looks, compile_by};
-use crate::fixtures;
+use crate::fixtures::{self, Dice};
 use crate::rewrite::{Rewritten, rewrite};
 use crate::{Addresses, Libraries, Plugin, Sandbox, SandboxConfig};
 
@@ -69,7 +69,7 @@ fn modules_compiled_apart_and_without_addresses_behave_as_within_their_component
             run(&mut *machine, init(1)).expect("init is fine");
             machine
         });
-        let mut random = Random(0x9e37_79b9);
+        let mut random = Dice::new(0x9e37_79b9);
         let mut states = vec![(one.capture(), other.capture())];
         for _ in 0..60 {
             let (state, its) = &states[random.below(states.len())];

@@ -2,11 +2,11 @@
 
 use host_model::contract::{Input, Machine, MachineFactory, Snapshot, StateOwner, TransferError};
 
-use crate::fixtures;
+use crate::fixtures::{self, Dice};
 use crate::rewrite::{REWRITING, rewrite};
 use crate::{Libraries, Plugin, Sabotage, Sandbox, SandboxConfig};
 
-use super::snapshots::{Random, Step, apply, audited, well_behaved};
+use super::snapshots::{Step, apply, audited, well_behaved};
 use super::{go, init, machine, run};
 
 /// Whose states these tests export.
@@ -32,7 +32,7 @@ fn refusal(result: Result<Snapshot, TransferError>) -> String {
 /// Exports states along a random path, imports them in another process, and continues in both: what is seen, and all of the
 /// memory, stays the same.
 fn goes_on_alike(name: &str, bytes: &[u8], seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Dice::new(seed);
     let mut here = audited(Sabotage::None, bytes).machine().expect("an instance");
     let mut there = elsewhere(bytes);
     run(&mut *here, init(1)).expect("init is fine");

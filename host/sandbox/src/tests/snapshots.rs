@@ -2,22 +2,10 @@
 
 use host_model::contract::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
 
-use crate::fixtures;
+use crate::fixtures::{self, Dice};
 use crate::{Addresses, Plugin, Sabotage, Sandbox, SandboxConfig};
 
 use super::{go, init, machine, plugin, run};
-
-/// A small deterministic generator (xorshift), so that failures repeat.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-}
 
 /// How many random guests a test tries; `HOST_FUZZ_GUESTS` asks for more.
 fn guests(count: u64) -> u64 {
@@ -33,7 +21,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) fn any(random: &mut Random) -> Self {
+    pub(super) fn any(random: &mut Dice) -> Self {
         match random.below(8) {
             0..3 => Self::Local(go()),
             3 => Self::Read,
@@ -63,7 +51,7 @@ fn judge(machine: &mut dyn Machine) -> Result<(), String> {
 /// Walks at random over captured states and compares each with a fresh instance that replays the path to it.
 /// Returns the first difference.
 fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
-    let mut random = Random(seed);
+    let mut random = Dice::new(seed);
     let mut machine = plugin.machine().expect("an instance");
     run(&mut *machine, init(1)).expect("init is fine");
     let mut states: Vec<(Snapshot, Vec<Step>)> = vec![(machine.capture(), Vec::new())];
@@ -218,7 +206,7 @@ fn states_of_different_sizes_share_an_instance() {
         run(&mut *machine, Input::Local(&go())).expect("fine");
         states.push((machine.capture(), machine.serialize().expect("fine")));
     }
-    let mut random = Random(0x9e37_79b9);
+    let mut random = Dice::new(0x9e37_79b9);
     for _ in 0..400 {
         let (state, encoding) = &states[random.below(states.len())];
         machine.restore(Some(state)).expect("an instance");

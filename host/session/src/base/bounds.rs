@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use host_model::contract::{Stop, Stopped};
+use host_sandbox::{bytes_in, process_bytes};
 
 use crate::base::context::{Clock, Context};
 
@@ -229,14 +230,9 @@ pub fn peak_bytes() -> Option<u64> {
     process_bytes("VmHWM:")
 }
 
-/// A line of Linux' account of this process, in bytes.
-fn process_bytes(key: &str) -> Option<u64> {
-    kibibytes(&std::fs::read_to_string("/proc/self/status").ok()?, key)
-}
-
 /// Part of the memory that is available, on the machine and in the container, besides what the process has already.
 fn default_memory() -> Option<u64> {
-    let available = kibibytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    let available = bytes_in(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(share_of(available, container_memory(), process_bytes("VmRSS:").unwrap_or(0)))
 }
 
@@ -257,12 +253,6 @@ fn container_memory() -> Option<u64> {
         ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
     ];
     versions.into_iter().find_map(left)
-}
-
-/// The number after a key in a list of `Key:   123 kB` lines, in bytes.
-fn kibibytes(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
 #[cfg(test)]
@@ -412,7 +402,7 @@ pub(crate) mod tests {
 
     #[test]
     fn half_of_what_is_available_is_the_default() {
-        let available = kibibytes(&std::fs::read_to_string("/proc/meminfo").expect("Linux"), "MemAvailable:");
+        let available = bytes_in(&std::fs::read_to_string("/proc/meminfo").expect("Linux"), "MemAvailable:");
         let (available, default) = (available.expect("Linux"), default_memory().expect("Linux"));
         let container = container_memory();
         let expected = share_of(available, container, process_bytes("VmRSS:").expect("Linux"));

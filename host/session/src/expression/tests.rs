@@ -13,6 +13,7 @@ mod values;
 use std::collections::BTreeMap;
 
 use host_model::contract::{Outside, PropertyKind, PropertyScope};
+use host_model::toys;
 use host_model::trace::Expressed;
 use serde_json::{Value as Json, json};
 
@@ -214,13 +215,12 @@ fn ready_made_properties_hold_and_fail() {
     }
 }
 
-/// Numbers that look random, the same ones each time.
-pub struct Dice(u64);
+/// Random values and texts.
+pub struct Dice(toys::Dice);
 
 impl Dice {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
+        (self.0.number() % end as u64) as usize
     }
 
     fn json(&mut self, depth: usize) -> Json {
@@ -297,7 +297,7 @@ impl Dice {
 /// they claim to read, they have the value of the definition over the whole states.
 #[test]
 fn expressions_have_the_values_of_their_definition() {
-    let mut dice = Dice(11);
+    let mut dice = Dice(toys::Dice(11));
     let (mut counted, mut deep) = ([0_usize; 3], 0);
     for round in 0..8_000 {
         let term = dice.truth(1 + round % 5);
@@ -334,7 +334,7 @@ fn expressions_have_the_values_of_their_definition() {
 /// errors: most of these expressions have none but an error.
 #[test]
 fn what_an_expression_reads_determines_its_value() {
-    let mut dice = Dice(7);
+    let mut dice = Dice(toys::Dice(7));
     let (mut values, mut partial) = (0, 0);
     for round in 0..20_000 {
         let text = dice.expression(&mut vec!["nodes".to_owned()], 1 + round % 5);

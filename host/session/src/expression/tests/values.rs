@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use host_model::toys;
 use serde_json::{Value as Json, json};
 
 use super::super::tokens::{Word, tokens};
@@ -73,7 +74,7 @@ fn compare(one: &Json, other: &Json) -> Ordering {
 /// Each pair as the naive order has it, and each three as an order and an equivalence need it.
 #[test]
 fn equality_is_an_equivalence_and_the_order_is_total() {
-    let mut dice = Dice(5);
+    let mut dice = Dice(toys::Dice(5));
     let (mut equals, mut threes) = (0, 0);
     for round in 0..400 {
         let mut all: Vec<Json> = (0..8).map(|_| dice.value(round % 3)).collect();
@@ -105,7 +106,7 @@ fn equality_is_an_equivalence_and_the_order_is_total() {
 /// A number is what its text says, through the text of a view too, and in an expression as in a state.
 #[test]
 fn numbers_come_back_as_they_were() {
-    let mut dice = Dice(3);
+    let mut dice = Dice(toys::Dice(3));
     for _ in 0..2_000 {
         let text = dice.digits();
         let json: Json = serde_json::from_str(&text).expect("JSON");
@@ -133,7 +134,7 @@ fn numbers_come_back_as_they_were() {
 /// Sets of the same elements are equal, in whatever order their elements were met and however often.
 #[test]
 fn sets_are_compared_by_their_elements() {
-    let mut dice = Dice(9);
+    let mut dice = Dice(toys::Dice(9));
     let mut equal_ones = 0;
     for round in 0..1_500 {
         let pool: Vec<Json> = (0..3).map(|_| dice.value(round % 3)).collect();

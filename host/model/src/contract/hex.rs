@@ -6,9 +6,24 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hex(pub Vec<u8>);
 
+/// Bytes that are shown where there are more.
+const SHOWN_MAX: usize = 32;
+
+/// Bytes for people: as digits, the first ones where there are many.
+pub fn shown(bytes: &[u8]) -> String {
+    match bytes.get(..SHOWN_MAX) {
+        Some(first) if bytes.len() > SHOWN_MAX => format!("{}... ({} bytes)", digits(first), bytes.len()),
+        _ => digits(bytes),
+    }
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        serializer.serialize_str(&digits(&self.0))
     }
 }
 
