@@ -30,7 +30,7 @@ fn tls(node: NodeId, shown: &Shown) -> Tls {
     Tls::new(node, 3, shown.of()).expect("they fit")
 }
 
-/// Three nodes with certificates, and nobody beside them.
+/// Three nodes with certificates, without checkers.
 pub(super) fn trial(authority: &Authority) -> Trial {
     let of = |node| Some(tls(node, &authority.credentials(&[&format!("node-{node}")])));
     Trial { checked: None, tls: [of(0), of(1), of(2)], ..Trial::new(counter(), Network::Ordered) }
@@ -59,7 +59,7 @@ pub(super) fn connect(tls: &Tls, address: SocketAddr) -> Result<impl Write + use
 
 /// Passes on what comes for a node, both ways, and notes it.
 fn record(at: SocketAddr, to: SocketAddr) -> Arc<Mutex<Vec<u8>>> {
-    let (listener, noted) = (TcpListener::bind(at).expect("nobody else has it"), Arc::<Mutex<Vec<u8>>>::default());
+    let (listener, noted) = (TcpListener::bind(at).expect("it is free"), Arc::<Mutex<Vec<u8>>>::default());
     let all = Arc::clone(&noted);
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -72,7 +72,7 @@ fn record(at: SocketAddr, to: SocketAddr) -> Arc<Mutex<Vec<u8>>> {
                 thread::spawn(move || {
                     let mut bytes = vec![0; 1 << 16];
                     while let Ok(length @ 1..) = from.read(&mut bytes) {
-                        all.lock().expect("nobody panics with it").extend(&bytes[..length]);
+                        all.lock().expect("no thread panics with it").extend(&bytes[..length]);
                         if to.write_all(&bytes[..length]).is_err() {
                             break;
                         }
@@ -97,7 +97,7 @@ fn who_reads_along_reads_no_frames() {
         trial.seen[0][1] = between;
         let ended = trial.run(|trial| (1..3).for_each(|node| trial.wait(node, LAST))).ended;
         assert!(ended.iter().all(|ended| ended.distrusted.is_empty() && ended.counts.refused.is_empty()), "{ended:?}");
-        let noted = noted.lock().expect("nobody panics with it");
+        let noted = noted.lock().expect("no thread panics with it");
         let frames = noted.windows(4).filter(|four| *four == b"HLIV").count();
         // Head and hash of each frame are 50 bytes, and there are five of them.
         assert!(noted.len() > 250, "{}", noted.len());
@@ -126,7 +126,7 @@ fn hear_out(mut stream: &TcpStream) {
 }
 
 #[test]
-fn strangers_are_refused_and_counted_and_the_others_go_on() {
+fn strangers_are_refused_and_counted_and_the_others_continue() {
     let (authority, other) = (Authority::new(), Authority::new());
     let mut trial = trial(&authority);
     trial.timers = [Duration::from_millis(1_500); 3];
@@ -138,7 +138,7 @@ fn strangers_are_refused_and_counted_and_the_others_go_on() {
     let several = Tls::new(0, 2, authority.credentials(&["node-0", "node-2"]).of()).expect("they fit");
     let eighth = Tls::new(7, 8, authority.credentials(&["node-7"]).of()).expect("they fit");
     let distrusting = tls(2, &other.credentials(&["node-2"]));
-    let meanwhile = |going_on: &GoingOn| {
+    let meanwhile = |trial: &GoingOn| {
         let slow = thread::scope(|scope| {
             let silent = scope.spawn(|| hear_out(&connected(address)));
             let slow = scope.spawn(|| {
@@ -167,7 +167,7 @@ fn strangers_are_refused_and_counted_and_the_others_go_on() {
             slow.join().expect("it is closed")
         });
         assert!(slow < 1 << 14, "it takes all of a slow greeting");
-        (1..3).for_each(|node| going_on.wait(node, LAST));
+        (1..3).for_each(|node| trial.wait(node, LAST));
     };
     let ended = trial.run(meanwhile).ended;
     let expected = BTreeMap::from([
@@ -209,7 +209,7 @@ pub(super) fn frame(trial: &Trial) -> Vec<u8> {
 fn a_node_cannot_speak_for_another_one() {
     let trial = Trial { running: vec![1], ..trial(&Authority::new()) };
     let (address, frame) = (address(&trial), frame(&trial));
-    let ended = trial.run(|going_on| {
+    let ended = trial.run(|running| {
         for (node, count) in [(2, 0), (0, 1)] {
             let tls = trial.tls[node].as_ref().expect("each has some");
             let mut stream = connect(tls, address).unwrap_or_else(|why| panic!("it is node {node}: {why:?}"));
@@ -217,9 +217,11 @@ fn a_node_cannot_speak_for_another_one() {
                 .write_all(&[begins_with(0, &[0; 16]), frame.clone()].concat())
                 .and_then(|()| stream.flush())
                 .expect("it is taken");
-            going_on.wait(1, count);
-            thread::sleep(Duration::from_millis(500));
-            assert_eq!(going_on.count(1), count);
+            match count {
+                0 => running.wait_for(1, "frames_refused_total{reason=\"impostor\"}", 1),
+                _ => running.wait(1, count),
+            }
+            assert_eq!(running.count(1), count);
         }
     });
     let ended = &ended.ended[0];
@@ -227,7 +229,7 @@ fn a_node_cannot_speak_for_another_one() {
     assert!(ended.distrusted.is_empty(), "{ended:?}");
 }
 
-/// Where node 1 should be, node 2 is, or a node 1 without TLS. Node 0 tells it nothing, tries again now and then, and goes on.
+/// Where node 1 should be, node 2 is, or a node 1 without TLS. Node 0 sends it nothing, and tries again once per second.
 #[test]
 fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
     thread::scope(|scope| {
@@ -239,7 +241,8 @@ fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
                 let begun = Instant::now();
                 let meanwhile = |trial: &GoingOn| {
                     trial.wait(2, LAST);
-                    thread::sleep(Duration::from_secs(2));
+                    let reason = if is_plain { "closed" } else { "name" };
+                    trial.wait_for(0, &format!("connections_refused_total{{reason=\"{reason}\"}}"), 2);
                 };
                 let ended = trial.run(meanwhile).ended;
                 let seconds = begun.elapsed().as_secs();
@@ -257,14 +260,14 @@ fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
     });
 }
 
-/// Where node 1 should be, somebody closes all connections; then node 1 is there.
+/// Where node 1 should be, all connections are closed; then node 1 is there.
 #[test]
 fn a_peer_that_was_refused_is_tried_again() {
     let trial = trial(&Authority::new());
     let (address, tried, seconds) = (address(&trial), AtomicU64::new(0), AtomicU64::new(0));
     let early = Trial { running: vec![0, 2], ..trial };
-    early.run(|going_on| {
-        let listener = TcpListener::bind(address).expect("nobody else has it");
+    early.run(|running| {
+        let listener = TcpListener::bind(address).expect("it is free");
         listener.set_nonblocking(true).expect("a socket can");
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(3_500) || tried.load(Ordering::Relaxed) < 2 {
@@ -274,10 +277,10 @@ fn a_peer_that_was_refused_is_tried_again() {
         }
         seconds.store(begun.elapsed().as_secs(), Ordering::Relaxed);
         drop(listener);
-        let (place, stop) = (early.place(1, going_on.disk(1)), AtomicBool::new(false));
+        let (place, stop) = (early.place(1, running.disk(1)), AtomicBool::new(false));
         thread::scope(|scope| {
             let node = scope.spawn(|| run(&Arc::new(counter()), &place, None, &stop));
-            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| going_on.wait(1, LAST)));
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| running.wait(1, LAST)));
             stop.store(true, Ordering::Relaxed);
             node.join().expect("it does not panic").expect("it runs");
             done.expect("it comes to the last number");

@@ -1,7 +1,6 @@
 //! Nodes that their checkers steer.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use host_live::checker::Limits;
@@ -29,12 +28,14 @@ fn substitutes(ended: &Ended) -> Vec<(&'static str, u64)> {
     ended.counts.instead.clone().into_iter().collect()
 }
 
-/// Unsteered, it takes two seconds at most. The timer of node 0 is postponed as long as it is steered.
+/// The timer of node 0 is postponed as long as it is steered: five times over, each longer than the timer takes.
 #[test]
 fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
     at_once([Network::Ordered, Network::Unordered], |network| {
-        let ended = Trial::steering(forbidden(), network, &[0, 1, 2]).run(|trial| {
-            thread::sleep(Duration::from_secs(4));
+        // The checker has until the last of five timers to see where they lead.
+        let timers = [Duration::from_millis(600); 3];
+        let ended = Trial { timers, ..Trial::steering(forbidden(), network, &[0, 1, 2]) }.run(|trial| {
+            trial.wait_for(0, "filtered_total", 5);
             assert!(trial.count(0) < LAST, "{}", trial.count(0));
             trial.pull_the_switch();
             trial.wait(0, LAST);
@@ -42,7 +43,6 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
         });
         let node = &ended.ended[0];
         let kept = node.counts.filtered + node.counts.discarded;
-        assert!(node.counts.filtered > 3, "{:?}", node.counts);
         assert_eq!(node.counts.local, kept + u64::from(LAST));
         assert_eq!(substitutes(node), [("postpone", kept)]);
         assert!(ended.ended.iter().all(|ended| steered(ended).is_off));
@@ -82,12 +82,13 @@ fn the_immediate_check_judges_a_node_beside_the_others_in_its_snapshot() {
     });
     let trial = Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        timers: [100, 2_000, 100].map(Duration::from_millis),
+        // By then there is a snapshot.
+        timers: [100, 3_000, 100].map(Duration::from_millis),
         ..Trial::steering(toy.forbid(&[Some(1), Some(1), None]), Network::Unordered, &[0, 1, 2])
     };
     let ended = trial.run(|trial| {
         trial.wait(0, 1);
-        thread::sleep(Duration::from_secs(6));
+        trial.wait_for(1, "discarded_total", 2);
         assert_eq!(trial.count(1), 0);
         trial.pull_the_switch();
         trial.wait(1, 1);
@@ -108,7 +109,7 @@ fn filters_of_a_checker_that_has_ended_are_over_soon() {
     };
     let ended = trial.run(|trial| {
         trial.wait(0, LAST - 1);
-        thread::sleep(Duration::from_secs(2));
+        trial.wait_for(0, "discarded_total", 3);
         assert_eq!(trial.count(0), LAST - 1);
     });
     let node = &ended.ended[0];
@@ -146,12 +147,12 @@ fn fatal_message() -> Trial {
 }
 
 #[test]
-fn an_event_is_held_while_somebody_looks_ahead_from_it() {
+fn an_event_is_held_while_its_node_looks_ahead_from_it() {
     at_once([true, false], |holds| {
         let trial = Trial { hold: holds.then_some(Duration::from_secs(60)), ..fatal_message() };
         let ended = trial.run(|trial| {
             if holds {
-                thread::sleep(Duration::from_secs(6));
+                trial.wait_for(0, "foreseen_total", 2);
                 assert_eq!((trial.count(0), trial.count(1)), (0, 0));
                 trial.pull_the_switch();
             }
@@ -198,8 +199,7 @@ fn what_was_predicted_arms_a_node_at_its_start_unless_steering_is_off() {
             },
             |trial| {
                 if !is_off {
-                    trial.wait_for_start(0);
-                    thread::sleep(Duration::from_secs(3));
+                    trial.wait_for(0, "filtered_total", 3);
                     assert_eq!(trial.count(0), 0);
                     trial.pull_the_switch();
                 }

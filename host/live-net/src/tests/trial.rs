@@ -102,7 +102,7 @@ pub(super) struct Trial {
     pub(super) tls: [Option<Tls>; 3],
     /// Where each node thinks that the nodes are.
     pub(super) seen: [Vec<SocketAddr>; 3],
-    /// Where the metrics of the node are, in a trial that runs a single one.
+    /// Where the metrics of the node are, in a trial that runs a single one; else each has them at the port behind its own.
     pub(super) metrics: Option<SocketAddr>,
 }
 
@@ -122,9 +122,11 @@ struct Seen {
     replayed: Arc<Mutex<u64>>,
 }
 
-/// A trial that is going on.
+/// A trial whose nodes run.
 pub(super) struct GoingOn {
     folder: tempfile::TempDir,
+    /// Where the metrics of each node are.
+    metrics: [SocketAddr; 3],
 }
 
 impl GoingOn {
@@ -151,6 +153,24 @@ impl GoingOn {
         let begun = Instant::now();
         while self.count(node) < count {
             assert!(begun.elapsed() < Duration::from_secs(60), "node {node} is at {}", self.count(node));
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What a node has counted under a name such as `messages`; none while it does not answer.
+    pub(super) fn counted(&self, node: NodeId, name: &str) -> Option<u64> {
+        let address = self.metrics[node as usize];
+        TcpStream::connect(address).ok()?;
+        let text = answer(address, "/metrics");
+        let value = text.lines().find_map(|line| line.strip_prefix(&format!("host_live_{name} ")))?;
+        value.parse().ok()
+    }
+
+    /// Waits until a node has counted so many under a name; gives up after a minute.
+    pub(super) fn wait_for(&self, node: NodeId, name: &str, least: u64) {
+        let begun = Instant::now();
+        while self.counted(node, name).is_none_or(|count| count < least) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{name} of node {node}: {:?}", self.counted(node, name));
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -217,7 +237,8 @@ impl Trial {
 
     /// The same after something that is done before any node starts.
     pub(super) fn run_after(&self, before: impl FnOnce(&GoingOn), meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
-        let going_on = GoingOn { folder: tempfile::tempdir().expect("a temporary folder") };
+        let metrics = [0, 1, 2].map(|node| self.metrics(node));
+        let going_on = GoingOn { folder: tempfile::tempdir().expect("a temporary folder"), metrics };
         before(&going_on);
         let stop = AtomicBool::new(false);
         let seen = Seen::default();
@@ -241,6 +262,12 @@ impl Trial {
         Trialed { ended, predictions, seen }
     }
 
+    /// Where the metrics of a node are.
+    pub(super) fn metrics(&self, node: NodeId) -> SocketAddr {
+        let own = self.seen[node as usize][node as usize];
+        self.metrics.unwrap_or_else(|| SocketAddr::new(own.ip(), own.port() + 1))
+    }
+
     /// Where a node runs.
     pub(super) fn place(&self, node: NodeId, disk: PathBuf) -> Place {
         let timer = self.timers[node as usize];
@@ -260,7 +287,7 @@ impl Trial {
             addresses: self.seen[node as usize].clone(),
             tls: self.tls[node as usize].clone(),
             clients: Vec::new(),
-            metrics: self.metrics,
+            metrics: Some(self.metrics(node)),
             log: crate::Sink::none(),
             disk,
             component: component(),
