@@ -56,7 +56,15 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     let (place, metrics) = place(&trial, &folder);
     let stop = Arc::<AtomicBool>::default();
     let ended = start(Arc::new(Arc::new(trial.toy)), &place, &stop);
-    thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    let messages = || {
+        let text = answer(metrics, "/metrics");
+        text.lines().find_map(|line| line.strip_prefix("host_live_messages_total ")?.parse::<u64>().ok())
+    };
+    while messages().is_none_or(|messages| messages <= 100) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not speak to itself");
+        thread::sleep(Duration::from_millis(5));
+    }
     // A toy takes no requests, which it says itself.
     assert!(answer(place.clients[0], "/").starts_with("HTTP/1.1 501 "));
     assert!(answer(metrics, "/metrics").contains("incarnation"));

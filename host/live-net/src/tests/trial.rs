@@ -168,8 +168,13 @@ impl GoingOn {
 
     /// Waits until a node has counted so many under a name; gives up after a minute.
     pub(super) fn wait_for(&self, node: NodeId, name: &str, least: u64) {
+        self.wait_until(node, name, |count| count >= least);
+    }
+
+    /// Waits until a number of a node is right; gives up after a minute.
+    pub(super) fn wait_until(&self, node: NodeId, name: &str, is_right: impl Fn(u64) -> bool) {
         let begun = Instant::now();
-        while self.counted(node, name).is_none_or(|count| count < least) {
+        while !self.counted(node, name).is_some_and(&is_right) {
             assert!(begun.elapsed() < Duration::from_secs(60), "{name} of node {node}: {:?}", self.counted(node, name));
             thread::sleep(Duration::from_millis(20));
         }

@@ -19,11 +19,13 @@ fn trial(network: Network, checked: Option<Arc<dyn MachineFactory>>) -> Trial {
     trial
 }
 
-/// Until node 0 has counted to the end, and for a second more.
-fn to_the_end(trial: &Trial) -> Trialed {
-    trial.run(|trial| {
-        trial.wait(0, LAST);
-        thread::sleep(Duration::from_secs(1));
+/// Until node 0 has counted to the end, all nodes know of it, and each has counted so many under these names.
+fn to_the_end(trial: &Trial, counted: &[(&str, u64)]) -> Trialed {
+    trial.run(|running| {
+        trial.running.iter().for_each(|node| running.wait(*node, LAST));
+        for node in &trial.running {
+            counted.iter().for_each(|(name, least)| running.wait_for(*node, name, *least));
+        }
     })
 }
 
@@ -37,7 +39,8 @@ fn check_counts(ended: &[Ended]) {
 #[test]
 fn a_node_predicts_what_comes_and_sees_what_has_come() {
     at_once([Network::Ordered, Network::Unordered], |network| {
-        let Trialed { ended, predictions, .. } = to_the_end(&trial(network, None));
+        let Trialed { ended, predictions, .. } =
+            to_the_end(&trial(network, None), &[("predictions_total", 1), ("violated_rounds_total", 1)]);
         check_counts(&ended);
         let mut predicted = 0;
         for ended in ended {
@@ -54,27 +57,32 @@ fn a_node_predicts_what_comes_and_sees_what_has_come() {
 /// Nor does a node collect snapshots for one that does not ask.
 #[test]
 fn nobody_waits_for_a_checker() {
-    let with = |steered: &[NodeId], checked: Option<Arc<dyn MachineFactory>>| {
+    let with = |steered: &[NodeId], checked: Option<Arc<dyn MachineFactory>>, ends: bool| {
         let trial = match steered {
             [] => trial(Network::Ordered, None),
             steered => Trial::steering(counter(), Network::Ordered, steered),
         };
-        let ended = to_the_end(&Trial { checked, ..trial }).ended;
+        let trial = Trial { checked, ..trial };
+        let ended = trial.run(|running| {
+            (0..3).for_each(|node| running.wait(node, LAST));
+            (0..3).filter(|_| ends).for_each(|node| running.wait_until(node, "checker_up", |up| up == 0));
+        });
+        let ended = ended.ended;
         check_counts(&ended);
         ended.into_iter().filter_map(|ended| ended.watched).collect::<Vec<_>>()
     };
     // What a steered node is checked for immediately takes no checker, so nothing is forbidden then.
     let steered: [&[NodeId]; 2] = [&[], &[0, 1, 2]];
     thread::scope(|scope| {
-        scope.spawn(move || assert!(with(&[], None).is_empty()));
+        scope.spawn(move || assert!(with(&[], None, false).is_empty()));
         for steered in steered {
             scope.spawn(move || {
-                for watched in with(steered, Some(Arc::new(Sleeps))) {
+                for watched in with(steered, Some(Arc::new(Sleeps)), false) {
                     assert!(watched == Watched::default(), "{watched:?}");
                 }
             });
             scope.spawn(move || {
-                for watched in with(steered, Some(Arc::new(Panics))) {
+                for watched in with(steered, Some(Arc::new(Panics)), true) {
                     assert!(watched == Watched { is_ended: true, ..Watched::default() }, "{watched:?}");
                 }
             });
@@ -88,7 +96,7 @@ fn a_node_says_that_a_promise_will_be_dead() {
     let dead = |promises: bool| {
         let mut trial = Trial::new(counter().promise("stays", &[&[Some(0), None, None]]), Network::Unordered);
         trial.limits.promises = promises.then(Default::default);
-        let ended = to_the_end(&trial).ended;
+        let ended = to_the_end(&trial, &[("check_rounds_total", 1)]).ended;
         check_counts(&ended);
         ended.iter().map(|ended| ended.watched.expect("it was watched").dead).sum::<u64>()
     };
@@ -101,7 +109,8 @@ fn rounds_without_time_are_cut_short_and_the_checker_goes_on() {
     // As above, nothing is forbidden where nodes are steered.
     let steered = Trial::steering(counter(), Network::Unordered, &[0, 1, 2]);
     at_once([trial(Network::Unordered, None), steered], |trial| {
-        let Trialed { ended, predictions, seen } = to_the_end(&Trial { round_time: Duration::ZERO, ..trial });
+        let Trialed { ended, predictions, seen } =
+            to_the_end(&Trial { round_time: Duration::ZERO, ..trial }, &[("check_rounds_total", 4)]);
         check_counts(&ended);
         assert!(predictions == 0 && seen.len() > 10, "{seen:?}");
         for Watched { rounds, cut, violated, is_ended, .. } in ended.into_iter().filter_map(|ended| ended.watched) {
@@ -112,15 +121,15 @@ fn rounds_without_time_are_cut_short_and_the_checker_goes_on() {
 
 #[test]
 fn a_checker_with_a_small_share_works_less() {
-    let rounds = |share| {
+    let rounds = |share, least| {
         // Rounds that are cut short are not spared where nothing is new.
         let trial = Trial { share, round_time: Duration::ZERO, ..trial(Network::Unordered, None) };
-        let ended = to_the_end(&trial).ended;
+        let ended = to_the_end(&trial, &[("check_rounds_total", least)]).ended;
         ended.iter().map(|ended| ended.watched.expect("it was watched").rounds).sum::<u64>()
     };
     // One that may work a millionth of the time rests for seconds after the shortest round, on any machine.
     let [all, few] = thread::scope(|scope| {
-        let each = [Share::ALL, Share(1)].map(|share| scope.spawn(move || rounds(share)));
+        let each = [(Share::ALL, 10), (Share(1), 1)].map(|(share, least)| scope.spawn(move || rounds(share, least)));
         each.map(|rounds| rounds.join().expect("it does not panic"))
     });
     assert!(few >= 3 && few * 2 < all, "{few} and {all} rounds");
@@ -132,7 +141,13 @@ fn a_checker_with_a_small_share_works_less() {
 fn a_silent_node_is_left_out_of_a_snapshot() {
     at_once([Network::Ordered, Network::Unordered], |network| {
         let trial = Trial { running: vec![0, 1], ..trial(network, None) };
-        let Trialed { ended, predictions, seen } = to_the_end(&trial);
+        let late = u64::from(network != Network::Ordered);
+        let counted = [
+            ("snapshots_total{result=\"complete\"}", 4),
+            ("snapshots_total{result=\"timed_out\"}", late),
+            ("predictions_total", 1),
+        ];
+        let Trialed { ended, predictions, seen } = to_the_end(&trial, &counted);
         assert!(predictions > 0 && seen.len() > 3 && seen.iter().all(|nodes| !nodes.contains(&2)), "{seen:?}");
         assert!(seen.contains(&vec![0, 1]), "{network:?}: {seen:?}");
         for watched in ended.iter().filter_map(|ended| ended.watched) {
@@ -149,7 +164,8 @@ fn nodes_ask_their_neighbours() {
         .into_iter()
         .fold(counter(), |toy, (node, named)| near(toy, node, named));
     let toy = near.forbid(&[Some(LAST), None, None]);
-    let Trialed { ended, predictions, seen } = to_the_end(&Trial::new(toy, Network::Unordered));
+    let Trialed { ended, predictions, seen } =
+        to_the_end(&Trial::new(toy, Network::Unordered), &[("check_rounds_total", 2)]);
     check_counts(&ended);
     assert!(predictions > 0 && seen.contains(&vec![0, 1]) && seen.contains(&vec![0, 1, 2]), "{seen:?}");
     let watched: Vec<Watched> = ended.iter().filter_map(|ended| ended.watched).collect();
@@ -166,7 +182,8 @@ fn nodes_ask_their_neighbours() {
 #[test]
 fn who_gets_no_checkpoints_asks_less_often() {
     at_once([Network::Ordered, Network::Unordered], |network| {
-        let ended = to_the_end(&Trial { bandwidth: Some(1), ..trial(network, None) }).ended;
+        let counted = [("snapshots_total{result=\"capped\"}", 1), ("checkpoints_capped_total", 1)];
+        let ended = to_the_end(&Trial { bandwidth: Some(1), ..trial(network, None) }, &counted).ended;
         check_counts(&ended);
         for ended in ended {
             let watched = ended.watched.expect("it was watched");
