@@ -357,5 +357,45 @@ pub fn missing_words(path: &str, doc: &str) -> Vec<String> {
     missing.map(|words| format!("{path}: the documentation of a strategy says nothing on `{}`", words[0])).collect()
 }
 
+/// Seconds after which a test that waits for something may give up: on no machine does that take so long.
+const GIVES_UP_SECONDS: u64 = 30;
+
+/// Milliseconds that a test may sleep: between two questions, not to let something happen.
+const SLEEP_MS_MAX: u64 = 250;
+
+/// Where a test depends on how fast the machine is: an assertion that little time has passed, and a sleep after which something is taken to
+/// have happened. Lower bounds on time hold on every machine.
+pub fn judges_time(path: &str, source: &str) -> Vec<String> {
+    let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let flat = code.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let bound = |rest: &str| {
+        let named: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
+        let literal = rest.strip_prefix("Duration::from_secs(").map(str::to_owned);
+        let declared = || {
+            let (_, value) = flat.split_once(&format!("const {named}: Duration = Duration::from_secs("))?;
+            Some(value.to_owned())
+        };
+        digits(&literal.or_else(declared)?)
+    };
+    let asserted = flat.split("assert!(").skip(1).filter_map(|rest| {
+        let (before, after) = rest.split_once("elapsed() < ")?;
+        (!before.contains(';') && bound(after).is_none_or(|seconds| seconds < GIVES_UP_SECONDS))
+            .then_some("asserts that little time has passed")
+    });
+    let slept = flat.split("sleep(").skip(1).filter_map(|rest| {
+        let rest = rest.trim_start_matches("std::time::");
+        let ms = rest.strip_prefix("Duration::from_millis(").and_then(digits);
+        let is_long = rest.starts_with("Duration::from_secs(") || ms.is_some_and(|ms| ms > SLEEP_MS_MAX);
+        is_long.then_some("sleeps in place of waiting for what it is about")
+    });
+    asserted.chain(slept).map(|what| format!("{path} {what}")).collect()
+}
+
+/// The number that a text begins with.
+fn digits(text: &str) -> Option<u64> {
+    let number: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').filter(|c| *c != '_').collect();
+    number.parse().ok()
+}
+
 #[cfg(test)]
 mod tests;

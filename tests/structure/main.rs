@@ -219,6 +219,29 @@ fn bad_habits_become_rarer() {
     none(limits.iter().filter_map(|(what, counts, max)| ratchet::falls(what, counts, *max)));
 }
 
+/// Tests that sleep for long, since what they are about is time itself: a certificate ends, and a checker never does.
+const SLEEPERS: [&str; 2] = ["host/live-net/src/tests/encrypted.rs", "host/live-net/src/tests/trial.rs"];
+
+/// A machine may be busy with something else: tests wait for what they are about, and count.
+#[test]
+fn tests_do_not_depend_on_the_speed_of_the_machine() {
+    let is_test = |path: &str| {
+        let own =
+            path.starts_with("tests/") && !path.starts_with("tests/peers/") && !path.starts_with("tests/benches/");
+        (own && !path.starts_with("tests/structure/")) || path.contains("/tests/") || path.ends_with("/tests.rs")
+    };
+    let found = sources().filter(|(path, _)| is_test(path)).map(|(path, source)| {
+        let findings = checks::judges_time(&path, &source);
+        (path, findings)
+    });
+    let found: Vec<(String, Vec<String>)> = found.filter(|(_, findings)| !findings.is_empty()).collect();
+    let asleep: BTreeSet<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+    assert!(SLEEPERS.iter().all(|path| asleep.contains(path)), "a list that is too long: {asleep:?}");
+    none(
+        found.iter().filter(|(path, _)| !SLEEPERS.contains(&path.as_str())).flat_map(|(_, findings)| findings.clone()),
+    );
+}
+
 /// A test may take what it takes: its length is that of its story.
 #[test]
 fn functions_are_short() {

@@ -65,6 +65,30 @@ fn effects_are_found_in_paths_and_imports() {
 }
 
 #[test]
+fn tests_that_depend_on_speed_are_found() {
+    let found = |source| judges_time("a.rs", source).len();
+    for source in [
+        "assert!(begun.elapsed() < Duration::from_secs(5), \"slow\");",
+        "assert!(\n    begun.elapsed() < LIMIT,\n);",
+        "const LIMIT: Duration = Duration::from_secs(2); fn f() { assert!(begun.elapsed() < LIMIT); }",
+        "thread::sleep(Duration::from_secs(2));",
+        "std::thread::sleep(std::time::Duration::from_millis(1_500));",
+    ] {
+        assert_eq!(found(source), 1, "{source}");
+    }
+    for source in [
+        "assert!(begun.elapsed() < Duration::from_secs(60), \"it does not start\");",
+        "const LIMIT: Duration = Duration::from_secs(30); fn f() { assert!(begun.elapsed() < LIMIT); }",
+        "assert!(begun.elapsed() >= Duration::from_secs(1));",
+        "assert!(is_there); while begun.elapsed() < Duration::from_millis(3_500) {}",
+        "thread::sleep(Duration::from_millis(20));",
+        "// thread::sleep(Duration::from_secs(2));",
+    ] {
+        assert_eq!(found(source), 0, "{source}");
+    }
+}
+
+#[test]
 fn the_keyword_is_found_in_code_only() {
     let keyword = concat!("un", "safe");
     assert!(has_unsafe(&format!("    {keyword} {{ f() }}")));
