@@ -28,6 +28,8 @@ pub(crate) enum Mutant {
     AddressesFormer,
     /// What waits for the disk where a connection breaks leaves over the next one.
     KeepsFrames,
+    /// A protocol hears of a broken connection over which the packets of snapshots alone have travelled.
+    HearsOfPackets,
     /// Filters are used whatever they lead to.
     FiltersAnything,
 }

@@ -66,6 +66,9 @@ impl<G: Gate> Node<'_, G> {
         if is_new {
             self.persist();
         }
+        if let Input::Message { src, .. } = input {
+            self.open.insert(src);
+        }
         if !log.is_empty() {
             self.outbox.add(Output::Said(log));
         }

@@ -260,7 +260,7 @@ impl<'m, G: Gate> Node<'m, G> {
         let mut outputs = Vec::new();
         self.manager.lose(peer, &mut outputs);
         self.pass_on(outputs);
-        let was_open = self.open.remove(&peer);
+        let was_open = self.open.remove(&peer) || is_present(Mutant::HearsOfPackets);
         if was_open && self.hears_errors && self.settings.network == Network::Ordered {
             self.counts.breaks += 1;
             let result = self.handle(None, Input::TransportError { peer });
@@ -363,7 +363,6 @@ impl<'m, G: Gate> Node<'m, G> {
         answered.into_iter().for_each(|request| self.answered(from, request));
         if let Some(payload) = payload {
             self.counts.messages += 1;
-            self.open.insert(from);
             if let Some(carried) = &mut self.carried {
                 carried.take(self.manager.number(), from, &payload);
             }

@@ -58,11 +58,14 @@ impl Connections {
         *last
     }
 
-    /// The connection between two nodes breaks.
-    pub(super) fn break_up(&mut self, one: NodeId, other: NodeId) {
-        *self.breaks.entry((one.min(other), one.max(other))).or_default() += 1;
+    /// The connection between two nodes breaks; how often it has by now.
+    pub(super) fn break_up(&mut self, one: NodeId, other: NodeId) -> u64 {
+        let breaks = self.breaks.entry((one.min(other), one.max(other))).or_default();
+        *breaks += 1;
+        let number = *breaks;
         self.arrivals.remove(&(one, other));
         self.arrivals.remove(&(other, one));
+        number
     }
 
     /// A frame arrives; whether its connection is there at this end.
@@ -89,11 +92,19 @@ impl Connections {
         }
     }
 
-    /// What an end hears of the breaks of its connection; whether that is news for its node.
-    pub(super) fn hear(&mut self, me: NodeId, peer: NodeId) -> bool {
-        let breaks = self.breaks(me, peer);
-        let was_used = self.end(me, peer).is_used;
-        *self.end(me, peer) = End { heard: breaks, is_used: false };
-        was_used
+    /// An end hears of this break of its connection; whether that is news for its node.
+    pub(super) fn hear(&mut self, me: NodeId, peer: NodeId, number: u64) -> bool {
+        let end = self.end(me, peer);
+        if end.heard >= number {
+            return false;
+        }
+        std::mem::replace(end, End { heard: number, is_used: false }).is_used
+    }
+
+    /// An end begins, of a process that knows of no connections before its own; how often it had broken before.
+    pub(super) fn begin(&mut self, me: NodeId, peer: NodeId) -> u64 {
+        let heard = self.breaks(me, peer);
+        *self.end(me, peer) = End { heard, is_used: false };
+        heard
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use host_model::contract::NodeId;
+use host_model::scenario::Network;
 
 use crate::disk::records::{self, Wrong};
 use crate::disk::{Disk, Files, Trouble, Ways};
@@ -139,7 +140,13 @@ impl<G: Gate> World<'_, G> {
         self.places[me as usize].running = Some(running);
         // A process knows of no connections before its own.
         for peer in 0..self.plan.nodes {
-            self.connections.hear(me, peer);
+            let number = self.connections.begin(me, peer);
+            if self.plan.settings.network == Network::Ordered && peer != me {
+                self.history.lose(of, peer, number);
+            }
+        }
+        for frame in std::mem::take(&mut self.places[me as usize].waiting) {
+            self.agenda.add(self.now, frame);
         }
         self.carry_out(me)
     }

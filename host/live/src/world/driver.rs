@@ -282,7 +282,13 @@ impl<'w, G: Gate> World<'w, G> {
 
     /// An input for a node that may be down or paused.
     fn reach(&mut self, node: NodeId, input: Input) -> Result<(), String> {
-        let Some(running) = &mut self.places[node as usize].running else { return Ok(()) };
+        let place = &mut self.places[node as usize];
+        let Some(running) = &mut place.running else {
+            if let Input::Frame { over: Some(_), .. } = input {
+                place.waiting.push(input);
+            }
+            return Ok(());
+        };
         if let Some(waiting) = &mut running.paused {
             waiting.push(input);
             return Ok(());
@@ -291,9 +297,15 @@ impl<'w, G: Gate> World<'w, G> {
         match input {
             Input::Frame { over: Some(over), .. } if !self.connections.takes(node, over) => return Ok(()),
             Input::Frame { bytes, over, .. } => self.receive(node, &bytes, over)?,
-            Input::Broken { peer, .. } => {
-                if self.connections.hear(node, peer) {
+            Input::Broken { peer, number, .. } => {
+                let before = self.history.steps.len();
+                if self.connections.hear(node, peer, number) {
                     self.feed(node, |node, now| node.disconnected(now, peer))?;
+                }
+                let start = self.running(node).map(|running| running.start(node));
+                self.history.steps[before..].iter_mut().for_each(|step| step.number = number);
+                if let Some(start) = start.filter(|_| self.history.steps.len() == before) {
+                    self.history.lose(start, peer, number);
                 }
             }
             Input::Collect { start, .. }

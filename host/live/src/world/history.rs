@@ -7,8 +7,6 @@ use std::collections::BTreeMap;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, NodeId};
-use host_model::scenario::FaultEvent;
-use host_model::trace::{Hex, Origin, Sent, TraceEvent, TraceStep};
 
 use crate::world::recorder::{Noted, What};
 
@@ -27,6 +25,8 @@ pub struct Step {
     pub sent: Vec<Envelope>,
     /// The protocol state after it.
     pub state: Fingerprint,
+    /// Of a break: how often the connection had broken when this end found it gone.
+    pub(super) number: u64,
     /// The record that its effects wait for.
     ticket: u64,
 }
@@ -111,8 +111,26 @@ impl History {
             }
             self.present.insert(from.node, Present { state, ticket });
             let Start { node, incarnation } = from;
-            self.steps.push(Step { node, incarnation, what, choices, sent, state, ticket });
+            self.steps.push(Step { node, incarnation, what, choices, sent, state, number: 0, ticket });
         }
+    }
+
+    /// An end of a connection is gone, or was when its process began, and the protocol does not hear of it.
+    pub(super) fn lose(&mut self, from: Start, peer: NodeId, number: u64) {
+        let Start { node, incarnation } = from;
+        let Present { state, .. } = self.present.get(&node).copied().unwrap_or_default();
+        let what = What::Unheard { peer };
+        // No crash undoes that the connection is gone.
+        self.steps.push(Step {
+            node,
+            incarnation,
+            what,
+            choices: Vec::new(),
+            sent: Vec::new(),
+            state,
+            number,
+            ticket: 0,
+        });
     }
 
     /// A node has taken a checkpoint before the input with this number.
@@ -166,7 +184,8 @@ impl History {
         }
         self.checkpoints.retain(|(start, _), taken| *start != of || taken.ticket <= on_disk);
         // A start that is forgotten as a whole has not been, and the next one has its number.
-        if !self.steps.iter().any(is_of) {
+        let is_event = |step: &Step| is_of(step) && !matches!(step.what, What::Unheard { .. });
+        if !self.steps.iter().any(is_event) {
             self.sequences.retain(|(start, _), _| *start != of);
         }
     }
@@ -175,35 +194,5 @@ impl History {
     pub fn resets(&self, node: NodeId) -> u32 {
         let starts = self.steps.iter().filter(|step| step.node == node && step.what == What::Start);
         starts.count().saturating_sub(1) as u32
-    }
-
-    /// The events as a trace of the model, for a cluster of this size in which links have no order: where it begins, and its steps,
-    /// each with the state that it leads to.
-    ///
-    /// # Panics
-    ///
-    /// Some connection has broken.
-    pub fn trace(&self, nodes: u32) -> (Origin, Vec<(TraceStep, Fingerprint)>) {
-        let mut first = vec![None; nodes as usize];
-        let mut steps = Vec::new();
-        for Step { node, what, choices, sent, state, .. } in &self.steps {
-            let event = match what {
-                What::Start if first[*node as usize].is_none() => {
-                    first[*node as usize] = Some(choices.clone());
-                    continue;
-                }
-                What::Start => match FaultEvent::of_kind("reset", None) {
-                    Some(event) => TraceEvent::Fault { event, lost: false },
-                    None => unreachable!("it is in the table of faults"),
-                },
-                What::Message { from, payload } => TraceEvent::Deliver { from: *from, payload: Hex(payload.clone()) },
-                What::Local(event) => TraceEvent::from_local(event),
-                What::Error { peer } => panic!("a connection with node {peer} has broken"),
-            };
-            let sent = Some(sent.iter().map(Sent::from).collect());
-            steps.push((TraceStep { node: *node, event, choices: choices.clone(), sent, state: None }, *state));
-        }
-        let first = first.into_iter().map(Option::unwrap_or_default).collect();
-        (Origin::Init(first), steps)
     }
 }

@@ -29,6 +29,8 @@ pub(super) enum Input {
     Broken {
         node: NodeId,
         peer: NodeId,
+        /// How often it has broken by that.
+        number: u64,
     },
     /// A connection breaks, and another one after about this time.
     Break(Duration),

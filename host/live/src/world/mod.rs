@@ -17,6 +17,7 @@
 //! | `connections` | connections between nodes, where links have an order |
 //! | `files` | files on a disk that crashes |
 //! | `history` | what has happened at the nodes, and to each message |
+//! | `path` | what has happened as a trace of the model |
 //! | `cuts` | snapshots compared with that |
 //! | `input` | what is going to happen |
 //! | `memo` | a machine that looks handlers up instead of running them |
@@ -36,6 +37,7 @@ mod history;
 mod input;
 mod memo;
 mod network;
+mod path;
 mod place;
 mod plan;
 mod recorder;

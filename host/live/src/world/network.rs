@@ -99,9 +99,9 @@ impl<G: Gate> World<'_, G> {
 
     /// The connection between two nodes breaks.
     pub(super) fn break_connection(&mut self, one: NodeId, other: NodeId) {
-        self.connections.break_up(one, other);
+        let number = self.connections.break_up(one, other);
         for (node, peer) in [(one, other), (other, one)] {
-            self.agenda.add(self.now, Input::Broken { node, peer });
+            self.agenda.add(self.now, Input::Broken { node, peer, number });
         }
     }
 
@@ -109,7 +109,7 @@ impl<G: Gate> World<'_, G> {
     pub(super) fn break_connections_of(&mut self, node: NodeId) {
         for peer in (0..self.plan.nodes).filter(|peer| *peer != node) {
             self.break_connection(node, peer);
-            self.connections.hear(node, peer);
+            self.connections.begin(node, peer);
         }
     }
 

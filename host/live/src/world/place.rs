@@ -42,6 +42,8 @@ pub(super) struct Place<'w, G> {
     pub(super) running: Option<Running<'w, G>>,
     /// Its files while it does not run.
     pub(super) files: DiskOfWorld,
+    /// Frames over connections to it, which wait while it does not run: its peers cannot connect.
+    pub(super) waiting: Vec<Input>,
     /// Starts so far, also those that no disk knows of.
     pub(super) starts: u64,
     /// Inputs so far, over all starts.
@@ -58,6 +60,7 @@ impl<G> Place<'_, G> {
         Self {
             running: None,
             files: DiskOfWorld::default(),
+            waiting: Vec::new(),
             starts: 0,
             clock: 0,
             ahead: 0,

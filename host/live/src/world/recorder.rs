@@ -27,6 +27,11 @@ pub enum What {
         /// The other end.
         peer: NodeId,
     },
+    /// A connection was broken, and the protocol does not hear of it: no event of the node.
+    Unheard {
+        /// The other end.
+        peer: NodeId,
+    },
 }
 
 /// What a node has noted of an event that has happened.

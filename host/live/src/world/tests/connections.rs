@@ -1,4 +1,5 @@
-//! Links with an order, whose connections break: each message comes next, or its connection is broken.
+//! Links with an order, whose connections break: each message comes next, or its connection is broken, and all that happens is a trace of
+//! the model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
-use super::seeds;
+use super::{seeds, traces};
 use crate::gate::Open;
 use crate::world::{Plan, World};
 
@@ -18,8 +19,8 @@ fn asking() -> Toy {
     })
 }
 
-/// How many messages were delivered, and how many connections have broken.
-fn world(seed: u64) -> Result<(u64, u64), String> {
+/// How many messages were delivered, how many connections have broken, and how many steps a trace of the model has.
+fn world(seed: u64) -> Result<(u64, u64, u64), String> {
     let toy = match seed.is_multiple_of(2) {
         true => asking(),
         false => Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed),
@@ -30,10 +31,11 @@ fn world(seed: u64) -> Result<(u64, u64), String> {
     settings.checkpoints.late_max = 0;
     let breaks = (!seed.is_multiple_of(3)).then_some(Duration::from_millis(200));
     let plan = Plan { breaks, settings, ..plan };
-    let mut world = World::new(&toy, plan, |_| Open).map_err(|broken| broken.to_string())?;
+    let mut world = World::new(&toy, plan.clone(), |_| Open).map_err(|broken| broken.to_string())?;
     world.run().map_err(|broken| broken.to_string())?;
+    let (steps, _) = traces::replay((&world.history, &plan), &toy, &|_| ())?;
     let delivered = world.history.messages.values().filter(|fate| !fate.received.is_empty()).count();
-    Ok((delivered as u64, world.troubles.get("break").copied().unwrap_or(0)))
+    Ok((delivered as u64, world.troubles.get("break").copied().unwrap_or(0), steps))
 }
 
 /// What a seed shows to be broken, if it does.
@@ -43,11 +45,13 @@ pub(super) fn shown(seed: u64) -> Result<(), String> {
 
 #[test]
 fn nothing_is_lost_over_a_connection() {
-    let (mut delivered, mut broken, mut seeds) = (0, 0, 0);
+    let (mut delivered, mut broken, mut judged, mut seeds) = (0, 0, 0, 0);
     seeds::each("nothing_is_lost_over_a_connection", 200, |seed| {
-        let (some, breaks) = world(seed)?;
+        let (some, breaks, steps) = world(seed)?;
         (delivered, broken, seeds) = (delivered + some, broken + breaks, seeds + 1);
+        judged += u64::from(steps > 0);
         Ok(())
     });
     assert!((delivered > 10 * seeds && broken > seeds) || seeds < 200, "{delivered} {broken}");
+    assert!(judged > seeds * 2 / 3 || seeds < 200, "{judged} of {seeds} are a trace of the model");
 }

@@ -51,9 +51,7 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let advice = Advice { scenario: scenario.clone(), limits, every, each, steers: Some(is_ordered) };
     let mut world = World::new(factory, plan.clone(), gate).map_err(|broken| broken.to_string())?.advised(advice);
     world.run().map_err(|broken| broken.to_string())?;
-    if !is_ordered {
-        traces::replay((&world.history, &plan), factory, &|_| ())?;
-    }
+    traces::replay((&world.history, &plan), factory, &|_| ())?;
     for foreseen in &world.foreseen {
         *tally.entry("violations foreseen").or_default() += foreseen.violations as u64;
         *tally.entry("promises that die").or_default() += foreseen.dead as u64;

@@ -15,7 +15,7 @@ fn first(run: Run) -> Option<(u64, String)> {
 type Run = fn(u64) -> Result<(), String>;
 
 /// A mistake, the worlds that show it, and a part of what the first seed that does has to say.
-const MUTANTS: [(Mutant, Run, &str); 13] = [
+const MUTANTS: [(Mutant, Run, &str); 14] = [
     (Mutant::PublishedRule, snapshots::shown, "snapshot"),
     (Mutant::AnswersWithTheNext, snapshots::shown, "snapshot"),
     (Mutant::ForgetsStarts, snapshots::shown, "snapshot"),
@@ -27,7 +27,8 @@ const MUTANTS: [(Mutant, Run, &str); 13] = [
     (Mutant::CallsNothingOff, traces::shown, "the model does not do"),
     (Mutant::ForgetsToArm, traces::shown, "without a time"),
     (Mutant::AddressesFormer, connections::shown, "is lost over a connection"),
-    (Mutant::KeepsFrames, connections::shown, "over a connection"),
+    (Mutant::KeepsFrames, connections::shown, "is next"),
+    (Mutant::HearsOfPackets, connections::shown, "cannot break"),
     (Mutant::FiltersAnything, steered::shown, "owes"),
 ];
 

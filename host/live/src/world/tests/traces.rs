@@ -30,11 +30,12 @@ fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
     Arc::new(toy.with_random_durable(seed))
 }
 
-/// The scenario in which what has happened is possible: as many resets as there were starts, and messages that may come twice if frames can.
+/// The scenario in which what has happened is possible: as many resets as there were starts, and as many breaks as events at most.
 fn scenario(history: &History, plan: &Plan) -> Scenario {
     let resets = (0..plan.nodes).map(|node| history.resets(node)).max().unwrap_or(0);
     let network = plan.settings.network;
-    Scenario { network, faults: Faults { resets, ..Faults::default() }, ..Scenario::new(plan.nodes) }
+    let breaks = if network == Network::Ordered { history.steps.len() as u32 } else { 0 };
+    Scenario { network, faults: Faults { resets, breaks, ..Faults::default() }, ..Scenario::new(plan.nodes) }
 }
 
 /// Replays what has happened; how many steps there are, and how many violations a confirmed trace leads to. `before` hears of each step.
@@ -43,16 +44,21 @@ pub(super) fn replay(
     factory: &dyn MachineFactory,
     before: &dyn Fn(&TraceStep),
 ) -> Result<(u64, u64), String> {
-    let (origin, steps) = history.trace(plan.nodes);
+    let is_ordered = plan.settings.network == Network::Ordered;
+    let Some((origin, steps)) = history.trace(plan.nodes, is_ordered) else { return Ok((0, 0)) };
     let scenario = scenario(history, plan);
     let (mut replay, _) = Replay::new(factory, &scenario, &origin).map_err(|error| error.to_string())?;
     let mut violations = 0;
     for (number, (step, state)) in steps.iter().enumerate() {
         before(step);
-        let report =
-            replay.step(step).map_err(|error| format!("the model does not do what has happened: {error}; {step:?}"))?;
+        let report = replay.step(step).map_err(|error| {
+            let words =
+                |(step, _): &(TraceStep, _)| format!("node {} {:?} sends {:?}\n", step.node, step.event, step.sent);
+            let before = steps[number.saturating_sub(20)..number].iter().map(words).collect::<String>();
+            format!("the model does not do what has happened: {error}; {step:?}, after\n{before}")
+        })?;
         let replayed = report.state.map(|bytes| of_local_state(step.node, &bytes));
-        if replayed != Some(*state) {
+        if state.is_some() && replayed != *state {
             return Err(format!("step {} leads to another state in the model: {step:?}", number + 1));
         }
         let findings = replay.findings().map_err(|error| error.to_string())?;
