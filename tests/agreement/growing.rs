@@ -276,8 +276,6 @@ impl Machine for GrowingMachine {
         let states: Vec<u64> = views.iter().map(|view| number(view.expect("all have views"))).collect();
         Ok(self.system.words(&states).map_or(Ok(()), Err))
     }
-
-    fn keep_log(&mut self, _keep: bool) {}
 }
 
 /// Numbers of a seed.

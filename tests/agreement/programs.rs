@@ -119,6 +119,4 @@ impl Machine for Node {
     fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         Ok(if views == [Some(&[0][..])] { Ok(()) } else { Err("a bad state".to_owned()) })
     }
-
-    fn keep_log(&mut self, _keep: bool) {}
 }

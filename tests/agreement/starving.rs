@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_model::audit::{AuditedFactory, Mode};
 use host_model::contract::{
-    Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, Property, Snapshot,
+    Aspect, AspectName, Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, Property,
+    Snapshot,
 };
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
@@ -90,8 +91,8 @@ impl Machine for StarvingMachine {
         self.machine.invariant(property, views)
     }
 
-    fn keep_log(&mut self, keep: bool) {
-        self.machine.keep_log(keep);
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        self.machine.aspect(name).filter(|_| name == AspectName::Logging)
     }
 }
 

@@ -397,5 +397,36 @@ fn digits(text: &str) -> Option<u64> {
     number.parse().ok()
 }
 
+/// An optional interface of the contract, as machines offer it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OptionalInterface {
+    /// Its name in the contract.
+    pub name: String,
+    /// The trait of its aspect.
+    pub aspect: String,
+}
+
+impl OptionalInterface {
+    /// Whether a source declares it, implements it or offers it; whether it asks for an answer makes no difference.
+    pub fn is_named(&self, source: &str) -> bool {
+        let Self { name, aspect } = self;
+        let row = format!("{name}: ");
+        let signs = [format!("AspectName::{aspect}"), format!("Aspect::{aspect}"), format!("trait {aspect} ")];
+        let is_implemented = |line: &str| line.starts_with("impl") && line.contains(&format!("{aspect} for "));
+        signs.iter().any(|sign| source.contains(sign))
+            || source
+                .lines()
+                .any(|line| is_implemented(line) || line.trim_start().starts_with(&row) && line.ends_with(" {"))
+    }
+}
+
+/// The optional interfaces among the rows of the table of aspects.
+pub fn optional_interfaces(aspects: &str) -> Vec<OptionalInterface> {
+    let rows =
+        aspects.split("contract {\n").nth(1).and_then(|rows| rows.split("            }").next()).unwrap_or_default();
+    let rows = rows.lines().filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
+    rows.map(|(name, aspect)| OptionalInterface { name: name.to_owned(), aspect: aspect.to_owned() }).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -204,9 +204,9 @@ pub(crate) fn world_with(mut offers: impl FnMut(&str, &[&str]) -> bool) -> (Reso
 /// The contract with a world `plugin` that has the interfaces offered and those wanted, for tools that read WIT. `offers` and `wants`
 /// are given the short name of an interface.
 pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bool) -> String {
-    let imports = OPTIONAL_IMPORTS.into_iter().filter(|interface| wants(interface));
+    let imports = optional_of_contract("import").into_iter().filter(|interface| wants(interface));
     let imports: String = imports.map(|interface| format!("  import {interface};\n")).collect();
-    let exports = OPTIONAL_EXPORTS.into_iter().filter(|interface| offers(interface));
+    let exports = optional_of_contract("export").into_iter().filter(|interface| offers(interface));
     let exports: String = exports.map(|interface| format!("  export {interface};\n")).collect();
     format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{imports}{exports}}}\n")
 }
@@ -222,24 +222,15 @@ pub(crate) fn exported(wit_text: &str) -> impl Iterator<Item = &str> {
     ["node", "specification"].into_iter().chain(optional(wit_text, "export"))
 }
 
-/// Imports of the world `full` besides those of every plugin.
-const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
-
-/// Exports of the world `full` besides those of every plugin.
-const OPTIONAL_EXPORTS: [&str; 12] = [
-    "clients",
-    "completion",
-    "defaults",
-    "describe",
-    "durable",
-    "names",
-    "neighbourhood",
-    "quorum",
-    "symmetry",
-    "timing",
-    "transport",
-    "views",
-];
+/// The optional interfaces that the world `full` of the contract has by this word, `import` or `export`, in alphabetical order.
+fn optional_of_contract(word: &str) -> Vec<&'static str> {
+    let (_, full) = CONTRACT.split_once("world full {").expect("the contract that is compiled in has this world");
+    let lines = full.lines().take_while(|line| *line != "}");
+    let mut names: Vec<&str> =
+        lines.filter_map(|line| line.trim().strip_prefix(word)?.trim().strip_suffix(';')).collect();
+    names.sort_unstable();
+    names
+}
 
 fn contract(error: impl std::fmt::Debug) -> ComponentError {
     // The debug form of the encoder's errors is the chain of causes; one line is enough for people.
@@ -301,6 +292,6 @@ mod tests {
         assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
         assert_eq!(exports_of("spec"), [OUTSIDE]);
         // These two, and all that are optional.
-        assert_eq!(exports_of("full").len(), 2 + OPTIONAL_EXPORTS.len());
+        assert_eq!(exports_of("full").len(), 2 + optional_of_contract("export").len());
     }
 }

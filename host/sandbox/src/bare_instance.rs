@@ -62,7 +62,7 @@ impl BareInstance {
     /// The call fails.
     pub fn init(&mut self, node: u32, nodes: u32, config: &str) {
         let params = (node, nodes, Arc::new(config.to_owned()), None);
-        let (result,) = self.functions.init.call(&mut self.store, params).expect("no fault");
+        let (result,) = self.functions.node.init.typed.call(&mut self.store, params).expect("no fault");
         result.map(drop).expect("a configuration that `init` takes");
     }
 
@@ -78,7 +78,7 @@ impl BareInstance {
     /// The call fails.
     pub fn handle_message(&mut self, src: u32) -> usize {
         let params = (src, Arc::clone(&self.payload));
-        self.functions.handle_message.call(&mut self.store, params).expect("no fault").0.len()
+        self.functions.node.handle_message.typed.call(&mut self.store, params).expect("no fault").0.len()
     }
 
     /// Calls `local-events`; returns how many there are.
@@ -87,7 +87,7 @@ impl BareInstance {
     ///
     /// The call fails.
     pub fn local_events(&mut self) -> usize {
-        self.functions.local_events.call(&mut self.store, ()).expect("no fault").0.len()
+        self.functions.node.local_events.typed.call(&mut self.store, ()).expect("no fault").0.len()
     }
 
     /// Calls `serialize`.
@@ -96,6 +96,6 @@ impl BareInstance {
     ///
     /// The call fails.
     pub fn serialize(&mut self) -> Vec<u8> {
-        self.functions.serialize.call(&mut self.store, ()).expect("no fault").0
+        self.functions.node.serialize.typed.call(&mut self.store, ()).expect("no fault").0
     }
 }

@@ -21,6 +21,7 @@ use crate::contract::abi::{self, PACKAGE, VERSION};
 use crate::contract::error::LoadError;
 use crate::contract::features::{self, features};
 use crate::contract::limits::GuestLimits;
+use crate::contract::table::{IMPORTS, contract, name_in_interface};
 use crate::store::context::cut;
 
 /// What a component is loaded as.
@@ -42,27 +43,60 @@ impl World {
     }
 }
 
-/// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 15] = [
-    ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
-    ("specification", true, &["properties", "view", "invariant"]),
-    ("defaults", false, &["about"]),
-    ("describe", false, &["state", "message"]),
-    ("views", false, &["describe-view"]),
-    ("names", false, &["node-name"]),
-    ("durable", false, &["persist"]),
-    ("quorum", false, &["is-used", "role-of", "handle-quorum"]),
-    ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
-    ("transport", false, &["handle-transport-error"]),
-    ("completion", false, &["is-done"]),
-    ("timing", false, &["duration"]),
-    ("clients", false, &["accept"]),
-    ("neighbourhood", false, &["neighbours"]),
-    (OUTSIDE, false, &["properties", "view", "invariant"]),
-];
+/// Makes what the check knows of the interfaces from the table of the contract.
+macro_rules! interfaces {
+    ($($world:ident {$(
+        $interface:ident: $functions:ident { $($field:ident: $function:literal $parameters:tt -> $result:ty;)* }
+    )*})*) => {
+        /// The interfaces of the contract.
+        pub(crate) const INTERFACES: &[Interface] = &[$($(
+            Interface { name: stringify!($interface), of: Of::$world, functions: &[$($function),*] },
+        )*)*];
 
-/// The one interface that a specification from outside must have.
-const OUTSIDE: &str = "outside";
+        /// Which interfaces of the contract a component exports, by the exact names of its exports.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub(crate) struct Interfaces { $($(pub $interface: Option<String>,)*)* }
+
+        impl Interfaces {
+            /// Takes note of an export, which is this interface of the contract.
+            fn found(&mut self, interface: &Interface, export: &str) {
+                match interface.name {
+                    $($(stringify!($interface) => self.$interface = Some(export.to_owned()),)*)*
+                    other => unreachable!("{other} is one of the interfaces"),
+                }
+            }
+
+            /// Whether it has this interface.
+            fn has(&self, interface: &Interface) -> bool {
+                match interface.name {
+                    $($(stringify!($interface) => self.$interface.is_some(),)*)*
+                    other => unreachable!("{other} is one of the interfaces"),
+                }
+            }
+        }
+    };
+}
+contract!(interfaces);
+
+/// One interface of the contract.
+pub(crate) struct Interface {
+    pub name: &'static str,
+    pub of: Of,
+    /// Its functions, by their names in messages.
+    pub functions: &'static [&'static str],
+}
+
+/// Where an interface belongs, by the words of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "words of the table")]
+pub(crate) enum Of {
+    /// Every plugin has it.
+    plugin,
+    /// A plugin may have it.
+    optional,
+    /// Every specification from outside has it.
+    spec,
+}
 
 /// The text of what finds a module valid, or not.
 pub(crate) const SOURCES: [&str; 3] =
@@ -186,26 +220,6 @@ fn parse_error(bytes: &[u8], error: &wasmparser::BinaryReaderError) -> LoadError
     features::refusal(error.message()).unwrap_or_else(|| LoadError::invalid(error))
 }
 
-/// Which interfaces of the contract a component exports, by the exact names of its exports; those that it must have and has not are empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Interfaces {
-    pub node: String,
-    pub specification: String,
-    pub defaults: Option<String>,
-    pub describe: Option<String>,
-    pub views: Option<String>,
-    pub names: Option<String>,
-    pub durable: Option<String>,
-    pub quorum: Option<String>,
-    pub symmetry: Option<String>,
-    pub transport: Option<String>,
-    pub completion: Option<String>,
-    pub timing: Option<String>,
-    pub clients: Option<String>,
-    pub neighbourhood: Option<String>,
-    pub outside: Option<String>,
-}
-
 /// The names that a component imports and exports, and what whoever built it says of how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names {
@@ -265,60 +279,24 @@ pub(crate) fn names(bytes: &[u8], world: World) -> Result<(Interfaces, Names), L
 
 /// The interfaces of the contract among these exports.
 fn interfaces(exports: &[String], world: World) -> Result<Interfaces, LoadError> {
-    let mut found = [const { None::<String> }; INTERFACES.len()];
+    let mut found = Interfaces::default();
     for export in exports {
-        if let Some(which) = contract_interface(export)? {
-            found[which] = Some(export.clone());
+        if let Some(interface) = contract_interface(export)? {
+            found.found(interface, export);
         }
     }
-    let is_required = |&&(name, is_of_plugins, _): &&(&str, bool, &[&str])| match world {
-        World::Plugin => is_of_plugins,
-        World::Spec => name == OUTSIDE,
+    let required = match world {
+        World::Plugin => Of::plugin,
+        World::Spec => Of::spec,
     };
-    let is_there = |name: &str| INTERFACES.iter().zip(&found).any(|(known, found)| known.0 == name && found.is_some());
-    let missing = INTERFACES.iter().filter(is_required).filter(|(name, ..)| !is_there(name));
-    let missing: Vec<String> = missing.map(|(name, ..)| abi::interface(name)).collect();
+    let missing = INTERFACES.iter().filter(|interface| interface.of == required && !found.has(interface));
+    let missing: Vec<String> = missing.map(|interface| abi::interface(interface.name)).collect();
     match world {
-        _ if missing.is_empty() => {}
-        World::Plugin if is_there(OUTSIDE) => return Err(LoadError::IsSpec),
-        World::Spec if is_there("node") => return Err(LoadError::IsPlugin),
-        _ => return Err(LoadError::MissingExports { names: missing, world: world.name() }),
+        _ if missing.is_empty() => Ok(found),
+        World::Plugin if found.outside.is_some() => Err(LoadError::IsSpec),
+        World::Spec if found.node.is_some() => Err(LoadError::IsPlugin),
+        _ => Err(LoadError::MissingExports { names: missing, world: world.name() }),
     }
-    let [
-        node,
-        specification,
-        defaults,
-        describe,
-        views,
-        names,
-        durable,
-        quorum,
-        symmetry,
-        transport,
-        completion,
-        timing,
-        clients,
-        neighbourhood,
-        outside,
-    ] = found;
-    let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
-    Ok(Interfaces {
-        node,
-        specification,
-        defaults,
-        describe,
-        views,
-        names,
-        durable,
-        quorum,
-        symmetry,
-        transport,
-        completion,
-        timing,
-        clients,
-        neighbourhood,
-        outside,
-    })
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.
@@ -329,12 +307,13 @@ pub(crate) fn functions(engine: &Engine, component: &Component, world: World) ->
     }
     let mut missing = Vec::new();
     for (name, item) in ty.exports(engine) {
-        let Some(which) = contract_interface(name)? else { continue };
+        let Some(interface) = contract_interface(name)? else { continue };
         let ComponentItem::ComponentInstance(instance) = &item.ty else {
             return Err(LoadError::WrongType { export: name.to_owned(), detail: "it is no interface".into() });
         };
         let has = |function: &str| instance.exports(engine).any(|(name, _)| name == function);
-        missing.extend(INTERFACES[which].2.iter().filter(|f| !has(f)).map(|f| format!("{name}#{f}")));
+        let functions = interface.functions.iter().map(|function| name_in_interface(function));
+        missing.extend(functions.filter(|function| !has(function)).map(|function| format!("{name}#{function}")));
     }
     if missing.is_empty() { Ok(()) } else { Err(LoadError::MissingExports { names: missing, world: world.name() }) }
 }
@@ -351,19 +330,19 @@ fn refuse_code_from_outside(alias: &ComponentAlias<'_>) -> Result<(), LoadError>
     }
 }
 
-/// The row of [`INTERFACES`] that an export is, or an error if it is another version of one.
-fn contract_interface(export: &str) -> Result<Option<usize>, LoadError> {
-    let Some((interface, version)) = split(export) else { return Ok(None) };
-    let Some(which) = INTERFACES.iter().position(|(known, _, _)| *known == interface) else { return Ok(None) };
+/// The interface of the contract that an export is, or an error if it is another version of one.
+fn contract_interface(export: &str) -> Result<Option<&'static Interface>, LoadError> {
+    let Some((name, version)) = split(export) else { return Ok(None) };
+    let Some(interface) = INTERFACES.iter().find(|interface| interface.name == name) else { return Ok(None) };
     if compatible(version) {
-        return Ok(Some(which));
+        return Ok(Some(interface));
     }
-    Err(LoadError::Version { found: export.to_owned(), supported: abi::interface(interface) })
+    Err(LoadError::Version { found: export.to_owned(), supported: abi::interface(name) })
 }
 
 /// The optional interfaces of the contract among these exports, in their order.
 pub(crate) fn optional(exports: &[String]) -> Vec<String> {
-    let is_optional = |name: &str| INTERFACES.iter().any(|(known, is_required, _)| *known == name && !is_required);
+    let is_optional = |name: &str| INTERFACES.iter().any(|known| known.name == name && known.of != Of::plugin);
     let names = exports.iter().filter_map(|export| split(export)).map(|(name, _)| name);
     names.filter(|name| is_optional(name)).map(str::to_owned).collect()
 }
@@ -382,10 +361,15 @@ fn compatible(version: &str) -> bool {
     minor(version).is_some() && minor(version) == minor(VERSION)
 }
 
+/// The functions of an interface that a component may import.
+fn imported(interface: &str) -> Option<&'static [&'static str]> {
+    IMPORTS.iter().find(|(known, _)| *known == interface).map(|(_, functions)| *functions)
+}
+
 fn check_import(name: &str) -> Result<(), LoadError> {
     let remedy = match split(name) {
-        Some(("environment" | "odds" | "live" | "types", version)) if compatible(version) => return Ok(()),
-        Some((interface @ ("environment" | "odds" | "live" | "types"), _)) => {
+        Some((interface, version)) if imported(interface).is_some() && compatible(version) => return Ok(()),
+        Some((interface, _)) if imported(interface).is_some() => {
             let supported = abi::interface(interface);
             return Err(LoadError::Version { found: name.to_owned(), supported });
         }
@@ -407,12 +391,8 @@ fn check_environment(engine: &Engine, name: &str, item: &ComponentItem) -> Resul
     let ComponentItem::ComponentInstance(instance) = item else {
         return Err(LoadError::Import { name: name.to_owned(), remedy: "it must be an interface".into() });
     };
-    let functions: &[&str] = match split(name) {
-        Some(("environment", _)) => &["choose", "can-send", "log"],
-        Some(("odds", _)) => &["choose-weighted"],
-        Some(("live", _)) => &["answer", "restart"],
-        _ => return Ok(()),
-    };
+    let functions = split(name).and_then(|(interface, _)| imported(interface));
+    let Some(functions) = functions.filter(|functions| !functions.is_empty()) else { return Ok(()) };
     // Types that an interface uses are among its exports.
     let is_function = |item: &ComponentItem| !matches!(item, ComponentItem::Type(_));
     let mut unknown =

@@ -3,10 +3,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `handlers` | the calls of handlers |
-//! | `running` | what only a running node asks |
+//! | `aspects` | the optional interfaces of the plugin, as aspects |
+//! | `running` | the aspects of a running node |
 //! | `rest` | the state between handlers, where the memory tells states apart |
 //! | `portable` | local states as bytes that another process can take up |
 
+mod aspects;
 mod handlers;
 pub(crate) mod portable;
 pub(crate) mod rest;
@@ -15,14 +17,15 @@ mod running;
 use std::sync::Arc;
 
 use host_model::contract::{
-    Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Request, Response,
-    Role, Snapshot, Span, StateOwner, TransferError,
+    Aspect, AspectName, Effects, Fault, Input, LocalEvent, Machine, MachineError, Property, Snapshot, TransferError,
 };
+use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
-use crate::contract::abi::{Bytes, QuorumOut, RoleOut, Text};
+use crate::contract::abi::{Bytes, Text};
 use crate::contract::limits::GuestLimits;
 use crate::machine::rest::Rest;
-use crate::run::buffers::{fill, fill_views};
+use crate::run::buffers::fill_views;
+use crate::run::functions::{Function, Functions};
 use crate::run::instance::Live;
 use crate::run::plugin_parts::PluginParts;
 use crate::state::image::Image;
@@ -70,12 +73,17 @@ impl GuestMachine {
         result
     }
 
-    /// Prepares for a call that only reads the state.
-    fn read(&mut self, function: &'static str) -> &mut Live {
+    /// Calls a function that only reads the state. The instance is kept whatever the answer: see [`settle`](Self::settle).
+    fn read<P, R>(&mut self, pick: impl FnOnce(&Functions) -> Function<P, R>, params: P) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        (R,): ComponentNamedList + Lift,
+    {
         self.disturb();
         let live = self.live();
-        live.context().begin_reading(function);
-        live
+        let function = pick(&live.functions);
+        live.context().begin_reading(function.name);
+        live.call(function, params)
     }
 
     /// Before a call that reads: where the memory tells states apart, what such a call leaves behind must not.
@@ -153,26 +161,6 @@ impl Machine for GuestMachine {
         restored
     }
 
-    /// After the protocol has listed its properties. Its heap has grown by then, as it has in most local states, so that between these and
-    /// evaluations nothing grows and shrinks, for which the operating system would be asked each time.
-    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
-        let plugin = Arc::clone(&self.plugin);
-        // The first state that is captured is what others are compared with: it should be one of a node.
-        if !plugin.images().has_reference() {
-            return self.restore(None);
-        }
-        let judging = match plugin.judging.get() {
-            Some(judging) => judging,
-            None => {
-                self.restore(None)?;
-                let judging = self.properties().is_ok().then(|| self.capture());
-                self.confirm_fault()?;
-                plugin.judging.get_or_init(|| judging)
-            }
-        };
-        self.restore(judging.as_ref())
-    }
-
     fn confirm_fault(&self) -> Result<(), MachineError> {
         self.plugin.check()
     }
@@ -211,13 +199,12 @@ impl Machine for GuestMachine {
         if self.plugin.dead_stack.is_some() {
             return Ok(self.memory_identity());
         }
-        let result = self.read("serialize").call("serialize", |f| &f.serialize, ());
-        self.settle(result).map(|(bytes,)| bytes)
+        let result = self.read(|functions| functions.node.serialize, ());
+        self.settle(result)
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
-        let result = self.read("local-events").call("local-events", |f| &f.local_events, ());
-        let result = result.and_then(|(events,)| {
+        let result = self.read(|functions| functions.node.local_events, ()).and_then(|events| {
             self.limits().check_count(events.len(), "local events")?;
             events.iter().try_for_each(|event| self.limits().check_local(event))?;
             Ok(events)
@@ -225,73 +212,9 @@ impl Machine for GuestMachine {
         Ok(self.settle(result)?.into_iter().map(LocalEvent::from).collect())
     }
 
-    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
-        let result = self.ask_duration(event);
-        self.settle(result)
-    }
-
-    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        let result = self.ask_request(number, request);
-        self.settle(result)
-    }
-
-    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
-        let result = self.ask_neighbours();
-        self.settle(result)
-    }
-
-    fn takes_quorums(&mut self) -> Result<bool, Fault> {
-        if self.plugin.interfaces.quorum.is_none() {
-            return Ok(false);
-        }
-        let live = self.read("quorum.is-used");
-        let result = live.call("quorum.is-used", |f| f.is_used.as_ref().expect("the interface is there"), ());
-        self.settle(result).map(|(is_used,)| is_used)
-    }
-
-    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
-        if self.plugin.interfaces.quorum.is_none() {
-            return Ok(Role::Alone);
-        }
-        fill(&mut self.bytes, payload);
-        let params = (src, Arc::clone(&self.bytes));
-        let live = self.read("quorum.role-of");
-        let result = live.call("quorum.role-of", |f| f.role_of.as_ref().expect("the interface is there"), params);
-        let result = result.and_then(|(role,)| {
-            let RoleOut::Member(QuorumOut { name, size }) = role else {
-                return Ok(if matches!(role, RoleOut::Held) { Role::Held } else { Role::Alone });
-            };
-            self.limits().check_name(&name, "a quorum")?;
-            if size == 0 {
-                let message = format!("has a quorum `{name}` of no messages");
-                return Err(Fault::new(FaultKind::Malformed, message));
-            }
-            Ok(Role::Member(Quorum { name, size }))
-        });
-        self.settle(result)
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        if self.plugin.interfaces.durable.is_none() {
-            return Ok(None);
-        }
-        let live = self.read("persist");
-        let result = live.call("persist", |f| f.persist.as_ref().expect("the interface is there"), ());
-        self.settle(result).map(|(durable,)| durable)
-    }
-
-    fn is_done(&mut self) -> Result<bool, Fault> {
-        if self.plugin.interfaces.completion.is_none() {
-            return Ok(false);
-        }
-        let live = self.read("is-done");
-        let result = live.call("is-done", |f| f.is_done.as_ref().expect("the interface is there"), ());
-        self.settle(result).map(|(is_done,)| is_done)
-    }
-
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        let result = self.read("view").call("view", |f| &f.view, (property,));
-        self.settle(result).map(|(view,)| view)
+        let result = self.read(|functions| functions.specification.view, (property,));
+        self.settle(result)
     }
 
     fn capture(&mut self) -> Snapshot {
@@ -299,123 +222,21 @@ impl Machine for GuestMachine {
         self.live().capture()
     }
 
-    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        self.restore(Some(snapshot))?;
-        let state = self.live().capture_portable();
-        let encoding = self.encoding()?;
-        Ok(portable::write(&self.plugin, &state, owner, &encoding))
-    }
-
-    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        let (state, encoding) = portable::read(&self.plugin, exported, owner).map_err(TransferError::Refused)?;
-        match self.restore(Some(&state)) {
-            // The memories of this component end earlier.
-            Err(MachineError::Host(why)) if self.plugin.trouble().is_none() => Err(TransferError::Refused(why)),
-            other => Ok(other?),
-        }?;
-        if self.encoding()? != encoding {
-            return Err(TransferError::Refused(
-                "the encoding of the state is not the one that it was exported with".into(),
-            ));
-        }
-        self.restore(Some(&state))?;
-        // The other image of this process may be closer.
-        Ok(self.capture())
-    }
-
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        let result = self.read("properties").call("properties", |f| &f.properties, ());
-        let result = result.and_then(|(properties,)| self.limits().check_properties(properties));
+        let result = self.read(|functions| functions.specification.properties, ());
+        let result = result.and_then(|properties| self.limits().check_properties(properties));
         self.settle(result)
     }
 
     fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         fill_views(&mut self.views, views);
         let params = (property, Arc::clone(&self.views));
-        let result = self.read("invariant").call("invariant", |f| &f.invariant, params);
-        self.settle(result).map(|(holds,)| holds.map_err(|why| explanation(why, self.limits())))
+        let result = self.read(|functions| functions.specification.invariant, params);
+        self.settle(result).map(|holds| holds.map_err(|why| explanation(why, self.limits())))
     }
 
-    fn describe_state(&mut self) -> Result<Option<String>, Fault> {
-        if self.plugin.interfaces.describe.is_none() {
-            return Ok(None);
-        }
-        let live = self.read("describe.state");
-        let result = live.call("describe.state", |f| f.describe_state.as_ref().expect("the interface is there"), ());
-        self.settle(result).map(|(text,)| Some(text))
-    }
-
-    fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
-        if self.plugin.interfaces.describe.is_none() {
-            return Ok(None);
-        }
-        fill(&mut self.bytes, payload);
-        let params = (Arc::clone(&self.bytes),);
-        let live = self.read("describe.message");
-        let result =
-            live.call("describe.message", |f| f.describe_message.as_ref().expect("the interface is there"), params);
-        self.settle(result).map(|(text,)| Some(text))
-    }
-
-    fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
-        if self.plugin.interfaces.views.is_none() {
-            return Ok(None);
-        }
-        fill(&mut self.bytes, view);
-        let params = (property, Arc::clone(&self.bytes));
-        let live = self.read("views.describe-view");
-        let function = "views.describe-view";
-        let result = live.call(function, |f| f.describe_view.as_ref().expect("the interface is there"), params);
-        self.settle(result).map(|(text,)| Some(text))
-    }
-
-    fn node_name(&mut self) -> Result<Option<String>, Fault> {
-        if self.plugin.interfaces.names.is_none() {
-            return Ok(None);
-        }
-        let live = self.read("names.node-name");
-        let result = live.call("names.node-name", |f| f.node_name.as_ref().expect("the interface is there"), ());
-        self.settle(result).map(|(name,)| name)
-    }
-
-    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
-        if self.plugin.interfaces.symmetry.is_none() {
-            return Ok(Vec::new());
-        }
-        let live = self.read("symmetry.interchangeable");
-        let result =
-            live.call("symmetry.interchangeable", |f| f.interchangeable.as_ref().expect("the interface is there"), ());
-        self.settle(result).map(|(groups,)| groups)
-    }
-
-    fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
-        if self.plugin.interfaces.symmetry.is_none() {
-            return Ok(payload.to_vec());
-        }
-        fill(&mut self.bytes, payload);
-        let params = (Arc::clone(&self.bytes), renaming.to_vec());
-        let live = self.read("symmetry.rename-message");
-        let result = live
-            .call("symmetry.rename-message", |f| f.rename_message.as_ref().expect("the interface is there"), params)
-            .and_then(|(renamed,)| self.limits().check_message(&renamed, "a renamed message").map(|()| renamed));
-        self.settle(result)
-    }
-
-    fn rename_local(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
-        if self.plugin.interfaces.symmetry.is_none() {
-            return Ok(payload.to_vec());
-        }
-        fill(&mut self.bytes, payload);
-        let params = (Arc::clone(&self.bytes), renaming.to_vec());
-        let live = self.read("symmetry.rename-local");
-        let result = live
-            .call("symmetry.rename-local", |f| f.rename_local.as_ref().expect("the interface is there"), params)
-            .and_then(|(renamed,)| self.limits().check_message(&renamed, "a renamed local event").map(|()| renamed));
-        self.settle(result)
-    }
-
-    fn keep_log(&mut self, keep: bool) {
-        self.keep_log = keep;
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        self.offered(name)
     }
 }
 

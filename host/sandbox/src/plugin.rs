@@ -209,13 +209,11 @@ fn instantiate_pre(linker: &Linker<Context>, code: &Code) -> wasmtime::Result<In
 }
 
 fn about(live: &mut Live) -> Result<Option<About>, LoadError> {
-    if live.functions.about.is_none() {
-        return Ok(None);
-    }
-    live.context().begin_reading("about");
-    let result = live.call("about", |f| f.about.as_ref().expect("checked above"), ());
+    let Some(about) = live.functions.defaults.as_ref().map(|defaults| defaults.about) else { return Ok(None) };
+    live.context().begin_reading(about.name);
+    let result = live.call(about, ());
     let limits = live.limits().clone();
-    let checked = result.and_then(|(about,)| check_about(&about, &limits).map(|()| Some(about)));
+    let checked = result.and_then(|about| check_about(&about, &limits).map(|()| Some(about)));
     checked.map_err(|fault| LoadError::Start { fault })
 }
 

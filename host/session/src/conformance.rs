@@ -344,8 +344,6 @@ mod tests {
         fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
             Ok(Ok(()))
         }
-
-        fn keep_log(&mut self, _: bool) {}
     }
 
     /// A machine whose host has no memory for what the guest may use: no call ends well, and none by the guest's fault.
@@ -393,8 +391,6 @@ mod tests {
         fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
             Ok(Ok(()))
         }
-
-        fn keep_log(&mut self, _: bool) {}
     }
 
     #[test]

@@ -211,3 +211,18 @@ fn a_strategy_that_is_silent_on_something_is_found() {
     assert_eq!(silent.len(), 2, "{silent:?}");
     assert!(silent[0].contains("honours") && silent[1].contains("source"));
 }
+
+#[test]
+fn an_optional_interface_is_found_where_it_is_named() {
+    let table = "contract {\n                /// Words.\n                views: Views,\n                quorum: Quorums,\n            }";
+    let [views, quorum] = &optional_interfaces(table)[..] else { panic!("two rows") };
+    assert_eq!((&*views.name, &*quorum.aspect), ("views", "Quorums"));
+    let named = [
+        "impl<W: Wrap> Views for Wrapped<W> {",
+        "pub trait Views {",
+        "AspectName::Views => None",
+        "    views: Texts {",
+    ];
+    assert!(named.iter().all(|source| views.is_named(source) && !quorum.is_named(source)));
+    assert!(!views.is_named("let views: Vec<u8> = machine.views();"));
+}

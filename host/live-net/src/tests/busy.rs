@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Transfer};
 use host_model::contract::{
     Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property, Request, Response,
     Snapshot, StateOwner, TransferError,
@@ -125,27 +126,12 @@ impl Machine for Slow {
         Ok(())
     }
 
-    fn request(&mut self, _: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        let (standing, changed) = &*self.0;
-        let mut now = standing.lock().expect("nobody panics with it in hand");
-        now.0 = true;
-        changed.notify_all();
-        while !now.1 {
-            now = changed.wait(now).expect("nobody panics with it in hand");
-        }
-        Ok(Err(Response::words(200, "at last\n")))
-    }
-
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
         Ok(Vec::new())
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         Ok(Vec::new())
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(None)
     }
 
     fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
@@ -156,10 +142,6 @@ impl Machine for Slow {
         Snapshot::new(&[])
     }
 
-    fn export(&mut self, _: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(Vec::new())
-    }
-
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
         Ok(Vec::new())
     }
@@ -168,7 +150,39 @@ impl Machine for Slow {
         Ok(Ok(()))
     }
 
-    fn keep_log(&mut self, _: bool) {}
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Durable => Some(Aspect::Durable(self)),
+            AspectName::Clients => Some(Aspect::Clients(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            _ => None,
+        }
+    }
+}
+
+impl Durable for Slow {
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+}
+
+impl Clients for Slow {
+    fn request(&mut self, _: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        let (standing, changed) = &*self.0;
+        let mut now = standing.lock().expect("nobody panics with it in hand");
+        now.0 = true;
+        changed.notify_all();
+        while !now.1 {
+            now = changed.wait(now).expect("nobody panics with it in hand");
+        }
+        Ok(Err(Response::words(200, "at last\n")))
+    }
+}
+
+impl Transfer for Slow {
+    fn export(&mut self, _: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(Vec::new())
+    }
 }
 
 /// The handler ends only once metrics were answered.

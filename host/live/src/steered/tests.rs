@@ -370,8 +370,6 @@ impl Machine for GateMachine {
     fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         Ok(decode::<Option<String>>(views[0].expect("each node has a view")).map_or(Ok(()), Err))
     }
-
-    fn keep_log(&mut self, _keep: bool) {}
 }
 
 /// Explores every schedule; how many states there are.

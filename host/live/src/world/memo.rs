@@ -7,6 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use host_model::contract::aspects::{
+    Aspect, AspectName, Clients, Completion, Durable, Judging, Logging, Neighbourhood, Quorums, Timing, Transfer,
+};
 use host_model::contract::{
     Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Quorum, Request,
     Response, Role, Snapshot, Span, StateOwner, TransferError,
@@ -359,6 +362,61 @@ impl Machine for Memo<'_, '_> {
         Ok(self.memory().known(self.here())?.local_events.iter().map(|(_, event)| event.clone()).collect())
     }
 
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        self.ask(|machine| machine.view(property))
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        captured(self.here())
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        Ok(self.memory().stepper.lts().properties().to_vec())
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        self.ask_before(|machine| machine.invariant(property, views))
+    }
+
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Durable => Some(Aspect::Durable(self)),
+            AspectName::Quorums => Some(Aspect::Quorums(self)),
+            AspectName::Completion => Some(Aspect::Completion(self)),
+            AspectName::Timing => Some(Aspect::Timing(self)),
+            AspectName::Clients => Some(Aspect::Clients(self)),
+            AspectName::Neighbourhood => Some(Aspect::Neighbourhood(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            AspectName::Judging => Some(Aspect::Judging(self)),
+            AspectName::Logging => Some(Aspect::Logging(self)),
+            _ => None,
+        }
+    }
+}
+
+impl Durable for Memo<'_, '_> {
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.memory().known(self.here())?.durable.clone())
+    }
+}
+
+impl Quorums for Memo<'_, '_> {
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        Ok(self.memory().stepper.known().takes_quorums(self.node))
+    }
+
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        self.ask(|machine| machine.role(src, payload))
+    }
+}
+
+impl Completion for Memo<'_, '_> {
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        self.ask(|machine| machine.is_done())
+    }
+}
+
+impl Timing for Memo<'_, '_> {
     fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
         let (mut memory, here) = (self.memory(), self.here());
         let known = memory.known(here)?;
@@ -374,45 +432,23 @@ impl Machine for Memo<'_, '_> {
         self.memory().known(here)?.spans[place] = Some(span);
         Ok(span)
     }
+}
 
+impl Clients for Memo<'_, '_> {
     fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
         self.ask(|machine| machine.request(number, request))
     }
+}
 
+impl Neighbourhood for Memo<'_, '_> {
     fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
         let mut memory = self.memory();
         let neighbours = memory.stepper.neighbours(self.here());
         memory.failed(neighbours)?
     }
+}
 
-    fn takes_quorums(&mut self) -> Result<bool, Fault> {
-        Ok(self.memory().stepper.known().takes_quorums(self.node))
-    }
-
-    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
-        self.ask(|machine| machine.role(src, payload))
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.memory().known(self.here())?.durable.clone())
-    }
-
-    fn is_done(&mut self) -> Result<bool, Fault> {
-        self.ask(|machine| machine.is_done())
-    }
-
-    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        self.ask(|machine| machine.view(property))
-    }
-
-    fn is_read(&mut self) -> Result<bool, Fault> {
-        self.ask(|machine| machine.is_read())
-    }
-
-    fn capture(&mut self) -> Snapshot {
-        captured(self.here())
-    }
-
+impl Transfer for Memo<'_, '_> {
     fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         let (mut memory, here) = (self.memory(), released(snapshot));
         if let Some(exported) = memory.known.get(&here).and_then(|known| known.exported.clone()) {
@@ -429,15 +465,19 @@ impl Machine for Memo<'_, '_> {
         let fault_state = FaultState::default();
         Ok(captured(self.memory().stepper.adopt(owner.node, exported, fault_state)?))
     }
+}
 
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(self.memory().stepper.lts().properties().to_vec())
+impl Judging for Memo<'_, '_> {
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.restore(None)
     }
 
-    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        self.ask_before(|machine| machine.invariant(property, views))
+    fn is_read(&mut self) -> Result<bool, Fault> {
+        self.ask(|machine| machine.is_read())
     }
+}
 
+impl Logging for Memo<'_, '_> {
     fn keep_log(&mut self, keep: bool) {
         let mut memory = self.memory();
         if memory.keeps_log != keep {

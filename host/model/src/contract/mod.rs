@@ -2,7 +2,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `machine` | `Machine`, `MachineFactory` with the determinism duty; effects, snapshots |
+//! | `machine` | `Machine`, `MachineFactory` with the determinism duty |
+//! | `aspects` | what a machine may offer beyond that: the optional interfaces of the contract, and the host's own |
+//! | `answers` | how a machine is asked for its aspects, and the neutral answers without them |
+//! | `exchange` | what goes into a machine and comes out: inputs, effects, properties, snapshots |
 //! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |
 //! | `hex` | bytes as digits, in documents and for people |
@@ -18,9 +21,12 @@
 //! | `outside` | machines with properties from outside |
 //! | `selection` | machines restricted to some of their properties |
 
+mod answers;
+pub mod aspects;
 mod draws;
 mod error;
 mod event;
+mod exchange;
 mod fault;
 pub mod fingerprint;
 pub mod hex;
@@ -34,15 +40,17 @@ mod stop;
 mod stoppable;
 mod wrapper;
 
+pub use aspects::{Aspect, AspectName};
 pub use draws::Draws;
 pub use error::{MachineError, TransferError};
 pub use event::{Envelope, LocalEvent, LocalKind, NodeId};
+pub use exchange::{
+    Arrival, Choice, Effects, Input, Likelihood, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+    StateOwner,
+};
 pub use fault::{Fault, FaultKind};
 pub use live::{Aside, Request, Response, Span};
-pub use machine::{
-    Arrival, Choice, Effects, Input, Likelihood, Machine, MachineFactory, Property, PropertyKind, PropertyScope,
-    Quorum, Role, Snapshot, StateOwner,
-};
+pub use machine::{Machine, MachineFactory};
 pub use muffled::{Ignores, Muffled};
 pub use outside::{Observed, Outside, OutsideVerdict};
 pub use property::{ClassId, Judgement, Severity, ViewId};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::contract::error::MachineError;
 use crate::contract::event::{LocalEvent, NodeId};
+use crate::contract::exchange::Input;
 use crate::contract::fault::Fault;
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::machine::{Input, Machine, MachineFactory};
+use crate::contract::machine::{Machine, MachineFactory};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// The events that a node does not take.

@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use crate::contract::error::MachineError;
+use crate::contract::exchange::Property;
 use crate::contract::fault::{Fault, FaultKind};
-use crate::contract::machine::{Machine, MachineFactory, Property};
+use crate::contract::machine::{Machine, MachineFactory};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// Properties from outside the protocol. All functions are pure: the answer depends on the arguments alone.

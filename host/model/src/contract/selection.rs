@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::contract::error::MachineError;
-use crate::contract::machine::{Machine, MachineFactory, Property, PropertyKind};
+use crate::contract::exchange::{Property, PropertyKind};
+use crate::contract::machine::{Machine, MachineFactory};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// Machines that show some properties of their protocol and no others: the layers above see no difference.

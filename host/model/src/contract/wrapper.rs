@@ -1,10 +1,11 @@
-//! Machines around other machines: they pass on what they are asked, and do something besides.
+//! Machines around other machines: they pass on what they are asked, aspects included, and do something in addition.
 
+use crate::contract::aspects::{Aspect, AspectName, Judging, Listening, Transfer, Views};
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::event::{LocalEvent, NodeId};
+use crate::contract::exchange::{Arrival, Effects, Input, Property, Snapshot, StateOwner};
 use crate::contract::fault::Fault;
-use crate::contract::live::{Request, Response, Span};
-use crate::contract::machine::{Arrival, Effects, Input, Machine, Property, Quorum, Role, Snapshot, StateOwner};
+use crate::contract::machine::Machine;
 
 /// A wrapper around a machine: what it does besides passing on, which is nothing by default.
 pub(crate) trait Wrap: Send {
@@ -18,12 +19,12 @@ pub(crate) trait Wrap: Send {
         Ok(())
     }
 
-    /// See [`Machine::arrive`].
+    /// See [`Listening::arrive`].
     fn arrive(&self, machine: &mut dyn Machine, arrival: &Arrival<'_>) {
         let _ = (machine, arrival);
     }
 
-    /// See [`Machine::stand_at`].
+    /// See [`Listening::stand_at`].
     fn stand_at(&mut self, node: NodeId) {
         let _ = node;
     }
@@ -76,7 +77,7 @@ pub(crate) trait Wrap: Send {
         Ok(self.verdict(verdict))
     }
 
-    /// See [`Machine::describe_view`].
+    /// See [`Views::describe_view`].
     fn describe_view(&self, machine: &mut dyn Machine, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
         machine.describe_view(self.index(property), view)
     }
@@ -94,11 +95,6 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.restore(snapshot)
     }
 
-    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
-        self.wrap.ask_stop()?;
-        self.machine.restore_to_judge()
-    }
-
     fn ask_stop(&self) -> Result<(), MachineError> {
         self.wrap.ask_stop()?;
         self.machine.ask_stop()
@@ -107,11 +103,6 @@ impl<W: Wrap> Machine for Wrapped<W> {
     fn confirm_fault(&self) -> Result<(), MachineError> {
         self.wrap.confirm_fault()?;
         self.machine.confirm_fault()
-    }
-
-    fn stand_at(&mut self, node: NodeId) {
-        self.wrap.stand_at(node);
-        self.machine.stand_at(node);
     }
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
@@ -126,42 +117,9 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.serialize()
     }
 
-    fn arrive(&mut self, arrival: &Arrival<'_>) {
-        self.wrap.arrive(&mut *self.machine, arrival);
-        self.machine.arrive(arrival);
-    }
-
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         let all = self.machine.local_events()?;
         self.wrap.local_events(&mut *self.machine, all)
-    }
-
-    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
-        self.machine.duration(event)
-    }
-
-    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        self.machine.request(number, request)
-    }
-
-    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
-        self.machine.neighbours()
-    }
-
-    fn takes_quorums(&mut self) -> Result<bool, Fault> {
-        self.machine.takes_quorums()
-    }
-
-    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
-        self.machine.role(src, payload)
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        self.machine.persist()
-    }
-
-    fn is_done(&mut self) -> Result<bool, Fault> {
-        self.machine.is_done()
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
@@ -170,16 +128,6 @@ impl<W: Wrap> Machine for Wrapped<W> {
 
     fn capture(&mut self) -> Snapshot {
         self.machine.capture()
-    }
-
-    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        self.wrap.ask_stop()?;
-        self.machine.export(snapshot, owner)
-    }
-
-    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        self.wrap.ask_stop()?;
-        self.machine.import(exported, owner)
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -191,39 +139,54 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.wrap.invariant(&mut *self.machine, property, views)
     }
 
-    fn describe_state(&mut self) -> Result<Option<String>, Fault> {
-        self.machine.describe_state()
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Views => Some(Aspect::Views(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            AspectName::Judging => Some(Aspect::Judging(self)),
+            AspectName::Listening => Some(Aspect::Listening(self)),
+            as_inside => self.machine.aspect(as_inside),
+        }
     }
+}
 
-    fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
-        self.machine.describe_message(payload)
-    }
-
+impl<W: Wrap> Views for Wrapped<W> {
     fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
         self.wrap.describe_view(&mut *self.machine, property, view)
+    }
+}
+
+impl<W: Wrap> Transfer for Wrapped<W> {
+    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        self.wrap.ask_stop()?;
+        self.machine.export(snapshot, owner)
+    }
+
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        self.wrap.ask_stop()?;
+        self.machine.import(exported, owner)
+    }
+}
+
+impl<W: Wrap> Judging for Wrapped<W> {
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.wrap.ask_stop()?;
+        self.machine.restore_to_judge()
     }
 
     fn is_read(&mut self) -> Result<bool, Fault> {
         self.machine.is_read()
     }
+}
 
-    fn node_name(&mut self) -> Result<Option<String>, Fault> {
-        self.machine.node_name()
+impl<W: Wrap> Listening for Wrapped<W> {
+    fn stand_at(&mut self, node: NodeId) {
+        self.wrap.stand_at(node);
+        self.machine.stand_at(node);
     }
 
-    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
-        self.machine.interchangeable()
-    }
-
-    fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
-        self.machine.rename_message(payload, renaming)
-    }
-
-    fn rename_local(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
-        self.machine.rename_local(payload, renaming)
-    }
-
-    fn keep_log(&mut self, keep: bool) {
-        self.machine.keep_log(keep);
+    fn arrive(&mut self, arrival: &Arrival<'_>) {
+        self.wrap.arrive(&mut *self.machine, arrival);
+        self.machine.arrive(arrival);
     }
 }

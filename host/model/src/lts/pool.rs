@@ -151,8 +151,6 @@ mod tests {
         fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
             Ok(Ok(()))
         }
-
-        fn keep_log(&mut self, _: bool) {}
     }
 
     /// Four handlers fill the room, and each worker may be in the middle of one more.

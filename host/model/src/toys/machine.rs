@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::contract::aspects::{Aspect, AspectName, Completion, Durable, Neighbourhood, Quorums, Symmetry, Transfer};
 use crate::contract::{
     Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId,
     Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
@@ -91,37 +92,10 @@ impl Machine for ToyMachine {
         Ok(vec![self.state])
     }
 
-    fn takes_quorums(&mut self) -> Result<bool, Fault> {
-        Ok(self.toy.takes_quorums(self.node))
-    }
-
-    fn role(&mut self, _src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
-        Ok(match self.toy.roles.get(&(self.node, self.state, payload[0])) {
-            None => Role::Alone,
-            Some(None) => Role::Held,
-            Some(Some((name, size))) => Role::Member(Quorum { name: name.to_string(), size: *size }),
-        })
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.toy.durable.get(&(self.node, self.state)).map(|durable| vec![*durable]))
-    }
-
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         let names = self.toy.local_events(self.node, self.state).into_iter();
         let event = |name| LocalEvent { name: format!("local{name}"), kind: self.toy.kind(name), payload: vec![name] };
         Ok(names.map(event).collect())
-    }
-
-    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
-        match self.toy.neighbours.get(&(self.node, self.state)) {
-            Some(None) => Err(Fault::new(FaultKind::Trap, trap_words(self.state))),
-            named => Ok(named.cloned().flatten()),
-        }
-    }
-
-    fn is_done(&mut self) -> Result<bool, Fault> {
-        Ok(self.toy.done.contains(&(self.node, self.state)))
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
@@ -136,18 +110,6 @@ impl Machine for ToyMachine {
 
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[u64::from(self.node), u64::from(self.state)])
-    }
-
-    fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(snapshot.words().iter().map(|word| *word as u8).collect())
-    }
-
-    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        let node = owner.node;
-        match exported {
-            [of, state] if NodeId::from(*of) == node => Ok(Snapshot::new(&[u64::from(node), u64::from(*state)])),
-            _ => Err(TransferError::Refused(format!("this is no state of node {node} of a toy"))),
-        }
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -165,6 +127,40 @@ impl Machine for ToyMachine {
         Ok(if self.toy.is_forbidden(&states) { Err(forbidden_words(&states)) } else { Ok(()) })
     }
 
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Durable => Some(Aspect::Durable(self)),
+            AspectName::Quorums => Some(Aspect::Quorums(self)),
+            AspectName::Symmetry => Some(Aspect::Symmetry(self)),
+            AspectName::Completion => Some(Aspect::Completion(self)),
+            AspectName::Neighbourhood => Some(Aspect::Neighbourhood(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            _ => None,
+        }
+    }
+}
+
+impl Durable for ToyMachine {
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.toy.durable.get(&(self.node, self.state)).map(|durable| vec![*durable]))
+    }
+}
+
+impl Quorums for ToyMachine {
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        Ok(self.toy.takes_quorums(self.node))
+    }
+
+    fn role(&mut self, _src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        Ok(match self.toy.roles.get(&(self.node, self.state, payload[0])) {
+            None => Role::Alone,
+            Some(None) => Role::Held,
+            Some(Some((name, size))) => Role::Member(Quorum { name: name.to_string(), size: *size }),
+        })
+    }
+}
+
+impl Symmetry for ToyMachine {
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
         Ok(self.toy.interchangeable.clone())
     }
@@ -173,7 +169,39 @@ impl Machine for ToyMachine {
         Ok(payload.iter().map(|content| renamed(*content, renaming)).collect())
     }
 
-    fn keep_log(&mut self, _keep: bool) {}
+    /// Names of local events name no nodes.
+    fn rename_local(&mut self, payload: &[u8], _: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        Ok(payload.to_vec())
+    }
+}
+
+impl Completion for ToyMachine {
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        Ok(self.toy.done.contains(&(self.node, self.state)))
+    }
+}
+
+impl Neighbourhood for ToyMachine {
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        match self.toy.neighbours.get(&(self.node, self.state)) {
+            Some(None) => Err(Fault::new(FaultKind::Trap, trap_words(self.state))),
+            named => Ok(named.cloned().flatten()),
+        }
+    }
+}
+
+impl Transfer for ToyMachine {
+    fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(snapshot.words().iter().map(|word| *word as u8).collect())
+    }
+
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let node = owner.node;
+        match exported {
+            [of, state] if NodeId::from(*of) == node => Ok(Snapshot::new(&[u64::from(node), u64::from(*state)])),
+            _ => Err(TransferError::Refused(format!("this is no state of node {node} of a toy"))),
+        }
+    }
 }
 
 impl Toy {

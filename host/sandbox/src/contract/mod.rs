@@ -2,7 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `abi` | the contract in Rust types |
+//! | `table` | the contract as one table |
+//! | `abi` | its types in Rust |
 //! | `limits` | limits of a guest: names, defaults, ranges |
 //! | `features` | the features of WebAssembly that a component may use |
 //! | `error` | reasons why a file cannot be loaded |
@@ -11,3 +12,4 @@ pub(crate) mod abi;
 pub(crate) mod error;
 pub(crate) mod features;
 pub(crate) mod limits;
+pub(crate) mod table;

@@ -18,8 +18,7 @@ impl GuestMachine {
                 let params = (node, nodes, Arc::clone(&self.text), durable);
                 let live = self.live();
                 live.nodes = nodes;
-                let (result,) = live.call("init", |f| &f.init, params)?;
-                result.map_err(|reason| {
+                live.call(live.functions.node.init, params)?.map_err(|reason| {
                     let why = explanation(reason, self.limits());
                     Fault::new(FaultKind::Refused, format!("`init` refuses its configuration: {why}"))
                 })
@@ -27,25 +26,19 @@ impl GuestMachine {
             Input::Message { src, payload } => {
                 fill(&mut self.bytes, payload);
                 let params = (src, Arc::clone(&self.bytes));
-                Ok(self.live().call("handle-message", |f| &f.handle_message, params)?.0)
+                let live = self.live();
+                live.call(live.functions.node.handle_message, params)
             }
             Input::Quorum { .. } => unreachable!("a quorum may be declined, so it is run apart"),
             Input::Local(event) => {
                 let event = self.local(event);
-                Ok(self.live().call("handle-local", |f| &f.handle_local, (event,))?.0)
+                let live = self.live();
+                live.call(live.functions.node.handle_local, (event,))
             }
             Input::TransportError { peer } => {
-                if self.plugin.interfaces.transport.is_none() {
-                    return Ok(Vec::new());
-                }
                 let live = self.live();
-                let function = "handle-transport-error";
-                let (sent,) = live.call(
-                    function,
-                    |f| f.handle_transport_error.as_ref().expect("the interface is there"),
-                    (peer,),
-                )?;
-                Ok(sent)
+                let handler = live.functions.transport.as_ref().map(|transport| transport.handle_transport_error);
+                handler.map_or(Ok(Vec::new()), |handler| live.call(handler, (peer,)))
             }
         }
     }
@@ -56,16 +49,12 @@ impl GuestMachine {
         name: &str,
         messages: &[(NodeId, Vec<u8>)],
     ) -> Result<Option<Vec<EnvelopeOut>>, Fault> {
-        if self.plugin.interfaces.quorum.is_none() {
-            return Ok(None);
-        }
+        let quorum = self.live().functions.quorum.as_ref().map(|quorum| quorum.handle_quorum);
+        let Some(handler) = quorum else { return Ok(None) };
         fill_text(&mut self.text, name);
         let received = messages.iter().map(|(src, payload)| ReceivedIn { src: *src, message: payload.clone() });
         let params = (Arc::clone(&self.text), Arc::new(received.collect()));
-        let live = self.live();
-        let function = "handle-quorum";
-        let (sent,) = live.call(function, |f| f.handle_quorum.as_ref().expect("the interface is there"), params)?;
-        Ok(sent)
+        self.live().call(handler, params)
     }
 
     /// Moves the messages into `effects` and checks them.

@@ -1,64 +1,53 @@
-//! What only a running node asks: how long local events take, and what becomes of requests, and who matters to them.
+//! The aspects of a running node: how long local events take, what becomes of requests, and which nodes matter.
 
+use host_model::contract::aspects::{Clients, Neighbourhood, Timing};
 use host_model::contract::{Fault, FaultKind, LocalEvent, NodeId, Request, Response, Span};
 
 use crate::contract::abi::RequestIn;
 use crate::machine::GuestMachine;
 
-impl GuestMachine {
-    pub(super) fn ask_duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
-        if self.plugin.interfaces.timing.is_none() {
-            return Ok(None);
-        }
+impl Timing for GuestMachine {
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
         let params = (self.local(event),);
-        let live = self.read("timing.duration");
-        let (span,) = live.call("timing.duration", |f| f.duration.as_ref().expect("the interface is there"), params)?;
-        match span.map(Span::from) {
+        let span = self.ask(|f| f.timing.as_ref(), |timing| timing.duration, params)?;
+        let checked = match span.map(Span::from) {
             Some((shortest, longest)) if shortest > longest => {
                 let name = &event.name;
                 let message = format!("says that `{name}` takes at least {shortest:?} and at most {longest:?}");
                 Err(Fault::new(FaultKind::Malformed, message))
             }
             span => Ok(span),
-        }
+        };
+        self.settle(checked)
     }
+}
 
-    pub(super) fn ask_request(
-        &mut self,
-        number: u64,
-        request: &Request,
-    ) -> Result<Result<LocalEvent, Response>, Fault> {
-        if self.plugin.interfaces.clients.is_none() {
-            return Ok(Err(Response::words(501, "this protocol takes no requests\n")));
-        }
+impl Clients for GuestMachine {
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
         let params = (number, RequestIn::from(request));
-        let live = self.read("clients.accept");
-        let (result,) = live.call("clients.accept", |f| f.request.as_ref().expect("the interface is there"), params)?;
-        match result {
-            Ok(event) => {
-                self.limits().check_local(&event)?;
-                Ok(Ok(event.into()))
-            }
+        let accepted = self.ask(|f| f.clients.as_ref(), |clients| clients.accept, params)?;
+        let checked = match accepted {
+            Ok(event) => self.limits().check_local(&event).map(|()| Ok(event.into())),
             Err(answer) => {
                 let answer = Response::from(answer);
-                self.limits().check_answer(&answer)?;
-                answer.ask.map_or(Ok(()), |node| self.check_asked(node))?;
-                Ok(Err(answer))
+                let checked = self.limits().check_answer(&answer);
+                let asked = checked.and_then(|()| answer.ask.map_or(Ok(()), |node| self.check_asked(node)));
+                asked.map(|()| Err(answer))
             }
-        }
+        };
+        self.settle(checked)
     }
+}
 
-    pub(super) fn ask_neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
-        if self.plugin.interfaces.neighbourhood.is_none() {
-            return Ok(None);
-        }
-        let function = "neighbourhood.neighbours";
-        let live = self.read(function);
-        let (nodes,) = live.call(function, |f| f.neighbours.as_ref().expect("the interface is there"), ())?;
-        self.limits().check_count(nodes.as_ref().map_or(0, Vec::len), "neighbours")?;
-        Ok(nodes)
+impl Neighbourhood for GuestMachine {
+    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
+        let nodes = self.ask(|f| f.neighbourhood.as_ref(), |neighbourhood| neighbourhood.neighbours, ())?;
+        let checked = self.limits().check_count(nodes.as_ref().map_or(0, Vec::len), "neighbours");
+        self.settle(checked.map(|()| nodes))
     }
+}
 
+impl GuestMachine {
     /// A node that a client is sent to is one of the cluster.
     pub(super) fn check_asked(&mut self, node: NodeId) -> Result<(), Fault> {
         let nodes = self.live().nodes;

@@ -60,9 +60,8 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     let before = live.image();
     // Nothing can be chosen yet.
     live.context().begin_reading("init");
-    let called = live.call("init", |f| &f.init, (0, 0, Arc::new(config.to_owned()), None));
-    let (result,) = called.map_err(|fault| LoadError::Start { fault })?;
-    result.map_err(InitialiseError::Refused)?;
+    let called = live.call(live.functions.node.init, (0, 0, Arc::new(config.to_owned()), None));
+    called.map_err(|fault| LoadError::Start { fault })?.map_err(InitialiseError::Refused)?;
     let after = live.image();
     if after.cells != before.cells {
         return Err(InitialiseError::Shape("`init` changes globals"));

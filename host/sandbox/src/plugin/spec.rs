@@ -11,7 +11,7 @@ use crate::engine::compile::{Compiled, compile};
 use crate::engine::sandbox::Sandbox;
 use crate::plugin::{digest_text, first_instance};
 use crate::run::buffers::fill_views;
-use crate::run::functions::SpecFunctions;
+use crate::run::functions::{Function, Outside};
 use crate::run::instance::Live;
 use crate::run::plugin_parts::PluginParts;
 use crate::store::context::explanation;
@@ -24,7 +24,7 @@ pub struct Spec {
     /// Asked before each call.
     stop: Option<Arc<dyn Stop>>,
     /// Idle instances; as many are made as there are concurrent calls.
-    idle: Mutex<Vec<Live<SpecFunctions>>>,
+    idle: Mutex<Vec<Live<Outside>>>,
 }
 
 /// What a specification answers: a fault of its own, or the answer.
@@ -52,17 +52,17 @@ impl Spec {
         let shared = &sandbox.shared;
         let Compiled { interfaces, rewritten, code, .. } = compile(sandbox, bytes, World::Spec, watch)?;
         let digest = blake3::hash(bytes);
-        let (mut parts, mut first): (_, Live<SpecFunctions>) =
-            first_instance(shared, digest, interfaces, &rewritten, &code)?;
+        let (mut parts, mut first): (_, Live<Outside>) = first_instance(shared, digest, interfaces, &rewritten, &code)?;
         let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
-        first.context().begin_reading("properties");
-        let listed = first.call("properties", |f| &f.properties, ());
+        let function = first.functions.properties;
+        first.context().begin_reading(function.name);
+        let listed = first.call(function, ());
         let limits = first.limits().clone();
         if let Some(trouble) = parts.trouble() {
             return Err(LoadError::Host { detail: trouble.to_owned() });
         }
-        let properties = listed.and_then(|(properties,)| limits.check_properties(properties));
+        let properties = listed.and_then(|properties| limits.check_properties(properties));
         let properties = properties.map_err(|fault| LoadError::Start { fault })?;
         drop(first);
         Arc::get_mut(&mut parts).expect("the first instance is gone").set_pristine(images, pristine_sizes);
@@ -85,10 +85,7 @@ impl Spec {
     ///
     /// The host cannot provide an instance, or has to stop; the inner error is the fault of the specification.
     pub fn view(&self, property: u32, state: &str) -> Answer<Option<Vec<u8>>> {
-        self.ask("view", |live| {
-            let (view,) = live.call("view", |f| &f.view, (property, Arc::new(state.to_owned())))?;
-            Ok(view)
-        })
+        self.ask(|outside| outside.view, |live, view| live.call(view, (property, Arc::new(state.to_owned()))))
     }
 
     /// Whether a property holds on these views; if not, why.
@@ -97,19 +94,22 @@ impl Spec {
     ///
     /// As for [`view`](Self::view).
     pub fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> Answer<Result<(), String>> {
-        self.ask("invariant", |live| {
-            let mut given = Arc::default();
-            fill_views(&mut given, views);
-            let (holds,) = live.call("invariant", |f| &f.invariant, (property, given))?;
-            Ok(holds.map_err(|why| explanation(why, live.limits())))
-        })
+        self.ask(
+            |outside| outside.invariant,
+            |live, invariant| {
+                let mut given = Arc::default();
+                fill_views(&mut given, views);
+                let holds = live.call(invariant, (property, given))?;
+                Ok(holds.map_err(|why| explanation(why, live.limits())))
+            },
+        )
     }
 
     /// Asks an instance that remembers nothing.
-    fn ask<R>(
+    fn ask<P, Q, R>(
         &self,
-        function: &'static str,
-        question: impl FnOnce(&mut Live<SpecFunctions>) -> Result<R, Fault>,
+        pick: impl FnOnce(&Outside) -> Function<P, Q>,
+        question: impl FnOnce(&mut Live<Outside>, Function<P, Q>) -> Result<R, Fault>,
     ) -> Answer<R> {
         self.parts.check()?;
         if let Some(stopped) = self.stop.as_ref().and_then(|stop| stop.reason()) {
@@ -121,8 +121,9 @@ impl Spec {
             None => Live::another(&self.parts)?,
         };
         live.restore(None)?;
-        live.context().begin_reading(function);
-        let answer = question(&mut live);
+        let function = pick(&live.functions);
+        live.context().begin_reading(function.name);
+        let answer = question(&mut live, function);
         self.parts.check()?;
         // A trap poisons the store.
         if answer.is_ok() {
@@ -131,7 +132,7 @@ impl Spec {
         Ok(answer)
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Live<SpecFunctions>>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Live<Outside>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use wasmtime::component::{ComponentNamedList, Lift, Lower, TypedFunc};
 use crate::contract::error::host_error;
 use crate::contract::limits::{GuestLimits, Sabotage, SandboxConfig};
 use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
-use crate::run::functions::{Exports, Functions, StartError, typed};
+use crate::run::functions::{Exports, Function, Functions, StartError, typed};
 use crate::run::plugin_parts::PluginParts;
 use crate::state::image::{Image, Images};
 use crate::state::snapshot::{Cells, Data, Delta, Memories};
@@ -105,23 +105,18 @@ impl<F: Exports> Live<F> {
         self.memories.is_pristine()
     }
 
-    /// Calls a function of the contract; `name` is for messages.
-    pub(crate) fn call<P, R>(
-        &mut self,
-        name: &'static str,
-        pick: impl FnOnce(&F) -> &TypedFunc<P, R>,
-        params: P,
-    ) -> Result<R, Fault>
+    /// Calls a function of the contract in this instance.
+    pub(crate) fn call<P, R>(&mut self, function: Function<P, R>, params: P) -> Result<R, Fault>
     where
         P: ComponentNamedList + Lower,
-        R: ComponentNamedList + Lift,
+        (R,): ComponentNamedList + Lift,
     {
         refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
         self.budget.forget_refusal();
         self.memories.touch();
-        match pick(&self.functions).call(&mut self.store, params) {
-            Ok(result) => Ok(result),
-            Err(error) => Err(self.explain(name, &error)),
+        match function.typed.call(&mut self.store, params) {
+            Ok((result,)) => Ok(result),
+            Err(error) => Err(self.explain(function.name, &error)),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `contract` | the table of the contract is the document, and its optional interfaces are aspects |
 //! | `cache` | compiled code from the cache is what the compiler makes |
 //! | `modules` | what is known of large modules |
 //! | `load` | files that load, and the messages for files that do not |
@@ -15,6 +16,7 @@
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
 mod cache;
+mod contract;
 mod faults;
 mod initialised;
 mod load;

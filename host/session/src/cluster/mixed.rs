@@ -16,9 +16,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use host_model::contract::aspects::{
+    Aspect, AspectName, Completion, Describe, Judging, Logging, Quorums, Transfer, Views,
+};
 use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope, Quorum, Role, Snapshot, Span, StateOwner, TransferError,
+    PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
 };
 
 /// One component of the cluster.
@@ -169,12 +172,6 @@ impl Machine for MixedMachine {
         self.machine().restore(Some(&Snapshot::new(words)))
     }
 
-    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
-        self.judge.restore_to_judge()?;
-        self.judge_failed = false;
-        Ok(())
-    }
-
     fn confirm_fault(&self) -> Result<(), MachineError> {
         self.machines.iter().chain([&self.judge]).try_for_each(|machine| machine.confirm_fault())
     }
@@ -213,34 +210,12 @@ impl Machine for MixedMachine {
         result
     }
 
-    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
-        self.machine().duration(event)
-    }
-
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
         self.machine().serialize()
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         self.machine().local_events()
-    }
-
-    fn takes_quorums(&mut self) -> Result<bool, Fault> {
-        self.machine().takes_quorums()
-    }
-
-    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
-        let src = self.cluster.instances[src as usize].identity;
-        self.machine().role(src, payload)
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        self.machine().persist()
-    }
-
-    /// An adversary is not waited for.
-    fn is_done(&mut self) -> Result<bool, Fault> {
-        if self.instance().is_judged { self.machine().is_done() } else { Ok(true) }
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
@@ -251,28 +226,9 @@ impl Machine for MixedMachine {
         }
     }
 
-    fn is_read(&mut self) -> Result<bool, Fault> {
-        Ok(self.instance().is_judged)
-    }
-
     fn capture(&mut self) -> Snapshot {
         let instance = self.active.expect("a node is captured after its `init` or after a restore");
         tagged(instance, &self.machine().capture())
-    }
-
-    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
-        self.active = Some(*instance as usize);
-        let (node, nodes, config) = self.told(owner.config);
-        self.machine().export(&Snapshot::new(words), StateOwner { node, nodes, config: &config })
-    }
-
-    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        let instance = owner.node as usize;
-        self.active = Some(instance);
-        let (node, nodes, config) = self.told(owner.config);
-        let imported = self.machine().import(exported, StateOwner { node, nodes, config: &config })?;
-        Ok(tagged(instance, &imported))
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -289,6 +245,26 @@ impl Machine for MixedMachine {
         self.judged(|judge| judge.invariant(property, views))
     }
 
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Describe => Some(Aspect::Describe(self)),
+            AspectName::Views => Some(Aspect::Views(self)),
+            AspectName::Quorums => Some(Aspect::Quorums(self)),
+            AspectName::Completion => Some(Aspect::Completion(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            AspectName::Judging => Some(Aspect::Judging(self)),
+            AspectName::Logging => Some(Aspect::Logging(self)),
+            // Nodes that differ cannot be exchanged, whatever a component declares.
+            AspectName::Symmetry => None,
+            // Their answers name identities, and no mixed cluster runs for clients.
+            AspectName::Clients | AspectName::Neighbourhood => None,
+            // Before `init` there is no node that could have one.
+            of_node => self.active.and_then(|_| self.machine().aspect(of_node)),
+        }
+    }
+}
+
+impl Describe for MixedMachine {
     fn describe_state(&mut self) -> Result<Option<String>, Fault> {
         self.machine().describe_state()
     }
@@ -296,20 +272,62 @@ impl Machine for MixedMachine {
     fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
         self.judged(|judge| judge.describe_message(payload))
     }
+}
 
+impl Views for MixedMachine {
     fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
         self.judged(|judge| judge.describe_view(property, view))
     }
+}
 
-    fn node_name(&mut self) -> Result<Option<String>, Fault> {
-        self.machine().node_name()
+impl Quorums for MixedMachine {
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        self.machine().takes_quorums()
     }
 
-    /// Nodes that differ cannot be exchanged, whatever a component declares.
-    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
-        Ok(Vec::new())
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        let src = self.cluster.instances[src as usize].identity;
+        self.machine().role(src, payload)
+    }
+}
+
+impl Completion for MixedMachine {
+    /// An adversary is not waited for.
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        if self.instance().is_judged { self.machine().is_done() } else { Ok(true) }
+    }
+}
+
+impl Transfer for MixedMachine {
+    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
+        self.active = Some(*instance as usize);
+        let (node, nodes, config) = self.told(owner.config);
+        self.machine().export(&Snapshot::new(words), StateOwner { node, nodes, config: &config })
     }
 
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let instance = owner.node as usize;
+        self.active = Some(instance);
+        let (node, nodes, config) = self.told(owner.config);
+        let imported = self.machine().import(exported, StateOwner { node, nodes, config: &config })?;
+        Ok(tagged(instance, &imported))
+    }
+}
+
+impl Judging for MixedMachine {
+    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
+        self.judge.restore_to_judge()?;
+        self.judge_failed = false;
+        Ok(())
+    }
+
+    fn is_read(&mut self) -> Result<bool, Fault> {
+        Ok(self.instance().is_judged)
+    }
+}
+
+impl Logging for MixedMachine {
     fn keep_log(&mut self, keep: bool) {
         self.machines.iter_mut().for_each(|machine| machine.keep_log(keep));
     }

@@ -194,8 +194,6 @@ impl Machine for NodeMachine {
         let is_deceived = views.iter().flatten().any(|view| view[0] > 0);
         Ok(if is_deceived { Err("a message was received inside and sent outside".to_owned()) } else { Ok(()) })
     }
-
-    fn keep_log(&mut self, _keep: bool) {}
 }
 
 /// The outcome of an exploration.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Timing, Transfer};
 use host_model::contract::{
     Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property, Request, Response,
     Snapshot, Span, StateOwner, TransferError,
@@ -64,32 +65,12 @@ impl Machine for Sum {
         Ok(vec![event("tick", LocalKind::Timer, u64::MAX), event("add", LocalKind::Application, u64::MAX)])
     }
 
-    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
-        let span = Duration::from_millis(40 * (self.0 + 1));
-        Ok((event.name == "tick").then_some((span, span)))
-    }
-
-    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        Ok(match &request.method[..] {
-            "GET" => Err(Response::words(200, self.0.to_string())),
-            method => Ok(event(method, LocalKind::Application, number)),
-        })
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(Some(vec![self.0 as u8]))
-    }
-
     fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
         Ok(None)
     }
 
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[self.0])
-    }
-
-    fn export(&mut self, _: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(Vec::new())
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -100,7 +81,43 @@ impl Machine for Sum {
         Ok(Ok(()))
     }
 
-    fn keep_log(&mut self, _: bool) {}
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Durable => Some(Aspect::Durable(self)),
+            AspectName::Timing => Some(Aspect::Timing(self)),
+            AspectName::Clients => Some(Aspect::Clients(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            _ => None,
+        }
+    }
+}
+
+impl Durable for Sum {
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(Some(vec![self.0 as u8]))
+    }
+}
+
+impl Timing for Sum {
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
+        let span = Duration::from_millis(40 * (self.0 + 1));
+        Ok((event.name == "tick").then_some((span, span)))
+    }
+}
+
+impl Clients for Sum {
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        Ok(match &request.method[..] {
+            "GET" => Err(Response::words(200, self.0.to_string())),
+            method => Ok(event(method, LocalKind::Application, number)),
+        })
+    }
+}
+
+impl Transfer for Sum {
+    fn export(&mut self, _: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(Vec::new())
+    }
 }
 
 /// One node, with what is on its disk, and the answers that have left it.

@@ -52,8 +52,6 @@ impl Machine for Chooses {
     fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         Ok(Ok(()))
     }
-
-    fn keep_log(&mut self, _: bool) {}
 }
 
 /// How often each pair of answers is drawn in 30,000 handlers; the transport is asked each time.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use host_model::contract::aspects::{self, Aspect, AspectName, Clients, Timing, Transfer};
 use host_model::contract::{
     Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property,
     Request, Response, Snapshot, Span, StateOwner, TransferError,
@@ -120,29 +121,12 @@ impl Machine for Counter {
         self.call(Call::LocalEvents).map(|()| vec![event("tick", LocalKind::Timer, self.count)])
     }
 
-    fn duration(&mut self, _: &LocalEvent) -> Result<Option<Span>, Fault> {
-        let second = Duration::from_secs(1);
-        self.call(Call::Duration).map(|()| Some((second, second)))
-    }
-
-    fn request(&mut self, number: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        self.call(Call::Request).map(|()| Ok(event("ask", LocalKind::Application, number)))
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        self.call(Call::Persist).map(|()| Some(vec![self.count as u8]))
-    }
-
     fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
         Ok(None)
     }
 
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[self.count, self.me.into()])
-    }
-
-    fn export(&mut self, state: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(vec![state.words()[0] as u8])
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -153,7 +137,40 @@ impl Machine for Counter {
         Ok(Ok(()))
     }
 
-    fn keep_log(&mut self, _: bool) {}
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Durable => Some(Aspect::Durable(self)),
+            AspectName::Timing => Some(Aspect::Timing(self)),
+            AspectName::Clients => Some(Aspect::Clients(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            _ => None,
+        }
+    }
+}
+
+impl aspects::Durable for Counter {
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        self.call(Call::Persist).map(|()| Some(vec![self.count as u8]))
+    }
+}
+
+impl Timing for Counter {
+    fn duration(&mut self, _: &LocalEvent) -> Result<Option<Span>, Fault> {
+        let second = Duration::from_secs(1);
+        self.call(Call::Duration).map(|()| Some((second, second)))
+    }
+}
+
+impl Clients for Counter {
+    fn request(&mut self, number: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        self.call(Call::Request).map(|()| Ok(event("ask", LocalKind::Application, number)))
+    }
+}
+
+impl Transfer for Counter {
+    fn export(&mut self, state: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(vec![state.words()[0] as u8])
+    }
 }
 
 /// What has left a node.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use host_model::contract::aspects::{Durable, Neighbourhood, Quorums, Timing, Transfer};
 use host_model::contract::{Effects, Input, LocalEvent, Machine, MachineFactory, Snapshot, StateOwner};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};

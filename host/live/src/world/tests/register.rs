@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Transfer};
 use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property,
     Request, Response, Snapshot, StateOwner, TransferError,
@@ -175,31 +176,12 @@ impl Machine for RegisterMachine {
         Ok(retry.into_iter().chain(offered).collect())
     }
 
-    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        let write: Option<u64> = (request.method == "PUT").then(|| decode(&request.body));
-        Ok(Ok(LocalEvent { name: "ask".into(), kind: LocalKind::Application, payload: encode(&(number, write)) }))
-    }
-
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(Some(encode(&(self.register.tag, self.register.value))))
-    }
-
     fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
         Ok(None)
     }
 
     fn capture(&mut self) -> Snapshot {
         captured(&self.register)
-    }
-
-    fn export(&mut self, snapshot: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(encode(&released::<Register>(snapshot)))
-    }
-
-    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        let register: Register = decode(exported);
-        assert_eq!((register.me, register.nodes), (owner.node, owner.nodes), "it is a state of that node");
-        Ok(captured(&register))
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -210,5 +192,37 @@ impl Machine for RegisterMachine {
         Ok(Ok(()))
     }
 
-    fn keep_log(&mut self, _: bool) {}
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Durable => Some(Aspect::Durable(self)),
+            AspectName::Clients => Some(Aspect::Clients(self)),
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            _ => None,
+        }
+    }
+}
+
+impl Durable for RegisterMachine {
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(Some(encode(&(self.register.tag, self.register.value))))
+    }
+}
+
+impl Clients for RegisterMachine {
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        let write: Option<u64> = (request.method == "PUT").then(|| decode(&request.body));
+        Ok(Ok(LocalEvent { name: "ask".into(), kind: LocalKind::Application, payload: encode(&(number, write)) }))
+    }
+}
+
+impl Transfer for RegisterMachine {
+    fn export(&mut self, snapshot: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        Ok(encode(&released::<Register>(snapshot)))
+    }
+
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let register: Register = decode(exported);
+        assert_eq!((register.me, register.nodes), (owner.node, owner.nodes), "it is a state of that node");
+        Ok(captured(&register))
+    }
 }

@@ -59,6 +59,23 @@ impl Machine for Echo {
         Snapshot::new(&[self.base, self.identity, self.told])
     }
 
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        Ok(vec![property("first"), property("second")])
+    }
+
+    fn invariant(&mut self, _: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        Ok(Err(format!("{} judges {} views", self.base, views.len())))
+    }
+
+    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
+        match name {
+            AspectName::Transfer => Some(Aspect::Transfer(self)),
+            _ => None,
+        }
+    }
+}
+
+impl Transfer for Echo {
     fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         Ok(snapshot.words().iter().map(|word| *word as u8).chain(owner.config.bytes()).collect())
     }
@@ -72,16 +89,6 @@ impl Machine for Echo {
             false => Err(TransferError::Refused(format!("it is no state of {owner:?}"))),
         }
     }
-
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(vec![property("first"), property("second")])
-    }
-
-    fn invariant(&mut self, _: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Err(format!("{} judges {} views", self.base, views.len())))
-    }
-
-    fn keep_log(&mut self, _: bool) {}
 }
 
 fn property(name: &str) -> Property {
@@ -182,6 +189,17 @@ fn twins_share_what_is_sent_to_them_and_who_they_are() {
     init(&mut *machine, 1);
     machine.handle(Input::TransportError { peer: 2 }, &[], &mut effects).expect("no fault");
     assert!(shown(&mut *machine).contains("told 0"));
+}
+
+/// Machines around a mixed one ask for what they pass on whatever state it is in.
+#[test]
+fn aspects_can_be_asked_for_before_a_node_is_there() {
+    let mut machine = cluster();
+    machine.stand_at(1);
+    let offered = AspectName::ALL.iter().filter(|name| machine.aspect(**name).is_some()).count();
+    init(&mut *machine, 1);
+    assert!(AspectName::ALL.iter().filter(|name| machine.aspect(**name).is_some()).count() >= offered);
+    assert!(offered > 0 && machine.symmetry().is_none());
 }
 
 #[test]
