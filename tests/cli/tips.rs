@@ -85,6 +85,39 @@ fn nodes_that_are_not_there_are_answered_with_the_names_of_those_that_are() {
     assert!(ran.err.contains("nodes are numbered from 0 to 8"), "{ran:?}");
 }
 
+/// A path or a name with one letter wrong, wherever one is given, is answered with the one that is there.
+#[test]
+fn mistyped_paths_and_names_are_answered_with_those_that_are_there() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    place.put("cluster.toml", "");
+    for command in ["run", "inspect", "doctor", "graph", "debug", "simulate"] {
+        place
+            .host(&[command, "gest.wasm"])
+            .exits(150)
+            .says(&["cannot load gest.wasm", "help: there is guest.wasm; give"]);
+    }
+    for command in ["replay", "draw", "minimize"] {
+        place.host(&[command, "clustr.toml"]).exits(151).says(&["help: there is cluster.toml; give a trace.json"]);
+    }
+    place.host(&["test", "clustre.toml"]).exits(151).says(&["help: there is cluster.toml; give a folder"]);
+    place.host(&["live", "up", "clustre.toml"]).exits(151).says(&["help: there is cluster.toml; give the file"]);
+    // What is like nothing that is there has the remedy alone.
+    place.host(&["live", "up", "else.toml"]).exits(151).says(&["help: give the file of a cluster"]);
+    let paxos = bundled("paxos");
+    place
+        .host(&["run", paxos, "--set", "proposer=2"])
+        .exits(151)
+        .says(&["help: write `proposers`; it has: proposers, "]);
+    place.host(&["run", paxos, "--set-on", "0:proposer=2"]).exits(151).says(&["help: write `proposers`; it has: "]);
+    place
+        .host(&["run", paxos, "--set", "proposers=two"])
+        .exits(151)
+        .says(&["cannot be \"two\": this is no whole number"]);
+    let ran = place.host(&["simulate", paxos, "--runs", "0"]).exits(2);
+    assert!(ran.err.contains("0 is too small, it must be at least 1"), "{ran:?}");
+}
+
 /// What authors in Rust forget or may not use, as their build says it.
 #[test]
 fn mistakes_in_rust_are_named_by_the_build() {

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error, Parser};
-use host_session::base::text::shell_quoted;
+use host_session::base::text::{self, shell_quoted};
 
 use crate::options::run::RunArguments;
 
@@ -53,11 +53,8 @@ pub fn pointed(mut error: Error, words: &[OsString], command: &Command) -> Error
 }
 
 /// The text of an error: what the standard library says of numbers is not what people have to do.
-pub fn worded(text: &str) -> String {
-    let whole = "this is no whole number; write digits alone, such as 1000000";
-    text.replace("invalid digit found in string", whole)
-        .replace("cannot parse integer from empty string", whole)
-        .replace("number too large to fit in target type", "this number is too large")
+pub fn worded(given: &str) -> String {
+    text::of_numbers(given).replace(" is not in 1..18446744073709551615", " is too small, it must be at least 1")
 }
 
 /// An option of `host run` that another command does not have itself.

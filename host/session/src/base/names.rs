@@ -1,5 +1,10 @@
 //! Names: of plugins, as they are shown and as parts of paths, and those that people meant to write.
 
+use std::path::{Path, PathBuf};
+
+/// Entries of a folder that are compared with a mistyped one.
+const ENTRIES_MAX: usize = 1_000;
+
 /// A plugin's name as part of a path: it must not lead anywhere else.
 pub fn safe_name(name: &str) -> String {
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -21,6 +26,37 @@ pub fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
         .filter(|(distance, _)| *distance <= letters_max)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// The path that was meant where there is none: one that exists, and differs in a mistyped name. `directory` is where relative paths begin.
+pub fn closest_path(given: &Path, directory: &Path) -> Option<PathBuf> {
+    let parts: Vec<_> = given.components().collect();
+    let is_there = |length: usize| directory.join(parts[..length].iter().collect::<PathBuf>()).exists();
+    let wrong = (1..=parts.len()).find(|length| !is_there(*length))? - 1;
+    let folder: PathBuf = parts[..wrong].iter().collect();
+    let entries = std::fs::read_dir(directory.join(&folder)).ok()?.take(ENTRIES_MAX);
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let meant = closest(parts[wrong].as_os_str().to_str()?, &names)?;
+    let path: PathBuf = folder.join(meant).join(parts[wrong + 1..].iter().collect::<PathBuf>());
+    // Without a separator at the end, where nothing followed.
+    let path: PathBuf = path.components().collect();
+    directory.join(&path).exists().then_some(path)
+}
+
+/// A remedy with the path that was meant, if there is one like it.
+pub fn with_closest_path(given: &Path, directory: &Path, remedy: &str) -> String {
+    match closest_path(given, directory) {
+        Some(path) => format!("there is {}; {remedy}", path.display()),
+        None => remedy.to_owned(),
+    }
+}
+
+/// A remedy that lists the known names, the one that was meant first.
+pub fn known_names(word: &str, known: &[&str]) -> String {
+    let all = format!("it has: {}", known.join(", "));
+    closest(word, known).map_or_else(|| all.clone(), |meant| format!("write `{meant}`; {all}"))
 }
 
 /// The field that was meant where a reader of TOML refuses one: its message lists all that it knows, in backticks.
@@ -72,6 +108,24 @@ mod tests {
             assert_eq!(closest(word, &known), meant, "{word}");
         }
         assert_eq!((distance("ab", "ba"), distance("kitten", "sitting"), distance("", "abc")), (1, 3, 3));
+    }
+
+    #[test]
+    fn a_mistyped_path_is_recognised() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir_all(folder.path().join("plugins/paxos")).expect("writable");
+        std::fs::write(folder.path().join("plugins/paxos/trace.json"), "").expect("writable");
+        let meant = |path: &str| closest_path(Path::new(path), folder.path()).map(|path| path.display().to_string());
+        for path in ["plugins/paxso", "plugin/paxos", "plugins/paxso/"] {
+            assert_eq!(meant(path).as_deref(), Some("plugins/paxos"), "{path}");
+        }
+        assert_eq!(meant("plugins/paxso/trace.json").as_deref(), Some("plugins/paxos/trace.json"));
+        assert_eq!(meant("plugins/paxos/trace.jsn").as_deref(), Some("plugins/paxos/trace.json"));
+        for path in ["plugins/raft", "nothing", "", "plugins/paxos", "plugins/paxso/other.json"] {
+            assert_eq!(meant(path), None, "{path}");
+        }
+        assert_eq!(known_names("depht", &["depth", "time"]), "write `depth`; it has: depth, time");
+        assert_eq!(known_names("x", &["depth"]), "it has: depth");
     }
 
     #[test]

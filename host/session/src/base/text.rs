@@ -22,6 +22,14 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
+/// The text of an error about a number: what the standard library says of it is not what people have to do.
+pub fn of_numbers(text: &str) -> String {
+    let whole = "this is no whole number; write digits alone, such as 1000000";
+    text.replace("invalid digit found in string", whole)
+        .replace("cannot parse integer from empty string", whole)
+        .replace("number too large to fit in target type", "this number is too large")
+}
+
 /// A word of a command line, quoted if a shell would take it apart.
 pub fn shell_quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@%+,".contains(letter);

@@ -9,7 +9,7 @@ use host_model::scenario::Scenario;
 use host_model::trace::{Placement, PluginRef, Trace};
 use host_sandbox::GuestLimits;
 
-use crate::base::names::short_digest;
+use crate::base::names::{known_names, short_digest};
 use crate::base::{Context, Failure};
 use crate::cluster::mixed::{Component, Instance, MixedFactory};
 use crate::cluster::numbered;
@@ -287,7 +287,7 @@ fn check_parameters(node: NodeId, loaded: &LoadedPlugin, parameters: &BTreeMap<S
             let failure =
                 Failure::configuration(format_args!("{name}, which runs on node {node}, has no parameter `{key}`"));
             let failure = failure.about(format_args!("set-on {node}:{key}"));
-            Err(failure.help(format_args!("it has: {}", known.join(", "))))
+            Err(failure.help(known_names(key, &known)))
         }
     }
 }

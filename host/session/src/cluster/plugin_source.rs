@@ -14,7 +14,7 @@ use host_model::trace::PluginRef;
 use host_sandbox::{GuestLimits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::base::bounds::Bounds;
-use crate::base::names::safe_name;
+use crate::base::names::{safe_name, with_closest_path};
 use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure, files};
 use crate::cluster::compilation::Compilation;
@@ -185,7 +185,8 @@ fn component(
         }
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
-            Err(failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here"))
+            let remedy = "give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here";
+            Err(failure.help(with_closest_path(given, &context.path(Path::new("")), remedy)))
         }
     }
 }

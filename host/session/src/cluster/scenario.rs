@@ -9,6 +9,7 @@ use host_sandbox::AboutNetwork;
 use host_search::strategy::STRATEGIES;
 
 use crate::base::Failure;
+use crate::base::names::known_names;
 use crate::base::text::count;
 use crate::cluster::numbered;
 use crate::cluster::placement::Components;
@@ -261,7 +262,7 @@ pub fn check_keys<'a>(
         let known: Vec<&str> = about.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         return Err(match known.is_empty() {
             true => failure.help("it has no parameters at all"),
-            false => failure.help(format_args!("it has: {}", known.join(", "))),
+            false => failure.help(known_names(key, &known)),
         });
     }
     Ok(())

@@ -6,7 +6,7 @@ use host_inspect::exchange;
 use host_model::trace::{PluginRef, TRACE_VERSION, TRACE_VERSION_MAX, Trace};
 use serde::Deserialize;
 
-use crate::base::names::{safe_name, short_digest};
+use crate::base::names::{safe_name, short_digest, with_closest_path};
 use crate::base::text::json_text;
 use crate::base::{Failure, files};
 use crate::spec::limits;
@@ -27,7 +27,7 @@ pub fn read(given: &Path, directory: &Path) -> Result<Trace, Failure> {
     let name = given.display();
     let cannot_read = |cause: &dyn std::fmt::Display| {
         let failure = Failure::configuration(format_args!("cannot read the trace {name}: {cause}"));
-        failure.help("give a trace.json that `host run` wrote")
+        failure.help(with_closest_path(given, directory, "give a trace.json that `host run` wrote"))
     };
     let path = directory.join(given);
     let is_itf = name.to_string().ends_with(".itf.json");

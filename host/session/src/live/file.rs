@@ -10,7 +10,7 @@ use host_model::trace::Expressed;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::base::names::meant_field;
+use crate::base::names::{meant_field, with_closest_path};
 use crate::base::text::on_one_line;
 use crate::base::{Context, Failure, files};
 use crate::spec::{ClusterSpec, ProcessSpec, RunSpec, Source, limits, values};
@@ -132,7 +132,11 @@ impl RunningSpec {
                 true => {
                     failure.help(format_args!("give the file of a cluster, {}", path.join("cluster.toml").display()))
                 }
-                false => failure,
+                false => failure.help(with_closest_path(
+                    path,
+                    &context.path(Path::new("")),
+                    "give the file of a cluster, such as plugins/raft-kv/cluster.toml: see docs/running.md",
+                )),
             }
         })?;
         let file: File = toml::from_str(&text).map_err(|error| {

@@ -12,7 +12,7 @@ use host_search::strategy::Bound;
 use host_search::strategy::random_walk::WALKS_DEFAULT;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::base::text::shell_quoted;
+use crate::base::text::{of_numbers, shell_quoted};
 use crate::base::{Context, Failure, units};
 use crate::cluster::Cluster;
 use crate::search::checkpoint;
@@ -150,7 +150,7 @@ pub(super) fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result
     starts.map_err(|error| match error {
         StartError::Refused(why) => {
             let given = shell_quoted(&plugin.given.to_string_lossy());
-            failed(&why).help(format_args!("`host inspect {given}` lists the parameters"))
+            failed(&of_numbers(&why)).help(format_args!("`host inspect {given}` lists the parameters"))
         }
         StartError::TooManyStarts => failed(&error),
         StartError::Prefix { step, why } => {

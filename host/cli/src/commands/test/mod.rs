@@ -25,6 +25,7 @@ use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
 use host_session::Request;
 use host_session::base::context::Builds;
+use host_session::base::names::with_closest_path;
 use host_session::base::text::{count, on_one_line, shell_quoted, shortened};
 use host_session::base::{Exit, Failure, files};
 use host_session::spec::{RunSpec, Source};
@@ -66,7 +67,13 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
 fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut tests = Vec::new();
     for path in &arguments.paths {
-        find(path, &environment.path(path), Named::ByUser, &mut tests)?;
+        find(path, &environment.path(path), Named::ByUser, &mut tests).map_err(|failure| {
+            let remedy = "give a folder with scenarios, a scenario or a trace";
+            match environment.path(path).exists() {
+                true => failure,
+                false => failure.help(with_closest_path(path, &environment.path(Path::new("")), remedy)),
+            }
+        })?;
     }
     tests.sort();
     tests.dedup();
