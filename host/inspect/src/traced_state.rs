@@ -216,7 +216,8 @@ impl TracedState {
     fn message_like(
         &self,
         stepper: &Stepper<'_>,
-        (node, wanted): (NodeId, TracedMessage),
+        node: NodeId,
+        wanted: TracedMessage,
         rule: MatchRule,
     ) -> Option<TracedMessage> {
         let is_notice = stepper.message(wanted.message).is_notice;
@@ -249,11 +250,11 @@ impl TracedState {
         }
         let cause = match &action.cause {
             Cause::Quorum(wanted) => {
-                let alike = |wanted: &TracedMessage| self.message_like(stepper, (action.node, *wanted), rule);
+                let alike = |wanted: &TracedMessage| self.message_like(stepper, action.node, *wanted, rule);
                 Cause::Quorum(wanted.iter().map(alike).collect::<Option<_>>()?)
             }
-            Cause::Deliver(wanted) => Cause::Deliver(self.message_like(stepper, (action.node, *wanted), rule)?),
-            Cause::Lose(wanted) => Cause::Lose(self.message_like(stepper, (action.node, *wanted), rule)?),
+            Cause::Deliver(wanted) => Cause::Deliver(self.message_like(stepper, action.node, *wanted, rule)?),
+            Cause::Lose(wanted) => Cause::Lose(self.message_like(stepper, action.node, *wanted, rule)?),
             Cause::Fault(_) => {
                 let fault = action.cause.trigger(stepper);
                 let possible = &stepper.state(self.locals[action.node as usize]).faults;

@@ -115,9 +115,9 @@ pub(crate) fn compile(
     let mut used = Use::Found;
     let mut libraries = Vec::new();
     for library in &rewritten.libraries {
-        libraries.push(find::<Module>(engine, (cache, user), library, (&mut used, progress))?);
+        libraries.push(find::<Module>(engine, cache, user, library, &mut used, progress)?);
     }
-    let component = find::<Component>(engine, (cache, user), &rewritten.bytes, (&mut used, progress))?;
+    let component = find::<Component>(engine, cache, user, &rewritten.bytes, &mut used, progress)?;
     if used == Use::Missed {
         room::make(&cache.dir);
     }
@@ -198,9 +198,11 @@ fn entry<C: Compiled>(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
 
 fn find<C: Compiled>(
     engine: &Engine,
-    (cache, user): (&Cache, u32),
+    cache: &Cache,
+    user: u32,
     bytes: &[u8],
-    (used, progress): (&mut Use, &mut dyn Progress),
+    used: &mut Use,
+    progress: &mut dyn Progress,
 ) -> wasmtime::Result<C> {
     let path = entry::<C>(&cache.dir, engine, bytes);
     if let Some(found) = read(engine, &path, user) {

@@ -90,7 +90,7 @@ pub fn examine(
 ) -> Result<Observations, MachineError> {
     let mut seen = Observations::default();
     let mut machines = [plugin.machine()?, plugin.machine()?];
-    match walk(&mut machines, scenario, (steps_max, measures), &mut seen) {
+    match walk(&mut machines, scenario, steps_max, measures, &mut seen) {
         Ok(()) => {}
         Err(EarlyEnd::Host(error)) => return Err(error),
         Err(EarlyEnd::Deviates(finding)) => {
@@ -116,7 +116,8 @@ impl From<MachineError> for EarlyEnd {
 fn walk(
     machines: &mut [Box<dyn Machine>; 2],
     scenario: &Scenario,
-    (steps_max, measures): (u64, bool),
+    steps_max: u64,
+    measures: bool,
     seen: &mut Observations,
 ) -> Result<(), EarlyEnd> {
     let mut cluster = Vec::new();

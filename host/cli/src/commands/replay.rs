@@ -29,13 +29,13 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     let given = &arguments.trace.trace;
     let has_recorded = cluster.has_recorded(&trace);
     if !has_recorded && trace.plugin.digest.is_some() {
-        return run_followed(arguments, (&trace, &cluster), environment);
+        return run_followed(arguments, &trace, &cluster, environment);
     }
     let (recording, result) = Recording::new(cluster.factory(), &trace);
     let is_same = result.is_ok() && ending(&trace, recording.found()).is_ok();
     if !has_recorded && !is_same {
         // It is meant for every build, so this one may differ.
-        return run_followed(arguments, (&trace, &cluster), environment);
+        return run_followed(arguments, &trace, &cluster, environment);
     }
     let paint = environment.paint();
     let text = steps_text(&trace, &cluster, &recording, paint);
@@ -48,7 +48,7 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     }
     let ending = ending(&trace, recording.found()).map_err(|error| failure(given, error))?;
     let text = match arguments.json {
-        true => json_of(&recording, &cluster.plugin, given, (ending.result(), ending.exit(), &ending.findings))?,
+        true => json_of(&recording, &cluster.plugin, given, ending.result(), ending.exit(), &ending.findings)?,
         false => {
             let sibling = Recording::of_sibling(cluster.factory(), &trace).map_err(|error| failure(given, error))?;
             let sibling =
@@ -66,7 +66,8 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
 /// Follows a trace in another build than it was recorded with.
 fn run_followed(
     arguments: &ReplayArguments,
-    (trace, cluster): (&Trace, &Cluster),
+    trace: &Trace,
+    cluster: &Cluster,
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
@@ -86,7 +87,7 @@ fn run_followed(
         Followed::Gone | Followed::Kept { .. } | Followed::Arrived | Followed::Cut { .. } => Vec::new(),
     };
     let text = match arguments.json {
-        true => json_of(&recording, &cluster.plugin, given, (followed.name(), followed.exit(), &findings))?,
+        true => json_of(&recording, &cluster.plugin, given, followed.name(), followed.exit(), &findings)?,
         false => {
             format!("{}\n{}{}\n", steps(), explain::views(&recording), on_one_line(&followed.text(&recording.names)))
         }
@@ -131,7 +132,9 @@ fn json_of(
     recording: &Recording,
     loaded: &LoadedPlugin,
     trace: &Path,
-    (result, exit, findings): (&str, Exit, &[Finding]),
+    result: &str,
+    exit: Exit,
+    findings: &[Finding],
 ) -> Result<String, Failure> {
     let init = (0..)
         .zip(&recording.init)

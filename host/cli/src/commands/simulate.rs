@@ -47,7 +47,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     let mut foretell = |what: &'static str, first: &'_ Option<(u64, Predicted)>| {
         let (seed, predicted) = first.clone()?;
         let trace = foretold(&predicted, &cluster);
-        let saved = files.save_prediction((what, &trace), program, environment);
+        let saved = files.save_prediction(what, &trace, program, environment);
         Some(Prediction { seed, predicted, trace, saved })
     };
     let predictions = Predictions {

@@ -141,7 +141,8 @@ impl<'r> RunFiles<'r> {
     /// Writes the trace of what a checker has predicted first, under this name; the file, and the command that replays it.
     pub fn save_prediction(
         &mut self,
-        (name, trace): (&str, &Trace),
+        name: &str,
+        trace: &Trace,
         program: &str,
         environment: &mut Environment<'_>,
     ) -> Option<(String, String)> {

@@ -188,7 +188,7 @@ pub(crate) fn explore(
         let is_declined = effects.is_declined && result.is_ok();
         let next = match result.and_then(|()| match is_declined {
             true => Ok(None),
-            false => observe(lts, machine, node, from, (input, &script)).map(Some),
+            false => observe(lts, machine, node, from, input, &script).map(Some),
         }) {
             Ok(Some(Ended::New(mut observed))) => {
                 judge_node(lts, machine, &mut observed)?;
@@ -227,7 +227,8 @@ fn observe(
     machine: &mut dyn Machine,
     node: NodeId,
     from: Option<&Snapshot>,
-    (input, script): (Input<'_>, &[u32]),
+    input: Input<'_>,
+    script: &[u32],
 ) -> Result<Ended, Fault> {
     let encoding = machine.serialize()?;
     let fingerprint = fingerprint::of_local_state(node, &encoding);
@@ -237,7 +238,7 @@ fn observe(
         lts.write().takes_quorums[node as usize] = true;
     }
     machine.arrive(&Arrival { node, encoding: &encoding, fingerprint, from, input, script });
-    show(lts, machine, (fingerprint, encoding.len()))
+    show(lts, machine, fingerprint, encoding.len())
 }
 
 /// Looks at a state from elsewhere.
@@ -254,7 +255,7 @@ pub(crate) fn look(
         if machine.takes_quorums()? {
             lts.write().takes_quorums[node as usize] = true;
         }
-        show(lts, machine, (fingerprint::of_local_state(node, &encoding), encoding.len()))
+        show(lts, machine, fingerprint::of_local_state(node, &encoding), encoding.len())
     };
     match seen() {
         Ok(Ended::New(mut observed)) => {
@@ -273,7 +274,8 @@ pub(crate) fn look(
 fn show(
     lts: &Lts<'_>,
     machine: &mut dyn Machine,
-    (fingerprint, encoding_bytes): (Fingerprint, usize),
+    fingerprint: Fingerprint,
+    encoding_bytes: usize,
 ) -> Result<Ended, Fault> {
     let known = lts.read().protocol_state_ids.get(&fingerprint).copied();
     if let Some(id) = known {

@@ -131,7 +131,7 @@ pub(crate) fn compile_by(
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&shared, (&bytes, world), of_thread, tell));
+        let _ = sender.send(run(&shared, &bytes, world, of_thread, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Host { detail: format!("cannot start a compiler: {error}") })?;
     let before = resident_bytes();
@@ -172,7 +172,8 @@ fn keeping(sandbox: &Sandbox, given_up: LoadError) -> LoadError {
 
 fn run(
     shared: &SandboxParts,
-    (bytes, world): (&[u8], World),
+    bytes: &[u8],
+    world: World,
     stage: Arc<Stage>,
     tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {

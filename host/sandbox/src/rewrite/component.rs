@@ -103,7 +103,7 @@ fn modules(
     payloads(bytes, |payload| {
         if let Payload::ModuleSection { unchecked_range, .. } = payload {
             let (facts, reallocs) = (&structure.modules[rewritten.len()], &reallocs[rewritten.len()]);
-            let mut module = rewrite_module(&bytes[unchecked_range], facts, (reallocs, taken.addresses), taken.known)?;
+            let mut module = rewrite_module(&bytes[unchecked_range], facts, reallocs, taken.addresses, taken.known)?;
             module.library = taken.take(&mut module.bytes, facts)?;
             rewritten.push(module);
         }

@@ -43,7 +43,8 @@ const SYNC_NAME: &str = "\u{1}sync";
 pub(super) fn rewrite_module(
     module: &[u8],
     facts: &ModuleFacts,
-    (reallocs, addresses): (&BTreeSet<String>, Addresses),
+    reallocs: &BTreeSet<String>,
+    addresses: Addresses,
     known: &dyn Known,
 ) -> Result<RewrittenModule, LoadError> {
     refuse(facts)?;

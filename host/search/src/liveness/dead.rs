@@ -162,7 +162,8 @@ pub fn distances(
 /// The analysis is to end.
 pub fn way_to_live(
     graph: &StoredGraph,
-    (promise, from): (usize, u32),
+    promise: usize,
+    from: u32,
     recovery: Recovery,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Vec<Edge>>, EndCondition> {

@@ -99,7 +99,7 @@ pub fn judge(
         dead_states: prospects.dead(),
         unknown_states: prospects.unknown(),
         kept_states: u64::from(graph.states()) - graph.owing(promise),
-        death: death(graph, promise, (&prospects, &critical), rules, watch)?,
+        death: death(graph, promise, &prospects, &critical, rules, watch)?,
         critical,
         stop: stuck.first.map(|state| graph.path_to(state)),
         stuck,
@@ -112,7 +112,8 @@ pub fn judge(
 fn death(
     graph: &StoredGraph,
     promise: usize,
-    (prospects, critical): (&Prospects, &[Critical]),
+    prospects: &Prospects,
+    critical: &[Critical],
     rules: Rules,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Death>, EndCondition> {
@@ -130,7 +131,7 @@ fn death(
     if path.len() > unexplained.path.len() {
         return Ok(Some(unexplained));
     }
-    let sibling = way_to_live(graph, (promise, from), rules.recovery, watch)?;
+    let sibling = way_to_live(graph, promise, from, rules.recovery, watch)?;
     let sibling = sibling.expect("the state before a critical step is live");
     Ok(Some(Death { state: to, path, critical: Some(*kind), sibling }))
 }

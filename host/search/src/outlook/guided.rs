@@ -61,7 +61,7 @@ pub fn search_guided(
         return Ok((Outlook::Open, guide.work));
     }
     let mut search = Guided::new(stepper, &guide, state);
-    let outlook = search.run(stepper, (promise, recovery), ask)?;
+    let outlook = search.run(stepper, promise, recovery, ask)?;
     Ok((outlook, guide.work + search.transitions))
 }
 
@@ -211,7 +211,8 @@ impl<'g, 'l> Guided<'g, 'l> {
     fn run(
         &mut self,
         stepper: &mut Stepper<'_>,
-        (promise, recovery): (Promise, Recovery),
+        promise: Promise,
+        recovery: Recovery,
         ask: &mut Ask<'_>,
     ) -> Result<Outlook, MachineError> {
         let (mut enabled, mut children, mut expanded) = (Vec::new(), Vec::<Child>::new(), 0_u64);

@@ -48,7 +48,7 @@ pub fn look_around(
             return Ok((Outlook::Dead, taken));
         }
         if prospects.is_live(0) {
-            let way = way_to_live(&recorded.graph, (promise, 0), rules.recovery, watch).map_err(stop)?;
+            let way = way_to_live(&recorded.graph, promise, 0, rules.recovery, watch).map_err(stop)?;
             return Ok((Outlook::Alive(recorded.steps(&way.expect("a live state has a way"))), taken));
         }
         if states >= LAST {

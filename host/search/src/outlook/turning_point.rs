@@ -34,7 +34,7 @@ pub fn turning_point<E>(
         let first = (0..dead).rev().find(|step| is_fault(*step)).map_or(0, |fault| fault + 1);
         let outlook = if first == dead { Outlook::Dead } else { ask(first)? };
         if let Some(way) = way(outlook) {
-            return bisect((first, way), dead, ask);
+            return bisect(first, way, dead, ask);
         }
         dead = first;
         if dead == 0 {
@@ -58,7 +58,8 @@ fn way(outlook: Outlook) -> Option<Option<Vec<Step>>> {
 
 /// The turning point between a state that is not known to be dead and one that is.
 fn bisect<E>(
-    (mut before, mut way_before): (usize, Option<Vec<Step>>),
+    mut before: usize,
+    mut way_before: Option<Vec<Step>>,
     mut dead: usize,
     mut ask: impl FnMut(usize) -> Result<Outlook, E>,
 ) -> Result<TurningPoint, E> {

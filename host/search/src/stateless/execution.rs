@@ -401,7 +401,8 @@ impl Execution {
     fn deliveries(
         &self,
         stepper: &mut Stepper<'_>,
-        (node, local): (NodeId, LocalStateId),
+        node: NodeId,
+        local: LocalStateId,
         delivered: &[usize],
         is_usable: &dyn Fn(u32) -> bool,
     ) -> Result<Vec<Delivery>, MachineError> {
@@ -454,7 +455,7 @@ impl Execution {
             if takes_quorums {
                 let inbox = self.inboxes[node as usize].iter();
                 let delivered: Vec<usize> = inbox.map(|channel| self.channels[*channel as usize].delivered).collect();
-                for Delivery { trigger, senders } in self.deliveries(stepper, (node, *local), &delivered, &|_| true)? {
+                for Delivery { trigger, senders } in self.deliveries(stepper, node, *local, &delivered, &|_| true)? {
                     if self.fits(last, &senders) {
                         enabled.push((node, trigger));
                     } else {

@@ -107,7 +107,7 @@ impl ReachableTuples {
             let hit = |node, judgement| JudgedConfig { judgement, node, config: config.clone(), size };
             hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
             if begins && class != ClassId::STUCK {
-                self.note_class(unfolding, (node as usize, class), id, go_on)?;
+                self.note_class(unfolding, node as usize, class, id, go_on)?;
             }
             // A root's past is the start state, which is judged with the last root.
             if !is_root || node as usize + 1 == config.len() {
@@ -123,7 +123,8 @@ impl ReachableTuples {
     fn note_class<'u, 'l>(
         &mut self,
         unfolding: &mut Unfolding<'u, 'l>,
-        (node, class): (usize, ClassId),
+        node: usize,
+        class: ClassId,
         id: EventId,
         go_on: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
     ) -> Result<(), MachineError> {

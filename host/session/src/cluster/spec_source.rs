@@ -90,10 +90,12 @@ fn load(
 ///
 /// They are not as many, one of them is not there, or it is another one. `is_allowed` says whether another build will do.
 pub fn load_recorded(
-    (trace, given): (&Trace, &Path),
+    trace: &Trace,
+    given: &Path,
     paths: &[PathBuf],
     is_allowed: bool,
-    (source, plugin): (Source, &LoadedPlugin),
+    source: Source,
+    plugin: &LoadedPlugin,
     context: &mut Context<'_>,
 ) -> Result<Vec<Arc<LoadedSpec>>, Failure> {
     let names: Vec<&str> = trace.specs.iter().map(|spec| spec.name.as_str()).collect();

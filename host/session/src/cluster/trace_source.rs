@@ -64,8 +64,7 @@ impl Cluster {
         trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, is_allowed)?;
         let unnamed = Source { finished: spec.specs.is_empty(), ..spec.source };
         let is_other = spec.any_plugin || spec.any_build;
-        let specs =
-            spec_source::load_recorded((&trace, &spec.trace), &spec.specs, is_other, (unnamed, &plugin), context)?;
+        let specs = spec_source::load_recorded(&trace, &spec.trace, &spec.specs, is_other, unnamed, &plugin, context)?;
         let components = placement::load(wanted, spec.source, &plugin.limits, context)?;
         let mut cluster = Self::new(plugin, components, trace.scenario.clone())?;
         cluster.add_expressed(expressed, judge)?;

@@ -82,10 +82,10 @@ impl<'e> Evaluation<'e> {
                 let value = self.value(of)?;
                 match &value {
                     Value::Large(large) => Ok(value::negative(large).unwrap_or(value)),
-                    _ => self.arithmetic(at, Operator::Minus, (&Value::Int(0), &value)),
+                    _ => self.arithmetic(at, Operator::Minus, &Value::Int(0), &value),
                 }
             }
-            Kind::Binary(operator, one, other) => self.binary(at, *operator, (one, other)),
+            Kind::Binary(operator, one, other) => self.binary(at, *operator, one, other),
             Kind::Choice(parts) => {
                 let [condition, one, other] = &**parts;
                 if self.truth(condition)? { self.value(one) } else { self.value(other) }
@@ -107,7 +107,7 @@ impl<'e> Evaluation<'e> {
         error(at, format!("there is no field `{field}`"))
     }
 
-    fn binary(&mut self, at: usize, operator: Operator, (one, other): (&'e Part, &'e Part)) -> Evaluated {
+    fn binary(&mut self, at: usize, operator: Operator, one: &'e Part, other: &'e Part) -> Evaluated {
         match operator {
             Operator::Or => return Ok(Value::Bool(self.truth(one)? || self.truth(other)?)),
             Operator::And => return Ok(Value::Bool(self.truth(one)? && self.truth(other)?)),
@@ -127,7 +127,7 @@ impl<'e> Evaluation<'e> {
             Operator::More => ordered(Ordering::is_gt),
             Operator::AtLeast => ordered(Ordering::is_ge),
             Operator::In => self.is_in(at, &one, &other),
-            _ => self.arithmetic(at, operator, (&one, &other)),
+            _ => self.arithmetic(at, operator, &one, &other),
         }
     }
 
@@ -146,7 +146,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    fn arithmetic(&mut self, at: usize, operator: Operator, (one, other): (&Value, &Value)) -> Evaluated {
+    fn arithmetic(&mut self, at: usize, operator: Operator, one: &Value, other: &Value) -> Evaluated {
         let text = operator.text();
         match (operator, one, other) {
             (_, Value::Int(one), Value::Int(other)) => {

@@ -56,9 +56,9 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
                     reader.parameter(&mut file, key, value)?;
                 }
             }
-            "always" => reader.expressed(&mut file, PropertyKind::Always, (key, value))?,
-            "sometimes" => reader.expressed(&mut file, PropertyKind::Sometimes, (key, value))?,
-            "eventually" => reader.expressed(&mut file, PropertyKind::Eventually, (key, value))?,
+            "always" => reader.expressed(&mut file, PropertyKind::Always, key, value)?,
+            "sometimes" => reader.expressed(&mut file, PropertyKind::Sometimes, key, value)?,
+            "eventually" => reader.expressed(&mut file, PropertyKind::Eventually, key, value)?,
             "spec" => reader.specs(&mut file, key, value)?,
             "limits" => {
                 for (key, value) in reader.table(key, value)? {
@@ -122,7 +122,8 @@ impl<'t> Reader<'t> {
         &self,
         file: &mut Scenario,
         kind: PropertyKind,
-        (key, value): (&Key<'_>, &Value<'t>),
+        key: &Key<'_>,
+        value: &Value<'t>,
     ) -> Result<(), Failure> {
         let table = key;
         for (key, value) in self.table(key, value)? {

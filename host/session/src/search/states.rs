@@ -269,7 +269,7 @@ impl Drawing<'_> {
                 of_node.map(|(_, step, local, _)| (*local, step.trigger, step.outcome)).collect();
             let open = (0..).zip(&seen.states).filter(|(number, _)| !matches!(seen.expanded.get(*number), Some(None)));
             let open: BTreeSet<LocalStateId> = open.map(|(_, state)| state.locals[node]).collect();
-            self.part(&mut graph, node as NodeId, (&starts, &steps, &open))?;
+            self.part(&mut graph, node as NodeId, &starts, &steps, &open)?;
         }
         Ok(graph)
     }
@@ -279,7 +279,9 @@ impl Drawing<'_> {
         &mut self,
         graph: &mut StateGraph,
         node: NodeId,
-        (starts, steps, open): (&BTreeSet<LocalStateId>, &BTreeSet<LocalStep>, &BTreeSet<LocalStateId>),
+        starts: &BTreeSet<LocalStateId>,
+        steps: &BTreeSet<LocalStep>,
+        open: &BTreeSet<LocalStateId>,
     ) -> Result<(), MachineError> {
         let mut next = BTreeMap::<LocalStateId, Vec<(LocalStateId, LocalStep)>>::new();
         for step in steps {

@@ -46,7 +46,7 @@ pub fn witnesses(
         if outcome.report.witnessed[place as usize] != Some(true) {
             continue;
         }
-        let found = match witness(spec, cluster, (lts, place), context) {
+        let found = match witness(spec, cluster, lts, place, context) {
             Err(Failure { stopped: Some(_), .. }) => None,
             found => found?,
         };
@@ -59,14 +59,15 @@ pub fn witnesses(
 fn witness(
     spec: &RunSpec,
     cluster: &Cluster,
-    (lts, place): (&Lts<'_>, u32),
+    lts: &Lts<'_>,
+    place: u32,
     context: &mut Context<'_>,
 ) -> Result<Option<Violation>, Failure> {
     let machines = cluster.negating(place);
     let negated = cluster.lts(&machines)?;
     if let Some(trace) = within_prefix(cluster, &negated)? {
         let found = FoundViolation::new(&Start::default(), &[], None, Judgement::Witnessed { property: place });
-        return confirmed(spec, cluster, (lts, place), (&found, trace)).map(Some);
+        return confirmed(spec, cluster, lts, place, &found, trace).map(Some);
     }
     let starts = starts(&negated, cluster, spec)?;
     for violations in [None, Some(OTHERS_MAX)] {
@@ -82,7 +83,7 @@ fn witness(
         // The negation is the only property.
         if let Some(found) = report.violations.iter().find(|found| found.judgement.violated().is_some()) {
             let trace = finding::record(&negated, cluster, found)?;
-            return confirmed(spec, cluster, (lts, place), (found, trace)).map(Some);
+            return confirmed(spec, cluster, lts, place, found, trace).map(Some);
         }
         // Whatever else was found, there is no more of it.
         if report.violations.is_empty() {
@@ -119,8 +120,10 @@ fn within_prefix(cluster: &Cluster, negated: &Lts<'_>) -> Result<Option<Trace>, 
 fn confirmed(
     spec: &RunSpec,
     cluster: &Cluster,
-    (lts, place): (&Lts<'_>, u32),
-    (found, mut trace): (&FoundViolation, Trace),
+    lts: &Lts<'_>,
+    place: u32,
+    found: &FoundViolation,
+    mut trace: Trace,
 ) -> Result<Violation, Failure> {
     let name = lts.properties()[place as usize].name.clone();
     trace.finding = Some(Finding::Property { name, kind: PropertyKind::Sometimes, message: String::new() });

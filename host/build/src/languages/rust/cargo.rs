@@ -43,7 +43,7 @@ pub(crate) fn build(
     if shared.is_some() {
         cargo.arg(shared::mark(package)?);
     }
-    let (success, messages, diagnostics) = run(cargo, (&package.name, toolchain.target), say)?;
+    let (success, messages, diagnostics) = run(cargo, &package.name, toolchain.target, say)?;
     if !success {
         return Err(match is_offline(&diagnostics) {
             true => BuildError::Offline { what: package.name.clone(), output: diagnostics },
@@ -105,7 +105,8 @@ fn flags(
 /// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.
 fn run(
     cargo: Command,
-    (name, target): (&str, &str),
+    name: &str,
+    target: &str,
     say: &mut dyn FnMut(&str),
 ) -> Result<(bool, String, String), BuildError> {
     let mut diagnostics = String::new();

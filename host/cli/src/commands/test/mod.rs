@@ -104,7 +104,7 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
         }
-        let outcome = run_one(&path, saved, (arguments, program), environment);
+        let outcome = run_one(&path, saved, arguments, program, environment);
         // What was stopped has neither passed nor failed.
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
@@ -206,13 +206,14 @@ fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, Str
 fn run_one(
     path: &Path,
     saved: Option<Result<Saved, String>>,
-    (arguments, program): (&TestArguments, &str),
+    arguments: &TestArguments,
+    program: &str,
     environment: &mut Environment<'_>,
 ) -> Outcome {
     let began = Instant::now();
     let source = arguments.source.into();
     let (wrong, is_error) = match saved {
-        None => run_scenario(path, source, (arguments.out.as_deref(), program), environment),
+        None => run_scenario(path, source, arguments.out.as_deref(), program, environment),
         Some(Ok(saved)) => saved.run(source, arguments.plugin.as_deref(), environment),
         Some(Err(error)) => (vec![format!("no test of a trace: {error}")], true),
     };
@@ -224,7 +225,8 @@ fn run_one(
 fn run_scenario(
     path: &Path,
     source: Source,
-    (out, program): (Option<&Path>, &str),
+    out: Option<&Path>,
+    program: &str,
     environment: &mut Environment<'_>,
 ) -> (Vec<String>, bool) {
     let mut spec = RunSpec::default();

@@ -104,7 +104,7 @@ pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
         "<section id=\"properties\" aria-label=\"properties over time\">\n{}</section>",
         strips.html(recording.steps.len())
     );
-    let drawing = svg::embedded(recording, &arrows, context, (&kinds, BYTES_MAX / 4));
+    let drawing = svg::embedded(recording, &arrows, context, &kinds, BYTES_MAX / 4);
     let _ = writeln!(html, "<main>\n<div id=\"drawing\" tabindex=\"0\">{drawing}</div>\n{PANEL}</main>");
     let _ = writeln!(
         html,

@@ -41,7 +41,7 @@ pub(super) fn rows(before: &Value, after: &Value) -> Vec<Row> {
     match (before, after) {
         // The fields of the state itself have no row above them.
         (Value::Object(_), Value::Object(_)) => children(&mut rows, 0, Some(before), Some(after)),
-        _ => walk(&mut rows, 0, "", (Some(before), Some(after))),
+        _ => walk(&mut rows, 0, "", Some(before), Some(after)),
     }
     if rows.len() >= ROWS_MAX {
         rows.truncate(ROWS_MAX);
@@ -55,7 +55,7 @@ fn row(depth: usize, mark: Mark, name: &str, value: String) -> Row {
     Row { depth, mark, name, value, old: None }
 }
 
-fn walk(rows: &mut Vec<Row>, depth: usize, name: &str, (before, after): (Option<&Value>, Option<&Value>)) {
+fn walk(rows: &mut Vec<Row>, depth: usize, name: &str, before: Option<&Value>, after: Option<&Value>) {
     if rows.len() >= ROWS_MAX {
         return;
     }
@@ -97,11 +97,11 @@ fn children(rows: &mut Vec<Row>, depth: usize, before: Option<&Value>, after: Op
         (before @ (Some(Value::Object(_)) | None), after @ (Some(Value::Object(_)) | None)) => {
             let [before, after] = [before, after].map(|value| value.and_then(Value::as_object));
             for (name, value) in after.into_iter().flatten().take(ROWS_MAX) {
-                walk(rows, depth, name, (before.and_then(|before| before.get(name)), Some(value)));
+                walk(rows, depth, name, before.and_then(|before| before.get(name)), Some(value));
             }
             let is_there = |name: &str| after.is_some_and(|after| after.contains_key(name));
             let gone = before.into_iter().flatten().filter(|(name, _)| !is_there(name));
-            gone.take(ROWS_MAX).for_each(|(name, value)| walk(rows, depth, name, (Some(value), None)));
+            gone.take(ROWS_MAX).for_each(|(name, value)| walk(rows, depth, name, Some(value), None));
         }
         (before @ (Some(Value::Array(_)) | None), after @ (Some(Value::Array(_)) | None)) => {
             let [before, after] = [before, after].map(|value| value.and_then(Value::as_array).map_or(&[][..], |it| it));
@@ -120,23 +120,23 @@ fn elements(rows: &mut Vec<Row>, depth: usize, before: &[Value], after: &[Value]
     let (old, new) = (&before[begin..before.len() - end], &after[begin..after.len() - end]);
     let mut same = |values: &[Value]| {
         for value in values.iter().take(ROWS_MAX) {
-            walk(rows, depth, "", (Some(value), Some(value)));
+            walk(rows, depth, "", Some(value), Some(value));
         }
     };
     same(&after[..begin]);
     match old.len() == new.len() {
         true => {
             for pair in old.iter().zip(new).take(ROWS_MAX) {
-                walk(rows, depth, "", (Some(pair.0), Some(pair.1)));
+                walk(rows, depth, "", Some(pair.0), Some(pair.1));
             }
         }
         false => {
-            old.iter().take(ROWS_MAX).for_each(|value| walk(rows, depth, "", (Some(value), None)));
-            new.iter().take(ROWS_MAX).for_each(|value| walk(rows, depth, "", (None, Some(value))));
+            old.iter().take(ROWS_MAX).for_each(|value| walk(rows, depth, "", Some(value), None));
+            new.iter().take(ROWS_MAX).for_each(|value| walk(rows, depth, "", None, Some(value)));
         }
     }
     for value in after[after.len() - end..].iter().take(ROWS_MAX) {
-        walk(rows, depth, "", (Some(value), Some(value)));
+        walk(rows, depth, "", Some(value), Some(value));
     }
 }
 

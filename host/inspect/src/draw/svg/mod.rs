@@ -56,7 +56,7 @@ struct Painter<'d> {
 /// A picture for itself.
 pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
     let arrows = crate::graph::arrows(recording);
-    paint(recording, &arrows, context, (None, TEXT_BYTES_MAX))
+    paint(recording, &arrows, context, None, TEXT_BYTES_MAX)
 }
 
 /// The same as part of a page, which has title, finding, legend and command itself: the names of the nodes, and the drawing.
@@ -64,16 +64,18 @@ pub(super) fn embedded(
     recording: &Recording,
     arrows: &[Arrow],
     context: Context<'_>,
-    (kinds, bytes_max): (&Kinds, usize),
+    kinds: &Kinds,
+    bytes_max: usize,
 ) -> String {
-    paint(recording, arrows, context, (Some(kinds), bytes_max))
+    paint(recording, arrows, context, Some(kinds), bytes_max)
 }
 
 fn paint(
     recording: &Recording,
     arrows: &[Arrow],
     context: Context<'_>,
-    (kinds, bytes_max): (Option<&Kinds>, usize),
+    kinds: Option<&Kinds>,
+    bytes_max: usize,
 ) -> String {
     let title = kinds.is_none().then(|| title(recording));
     let layout = Layout::new(recording, arrows, title.as_deref(), context.prefix);
@@ -203,7 +205,7 @@ impl Painter<'_> {
         let left = if node == 0 { 0.0 } else { self.layout.column(node - 1) };
         let text = &self.layout.texts[number - 1];
         let (before, after) = self.layout.neighbours(number);
-        let mut places = places(text, (x, y), (left, right));
+        let mut places = places(text, x, y, left, right);
         // No further from its own sign than from another one of its node.
         let away = |area: Area, y: f64| (area.top - y).max(y - area.top - area.height).max(0.0);
         places.retain(|Place { area, .. }| away(*area, y) <= away(*area, before).min(away(*area, after)));
@@ -259,7 +261,7 @@ struct Place {
 }
 
 /// Places for a text beside a lifeline at (x, y): right of it, and left of it where the last column has room.
-fn places(text: &StepText, (x, y): (f64, f64), (left, right): (f64, f64)) -> Vec<Place> {
+fn places(text: &StepText, x: f64, y: f64, left: f64, right: f64) -> Vec<Place> {
     let (width, height) = (text.width(), text.height());
     if width == 0.0 {
         return Vec::new();

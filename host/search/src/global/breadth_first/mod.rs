@@ -148,7 +148,7 @@ impl BreadthFirst<'_, '_> {
             let judgements = judge_start(self.search, stepper, start)?;
             if let Some(sink) = &mut self.sink {
                 let is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-                tell(*sink, stepper, &state, (number, Discovery::Start(index), 0), is_bad)?;
+                tell(*sink, stepper, &state, number, Discovery::Start(index), 0, is_bad)?;
             }
             if self.report.note(start, &[], judgements) {
                 return Ok(Some(EndCondition::Violation));
@@ -288,14 +288,14 @@ impl BreadthFirst<'_, '_> {
                 }
             }
             self.transitions = before + u64::from(state.edges);
-            self.tell_expanded(stepper, (block, place), state.left_out);
+            self.tell_expanded(stepper, block, place, state.left_out);
             end = end.max(state.left_out);
         }
         Ok(end)
     }
 
     /// Tells that all that follows a state was taken in.
-    fn tell_expanded(&mut self, stepper: &Stepper<'_>, (block, place): (&Block, usize), left_out: EndCondition) {
+    fn tell_expanded(&mut self, stepper: &Stepper<'_>, block: &Block, place: usize, left_out: EndCondition) {
         let Some(sink) = &mut self.sink else { return };
         let mut suppressed = Vec::new();
         if left_out == EndCondition::LocalEventBound {
@@ -323,7 +323,7 @@ impl BreadthFirst<'_, '_> {
                 let (number, is_new) = self.numbers.number(fresh.fingerprint, Discovery::Step(parent, step));
                 if is_new {
                     self.queue(stepper, from, (number, step, fresh), piece.record(fresh));
-                    end = self.enter(stepper, (number, from.0.depth + 1), Discovery::Step(parent, step), fresh)?;
+                    end = self.enter(stepper, number, from.0.depth + 1, Discovery::Step(parent, step), fresh)?;
                 }
                 number
             }
@@ -370,7 +370,8 @@ impl BreadthFirst<'_, '_> {
     fn enter(
         &mut self,
         stepper: &mut Stepper<'_>,
-        (number, depth): (u32, u32),
+        number: u32,
+        depth: u32,
         discovery: Discovery,
         fresh: &Fresh,
     ) -> Result<Option<EndCondition>, SearchError> {
@@ -394,7 +395,7 @@ impl BreadthFirst<'_, '_> {
             judged = judged.and(|| {
                 let said = judge_global_state(search, stepper, state)?;
                 let is_bad = said.iter().any(|(_, judgement)| judgement.is_bad());
-                tell(*sink, stepper, state, (number, discovery, depth), is_bad)?;
+                tell(*sink, stepper, state, number, discovery, depth, is_bad)?;
                 Ok(None)
             });
         }
@@ -454,7 +455,9 @@ fn tell(
     sink: &mut dyn GraphSink,
     stepper: &mut Stepper<'_>,
     state: &GlobalState,
-    (number, discovery, depth): (u32, Discovery, u32),
+    number: u32,
+    discovery: Discovery,
+    depth: u32,
     is_bad: bool,
 ) -> Result<(), MachineError> {
     let (locals, in_flight) = (&state.locals, &state.in_flight);

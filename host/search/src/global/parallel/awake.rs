@@ -37,17 +37,17 @@ pub(crate) fn wake(
     for message in record.awake() {
         let node = known.destination(message);
         if !takes_quorums(node) {
-            wake_by(known, record, (node, Trigger::deliver(message)), awake, unknown);
+            wake_by(known, record, node, Trigger::deliver(message), awake, unknown);
         }
         if has_losses && let Some(loss) = known.loss(record.local(node as usize), message) {
-            wake_by(known, record, (node, loss), awake, unknown);
+            wake_by(known, record, node, loss, awake, unknown);
         }
     }
     let mut is_cut = false;
     for node in record.reached().step.node..record.nodes() as NodeId {
         let index = node as usize;
         let (own, is_cut_here) = round.budgets.own_events(known, record.local(index), record.local_events()[index]);
-        own.for_each(|trigger| wake_by(known, record, (node, trigger), awake, unknown));
+        own.for_each(|trigger| wake_by(known, record, node, trigger, awake, unknown));
         is_cut |= is_cut_here;
     }
     let asleep = &record.edges()[..record.reached().step.node as usize];
@@ -67,7 +67,8 @@ pub(crate) fn wake(
 fn wake_by(
     known: &LtsCache,
     record: PackedState<'_>,
-    (node, trigger): (NodeId, Trigger),
+    node: NodeId,
+    trigger: Trigger,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
     unknown: &mut Unknown,
 ) {

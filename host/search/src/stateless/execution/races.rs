@@ -67,7 +67,7 @@ impl Execution {
             } else {
                 self.races_of_messages(stepper, &place, &mut found);
             }
-            self.races_of_local_events(stepper, &place, (local_events, local_events_after), &mut found);
+            self.races_of_local_events(stepper, &place, local_events, local_events_after, &mut found);
             self.races_of_faults(stepper, &place, &mut found)?;
             next = Some(event.step.trigger);
         }
@@ -103,10 +103,10 @@ impl Execution {
     ) -> Result<(), MachineError> {
         let EventContext { node, own, event, last, .. } = *place;
         let is_independent = |sender: u32| self.is_independent(sender, place);
-        let before = self.deliveries(stepper, (node, event.before), place.delivered, &is_independent)?;
+        let before = self.deliveries(stepper, node, event.before, place.delivered, &is_independent)?;
         let mut after = match stepper.state(event.next).is_stuck() {
             true => Vec::new(),
-            false => self.deliveries(stepper, (node, event.next), place.delivered_after, &is_independent)?,
+            false => self.deliveries(stepper, node, event.next, place.delivered_after, &is_independent)?,
         };
         after.retain(|delivery| self.fits(own, &delivery.senders));
         for Delivery { trigger, senders } in before {
@@ -147,7 +147,8 @@ impl Execution {
         &self,
         stepper: &Stepper<'_>,
         place: &EventContext<'_>,
-        (before, after): (u32, u32),
+        before: u32,
+        after: u32,
         found: &mut impl FnMut(Race),
     ) {
         let EventContext { own, event, last, .. } = *place;

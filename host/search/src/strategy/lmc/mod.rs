@@ -81,7 +81,7 @@ fn run(search: &Search<'_>, variant: Variant, turns: Turns) -> Result<Report, Se
     let mut report = Report::new(search.lts).collecting(&search.bounds);
     let mut total = Totals::default();
     for start in search.starts {
-        explore_from(search, &mut stepper, start, (variant, turns), &mut report, &mut total)?;
+        explore_from(search, &mut stepper, start, variant, turns, &mut report, &mut total)?;
         if report.is_full() || report.end.is_external() {
             break;
         }
@@ -141,7 +141,8 @@ fn explore_from(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,
     start: &Start,
-    (variant, turns): (Variant, Turns),
+    variant: Variant,
+    turns: Turns,
     report: &mut Report,
     total: &mut Totals,
 ) -> Result<(), SearchError> {

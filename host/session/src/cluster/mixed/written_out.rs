@@ -89,7 +89,8 @@ fn with_twin(toy: &Toy, of: NodeId) -> Toy {
 fn with_adversary(toy: &Toy, node: NodeId, other: &Toy) -> Toy {
     /// The entries of a table; those of one node are another table's.
     fn replaced<K: Ord + Clone, V: Clone>(
-        (ours, theirs): (&BTreeMap<K, V>, &BTreeMap<K, V>),
+        ours: &BTreeMap<K, V>,
+        theirs: &BTreeMap<K, V>,
         is_its: impl Fn(&K) -> bool,
     ) -> BTreeMap<K, V> {
         let kept = ours.iter().filter(|(key, _)| !is_its(key));
@@ -99,13 +100,13 @@ fn with_adversary(toy: &Toy, node: NodeId, other: &Toy) -> Toy {
     let mut cluster = toy.clone();
     cluster.initial.retain(|(from, ..)| *from != node);
     cluster.initial.extend(other.initial.iter().filter(|(from, ..)| *from == node));
-    cluster.starts = replaced((&toy.starts, &other.starts), |of| *of == node);
-    cluster.rules = replaced((&toy.rules, &other.rules), |(of, ..)| *of == node);
-    cluster.durable = replaced((&toy.durable, &other.durable), |(of, _)| *of == node);
-    cluster.restarts = replaced((&toy.restarts, &other.restarts), |(of, _)| *of == node);
-    cluster.refused = replaced((&toy.refused, &other.refused), |(of, _)| *of == node);
-    cluster.roles = replaced((&toy.roles, &other.roles), |(of, ..)| *of == node);
-    cluster.quorums = replaced((&toy.quorums, &other.quorums), |(of, ..)| *of == node);
+    cluster.starts = replaced(&toy.starts, &other.starts, |of| *of == node);
+    cluster.rules = replaced(&toy.rules, &other.rules, |(of, ..)| *of == node);
+    cluster.durable = replaced(&toy.durable, &other.durable, |(of, _)| *of == node);
+    cluster.restarts = replaced(&toy.restarts, &other.restarts, |(of, _)| *of == node);
+    cluster.refused = replaced(&toy.refused, &other.refused, |(of, _)| *of == node);
+    cluster.roles = replaced(&toy.roles, &other.roles, |(of, ..)| *of == node);
+    cluster.quorums = replaced(&toy.quorums, &other.quorums, |(of, ..)| *of == node);
     unjudged(cluster, node)
 }
 
