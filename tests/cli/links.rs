@@ -133,3 +133,33 @@ fn a_checkpoint_keeps_its_links() {
     assert_eq!(whole["scenario"]["faults"], json!({ "duplicates": 1 }));
     place.host(&["run", "--resume", "kept", "--link", "0-1=ordered"]).exits(151);
 }
+
+/// A message that only a link with an order takes, over two links of which none, one or both have one: what counts is the link that it takes.
+#[test]
+fn the_longest_message_is_that_of_its_link() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::floods(1, 70_000));
+    for (links, expected) in [
+        (&[][..], Some("node 0")),
+        (&["--link", "0>1=ordered"], Some("node 1")),
+        (&["--link", "1>0=ordered"], Some("node 0")),
+        (&["--link", "0-1=ordered"], None),
+        (&["--network", "ordered", "--link", "0>1=unordered"], Some("node 0")),
+        (&["--network", "ordered"], None),
+    ] {
+        let base = ["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--depth", "2", "--json", "--out", "found"];
+        let ran = place.host(&[&base[..], links].concat());
+        let json = ran.json();
+        let Some(node) = expected else {
+            assert!(ran.code != 14 && json["result"] != "violation", "{links:?}: {ran:?}");
+            continue;
+        };
+        assert_eq!(ran.code, 14, "{links:?}: {ran:?}");
+        let trace = std::fs::read_to_string(place.path("found/trace.json")).expect("the trace is there");
+        let trace: Value = serde_json::from_str(&trace).expect("JSON");
+        assert_eq!(format!("node {}", trace["finding"]["node"]), node, "{links:?}");
+        let words = trace["finding"]["fault"]["message"].to_string();
+        assert!(words.contains("a message of 70000 bytes, and a link without an order takes 61440 at most"), "{words}");
+        place.host(&["replay", "found/trace.json", "--plugin", "guest.wasm"]).exits(14);
+    }
+}

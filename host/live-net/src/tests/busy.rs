@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Transfer};
 use host_model::contract::{
-    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property, Request, Response,
-    Snapshot, StateOwner, TransferError,
+    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property, Request,
+    Response, Snapshot, StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
@@ -27,6 +27,13 @@ fn place(trial: &Trial, folder: &TempDir) -> (Place, SocketAddr) {
     let clients = trial.seen[0].iter().map(|address| with_port(address, 2)).collect();
     let metrics = with_port(&trial.seen[0][0], 1);
     (Place { clients, metrics: Some(metrics), ..trial.place(0, folder.path().join("disk")) }, metrics)
+}
+
+/// Node 0 sends itself a message, and answers each of these by `answers`.
+fn speaks_to_itself(answers: &[(NodeId, u8)], network: Network) -> Trial {
+    let toy = Toy::new(3).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 1, &[(0, 1)]);
+    let toy = toy.rule(0, 1, ToyTrigger::Message(0, 1), 1, answers);
+    Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, network) }
 }
 
 /// A node runs in a thread until it is stopped; how it ends.
@@ -50,9 +57,7 @@ fn start(
 /// It answers each of its own messages by another one to itself, and all the same hears of others, and ends when it is to.
 #[test]
 fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
-    let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
-    let toy = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(0, 1)]).rule(0, 1, ToyTrigger::Message(0, 1), 1, &[(0, 1)]);
-    let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, Network::Ordered) };
+    let trial = speaks_to_itself(&[(0, 1)], Network::Ordered);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (place, metrics) = place(&trial, &folder);
     let stop = Arc::<AtomicBool>::default();
@@ -79,15 +84,7 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
 #[test]
 fn who_talks_to_itself_ever_more_has_no_room() {
     at_once([Network::Ordered, Network::Unordered], |network| {
-        let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
-        let toy = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(0, 1)]).rule(
-            0,
-            1,
-            ToyTrigger::Message(0, 1),
-            1,
-            &[(0, 1), (0, 1)],
-        );
-        let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, network) };
+        let trial = speaks_to_itself(&[(0, 1), (0, 1)], network);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (place, metrics) = place(&trial, &folder);
         let stop = Arc::<AtomicBool>::default();

@@ -55,15 +55,17 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
 #[test]
 fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
     let rows = [
-        (Network::Unordered, false, &[("drop", 1)][..]),
-        (Network::Ordered, false, &[]),
-        (Network::Ordered, true, &[("break", 1)]),
+        (Network::Unordered, false, false, &[("drop", 1)][..]),
+        (Network::Ordered, false, false, &[]),
+        (Network::Ordered, true, false, &[("break", 1)]),
+        (Network::Ordered, true, true, &[("break", 1)]),
     ];
-    at_once(rows, |(network, breaks, expected)| {
+    at_once(rows, |(network, breaks, is_encrypted, expected)| {
         // Slow enough for a checker on a busy machine: the second step comes after two timers.
         let timers = [Duration::from_millis(800); 3];
         let forbidden = counter().forbid(&[None, Some(2), None]);
         let trial = Trial { timers, breaks, ..Trial::steering(forbidden, network, &[1]) };
+        let trial = if is_encrypted { Trial { tls: encrypted::trial(&Authority::new()).tls, ..trial } } else { trial };
         let trialed = trial.run(|trial| trial.wait(1, LAST));
         let node = &trialed.ended[1];
         assert_eq!(substitutes(node), expected, "{network:?} {breaks}");
