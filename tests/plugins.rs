@@ -3,8 +3,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `live_states` | the traces that come with Paxos and Multi-Paxos, and how far their bugs are from there |
+//! | `worlds` | plugins in worlds: the node of `host live` in virtual time |
 
 mod live_states;
+mod worlds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -17,10 +17,12 @@ pub(super) enum Purpose {
     Snapshots,
     Requests,
     Breaks,
+    /// All about frames that hold no message: what checkers ask for changes nothing for messages.
+    Packets,
 }
 
 impl chance::Purpose for Purpose {
-    const COUNT: usize = Self::Breaks as usize + 1;
+    const COUNT: usize = Self::Packets as usize + 1;
 
     fn index(self) -> usize {
         self as usize

@@ -20,7 +20,9 @@ impl<G: Gate> World<'_, G> {
         if *self.spoken.entry(start).or_insert(session) != session {
             return Err(format!("two processes are {start:?}"));
         }
-        if let Some((id, addressee)) = self.message(to, frame) {
+        let message = self.message(to, frame);
+        let of = |purpose| if message.is_some() { purpose } else { Purpose::Packets };
+        if let Some((id, addressee)) = message {
             self.history.leave(id, addressee, on_disk)?;
         }
         if let Some(loopback) = self.plan.loopback.filter(|_| from == to) {
@@ -38,14 +40,14 @@ impl<G: Gate> World<'_, G> {
             return Ok(());
         }
         let is_cut = self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
-        let is_lost = self.chance.is_in(Purpose::Loss, self.plan.loss);
+        let is_lost = self.chance.is_in(of(Purpose::Loss), self.plan.loss);
         if is_cut || (is_lost && !self.is_calm) {
             self.count("lost");
             return Ok(());
         }
-        let times = 1 + u32::from(!self.is_calm && self.chance.is_in(Purpose::Repeats, self.plan.repeats));
+        let times = 1 + u32::from(!self.is_calm && self.chance.is_in(of(Purpose::Repeats), self.plan.repeats));
         for _ in 0..times {
-            let latency = self.chance.within(Purpose::Latency, self.plan.latency);
+            let latency = self.chance.within(of(Purpose::Latency), self.plan.latency);
             self.agenda.add(self.now.after(latency), Input::Frame { to, bytes: frame.to_vec(), over: None });
         }
         Ok(())

@@ -10,11 +10,12 @@ use host_model::toys::Toy;
 use host_model::trace::start::{self, Start};
 
 use super::seeds;
+use crate::checker::Limits;
 use crate::gate::Open;
 use crate::node::{self, Settings};
 use crate::simulator::{Conditions, Delays, Simulator};
 use crate::time::{Range, Share};
-use crate::world::{Memory, Plan, Step, World};
+use crate::world::{Advice, Guided, Memory, Plan, Step, World};
 
 const NODES: u32 = 3;
 
@@ -55,6 +56,43 @@ fn a_world_in_which_handlers_are_looked_up_is_the_same() {
         if run == format!("{found:?}") { Ok(()) } else { Err(format!("not the same: {run}\n{found:?}")) }
     });
     assert!((steps > 1_000 && starts > 10) || std::env::var("HOST_WORLD_SEED").is_ok(), "{steps} {starts}");
+}
+
+/// Frames of snapshots have random numbers of their own, and a checker that only observes does nothing else: nodes that are not killed and
+/// whose clocks go on, on links without an order, do the same with checkers and without them.
+#[test]
+fn checkers_that_only_observe_change_nothing() {
+    let mut rounds = 0;
+    seeds::each("checkers_that_only_observe_change_nothing", 60, |seed| {
+        let toy = Arc::new(Toy::random_busy(seed, NODES));
+        let plan = seeds::plan(seed, NODES, Network::Unordered);
+        let (writing, full) = (Range::milliseconds(0, 0), Share(0));
+        // What a node sends to itself comes after a time of its own, and not with whatever comes next.
+        let loopback = Some(Range::milliseconds(1, 1));
+        let plan = Plan { writing, full, loopback, kills: None, jumps: None, pauses: None, snapshots: None, ..plan };
+        // Checkers have their nodes write further records, and what waits for which is another one then.
+        let words =
+            |step: &Step| format!("{} {:?} {:?} {:?} {}", step.node, step.what, step.choices, step.sent, step.state);
+        let steps = |world: &World<'_, Guided<'_>>| world.history.steps.iter().map(words).collect::<Vec<_>>();
+        let world = || World::new(&toy, plan.clone(), |node| Guided::new(node, NODES, false)).expect("it is native");
+        let mut alone = world();
+        alone.run().map_err(|broken| broken.to_string())?;
+        let scenario = Scenario::new(NODES);
+        let limits = Limits { events_max: 50, states_max: 20, ..Limits::default() };
+        let (every, each) = (Duration::from_millis(50), Duration::from_micros(10));
+        let mut observed = world().advised(Advice { scenario, limits, every, each, steers: None });
+        observed.run().map_err(|broken| broken.to_string())?;
+        rounds += observed.foreseen.len();
+        let (alone, observed) = (steps(&alone), steps(&observed));
+        match alone.iter().zip(&observed).position(|(one, other)| one != other) {
+            None if alone.len() == observed.len() => Ok(()),
+            place => Err(format!(
+                "the nodes do something else: {place:?}, {:?}",
+                place.map(|at| (&alone[at], &observed[at]))
+            )),
+        }
+    });
+    assert!(rounds > 60 || std::env::var("HOST_WORLD_SEED").is_ok(), "{rounds} rounds");
 }
 
 /// The states that each node goes through, and whether a handler has chosen an answer.

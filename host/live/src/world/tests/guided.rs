@@ -40,12 +40,11 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
         breaks: is_ordered,
         ..Limits::default()
     };
-    let holds = !is_ordered && (seed / 3).is_multiple_of(2);
     let factory = &toy;
     let gate = |node| {
         let gate = Guided::new(node, nodes, is_ordered);
         let looks = || Checker::new(factory, scenario.clone(), Limits::of_an_event(100)).expect("it is native");
-        if holds { gate.holding(looks()) } else { gate }
+        if is_ordered { gate } else { gate.holding(looks()) }
     };
     let (every, each) = (Duration::from_millis(100), Duration::from_micros(10));
     let advice = Advice { scenario: scenario.clone(), limits, every, each, steers: Some(is_ordered) };

@@ -28,7 +28,7 @@ fn hasty() -> Arc<Toy> {
 }
 
 /// A world with a checker beside each node. A cluster that loses nothing keeps its promise, steered or not: what a filter takes away is an
-/// error.
+/// error. The immediate check refuses what is wrong at once, whatever was promised.
 pub(super) fn shown(seed: u64) -> Result<(), String> {
     let toy = hasty();
     let mut settings = seeds::settings(Network::Unordered);
@@ -43,7 +43,8 @@ pub(super) fn shown(seed: u64) -> Result<(), String> {
     world.run().map_err(|broken| broken.to_string())?;
     let is_told = world.history.steps.iter().any(|step| step.node == 0 && matches!(step.what, What::Message { .. }));
     assert!(world.foreseen.iter().any(|foreseen| foreseen.violations > 0), "something is wrong ahead");
-    if is_told { Ok(()) } else { Err("the cluster does not keep what it owes".to_owned()) }
+    let refused = world.kept().iter().any(|(name, count)| *name == "refused" && *count > 0);
+    if is_told || refused { Ok(()) } else { Err("the cluster does not keep what it owes".to_owned()) }
 }
 
 #[test]
