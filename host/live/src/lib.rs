@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `world` | a cluster of nodes in virtual time, from a seed: what goes wrong with frames, disks, clocks and processes |
 //! | `disk` | the file of a node: what is written when, and what a start makes of what is there |
-//! | `beside` | the checker beside a node: the snapshots that it wants, and its rounds |
+//! | `beside` | the checker of a node: the snapshots that it wants, and its rounds |
 //! | `node` | a node of a running cluster: timers, frames, what has to be on the disk first |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |

@@ -1,4 +1,4 @@
-//! The thread of a checker beside a node: its rounds, one after the other, and the rests between them.
+//! The thread of a checker: its rounds, one after the other, and the rests between them.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -187,7 +187,7 @@ mod tests {
         (tally.rounds.load(Ordering::Relaxed), tally.unchanged.load(Ordering::Relaxed))
     }
 
-    /// The checker looks at a snapshot, after so many others.
+    /// The checker looks at a snapshot, after this many others.
     fn look_at(snapshot: [u8; 2], others: u64, (slot, tally): (&Slot, &Tally)) {
         slot.put(states(snapshot));
         while counts(tally).0 + counts(tally).1 <= others || !slot.is_wanted() {

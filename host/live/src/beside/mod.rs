@@ -1,4 +1,4 @@
-//! The checker beside a node: the snapshots that it wants, and its rounds, one after the other.
+//! The checker of a node: the snapshots that it wants, and its rounds, one after the other.
 //!
 //! Both are state machines. Where a node runs for people, the rounds have a thread; in a world they have virtual time.
 //!

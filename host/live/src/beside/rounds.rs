@@ -1,4 +1,4 @@
-//! The rounds of a checker beside a node, one after the other, and what it hands over.
+//! The rounds of the checker of a node, one after the other, and what it hands over.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::gate::Views;
 use crate::node::Backoff;
 use crate::time::{Share, Time};
 
-/// What a checker works at: its clock, and whoever takes what it has found.
+/// What a checker works at: its clock, and the recipient of what it has found.
 pub trait Desk {
     /// The time by now.
     fn now(&mut self) -> Time;
@@ -24,13 +24,13 @@ pub trait Desk {
     /// The next searches have this much time together; those that take longer are cut short.
     fn allow(&mut self, time: Duration);
 
-    /// So many units of work are done. Where time passes by itself, that is nothing new.
+    /// Units of work are done. Where time passes by itself, that is nothing new.
     fn worked(&mut self, units: u64);
 
     /// A snapshot says this of the nodes; nothing of those that are not in it. For a node that is steered.
     fn views(&mut self, views: Vec<Option<Views>>);
 
-    /// These filters are in force, in place of all before. The next ones come in about that time. For a node that is steered.
+    /// These filters are in force and replace all before. The next ones come in about that time. For a node that is steered.
     fn filters(&mut self, patterns: BTreeSet<Pattern>, interval: Duration);
 
     /// A round has ended, in this scenario; with what the node can filter, if it is steered.
@@ -40,7 +40,7 @@ pub trait Desk {
 /// How a checker works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// The node beside which it works.
+    /// The node that it belongs to.
     pub me: NodeId,
     /// How far a round looks at most; less far after one that was cut short.
     pub limits: Limits,
@@ -50,7 +50,7 @@ pub struct Manner {
     pub every: Duration,
     /// How much of the time the checker may work; after a round it rests accordingly. At most all of it.
     pub share: Share,
-    /// Whether the node is steered; if so, whether connections may be broken in place of messages that have an order.
+    /// Whether the node is steered; if so, whether connections may be broken instead of messages that have an order.
     pub steers: Option<bool>,
 }
 
@@ -397,7 +397,7 @@ mod tests {
         then(&mut Rounds::new(checker, manner, &[], Time(0)), &mut desk);
     }
 
-    /// While the checker of node 1 rests, node 0 goes on and comes back: what node 1 was told meanwhile is not so any more.
+    /// While the checker of node 1 rests, node 0 takes a step and comes back: what node 1 has heard meanwhile is not so any more.
     #[test]
     fn what_was_told_in_a_rest_is_taken_back_where_nothing_has_changed() {
         rounds(1, Duration::ZERO, |rounds, desk| {

@@ -21,6 +21,7 @@
 //! | `outbox` | outputs, and what they wait for |
 //! | `post` | packets that leave a node |
 //! | `undo` | handlers that hit a limit of the plugin |
+//! | `arming` | when local events are to happen that begin to wait |
 //! | `timers` | when local events are due |
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
@@ -31,6 +32,7 @@
 
 mod ahead;
 mod answers;
+mod arming;
 mod asked;
 mod bandwidth;
 mod clients;

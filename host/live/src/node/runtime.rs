@@ -26,7 +26,7 @@ use crate::node::refusal::{self, Counts, Failure, NotNow, Refusal};
 use crate::node::requests::Requests;
 use crate::node::settings::{Identity, Settings};
 use crate::node::timers::Timers;
-use crate::time::{Range, Time};
+use crate::time::Time;
 
 /// Local events that are handled at once: a protocol whose steps take no time must not keep messages waiting.
 const DUE_MAX: usize = 64;
@@ -133,7 +133,6 @@ impl<'m, G: Gate> Node<'m, G> {
         let manager = Manager::new(node, (Rule::SOUND, settings.limits()), numbers, content, &mut outputs);
         let manager = manager.knowing(starts.clone());
         let looks_ahead = gate.looks_ahead() && settings.network == Network::Unordered;
-        let carried = looks_ahead.then(|| Carried::new(node));
         let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };
         let numbers = Durable { incarnation: manager.incarnation(), reserved: 0 };
         let mut started = Self {
@@ -159,7 +158,7 @@ impl<'m, G: Gate> Node<'m, G> {
             moment,
             neighbourhood: Neighbourhood::All,
             judge,
-            carried,
+            carried: looks_ahead.then(|| Carried::new(node)),
             counts: Counts::default(),
             is_failed: false,
         };
@@ -459,41 +458,6 @@ impl<'m, G: Gate> Node<'m, G> {
                 }
             }
         }
-    }
-
-    /// Times for the local events that begin to wait: those of the next moment, or of the present one, and those that a handler has
-    /// restarted, by name. An event without a time happens only where a client makes it.
-    pub(super) fn draws(
-        &mut self,
-        next: Option<&Moment>,
-        restarted: &[String],
-    ) -> Result<Vec<(LocalEvent, Time)>, Failure> {
-        let Moment { snapshot, local_events, .. } = next.unwrap_or(&self.moment);
-        let new = self.timers.new_of(local_events, restarted);
-        if new.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.machine.restore(Some(snapshot))?;
-        let mut draws = Vec::new();
-        for event in new {
-            let said = match self.machine.duration(event) {
-                Ok(said) => said,
-                Err(fault) => return Err(self.confirm(fault)),
-            };
-            let range = said.map(|(from, to)| Range { from, to }).or_else(|| self.settings.delays.of(event.kind));
-            draws.extend(range.map(|range| (event.clone(), self.now.after(range.draw(&mut self.dice)))));
-        }
-        Ok(draws)
-    }
-
-    /// Calls off the local events that cannot happen any more, and has others happen in time.
-    pub(super) fn arm(&mut self, draws: Vec<(LocalEvent, Time)>) {
-        self.timers.retain(&self.moment.local_events);
-        // `init` arms all the same.
-        if is_present(Mutant::ForgetsToArm) && self.counts.local > 0 {
-            return;
-        }
-        draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));
     }
 }
 

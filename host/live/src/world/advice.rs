@@ -1,125 +1,23 @@
-//! Checkers beside the nodes of a world: the state machines that a running node has in a thread, in virtual time.
+//! Checkers of the nodes of a world: the state machines that a running node has in a thread, in virtual time.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use host_model::contract::{MachineFactory, NodeId};
-use host_model::scenario::Scenario;
+use host_model::contract::NodeId;
 
-use crate::beside::{Collector, Desk, Manner, Rounds};
-use crate::checker::{Checker, Limits, Round, Steering};
-use crate::checkpoint::{Outcome, Snapshot};
-use crate::filter::Pattern;
-use crate::gate::{Gate, Views};
-use crate::time::{Share, Time};
+use crate::checkpoint::Outcome;
+use crate::gate::Gate;
+use crate::world::advisor::{Advice, Virtual};
 use crate::world::driver::World;
 use crate::world::guided::{Guided, News};
 use crate::world::input::Input;
 
-/// How the checkers of a world work.
-#[derive(Clone, Debug)]
-pub struct Advice {
-    /// The cluster as one look ahead has it.
-    pub scenario: Scenario,
-    /// How far a round looks.
-    pub limits: Limits,
-    /// The time between two snapshots of a node, at least.
-    pub every: Duration,
-    /// How long a unit of work takes.
-    pub each: Duration,
-    /// Whether nodes are steered; if so, whether connections may be broken in place of messages.
-    pub steers: Option<bool>,
-}
-
-/// What a checker has foreseen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foreseen {
-    /// Its node.
-    pub node: NodeId,
-    /// When its round ended.
-    pub at: Time,
-    /// How many violations.
-    pub violations: usize,
-    /// How many promises that die.
-    pub dead: usize,
-}
-
-/// The checker of a node that runs.
-pub(super) struct Advisor<'w> {
-    collector: Collector,
-    rounds: Rounds<'w>,
-    /// Whether a round is going on.
-    is_busy: bool,
-    /// The latest snapshot that no round has begun with.
-    waiting: Option<Snapshot>,
-    /// When the next snapshot is asked for, if that is on the agenda.
-    next: Option<Time>,
-}
-
-/// Hands what a checker has found to the gate of its node.
-pub(super) type Hears<G> = fn(&mut G, Time, News);
-
-/// Where a checker works in virtual time: a unit of work takes so long, and nothing else takes any.
-struct Virtual {
-    now: Time,
-    each: Duration,
-    node: NodeId,
-    news: Vec<(Time, News)>,
-    foreseen: Vec<Foreseen>,
-}
-
-impl Desk for Virtual {
-    fn now(&mut self) -> Time {
-        self.now
-    }
-
-    fn allow(&mut self, _time: Duration) {}
-
-    fn worked(&mut self, units: u64) {
-        self.now = self.now.after(self.each.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX)));
-    }
-
-    fn views(&mut self, views: Vec<Option<Views>>) {
-        self.news.push((self.now, News::Views(views)));
-    }
-
-    fn filters(&mut self, patterns: BTreeSet<Pattern>, interval: Duration) {
-        self.news.push((self.now, News::Filters(patterns, interval)));
-    }
-
-    fn report(&mut self, round: &Round, _scenario: &Scenario, _steering: Option<&Steering>) {
-        let (violations, dead) = (round.predictions.len(), round.dead.len());
-        self.foreseen.push(Foreseen { node: self.node, at: self.now, violations, dead });
-    }
-}
-
 impl<'w> World<'w, Guided<'w>> {
-    /// The same with a checker beside each node that has a thread where the node runs for people.
+    /// The same with a checker for each node, which has a thread where the node runs for people.
     #[must_use]
     pub fn advised(mut self, advice: Advice) -> Self {
         self.advice = Some((advice, Guided::hear));
         self
     }
-}
-
-/// The checker of a start of a node.
-pub(super) fn advisor<'w>(
-    advice: &Advice,
-    factory: &'w dyn MachineFactory,
-    me: NodeId,
-    now: Time,
-) -> Result<Advisor<'w>, String> {
-    let Advice { scenario, limits, every, steers, .. } = advice;
-    let checker = Checker::new(factory, scenario.clone(), *limits).map_err(|error| error.to_string())?;
-    let (limits, every, round_time) = (*limits, *every, Duration::from_secs(1));
-    let manner = Manner { me, limits, round_time, every, share: Share::ALL, steers: *steers };
-    Ok(Advisor {
-        collector: Collector::new(me, scenario.nodes, every),
-        rounds: Rounds::new(checker, manner, &[], now),
-        is_busy: false,
-        waiting: None,
-        next: None,
-    })
 }
 
 impl<G: Gate> World<'_, G> {
@@ -198,5 +96,18 @@ impl<G: Gate> World<'_, G> {
         if let Some(running) = &mut place.running {
             hears(&mut running.node.gate_mut().gate, now, news);
         }
+    }
+
+    /// What steering has kept from happening at the nodes that run, since their starts, by name.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> [(&'static str, u64); 4] {
+        let running = || self.places.iter().filter_map(|place| place.running.as_ref());
+        let sum = |of: fn(&crate::node::Counts) -> u64| running().map(|it| of(it.node.counts())).sum();
+        [
+            ("filtered", sum(|counts| counts.filtered)),
+            ("refused", sum(|counts| counts.discarded)),
+            ("foreseen", sum(|counts| counts.foreseen)),
+            ("broken", sum(|counts| counts.instead.get("break").copied().unwrap_or(0))),
+        ]
     }
 }

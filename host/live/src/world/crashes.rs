@@ -9,7 +9,7 @@ use crate::disk::records::{self, Wrong};
 use crate::disk::{Disk, Files, Trouble, Ways};
 use crate::gate::Gate;
 use crate::node::{Failure, Node, Record, Settings};
-use crate::world::advice;
+use crate::world::advisor;
 use crate::world::chance::Purpose;
 use crate::world::driver::{PATIENCE, World};
 use crate::world::files::{DiskOfWorld, FileError};
@@ -134,7 +134,7 @@ impl<G: Gate> World<'_, G> {
         self.history.note(of, clock, node.gate_mut().take());
         self.history.checkpoint(of, node.number(), clock);
         let (own, disk) = (VecDeque::new(), disk.with_file_max(FILE_MAX));
-        let advice = self.advice.as_ref().map(|(advice, _)| advice::advisor(advice, self.factory, me, self.now));
+        let advice = self.advice.as_ref().map(|(advice, _)| advisor::advisor(advice, self.factory, me, self.now));
         let advisor = advice.transpose()?;
         let running = Running { node, advisor, disk, writing: None, on_disk: 0, own, wake: None, paused: None };
         self.places[me as usize].running = Some(running);

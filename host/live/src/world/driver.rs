@@ -12,7 +12,7 @@ use crate::checkpoint::{Dropped, Outcome, Snapshot};
 use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
 use crate::time::{Range, Share, Time};
-use crate::world::advice::{Advice, Foreseen, Hears};
+use crate::world::advisor::{Advice, Foreseen, Hears};
 use crate::world::chance::{Chance, Purpose};
 use crate::world::connections::Connections;
 use crate::world::cuts::{self, Cluster};
@@ -252,19 +252,6 @@ impl<'w, G: Gate> World<'w, G> {
                 self.reach(node, Input::Wake(node))
             }
         }
-    }
-
-    /// What steering has kept from happening at the nodes that run, since their starts, by name.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> [(&'static str, u64); 4] {
-        let running = || self.places.iter().filter_map(|place| place.running.as_ref());
-        let sum = |of: fn(&crate::node::Counts) -> u64| running().map(|it| of(it.node.counts())).sum();
-        [
-            ("filtered", sum(|counts| counts.filtered)),
-            ("refused", sum(|counts| counts.discarded)),
-            ("foreseen", sum(|counts| counts.foreseen)),
-            ("broken", sum(|counts| counts.instead.get("break").copied().unwrap_or(0))),
-        ]
     }
 
     pub(super) fn count(&mut self, trouble: &'static str) {

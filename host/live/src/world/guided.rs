@@ -25,7 +25,8 @@ pub(super) enum News {
 pub struct Guided<'c> {
     node: NodeId,
     steered: Steered<Views>,
-    breaks: bool,
+    /// Whether the node is steered; if so, whether connections may be broken instead of messages.
+    steers: Option<bool>,
     /// Looks ahead from events whose effects are held.
     hold: Option<Checker<'c>>,
     /// Events that were kept from happening because of what looking ahead has shown.
@@ -33,11 +34,11 @@ pub struct Guided<'c> {
 }
 
 impl<'c> Guided<'c> {
-    /// The gate of a node; whether connections may be broken in place of messages has to be said.
-    pub fn new(node: NodeId, nodes: u32, breaks: bool) -> Self {
+    /// The gate of a node, which is open if the node is not steered; if it is, whether connections may be broken instead of messages.
+    pub fn new(node: NodeId, nodes: u32, steers: Option<bool>) -> Self {
         // Each round says how long its filters last.
         let table = FilterTable::new(node, Quota::default(), Duration::ZERO);
-        Self { node, steered: Steered::new(table, vec![None; nodes as usize]), breaks, hold: None, foreseen: 0 }
+        Self { node, steered: Steered::new(table, vec![None; nodes as usize]), steers, hold: None, foreseen: 0 }
     }
 
     /// The same where effects are held, and this checker looks ahead from each event.
@@ -58,12 +59,19 @@ impl<'c> Guided<'c> {
 }
 
 impl Gate for Guided<'_> {
+    fn judges(&self) -> bool {
+        self.steers.is_some()
+    }
+
     fn breaks(&self) -> bool {
-        self.breaks
+        self.steers == Some(true)
     }
 
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
-        self.steered.before(now, event)
+        match self.steers {
+            Some(_) => self.steered.before(now, event),
+            None => Verdict::Pass,
+        }
     }
 
     fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {

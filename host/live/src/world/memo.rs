@@ -30,7 +30,7 @@ pub struct Taken {
     pub next: LocalStateId,
 }
 
-/// What is known of a local state besides its steps.
+/// What is known of a local state, its steps apart.
 struct Known {
     encoding: Vec<u8>,
     durable: Option<Vec<u8>>,
@@ -120,7 +120,7 @@ impl<'l> Memory<'l> {
     }
 
     /// A local state with what has gone wrong at its node by now, if that is in it: an event can change that alone, and then the node
-    /// goes on with what it captured before.
+    /// continues with what it captured before.
     fn by_now(&self, node: NodeId, captured: LocalStateId) -> LocalStateId {
         let protocol = |local| &self.stepper.state(local).protocol;
         let present = self.present.get(&node).copied();
@@ -156,7 +156,10 @@ impl<'l> Memory<'l> {
             let spans = vec![None; local_events.len()];
             self.known.insert(here, Known { encoding, durable, local_events, spans, exported: None });
         }
-        Ok(self.known.get_mut(&here).expect("it was put there"))
+        match self.known.get_mut(&here) {
+            Some(known) => Ok(known),
+            None => unreachable!("it was put there"),
+        }
     }
 
     /// The event of the model that an input is; none for the first `init`.
@@ -241,7 +244,8 @@ impl<'l> Memory<'l> {
         let (trigger, outcome, next) = match (found, from) {
             (Some(Taken { trigger, outcome, next }), _) => (trigger, outcome, next),
             // The state before is the one after.
-            (None, from) => (None, u32::MAX, from.expect("only a restart is no step")),
+            (None, Some(from)) => (None, u32::MAX, from),
+            (None, None) => unreachable!("only a restart is no step"),
         };
         let place = (node, from, trigger, outcome);
         if let Some(ran) = self.ran.get(&place) {
@@ -264,7 +268,7 @@ impl<'l> Memory<'l> {
     }
 }
 
-/// The machine of one start of a node: it looks handlers up, and executes those alone that nobody has executed before.
+/// The machine of one start of a node: it looks handlers up, and executes those alone that are new.
 pub struct Memo<'m, 'l> {
     memory: &'m Mutex<Memory<'l>>,
     node: NodeId,
@@ -282,7 +286,10 @@ impl<'m, 'l> Memo<'m, 'l> {
     }
 
     fn here(&self) -> LocalStateId {
-        self.here.expect("a node is asked after `init`")
+        match self.here {
+            Some(here) => here,
+            None => unreachable!("a node is asked after `init`"),
+        }
     }
 
     /// Asks the protocol in the present state.

@@ -8,7 +8,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `driver` | inputs in, outputs executed |
-//! | `advice` | checkers beside the nodes, in virtual time |
+//! | `advice` | checkers of the nodes: snapshots for them, and what their rounds hand over |
+//! | `advisor` | one checker, in virtual time |
 //! | `guided` | the gate of a node that its checker steers |
 //! | `crashes` | processes that begin and end, and what their disks do meanwhile |
 //! | `place` | a node with its clock and its disk, whether it runs or not |
@@ -26,6 +27,7 @@
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
 
 mod advice;
+mod advisor;
 mod chance;
 mod connections;
 mod crashes;
@@ -44,7 +46,7 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Advice, Foreseen};
+pub use advisor::{Advice, Foreseen};
 pub use driver::{Answered, Broken, World};
 pub use guided::Guided;
 pub use history::{History, Step};

@@ -7,7 +7,7 @@ use host_model::contract::NodeId;
 use crate::disk::Disk;
 use crate::node::{Node, Record};
 use crate::time::Time;
-use crate::world::advice::Advisor;
+use crate::world::advisor::Advisor;
 use crate::world::files::DiskOfWorld;
 use crate::world::history::Start;
 use crate::world::input::Input;
@@ -23,7 +23,7 @@ pub(super) struct Writing {
 /// A node that runs.
 pub(super) struct Running<'w, G> {
     pub(super) node: Node<'w, Recorder<'w, G>>,
-    /// The checker beside it, if there is one.
+    /// Its checker, if there is one.
     pub(super) advisor: Option<Advisor<'w>>,
     pub(super) disk: Disk<DiskOfWorld>,
     pub(super) writing: Option<Writing>,

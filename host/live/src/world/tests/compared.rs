@@ -74,7 +74,7 @@ fn checkers_that_only_observe_change_nothing() {
         let words =
             |step: &Step| format!("{} {:?} {:?} {:?} {}", step.node, step.what, step.choices, step.sent, step.state);
         let steps = |world: &World<'_, Guided<'_>>| world.history.steps.iter().map(words).collect::<Vec<_>>();
-        let world = || World::new(&toy, plan.clone(), |node| Guided::new(node, NODES, false)).expect("it is native");
+        let world = || World::new(&toy, plan.clone(), |node| Guided::new(node, NODES, None)).expect("it is native");
         let mut alone = world();
         alone.run().map_err(|broken| broken.to_string())?;
         let scenario = Scenario::new(NODES);

@@ -30,7 +30,7 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
     settings.bandwidth = (seed / 2).is_multiple_of(2).then_some(2_000);
     let breaks = (is_ordered && seed.is_multiple_of(2)).then_some(Duration::from_millis(300));
     let plan = Plan { settings, snapshots: None, breaks, ..plan };
-    // Where connections break in place of messages, they can in the model.
+    // Where connections break instead of messages, they can in the model.
     let faults = Faults { resets: u32::from(is_ordered), ..Faults::default() };
     let scenario = Scenario { network, faults, ..Scenario::new(nodes) };
     let limits = Limits {
@@ -42,7 +42,7 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
     };
     let factory = &toy;
     let gate = |node| {
-        let gate = Guided::new(node, nodes, is_ordered);
+        let gate = Guided::new(node, nodes, Some(is_ordered));
         let looks = || Checker::new(factory, scenario.clone(), Limits::of_an_event(100)).expect("it is native");
         if is_ordered { gate } else { gate.holding(looks()) }
     };

@@ -27,7 +27,7 @@ fn hasty() -> Arc<Toy> {
     Arc::new(toy)
 }
 
-/// A world with a checker beside each node. A cluster that loses nothing keeps its promise, steered or not: what a filter takes away is an
+/// A world with a checker for each node. A cluster that loses nothing keeps its promise, steered or not: what a filter takes away is an
 /// error. The immediate check refuses what is wrong at once, whatever was promised.
 pub(super) fn shown(seed: u64) -> Result<(), String> {
     let toy = hasty();
@@ -38,7 +38,8 @@ pub(super) fn shown(seed: u64) -> Result<(), String> {
     let limits = Limits { promises: Some(Rules::default()), ..Limits::default() };
     let (every, each) = (Duration::from_millis(40), Duration::from_micros(1));
     let advice = Advice { scenario: Scenario::new(2), limits, every, each, steers: Some(false) };
-    let world = World::new(&toy, plan, |node| Guided::new(node, 2, false)).map_err(|broken| broken.to_string())?;
+    let world =
+        World::new(&toy, plan, |node| Guided::new(node, 2, Some(false))).map_err(|broken| broken.to_string())?;
     let mut world = world.advised(advice);
     world.run().map_err(|broken| broken.to_string())?;
     let is_told = world.history.steps.iter().any(|step| step.node == 0 && matches!(step.what, What::Message { .. }));
