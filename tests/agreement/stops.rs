@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 
 use host_agreement::stopping::{StopAfter, Stopping};
 use host_model::audit::{AuditedFactory, Mode};
-use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
+use host_model::contract::{MachineError, PropertyKind, PropertyScope, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
-use host_model::toys::{Overheard, Toy, ToyState, ToyTrigger};
+use host_model::toys::{Overheard, Toy, ToyProperty, ToyState, ToyTrigger};
 use host_model::trace::start::{self, StartError};
 use host_model::trace::{self, Origin, replay};
 use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored};
@@ -264,12 +264,14 @@ const VERIFY: [&str; 4] = ["auto", "lmc", "lmc-opt", "lmc-gen"];
 const COMBINE: [&str; 1] = ["unfold"];
 
 /// Stopped anywhere, no strategy loses a violation that it knows of: once a property was evaluated as broken, the report has it,
-/// though what was to be judged after it was not.
+/// though what was to be judged after it was not, be it another property of the same states.
 #[test]
 fn what_was_judged_before_a_stop_is_reported() {
-    let mut heard = 0;
+    let mut heard = [0, 0];
     for (seed, toy) in systems(5, 40).chain(systems_of(1, 10, 3)) {
-        let toy = &Toy { forbidden: some_states(&toy), ..toy };
+        let toy = Toy { forbidden: some_states(&toy), ..toy };
+        let further = (0..2).map(|number| another_property(&toy, number)).collect();
+        let several = Toy { properties: further, ..toy.clone() };
         for (strategy, deadlock) in STRATEGIES.iter().flat_map(|it| [(it, false), (it, true)]) {
             if toy.nodes > 1 && COMBINE.contains(&strategy.name) {
                 continue;
@@ -285,19 +287,35 @@ fn what_was_judged_before_a_stop_is_reported() {
                 deadlock,
                 ..SearchBounds::default()
             };
-            for at in 0..60 {
+            for (toy, at) in (0..60).flat_map(|at| [(&toy, at), (&several, at)]) {
                 let stop = Arc::new(StopAfter::new(at));
                 let factory = Overheard::new(stoppable(toy, &stop));
                 let Ok(lts) = Lts::new(&factory, scenario(toy, 0)) else { continue };
                 let stopped = search(&lts, strategy, bounds, &Unmonitored);
                 let has_found = stopped.as_ref().is_ok_and(|report| !report.violations.is_empty());
-                let what = format!("seed {seed}, {}, deadlocks {deadlock}, stopped at {at}", strategy.name);
+                let properties = lts.properties().len();
+                let what = format!(
+                    "seed {seed}, {}, deadlocks {deadlock}, {properties} properties, stopped at {at}",
+                    strategy.name
+                );
                 assert!(has_found || !factory.has_heard(), "{what}: {stopped:?}");
-                heard += u64::from(factory.has_heard());
+                heard[usize::from(properties > 1)] += u64::from(factory.has_heard());
             }
         }
     }
-    assert!(heard > 1_000, "only {heard} stops after a broken property");
+    assert!(heard.iter().all(|heard| *heard > 1_000), "only {heard:?} stops after a broken property");
+}
+
+/// Another property of all nodes that the states of some tuples break, most of them forbidden ones too.
+fn another_property(toy: &Toy, number: usize) -> ToyProperty {
+    ToyProperty {
+        name: format!("another {number}"),
+        kind: PropertyKind::Always,
+        scope: PropertyScope::System,
+        tuples: toy.forbidden.iter().skip(number).cloned().collect(),
+        traps: Vec::new(),
+        sees_all: true,
+    }
 }
 
 /// Forbids some states of a node alone, or some pairs of states of the first two.

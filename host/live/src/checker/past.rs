@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use host_model::contract::{MachineError, Severity, Stop};
+use host_model::contract::{MachineError, Stop};
 use host_model::lts::{Step, Stepper, Trigger};
 use host_model::trace::start::Start;
 use host_model::trace::{TraceEvent, TraceStep};
@@ -86,8 +86,7 @@ fn follow(
         }
         let outcome = u32::try_from(same.unwrap_or(0)).expect("outcomes are bounded");
         at.advance(stepper, Step { node, trigger, outcome })?;
-        let mut judged = judge_system_state(stepper, &at.locals)?.into_iter();
-        if let Some((node, judgement)) = judged.find(|(_, judgement)| judgement.severity() == Severity::Violation) {
+        if let Some((node, judgement)) = judge_system_state(stepper, &at.locals).bad()?.into_iter().next() {
             return Ok(Some(FoundViolation::new(start, &at.path[start.path.len()..], node, judgement)));
         }
     }

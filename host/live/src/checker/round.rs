@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, PropertyKind, Severity, Stop};
+use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, PropertyKind, Stop};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start::{self, Start, StartError};
@@ -293,8 +293,7 @@ pub(super) fn new_lts<'f>(
 
 /// What is wrong in a state, as findings after no step.
 fn violated(stepper: &mut Stepper<'_>, start: &Start) -> Result<Vec<Prediction>, MachineError> {
-    let judged = judge_system_state(stepper, &start.locals)?.into_iter();
-    let wrong = judged.filter(|(_, judgement)| judgement.severity() == Severity::Violation);
+    let wrong = judge_system_state(stepper, &start.locals).bad()?.into_iter();
     wrong.map(|(node, judgement)| prediction(stepper, &FoundViolation::new(start, &[], node, judgement))).collect()
 }
 

@@ -476,7 +476,8 @@ impl Run<'_, '_, '_> {
     fn judge(&mut self) -> Result<(), MachineError> {
         self.keeping.judge(self.stepper, &self.locals, self.now)?;
         let mut is_violated = false;
-        for (node, judgement) in judge_system_state(self.stepper, &self.locals)? {
+        let judged = judge_system_state(self.stepper, &self.locals);
+        for (node, judgement) in judged.judgements {
             match judgement.severity() {
                 Severity::Violation => {
                     let goes_on = self.conditions.goes_on && matches!(judgement, Judgement::Violated { .. });
@@ -493,6 +494,6 @@ impl Run<'_, '_, '_> {
                 Severity::Witness(property) => _ = self.witnessed.entry(property).or_insert(self.now),
             }
         }
-        Ok(())
+        judged.stopped.map_or(Ok(()), Err)
     }
 }

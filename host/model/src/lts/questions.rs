@@ -14,9 +14,19 @@ use crate::scenario::Route;
 impl Stepper<'_> {
     /// The judgements of the properties of system scope on a tuple of classes, one per node. None if all are neutral, or a node is
     /// stuck.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
     pub fn judge(&mut self, classes: &[ClassId]) -> Result<Arc<[Judgement]>, MachineError> {
+        let (judgements, stopped) = self.judge_until_stopped(classes);
+        stopped.map_or(Ok(judgements), Err)
+    }
+
+    /// The same, and why some are missing, if they are: those before an error stand. Only complete judgements are kept.
+    pub fn judge_until_stopped(&mut self, classes: &[ClassId]) -> (Arc<[Judgement]>, Option<MachineError>) {
         if let Some(known) = self.known.verdict(classes) {
-            return Ok(Arc::clone(known));
+            return (Arc::clone(known), None);
         }
         let mut judgements = Vec::new();
         let is_over = classes.contains(&ClassId::STUCK);
@@ -28,12 +38,15 @@ impl Stepper<'_> {
             }
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
             self.lts.evaluations.fetch_add(1, Ordering::Relaxed);
-            judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?.judgement);
+            match evaluate(self.machines.first(), index, property.kind, &views) {
+                Ok(evaluated) => judgements.extend(evaluated.judgement),
+                Err(error) => return (judgements.into(), Some(error)),
+            }
         }
         let judgements: Arc<[Judgement]> = judgements.into();
         self.lts.write().grow(size_of_val(classes) + size_of_val(&*judgements));
         self.known.add_verdict(classes, Arc::clone(&judgements));
-        Ok(judgements)
+        (judgements, None)
     }
 
     /// The `eventually` properties of system scope that do not hold in a tuple of classes, one per node. None if a node is stuck.

@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::{judge_after, judge_end};
 use crate::global::state::{Budgets, GlobalState};
-use crate::kernel::SearchBounds;
+use crate::kernel::{Judged, SearchBounds};
 
 pub use crate::global::state::Child;
 
@@ -189,16 +189,12 @@ impl GlobalCursor {
 
     /// The judgements of a child, without those of the current state.
     #[inline]
-    pub fn judge_child(
-        &self,
-        stepper: &mut Stepper<'_>,
-        child: &Child,
-    ) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+    pub fn judge_child(&self, stepper: &mut Stepper<'_>, child: &Child) -> Judged {
         if !self.state.is_worth_judging(stepper.known(), child) {
-            return Ok(Vec::new());
+            return Judged::default();
         }
         let mut locals = self.state.locals.clone();
         locals[child.step.node as usize] = child.next;
-        judge_after(stepper, &locals, child.step.node).all()
+        judge_after(stepper, &locals, child.step.node)
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `checkpoint_codec` | the state of a search as bytes |
 //! | `dice` | random numbers from a seed |
+//! | `judged` | judgements that a stop can leave incomplete |
 //! | `monitor` | progress of a running search, its end from outside, and its checkpoints |
 //! | `poll` | polls the monitor during long enumerations |
 //! | `promise` | promises of progress in the report of a search |
@@ -13,10 +14,11 @@
 //! | `violation_kind` | the kinds of violations |
 //! | `weights` | weights of random walks by kind of event |
 
-use host_model::contract::{ClassId, Judgement, MachineError, NodeId, Stopped};
+use host_model::contract::{ClassId, MachineError, Stopped};
 use host_model::lts::{LocalStateId, Lts, MessageId, Mover, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
+pub use crate::kernel::judged::Judged;
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, MetStates, Promise, PromiseReport, Sampled};
 pub use crate::kernel::report::{Basis, Decider, FoundViolation, Growth, Report, SymmetryUse};
@@ -28,6 +30,7 @@ use crate::kernel::weights::Weights;
 
 pub mod checkpoint_codec;
 pub mod dice;
+mod judged;
 mod monitor;
 pub(crate) mod poll;
 mod promise;
@@ -252,10 +255,7 @@ impl Search<'_> {
 
 /// The judgements on the system state with these local states: of the nodes one by one, then of all together. Where a node is
 /// stuck in a fault the fault is the only one.
-pub fn judge_system_state(
-    stepper: &mut Stepper<'_>,
-    locals: &[LocalStateId],
-) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+pub fn judge_system_state(stepper: &mut Stepper<'_>, locals: &[LocalStateId]) -> Judged {
     let mut judgements = Vec::new();
     let mut classes: Vec<ClassId> = Vec::with_capacity(locals.len());
     let is_over = stepper.known().is_over(locals);
@@ -266,8 +266,7 @@ pub fn judge_system_state(
             judgements.extend(state.protocol.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
         }
     }
-    judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
-    Ok(judgements)
+    Judged { judgements, stopped: None }.and_tuple(stepper, &classes)
 }
 
 /// Bytes of a hash table with room for this many entries: it keeps one place in eight free, and a byte for each place.

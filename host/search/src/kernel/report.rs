@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 use host_model::trace::{self, BrokenPromise, Finding, Origin};
 
 use crate::kernel::promise::{FoundBreach, PromiseReport};
-use crate::kernel::{Counts, EndCondition, SearchBounds, ViolationKind};
+use crate::kernel::{Counts, EndCondition, Judged, SearchBounds, ViolationKind};
 
 /// A reachable state with something to say about it, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,6 +215,16 @@ impl Report {
             }
         }
         self.is_full()
+    }
+
+    /// The same of a state whose judging can have been stopped: what was judged before is noted.
+    ///
+    /// # Errors
+    ///
+    /// It was stopped, and the search does not end with what was judged before.
+    pub fn note_judged(&mut self, start: &Start, path: &[Step], judged: Judged) -> Result<bool, MachineError> {
+        let is_full = self.note(start, path, judged.judgements);
+        judged.stopped.filter(|_| !is_full).map_or(Ok(is_full), Err)
     }
 
     /// Whether the report lacks a judgement of a state.

@@ -8,7 +8,9 @@ use host_model::trace::start::Start;
 
 use crate::global::cursor::GlobalCursor;
 use crate::global::judge::judge_start;
-use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchBounds, SearchError, or_end};
+use crate::kernel::{
+    CheckSchedule, Counts, EndCondition, Judged, Progress, Report, Search, SearchBounds, SearchError, or_end,
+};
 use crate::stateless::consistent_cuts::ConsistentCuts;
 use crate::stateless::execution::{BoundsHit, Event, Execution};
 use crate::stateless::terminal_cuts::LeftOut;
@@ -102,8 +104,8 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
             self.locals = Some(ConsistentCuts::new(start.locals.iter().copied()));
             self.collected.insert(start.locals.as_slice().into());
         }
-        let judgements = judge_start(self.search, self.stepper, start)?;
-        Ok(self.report.note(start, &[], judgements).then_some(EndCondition::Violation))
+        let judged = judge_start(self.search, self.stepper, start);
+        Ok(self.report.note_judged(start, &[], judged)?.then_some(EndCondition::Violation))
     }
 
     /// Executes a step that is possible, and judges the system states that are new in this execution; returns why to end
@@ -237,12 +239,12 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         }
         if classes.push(execution, class) {
             classes.for_each_new(execution, depth_max, |classes, cut| {
-                let judgements = stepper.judge(classes)?;
-                if !judgements.iter().any(|judgement| report.is_news(None, judgement)) {
-                    return Ok(true);
-                }
-                let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
-                Ok::<_, MachineError>(!report.note(start, &cut_path(execution, cut), judgements))
+                let judged = Judged::default().and_tuple(stepper, classes);
+                let path = match judged.judgements.iter().any(|(node, judgement)| report.is_news(*node, judgement)) {
+                    true => cut_path(execution, cut),
+                    false => Vec::new(),
+                };
+                Ok::<_, MachineError>(!report.note_judged(start, &path, judged)?)
             })?;
         }
         if let Some(locals) = locals

@@ -130,12 +130,12 @@ impl Walks<'_> {
                 return Ok(Some(end));
             }
             let Some(child) = self.ground.draw_reliable(walk)? else { break };
-            let judgements = walk.cursor.judge_child(&mut self.ground.stepper, &child)?;
+            let judged = walk.cursor.judge_child(&mut self.ground.stepper, &child);
             self.ground.take(walk, &child);
             self.transitions += 1;
             path.push(child.step);
-            walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-            if self.report.note(start, path, judgements) {
+            walk.is_over = judged.is_bad();
+            if self.report.note_judged(start, path, judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
         }

@@ -9,8 +9,8 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{
-    Counts, EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, judge_system_state, or_end,
-    stopped_end,
+    Counts, EndCondition, Judged, Monitor, Progress, Report, Search, SearchBounds, SearchError, judge_system_state,
+    or_end, stopped_end,
 };
 use crate::reduction::reduced_search;
 use crate::unfolding::reachable_tuples::{JudgedConfig, ReachableTuples};
@@ -216,13 +216,13 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         if stepper.known().is_over(&self.start.locals) {
             // Nothing follows a trap at the start.
             states.insert(self.start.locals.as_slice().into());
-            let judgements = judge_start(self.search, stepper, self.start)?;
+            let Judged { judgements, stopped } = judge_start(self.search, stepper, self.start);
             best.take(
                 self.report,
                 judgements.into_iter().map(|(node, judgement)| JudgedConfig::at_start(node, judgement)).collect(),
             );
             best.settle(self.start, |_| Vec::new());
-            return Ok(());
+            return stopped.map_or(Ok(()), |stopped| Err(stopped.into()));
         }
         let mut unfolding = Unfolding::new(stepper, self.start, self.search.bounds, relevance, self.order)?;
         let mut tuples = ReachableTuples::new(self.start.locals.len());
@@ -431,11 +431,14 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
             let size = unfolding.chains().config_size(&config);
             // A trap was noted with the events before it alone.
             let is_over = unfolding.stepper().known().is_over(&locals);
-            let judgements = if is_over { Vec::new() } else { judge_system_state(unfolding.stepper(), &locals)? };
-            let hits = judgements.into_iter();
+            let judged = if is_over { Judged::default() } else { judge_system_state(unfolding.stepper(), &locals) };
+            let hits = judged.judgements.into_iter();
             let hits =
                 hits.map(|(node, judgement)| JudgedConfig { judgement, node, config: config.clone(), size }).collect();
             best.take(self.report, hits);
+            if let Some(stopped) = judged.stopped {
+                return Err(stopped.into());
+            }
             states.insert(locals);
         }
         self.steps = progress.steps - unfolding.steps();

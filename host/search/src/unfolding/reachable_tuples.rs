@@ -106,14 +106,18 @@ impl ReachableTuples {
             let local: Vec<Judgement> = unfolding.stepper().state(state).protocol.judgements.to_vec();
             let hit = |node, judgement| JudgedConfig { judgement, node, config: config.clone(), size };
             hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
-            if begins && class != ClassId::STUCK {
-                self.note_class(unfolding, node as usize, class, id, go_on)?;
-            }
             // A root's past is the start state, which is judged with the last root.
             if !is_root || node as usize + 1 == config.len() {
                 let classes: Box<[ClassId]> = config.iter().map(|last| unfolding.event(*last).class).collect();
-                let judgements = unfolding.stepper().judge(&classes)?;
+                let (judgements, stopped) = unfolding.stepper().judge_until_stopped(&classes);
                 hits.extend(judgements.iter().map(|judgement| hit(None, judgement.clone())));
+                if let Some(stopped) = stopped {
+                    return Err(stopped);
+                }
+            }
+            // After what is reachable for sure, so that a stop in between loses nothing.
+            if begins && class != ClassId::STUCK {
+                self.note_class(unfolding, node as usize, class, id, go_on)?;
             }
         }
         Ok(())

@@ -204,7 +204,7 @@ fn check_outside(cluster: &Cluster) -> Result<(), Failure> {
     let mut stepper = Stepper::new(&lts)?;
     // Nodes that do not start say why themselves.
     for start in start::initial(&mut stepper).unwrap_or_default() {
-        for (_, judgement) in judge_system_state(&mut stepper, &start.locals)? {
+        for (_, judgement) in judge_system_state(&mut stepper, &start.locals).all()? {
             if let Judgement::Broken { property, fault } = judgement
                 && property as usize >= cluster.plugin.properties.len()
             {

@@ -131,7 +131,7 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
             let states = (0..).zip(states).map(exported).collect();
             let beginning = Arc::new(Beginning { states, in_flight: Vec::new() });
             let start = start::adopt(&mut stepper, &beginning).expect("they are states of the toy");
-            let judged = judge_system_state(&mut stepper, &start.locals).expect("it is native");
+            let judged = judge_system_state(&mut stepper, &start.locals).all().expect("it is native");
             let views: Vec<Option<Views>> = start
                 .locals
                 .iter()

@@ -31,12 +31,13 @@ use self::frontier::{Block, Frontier, Layout};
 use self::numbers::Numbers;
 use self::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use crate::global::enabled::Unknown;
-use crate::global::judge::{Judged, judge_after, judge_end, judge_global_state, judge_start};
+use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{Insertion, Visited};
 use crate::kernel::rules::Recovery;
 use crate::kernel::{
-    CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end, stopped_end, table_bytes,
+    CheckSchedule, Counts, EndCondition, Judged, Progress, Report, Search, SearchError, or_end, stopped_end,
+    table_bytes,
 };
 
 /// Which events of a state are followed.
@@ -145,12 +146,11 @@ impl BreadthFirst<'_, '_> {
             if self.system_states.insert(system_state, 0) == Insertion::New && self.search.collect_system_states {
                 self.collected.insert(state.locals.as_slice().into());
             }
-            let judgements = judge_start(self.search, stepper, start)?;
-            if let Some(sink) = &mut self.sink {
-                let is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-                tell(*sink, stepper, &state, number, Discovery::Start(index), 0, is_bad)?;
+            let judged = judge_start(self.search, stepper, start);
+            if let Some(sink) = self.sink.as_mut().filter(|_| judged.stopped.is_none()) {
+                tell(*sink, stepper, &state, number, Discovery::Start(index), 0, judged.is_bad())?;
             }
-            if self.report.note(start, &[], judgements) {
+            if self.report.note_judged(start, &[], judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
         }
@@ -393,7 +393,7 @@ impl BreadthFirst<'_, '_> {
         if let Some(sink) = &mut self.sink {
             let (search, state) = (self.search, &self.state);
             judged = judged.and(|| {
-                let said = judge_global_state(search, stepper, state)?;
+                let said = judge_global_state(search, stepper, state).all()?;
                 let is_bad = said.iter().any(|(_, judgement)| judgement.is_bad());
                 tell(*sink, stepper, state, number, discovery, depth, is_bad)?;
                 Ok(None)

@@ -15,7 +15,7 @@ use host_model::contract::{Judgement, NodeId, Severity};
 use host_model::lts::{LocalStateId, LtsCache, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
-use crate::global::judge::{Judged, judge_global_state, judge_start};
+use crate::global::judge::{judge_global_state, judge_start};
 use crate::global::parallel::packed_stack::PackedBatch;
 use crate::global::parallel::partition::{Note, PARTITION_BYTES, Partition, VisitedShard};
 use crate::global::parallel::round_context::RoundContext;
@@ -23,7 +23,8 @@ use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{Insertion, SHARDS, shard_of};
 use crate::kernel::checkpoint_codec::Reader;
 use crate::kernel::{
-    Counts, EndCondition, FoundViolation, Keeper, Progress, Report, Search, SearchError, load_lts, or_end, save_lts,
+    Counts, EndCondition, FoundViolation, Judged, Keeper, Progress, Report, Search, SearchError, load_lts, or_end,
+    save_lts,
 };
 
 /// Number of stacks. Enough to keep many workers busy; every result depends on it.
@@ -224,8 +225,8 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
             if let Some(collected) = &mut partition.collected {
                 collected.insert(state.locals.as_slice().into());
             }
-            let judgements = judge_start(self.search, self.stepper, start)?;
-            if self.report.note(start, &[], judgements) {
+            let judged = judge_start(self.search, self.stepper, start);
+            if self.report.note_judged(start, &[], judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
             partition.pending.push_start(&state, index);
@@ -309,8 +310,8 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
             let start = self.search.starts.get(*start as usize).ok_or(SearchError::Checkpoint)?;
             let state = GlobalState::after(self.stepper.known(), &self.budgets, start, path);
             let state = state.ok_or(SearchError::Checkpoint)?;
-            let judgements = judge_global_state(self.search, self.stepper, &state)?;
-            if self.report.note(start, path, judgements) {
+            let judged = judge_global_state(self.search, self.stepper, &state);
+            if self.report.note_judged(start, path, judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
         }
@@ -437,10 +438,10 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
 /// The judgements on a state that workers could not judge.
 fn judge_note(stepper: &mut Stepper<'_>, note: &Note) -> Judged {
     let own = Judged::of_node(note.node, stepper.state(note.next).protocol.judgements.iter());
-    let together = own.and(|| match note.classes.is_empty() {
-        true => Ok(Vec::new()),
-        false => Ok(stepper.judge(&note.classes)?.to_vec()),
-    });
+    let together = match note.classes.is_empty() {
+        true => own,
+        false => own.and_tuple(stepper, &note.classes),
+    };
     together.and(|| match &note.end {
         Some((locals, crashed)) => stepper.judge_end(locals, crashed),
         None => Ok(None),

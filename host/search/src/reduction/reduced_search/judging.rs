@@ -7,7 +7,7 @@ use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::state::GlobalState;
-use crate::kernel::{judge_system_state, tuples};
+use crate::kernel::{Judged, judge_system_state, tuples};
 use crate::reduction::reduced_search::{Pass, Reach};
 use crate::reduction::symmetry::SymmetryError;
 
@@ -18,8 +18,8 @@ impl<'s> Pass<'_, 's, '_> {
         let is_over = self.stepper.known().is_over(&state.locals);
         if is_over {
             // The other nodes are as they were before the trap.
-            let judgements = judge_system_state(self.stepper, &state.locals)?;
-            if self.note(found, &[], judgements)? {
+            let judged = judge_system_state(self.stepper, &state.locals);
+            if self.note_judged(found, &[], judged)? {
                 return Ok(true);
             }
         }
@@ -101,18 +101,28 @@ impl<'s> Pass<'_, 's, '_> {
         for choice in tuples::all(&lists) {
             let chosen = |node: usize| &self.reach_lists[tuple[node] as usize].classes[choice[node]];
             let classes: Vec<ClassId> = (0..tuple.len()).map(|node| chosen(node).0).collect();
-            let judgements = self.stepper.judge(&classes)?;
-            if judgements.is_empty() {
+            let judged = Judged::default().and_tuple(self.stepper, &classes);
+            if judged.judgements.is_empty() && judged.stopped.is_none() {
                 continue;
             }
             let delivered: Vec<Vec<MessageId>> = (0..tuple.len()).map(|node| chosen(node).1.clone()).collect();
             let delivered: Vec<(NodeId, &Vec<MessageId>)> = (0..).zip(&delivered).collect();
-            let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
-            if self.note(found, &delivered, judgements)? {
+            if self.note_judged(found, &delivered, judged)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// The same as [`note`](Self::note) of a state whose judging can have been stopped.
+    fn note_judged(
+        &mut self,
+        found: u32,
+        delivered: &[(NodeId, &Vec<MessageId>)],
+        judged: Judged,
+    ) -> Result<bool, MachineError> {
+        let is_over = self.note(found, delivered, judged.judgements)?;
+        judged.stopped.filter(|_| !is_over).map_or(Ok(is_over), Err)
     }
 
     /// Notes the judgements of a state after sinks were delivered; returns whether the search is to end with it.

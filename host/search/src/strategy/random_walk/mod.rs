@@ -288,7 +288,7 @@ impl WalkSearch<'_> {
         let before = fingerprint(walk.local(child.step.node));
         self.outcomes.insert(fingerprint::of_outcome(before, trigger, child.step.outcome));
         self.local_states.insert(fingerprint(child.next));
-        let judgements = walk.cursor.judge_child(&mut ground.stepper, &child)?;
+        let judged = walk.cursor.judge_child(&mut ground.stepper, &child);
         ground.take(walk, &child);
         self.transitions += 1;
         if self.report.growth.is_none() {
@@ -296,8 +296,9 @@ impl WalkSearch<'_> {
         }
         self.report.depth = self.report.depth.max(walk.depth);
         // A walk is over with its first violation: what follows shows the same one again.
-        walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-        self.note(ground, walk, judgements)
+        walk.is_over = judged.is_bad();
+        let is_full = self.note(ground, walk, judged.judgements)?;
+        judged.stopped.filter(|_| !is_full).map_or(Ok(is_full), |stopped| Err(stopped.into()))
     }
 
     /// Notes the judgements of the state that a walk is in; whether the search is to end now.
@@ -401,8 +402,8 @@ pub(super) fn judge_starts(
     report: &mut Report,
 ) -> Result<Option<EndCondition>, SearchError> {
     for start in search.starts {
-        let judgements = judge_start(search, stepper, start)?;
-        if report.note(start, &[], judgements) {
+        let judged = judge_start(search, stepper, start);
+        if report.note_judged(start, &[], judged)? {
             return Ok(Some(EndCondition::Violation));
         }
     }

@@ -66,7 +66,7 @@ fn take_those_possible<'p>(
         children.clear();
         cursor.children(stepper, (step.node, step.trigger), &mut children)?;
         let Some(child) = children.iter().find(|child| child.step == *step) else { continue };
-        if cursor.judge_child(stepper, child)?.iter().any(|(_, judgement)| judgement.is_bad()) {
+        if !cursor.judge_child(stepper, child).bad()?.is_empty() {
             return Ok(None);
         }
         cursor.descend(stepper, child.step, child.row);
