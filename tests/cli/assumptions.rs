@@ -132,43 +132,112 @@ fn check(options: &[&str], text: &str, run: &Value) {
 /// advises is accepted.
 #[test]
 fn faults_progress_and_what_is_not_covered_fit_together() {
-    let place = Place::new();
     let all: usize = AXES.iter().map(|axis| axis.len()).product();
-    let (mut met, mut tried, mut refused) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let (mut met, mut advisor) = (BTreeSet::new(), Advisor::default());
     for number in (0..all).step_by(STRIDE) {
         let row = row(number);
-        let options = row.concat();
-        let run = |options: &[&str]| {
-            place.host(&[&["run", bundled("lock"), "--quiet"][..], options, bound(options)].concat())
-        };
-        let json = run(&[&options[..], &["--json"]].concat());
-        if json.code >= 150 || json.code == 2 {
-            continue;
-        }
-        met.extend(row.into_iter().enumerate());
-        let json = json.json();
-        check(&options, &run(&options).out, &json);
-        for advice in json["not_covered"].as_array().expect("a list") {
-            let advice = advice["option"].as_str().expect("options");
-            // With another network, all is left out that depends on this one: faults, rules, and reductions.
-            let goes = advice.starts_with("--network");
-            let kept =
-                row.iter().enumerate().filter(|(axis, _)| !goes || *axis == 2 || *axis > 3).map(|(_, value)| *value);
-            let kept = kept.map(|value| if goes && value.ends_with(&["--reduce"]) { &value[..2] } else { value });
-            let asked = kept.chain([&advice.split(' ').collect::<Vec<_>>()[..]]).collect::<Vec<_>>().concat();
-            // `--duplicates 0` can stand there already.
-            let twice = |option: &&&str| option.starts_with("--") && advice.contains(**option);
-            if options.iter().any(|option| !goes && twice(&option)) || !tried.insert(asked.join(" ")) {
-                continue;
-            }
-            let ran = run(&[&asked[..], &["--json"]].concat());
-            if ran.code == 2 || ran.code >= 150 {
-                refused.push(format!("{options:?} is advised {advice}: {}", ran.err));
-            }
+        let options = [&row.concat()[..], bound(&row.concat())].concat();
+        if let Some(json) = advisor.accepted(&["lock"], &options) {
+            met.extend(row.into_iter().enumerate());
+            check(&options, &advisor.run(&["lock"], &options).out, &json);
+            advisor.follow(&["lock"], &options, &json);
         }
     }
-    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(advisor.refused.is_empty(), "{}", advisor.refused.join("\n"));
     for (axis, values) in AXES.iter().enumerate() {
         assert!(values.iter().all(|value| met.contains(&(axis, *value))), "{axis}: {met:?}");
     }
+}
+
+/// All networks with all rules, losses and reductions, of plugins with promises, with quorums, with an ordered network of their own, and from a
+/// prefix: each advised option is accepted when it is added to the command line.
+#[test]
+fn all_that_is_advised_is_accepted() {
+    const PREFIX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../plugins/paxos/scenarios/live-state.json");
+    let plugins: [&[&str]; 4] = [
+        &["lock"],
+        &["paxos", "--set", "quorum=on"],
+        &["two-phase-commit"],
+        &["paxos", "--any-plugin", "--prefix", PREFIX],
+    ];
+    let mut advisor = Advisor::default();
+    for plugin in plugins {
+        let before = advisor.tried.len();
+        for network in NETWORKS {
+            for rules in RULES.iter().chain(REDUCTIONS) {
+                for losses in if plugin == ["lock"] { LOSSES } else { &LOSSES[..1] } {
+                    let options = [*network, *rules, *losses, &["--algo", "bdfs", "--states", "5"]].concat();
+                    if let Some(json) = advisor.accepted(plugin, &options) {
+                        advisor.follow(plugin, &options, &json);
+                    }
+                }
+            }
+        }
+        assert!(advisor.tried.len() > before, "{plugin:?} is advised nothing");
+    }
+    assert!(advisor.refused.is_empty(), "{}", advisor.refused.join("\n"));
+    assert!(advisor.tried.len() > 100 && advisor.exclusions > 20, "{}, {}", advisor.tried.len(), advisor.exclusions);
+}
+
+/// Options that an advised network or fault can be refused with.
+const REDUCTIONS: Axis = &[&["--reduce"], &["--deadlock"], &["--deadlock", "--fairness", "none"]];
+
+/// Runs, and what became of their advice.
+#[derive(Default)]
+struct Advisor {
+    place: Option<Place>,
+    /// Command lines that were advised.
+    tried: BTreeSet<Vec<String>>,
+    /// What was refused.
+    refused: Vec<String>,
+    /// Pieces of advice that name options to leave out.
+    exclusions: usize,
+}
+
+impl Advisor {
+    fn run(&mut self, plugin: &[&str], options: &[&str]) -> super::Ran {
+        let place = self.place.get_or_insert_with(Place::new);
+        place.host(&[&["run", bundled(plugin[0]), "--quiet"][..], &plugin[1..], options].concat())
+    }
+
+    /// The result of a run; none if its options are refused.
+    fn accepted(&mut self, plugin: &[&str], options: &[&str]) -> Option<Value> {
+        let ran = self.run(plugin, &[options, &["--json"]].concat());
+        (ran.code < 150 && ran.code != 2).then(|| ran.json())
+    }
+
+    /// Follows each piece of advice of a run.
+    fn follow(&mut self, plugin: &[&str], options: &[&str], result: &Value) {
+        for advice in result["not_covered"].as_array().expect("a list") {
+            let words = |value: &Value| value.as_str().expect("options").to_owned();
+            let advised = words(&advice["option"]);
+            let advised: Vec<&str> = advised.split(' ').collect();
+            let without: Vec<String> = advice["without"].as_array().into_iter().flatten().map(words).collect();
+            self.exclusions += without.len();
+            let asked = with(&[&plugin[1..], options].concat(), &advised, &without);
+            if !self.tried.insert([plugin[0]].iter().chain(&asked).map(|word| (*word).to_owned()).collect()) {
+                continue;
+            }
+            let ran = self.run(&plugin[..1], &asked);
+            if ran.code == 2 || ran.code >= 150 {
+                self.refused.push(format!("{plugin:?} {options:?} is advised {advice}: {}", ran.err));
+            }
+        }
+    }
+}
+
+/// Options with others added, which replace those of the same name, and without some.
+fn with<'o>(options: &[&'o str], advised: &[&'o str], without: &[String]) -> Vec<&'o str> {
+    let is_replaced = |option: &str| without.iter().any(|it| it == option) || advised.contains(&option);
+    let mut kept = Vec::new();
+    let mut is_kept = true;
+    for option in options {
+        if option.starts_with("--") {
+            is_kept = !is_replaced(option);
+        }
+        if is_kept {
+            kept.push(*option);
+        }
+    }
+    [&kept, advised].concat()
 }

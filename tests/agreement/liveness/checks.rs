@@ -149,7 +149,7 @@ fn what_no_state_says_is_refused() {
         // With each lock that is granted twice there are more messages.
         let bounds = SearchBounds { states: Some(100), ..SearchBounds::default() };
         check(&system, bounds, &Unmonitored, &mut |lts, _, checked| {
-            assert!(liveness::refusal(lts).is_some());
+            assert!(liveness::refusal(lts.scenario()).is_some());
             assert!(checked.promises.iter().all(|(_, verdict)| verdict.is_none()));
         });
     }

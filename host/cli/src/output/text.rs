@@ -50,7 +50,7 @@ impl Text<'_> {
             assumed.push(("command".to_owned(), on_one_line(&self.report.command)));
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
-            let not_covered = self.report.not_covered.iter().map(|it| (it.what, format!("try {}", it.option)));
+            let not_covered = self.report.not_covered.iter().map(|it| (it.what, it.advice()));
             let not_covered: Vec<_> = not_covered.collect();
             sections.extend((!not_covered.is_empty()).then(|| table("not covered", &not_covered)));
             let unreached = self.report.unreached.as_ref().map(Unreached::rows).unwrap_or_default();

@@ -200,6 +200,11 @@ impl<'f> Lts<'f> {
         self.handler_calls.load(Ordering::Relaxed)
     }
 
+    /// Whether a node ever takes messages together, as far as nodes have begun.
+    pub fn takes_quorums(&self) -> bool {
+        self.read().takes_quorums.contains(&true)
+    }
+
     /// Properties of system scope that a machine evaluated so far, for all [siblings](Self::sibling). Those of node scope are evaluated
     /// with handlers.
     pub fn evaluations(&self) -> u64 {

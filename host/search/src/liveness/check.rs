@@ -1,6 +1,7 @@
 //! Explores a graph and decides its promises.
 
-use host_model::lts::{Lts, Step};
+use host_model::lts::Step;
+use host_model::scenario::Scenario;
 
 use crate::graph;
 use crate::kernel::rules::Rules;
@@ -41,9 +42,9 @@ pub struct Checked {
 }
 
 /// Why promises cannot be decided in a scenario; a lower-case phrase. None if they can.
-pub fn refusal(lts: &Lts<'_>) -> Option<&'static str> {
-    let faults = lts.scenario().faults;
-    if !lts.scenario().absent.is_empty() {
+pub fn refusal(scenario: &Scenario) -> Option<&'static str> {
+    let faults = scenario.faults;
+    if !scenario.absent.is_empty() {
         return Some("nodes are absent, and their behaviour is unknown");
     }
     if faults.duplicates > 0 {
@@ -70,7 +71,7 @@ pub fn check(search: &Search<'_>, rules: Rules) -> Result<Checked, SearchError> 
     let recorded = recorder.finish();
     let mut promises: Vec<(Promise, Option<Verdict>)> =
         search.lts.promises().into_iter().map(|promise| (promise, None)).collect();
-    if report.end == EndCondition::Violation || report.end.is_external() || refusal(search.lts).is_some() {
+    if report.end == EndCondition::Violation || report.end.is_external() || refusal(search.lts.scenario()).is_some() {
         return Ok(Checked { report, ended: None, recorded, promises });
     }
     let mut ended = None;

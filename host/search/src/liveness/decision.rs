@@ -14,7 +14,7 @@ use crate::liveness::verdict::Verdict;
 
 /// Whether promises are to be decided, are there, and can be decided.
 pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
-    rules.filter(|_| !lts.promises().is_empty() && refusal(lts).is_none())
+    rules.filter(|_| !lts.promises().is_empty() && refusal(lts.scenario()).is_none())
 }
 
 /// Explores all global states level by level, and decides each promise of progress on their graph.

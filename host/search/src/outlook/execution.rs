@@ -58,7 +58,7 @@ impl<'s> Judge<'s> {
         rules: Rules,
         monitor: &'s dyn Monitor,
     ) -> Result<Option<Self>, &'static str> {
-        if let Some(why) = refusal(lts) {
+        if let Some(why) = refusal(lts.scenario()) {
             return Err(why);
         }
         let bounds = SearchBounds { depth: Some(1), violations: Some(u64::MAX), ..SearchBounds::default() };

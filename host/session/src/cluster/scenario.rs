@@ -100,7 +100,7 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     }
     if spec.process.keep.is_some() {
         let why = format_args!("`--checkpoint`: no strategy keeps checkpoints {ordered}");
-        return Err(Failure::configuration(why).help("leave it out"));
+        return Err(Failure::configuration(why).help("leave it out").about("checkpoint"));
     }
     Ok(())
 }

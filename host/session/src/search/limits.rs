@@ -61,3 +61,11 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
     }
     Ok(limits)
 }
+
+/// Why deadlocks are not found where a node takes messages together.
+pub fn no_ends() -> Failure {
+    let why = "`--deadlock`: a message that waits for others of its quorum is in flight and may never come, so the end of a cluster \
+               with quorums is not known";
+    let failure = Failure::configuration(why).about("deadlock");
+    failure.help("leave it out, or have the plugin take messages one by one")
+}

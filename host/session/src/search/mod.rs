@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | a search from its start states to confirmed findings |
 //! | `limits` | the bounds of a search, from what is asked for |
+//! | `refusal` | whether other options of an open cluster would be refused |
 //! | `promises` | whether a search decides the `eventually` properties |
 //! | `monitor` | progress of a search, and its end by a bound |
 //! | `identity` | what a search is about, as facts that can be compared |
@@ -29,6 +30,7 @@ pub mod limits;
 pub mod minimizing;
 pub mod monitor;
 pub mod promises;
+pub mod refusal;
 pub mod replay;
 mod run;
 pub mod script;

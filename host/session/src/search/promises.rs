@@ -2,7 +2,7 @@
 
 use host_model::contract::PropertyKind;
 use host_model::lts::Lts;
-use host_model::scenario::Faults;
+use host_model::scenario::{Faults, Scenario};
 use host_search::kernel::rules::{Fairness, Recovery, Rules};
 use host_search::liveness;
 use host_search::strategy::{Promises, STRATEGIES};
@@ -36,13 +36,15 @@ fn left_out_by_search(spec: &RunSpec) -> Option<String> {
 
 /// Why the search decides no `eventually` property of this cluster; a phrase. None if it decides them, or there is none.
 pub fn left_out(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Option<String> {
-    if !has_promises(lts) {
-        return None;
-    }
+    if has_promises(lts) { left_out_in(spec, cluster, lts.scenario()) } else { None }
+}
+
+/// The same in a scenario of a cluster that has `eventually` properties.
+fn left_out_in(spec: &RunSpec, cluster: &Cluster, scenario: &Scenario) -> Option<String> {
     if let Some(why) = left_out_by_search(spec) {
         return Some(why);
     }
-    if let Some(why) = liveness::refusal(lts) {
+    if let Some(why) = liveness::refusal(scenario) {
         return Some(why.to_owned());
     }
     let placed = cluster.placements().iter();
@@ -58,25 +60,37 @@ pub fn left_out(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Option<Stri
 ///
 /// An option is given for what is not decided, or without what it needs.
 pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<Rules>, Failure> {
-    let why = match has_promises(lts) {
-        true => left_out(spec, cluster, lts).map(|why| format!("no `eventually` property is checked: {why}")),
+    rules_in(spec, cluster, lts.scenario(), has_promises(lts))
+}
+
+/// The same in a scenario of the cluster, whose judged properties have an `eventually` one, or none.
+///
+/// # Errors
+///
+/// As for [`rules`].
+pub fn rules_in(
+    spec: &RunSpec,
+    cluster: &Cluster,
+    scenario: &Scenario,
+    has_promises: bool,
+) -> Result<Option<Rules>, Failure> {
+    let why = match has_promises {
+        true => left_out_in(spec, cluster, scenario).map(|why| format!("no `eventually` property is checked: {why}")),
         false if cluster.judged.is_some() => Some("no `eventually` property is judged".to_owned()),
         false => Some("the plugin has no `eventually` property".to_owned()),
     };
     if let Some(why) = why {
         return match spec.search.option_for_promises() {
             Some(option) => Err(useless(option, &why)),
-            None if has_promises(lts) && excluded(spec).is_none() && lts.scenario().faults.crashes > 0 => {
-                Err(with_crashes())
-            }
+            None if has_promises && excluded(spec).is_none() && scenario.faults.crashes > 0 => Err(with_crashes()),
             None => Ok(None),
         };
     }
     let rules = spec.search.rules();
-    if rules.recovery == Recovery::Resets && lts.scenario().faults.resets == 0 {
+    if rules.recovery == Recovery::Resets && scenario.faults.resets == 0 {
         return Err(useless("recover-by", "no node can be reset; give --resets N, too"));
     }
-    let losses = lts.scenario().faults.losses;
+    let losses = scenario.faults.losses;
     if rules.fairness == Fairness::FairLossy && losses != Faults::UNLIMITED {
         let why = "it is about messages that are lost for ever: give --losses unlimited, too; with fewer losses these come to an end, \
                    as `stable` says";

@@ -138,12 +138,8 @@ pub(super) fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result
         None => start::initial(&mut stepper),
         Some(trace) => start::follow(&mut stepper, trace).map(|start| vec![start]),
     };
-    let nodes = lts.scenario().nodes;
-    if spec.search.deadlock && (0..nodes).any(|node| stepper.known().takes_quorums(node)) {
-        let why = "`--deadlock`: a message that waits for others of its quorum is in flight and may never come, so nobody knows \
-                   whether a cluster with quorums has come to its end";
-        let failure = Failure::configuration(why).about("deadlock");
-        return Err(failure.help("leave it out, or have the plugin take messages one by one"));
+    if spec.search.deadlock && lts.takes_quorums() {
+        return Err(limits::no_ends());
     }
     let (plugin, name) = (&cluster.plugin, &cluster.plugin.reference.name);
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(format_args!("{name}: {error}"));
