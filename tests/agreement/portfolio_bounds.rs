@@ -14,7 +14,7 @@ use host_model::scenario::Scenario;
 use host_model::toys::Toy;
 use host_model::trace::start;
 use host_search::kernel::rules::Rules;
-use host_search::kernel::{EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds};
+use host_search::kernel::{EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::auto::{self, Turns};
 use host_search::strategy::random_walk;
 
@@ -32,13 +32,15 @@ struct Bounds {
     told: Mutex<Vec<Result<Phase, &'static str>>>,
     /// Units of work by member.
     units: Mutex<BTreeMap<&'static str, u64>>,
+    /// The same when walks worked last.
+    walked: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Bounds {
     fn new(bytes_max: u64, asked_max: u64) -> Self {
-        let (told, units) = (Mutex::default(), Mutex::default());
+        let (told, units, walked) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (asked, most) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { bytes_max, asked, asked_max, is_timed: false, most, told, units }
+        Self { bytes_max, asked, asked_max, is_timed: false, most, told, units, walked }
     }
 }
 
@@ -68,7 +70,11 @@ impl Monitor for Bounds {
     }
 
     fn rests(&self, strategy: &'static str, units: u64) {
-        self.units.lock().expect("one tells").insert(strategy, units);
+        let mut all = self.units.lock().expect("one tells");
+        all.insert(strategy, units);
+        if strategy == "walk" {
+            *self.walked.lock().expect("one tells") = all.clone();
+        }
     }
 }
 
@@ -90,11 +96,31 @@ fn deep() -> Program {
     }
 }
 
+/// One node that takes 15 steps of four kinds, and knows each of them: 1.4 billion states. One way in 4,096 breaks the property at its end, by
+/// steps in its middle.
+fn bushy() -> Program {
+    Program {
+        events: |_, state| if steps(state) < 15 { (0..4).collect() } else { Vec::new() },
+        on_event: |_, state, event| (state.max(1) * 4 + event, Vec::new()),
+        is_bad: |_, state| steps(state) == 15 && (state >> 10) % 4_096 == 0b01_10_01_10_01_10,
+        ..Program::default()
+    }
+}
+
+/// How many steps lead to a state of [`bushy`]: two bits each, below a bit that is set.
+fn steps(state: u64) -> u32 {
+    state.max(1).ilog2() / 2
+}
+
 fn explore(program: &Program, seed: u64, bounds: &Bounds, run: &dyn Fn(&Search<'_>) -> Report) -> Report {
-    let lts = Lts::new(program, Scenario::new(5)).expect("it lists its properties");
-    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
     let asked = SearchBounds { seed: Some(seed), promises: Some(Rules::default()), ..SearchBounds::default() };
-    run(&Search { lts: &lts, starts: &starts, bounds: asked, monitor: bounds, collect_system_states: false })
+    explore_within(program, 5, asked, &|search| run(&Search { monitor: bounds, ..*search }))
+}
+
+fn explore_within(program: &Program, nodes: u32, bounds: SearchBounds, run: &dyn Fn(&Search<'_>) -> Report) -> Report {
+    let lts = Lts::new(program, Scenario::new(nodes)).expect("it lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
+    run(&Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false })
 }
 
 fn walk(search: &Search<'_>) -> Report {
@@ -195,6 +221,23 @@ fn walks_have_most_of_the_turns_where_levels_explode() {
         let units = bounds.units.into_inner().expect("one tells");
         let (walks, all) = (units["walk"], units.values().sum::<u64>());
         assert!(walks * 2 >= all, "seed {seed}: {units:?}");
+    }
+}
+
+/// The same without promises, where the levels are those of a reduced search, or of the unfolding if there is none. With these seeds a mistake
+/// is found after the first batch of walks, and before they have had most of the turns for as long as they are to.
+#[test]
+fn walks_have_most_of_the_turns_where_levels_explode_without_promises() {
+    for (seed, depth) in [2, 4, 6].into_iter().flat_map(|seed| [(seed, None), (seed, Some(20))]) {
+        let told = Bounds::new(u64::MAX, u64::MAX);
+        let bounds = SearchBounds { seed: Some(seed), depth, ..SearchBounds::default() };
+        let run = auto_in(1 << 15);
+        let report = explore_within(&bushy(), 1, bounds, &|search| run(&Search { monitor: &told, ..*search }));
+        assert_eq!(report.decided_by.map(|decider| decider.strategy), Some("walk"), "seed {seed}");
+        // Others look for a shorter way afterwards.
+        let units = told.walked.into_inner().expect("one tells");
+        let (walks, all) = (units["walk"], units.values().sum::<u64>());
+        assert!(walks * 3 >= all, "seed {seed}, depth {depth:?}: {units:?}");
     }
 }
 

@@ -20,6 +20,10 @@ pub(super) struct Levels {
 impl Levels {
     /// Takes in how far the search is.
     pub(super) fn look(&mut self, depth: u32, counted: u64) {
+        // It has begun again.
+        if depth < self.depth {
+            *self = Self::default();
+        }
         let current = counted.saturating_sub(self.began);
         let is_multiple = |level: u64, before: u64| level * MULTIPLE.1 >= before.max(1) * MULTIPLE.0;
         self.explode = is_multiple(current, self.took[0]) || is_multiple(self.took[0], self.took[1]);

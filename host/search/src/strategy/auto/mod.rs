@@ -32,6 +32,11 @@ const SHORTEST_TURN: u64 = 1 << 18;
 const BETTER_MIN: u64 = 400_000;
 const BETTER_MAX: u64 = 4_000_000;
 
+/// Units of `bdfs` on a shorter broken promise once there is one: this part of those of the answer, but at least so many. It has to explore the
+/// whole graph for it, and a walk is often there long before; that is made short anyway.
+const SHORTER_PROMISE_PART: u64 = 4;
+const SHORTER_PROMISE_MIN: u64 = 50_000;
+
 /// How many walks are begun at least where only they can say more: with these, as many have ended as `walk` makes.
 const WALKS_ALONE: u64 = WALKS_DEFAULT.next_multiple_of(BATCH) + 1;
 
@@ -94,9 +99,10 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
     }
     let decides = liveness::decides(search.lts, search.bounds.promises).is_some();
     let is_by_levels = decides || search.lts.scenario().has_network(Network::Ordered);
+    let leveled = Member::leveled(&members, is_by_levels);
     let race = Race::new(search.monitor, search.lts, turns.shortest);
     for member in &members {
-        race.add(member.name(), member.pace(&members, is_by_levels), member.is_apart(&search.bounds));
+        race.add(member.name(), member.pace(&members, leveled), member.is_apart(&search.bounds));
     }
     let portfolio = Portfolio { search, members: &members, race, answers: Mutex::new(Answers::new(members.len())) };
     // One thread each to wait in; what works uses threads of its own.
@@ -168,8 +174,8 @@ impl Member {
     }
 
     /// A unit of work is what takes about as long as a global state of `bdfs`, half of a microsecond; calls into the plugin come on top.
-    /// Members that mostly have the answer first have more turns. `is_by_levels`: `bdfs` goes level by level.
-    fn pace(self, members: &[Self], is_by_levels: bool) -> Pace {
+    /// Members that mostly have the answer first have more turns. `leveled`: the member whose levels say how far the end is.
+    fn pace(self, members: &[Self], leveled: Self) -> Pace {
         let work: fn(&Progress) -> u64 = match self {
             Self::Bdfs => |it| it.counts.global_states.unwrap_or_default(),
             Self::Unfold => |it| it.counts.events.unwrap_or_default() * 2 + it.steps / STEPS_PER_UNIT,
@@ -190,7 +196,17 @@ impl Member {
             idle: if self == Self::Walk { 64 } else { 1_024 },
             weight,
             forgets: self == Self::Walk,
-            has_levels: self == Self::Bdfs && is_by_levels,
+            has_levels: self == leveled,
+        }
+    }
+
+    /// The member whose levels say how far the end is, of those that go level by level the first one in this order. `is_by_levels`: `bdfs`
+    /// does.
+    fn leveled(members: &[Self], is_by_levels: bool) -> Self {
+        match is_by_levels {
+            true => Self::Bdfs,
+            false if members.contains(&Self::Reduced) => Self::Reduced,
+            false => Self::Unfold,
         }
     }
 
@@ -322,7 +338,15 @@ impl Answers {
             let more = work.saturating_add((work / 2).clamp(BETTER_MIN * WEIGHT_UNIT, BETTER_MAX * WEIGHT_UNIT));
             // What must happen is worth as much as all else.
             let as_all = |member: usize| as_all[member].filter(|_| is_open && members[member] == Member::Bdfs);
-            let more = |member: usize| as_all(member).map_or(more, |all| all.max(more));
+            let shorter = (turn.units() / SHORTER_PROMISE_PART).clamp(SHORTER_PROMISE_MIN, BETTER_MAX);
+            // Asked before the race is locked.
+            let shorter: Vec<u64> = (0..members.len()).map(|member| turn.work_after(member, shorter)).collect();
+            let is_broken_promise = is_breach && report.end == EndCondition::Violation;
+            let more = |member: usize| match as_all(member) {
+                Some(all) => all.max(more),
+                None if is_broken_promise => shorter[member],
+                None => more,
+            };
             let walks = if is_open { WALKS_ALONE } else { 0 };
             turn.limit(|member| if helps(member) { (more(member), walks) } else { (0, 0) });
         }

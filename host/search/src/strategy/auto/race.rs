@@ -338,6 +338,18 @@ impl Turn<'_, '_> {
         self.race.lock().runners[self.runner].work
     }
 
+    /// The same, not weighted.
+    pub fn units(&self) -> u64 {
+        self.race.lock().runners[self.runner].units
+    }
+
+    /// The work that another one has done after so many further units.
+    pub fn work_after(&self, runner: usize, units: u64) -> u64 {
+        let state = self.race.lock();
+        let it = &state.runners[runner];
+        it.work.saturating_add(units.saturating_mul(it.pace.weight * WEIGHT_UNIT))
+    }
+
     /// Its answer is known.
     pub fn answered(&self) {
         self.has_answered.store(true, Ordering::Relaxed);
