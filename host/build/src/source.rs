@@ -11,6 +11,9 @@ use crate::{BuildError, files, tool};
 /// Files of one plugin at most; a folder with more is no plugin, but a home directory by mistake.
 const FILES_MAX: usize = 5_000;
 
+/// Flags that name a folder of headers, or a header. No one begins with another one.
+const INCLUDES: [&str; 5] = ["-I", "-isystem", "-iquote", "-idirafter", "-include"];
+
 /// Bytes of one file, source or made by a toolchain, at most.
 const BYTES_MAX: u64 = 256 << 20;
 
@@ -115,6 +118,7 @@ impl Source {
     }
 
     /// A digest of names and contents of all files but those that are tests of the plugin: a trace that is saved changes no program.
+    /// Headers in other folders that flags in `host.toml` name are among them.
     ///
     /// # Errors
     ///
@@ -127,6 +131,11 @@ impl Source {
             tool::check()?;
             hasher.update(file.as_os_str().as_encoded_bytes()).update(&[0]);
             hasher.update(blake3::hash(&content).as_bytes());
+        }
+        for path in headers(&self.folder, &self.manifest.build.flags) {
+            tool::check()?;
+            hasher.update(path.as_os_str().as_encoded_bytes()).update(&[0]);
+            hasher.update(blake3::hash(&read(&path)?).as_bytes());
         }
         Ok(hasher.finalize())
     }
@@ -148,8 +157,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, BuildError> {
     files::read_text_bounded(path, BYTES_MAX).map_err(BuildError::io("read", path))
 }
 
-/// How the sources at a path look from outside, to notice changes: names, sizes and times of files, without those that are hidden
-/// or made by tools. The same for a path where nothing is.
+/// How the sources at a path look from outside, to notice changes: names, sizes and times of files and of the headers elsewhere that they are
+/// compiled with, without those that are hidden or made by tools. The same for a path where nothing is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceState(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
 
@@ -160,6 +169,8 @@ impl SourceState {
         if path.is_dir() {
             // A file that comes and goes meanwhile is seen by the next look.
             let _ = walk(path, Path::new(""), &mut files);
+            let manifest = Manifest::read(path).unwrap_or_default();
+            files.extend(headers(path, &manifest.build.flags));
         } else {
             files.insert(PathBuf::new());
         }
@@ -170,6 +181,36 @@ impl SourceState {
         };
         Self(files.into_iter().filter_map(state).collect())
     }
+}
+
+/// The files in other folders that flags of a compiler such as `-I../include` name, sorted. Of a folder with too many files, such as one of the
+/// system, none: an edit there is not noticed.
+fn headers(folder: &Path, flags: &[String]) -> BTreeSet<PathBuf> {
+    let mut headers = BTreeSet::new();
+    for named in included(flags) {
+        let Ok(named) = folder.join(named).canonicalize() else { continue };
+        let is_here = folder.canonicalize().is_ok_and(|folder| named.starts_with(folder));
+        let mut below = BTreeSet::new();
+        if named.is_file() {
+            headers.insert(named);
+        } else if !is_here && walk(&named, Path::new(""), &mut below).is_ok() {
+            headers.extend(below.iter().map(|file| named.join(file)));
+        }
+    }
+    headers
+}
+
+/// What flags of a compiler of C or C++ name for `#include`: `-Ipath`, or `-I path`.
+fn included(flags: &[String]) -> Vec<&str> {
+    let mut named = Vec::new();
+    for (at, flag) in flags.iter().enumerate() {
+        let rest = INCLUDES.iter().find_map(|option| flag.strip_prefix(option));
+        named.extend(match rest {
+            Some("") => flags.get(at + 1).map(String::as_str),
+            rest => rest,
+        });
+    }
+    named
 }
 
 /// Adds the files below a folder, those left out that are hidden or made by tools.
@@ -201,6 +242,37 @@ fn walk(root: &Path, below: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_elsewhere_are_those_of_the_flags() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| place.path().join(name);
+        for folder in ["plugin/own", "one", "two/below", "three", "four"] {
+            fs::create_dir_all(path(folder)).expect("writable");
+        }
+        for file in ["plugin/own/o.h", "one/a.h", "two/below/b.h", "three/c.h", "four/d.h"] {
+            fs::write(path(file), "").expect("writable");
+        }
+        let flags = ["-Iown", "-I../one", "-isystem", "../two", "-DNDEBUG", "-include../three/c.h", "-Imissing"];
+        let found = headers(&path("plugin"), &flags.map(str::to_owned));
+        let expected = ["one/a.h", "two/below/b.h", "three/c.h"];
+        assert_eq!(found, expected.map(|file| path(file).canonicalize().expect("it is there")).into());
+
+        // An edit of one makes the component again, and another run of `--watch`.
+        fs::write(path("plugin/host.toml"), format!("[build]\nflags = {flags:?}\n")).expect("writable");
+        let look = || {
+            (SourceState::of(&path("plugin")), Source::open(&path("plugin")).expect("a folder").digest().expect("read"))
+        };
+        let before = look();
+        assert_eq!(look(), before);
+        fs::write(path("two/below/b.h"), "#define B").expect("writable");
+        let after = look();
+        assert!(after.0 != before.0 && after.1 != before.1);
+        // So does another flag.
+        fs::write(path("plugin/host.toml"), "[build]\nflags = [\"-DNDEBUG\"]\n").expect("writable");
+        let flagged = look();
+        assert!(flagged.0 != after.0 && flagged.1 != after.1);
+    }
 
     #[test]
     fn scenarios_and_saved_traces_are_no_part_of_the_program() {

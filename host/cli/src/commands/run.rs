@@ -64,6 +64,7 @@ pub fn run(
     // The scenario, and what it names.
     let cluster = request.spec.cluster;
     let others = cluster.placement.node.into_iter().chain(cluster.placement.adversary).map(|(_, path)| path);
+    let others = others.chain(cluster.specs).chain(cluster.prefix);
     let paths: Vec<_> = [given.cluster.plugin, cluster.plugin].into_iter().chain(others).collect();
     watch::run(&paths, environment, once)
 }
