@@ -36,6 +36,7 @@
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `origins` | traces that begin in states from elsewhere |
 //! | `platform` | what libraries ask of a system |
+//! | `pairs` | pairs of options and of features that meet in no other test |
 //! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
 //! | `schema` | traces and results of runs against their schemas, and back from other formats |
 //! | `builds` | a trace in another build of its plugin: every command that takes one |
@@ -83,6 +84,7 @@ mod mixed;
 mod new;
 mod origins;
 #[cfg(target_os = "linux")]
+mod pairs;
 mod peaks;
 mod platform;
 #[cfg(unix)]
