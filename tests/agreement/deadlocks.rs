@@ -15,9 +15,12 @@ use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, rand
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 150;
 
+/// So many systems are tried in each tier: among fewer, some network has no system with several deadlocks.
+const SHOWN: u64 = 16;
+
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    effort::systems(30)
+    effort::systems(30).max(SHOWN)
 }
 
 /// A random system where some nodes are not done in some states; nothing is forbidden.
@@ -154,12 +157,9 @@ fn check(family: fn(u64) -> System) {
             }
         }
     }
-    effort::telling(several >= effort::enough(2), format_args!("no system has several deadlocks"));
+    assert!(several > 0, "no system has several deadlocks");
     let is_telling = deadlocked > 2 && deadlocked < 3 * systems() && deepest > 2;
-    effort::telling(
-        is_telling,
-        format_args!("of the systems {deadlocked} have a deadlock, in depth {deepest} at most"),
-    );
+    assert!(is_telling, "of the systems {deadlocked} have a deadlock, in depth {deepest} at most");
 }
 
 #[test]

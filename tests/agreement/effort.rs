@@ -30,6 +30,17 @@ pub fn enough(usual: u64) -> u64 {
     usual * systems(USUAL).min(USUAL) / USUAL
 }
 
+/// How many random systems a test tries as [`systems`] says it, but at least a quarter of the usual ones: a fixed set, which shows in every tier
+/// what the test needs.
+pub fn shown(usual: u64) -> u64 {
+    systems(usual).max(usual.div_ceil(4))
+}
+
+/// How much a test has to have seen in the systems that are [`shown`], of what it has to in the usual ones: the same part of them.
+pub fn share(needed: u64, usual: u64) -> u64 {
+    (needed * shown(usual).min(usual)).div_ceil(usual)
+}
+
 fn asked_of(usual: u64, asked: &str) -> Option<u64> {
     match asked.strip_suffix('%') {
         Some(percent) => Some((usual * percent.parse::<u64>().ok()?).div_ceil(100)),
@@ -39,7 +50,13 @@ fn asked_of(usual: u64, asked: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::asked_of;
+    use super::{asked_of, share, shown};
+
+    /// However few are asked for, a quarter is tried, and shows a quarter.
+    #[test]
+    fn a_fixed_set_is_tried_in_every_tier() {
+        assert!((10..).contains(&shown(40)) && (25..=100).contains(&share(100, 40)));
+    }
 
     #[test]
     fn a_number_or_a_part_can_be_asked_for() {

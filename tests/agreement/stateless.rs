@@ -14,8 +14,10 @@ use host_search::strategy::{dpor, dpor_ds, dpor_ds_tree};
 const CONFIGURATIONS_MAX: usize = 1_500;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+const USUAL: u64 = 500;
+
 fn systems() -> u64 {
-    effort::systems(500)
+    effort::shown(USUAL)
 }
 
 fn run(toy: &Toy, bounds: SearchBounds, strategy: Run) -> Ran {
@@ -61,10 +63,8 @@ fn dpor_explores_each_happens_before_once() {
         assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}");
         most = most.max(expected.maximal);
     });
-    effort::telling(
-        most > 100 && violated > effort::enough(100),
-        format_args!("at most {most} executions, {violated} violations: the test says little"),
-    );
+    let is_telling = most > 100 && violated > effort::share(100, USUAL);
+    assert!(is_telling, "at most {most} executions, {violated} violations: the test says little");
 }
 
 /// Both algorithms of DPOR-DS: every happens-before is explored at least once, and what was explored before is counted as
@@ -96,14 +96,9 @@ fn dpor_ds_explores_each_happens_before() {
             total = [total[0] + path, total[1] + tree];
         }
     });
-    effort::telling(
-        repeated.iter().all(|count| *count > effort::enough(100)),
-        format_args!("{repeated:?} with repetitions: the test says little"),
-    );
-    effort::telling(
-        violated.iter().all(|count| *count > effort::enough(100)),
-        format_args!("{violated:?} violations: the test says little"),
-    );
+    let is_enough = |count: &u64| *count > effort::share(100, USUAL);
+    assert!(repeated.iter().all(is_enough), "{repeated:?} with repetitions: the test says little");
+    assert!(violated.iter().all(is_enough), "{violated:?} violations: the test says little");
     assert!(total[0] < total[1], "the last path takes {} executions and the tree {}", total[0], total[1]);
 }
 
@@ -146,7 +141,7 @@ fn dpor_honours_a_bound_on_depth() {
             cut += u32::from(is_cut);
         }
     });
-    effort::telling(cut > 100, format_args!("only {cut} searches are cut: the test says little"));
+    assert!(cut > 100, "only {cut} searches are cut: the test says little");
 }
 
 /// The canary: without the races with what was disabled and never happened, executions are missing, and the comparison

@@ -25,7 +25,7 @@ const CUT_EXECUTIONS_MAX: u64 = 200;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    effort::systems(40)
+    effort::shown(40)
 }
 
 /// A random toy, which in every third system has several ways to begin.
@@ -124,15 +124,9 @@ fn check(family: fn(u64) -> System) {
         }
     }
     let is_telling = both * 5 > tried && trapped > 0 && several * 5 > tried;
-    effort::telling(
-        is_telling,
-        format_args!("of {tried} systems {both} are violated as well, {several} have several traps"),
-    );
+    assert!(is_telling, "of {tried} systems {both} are violated as well, {several} have several traps");
     let (all, whole) = executed;
-    effort::telling(
-        whole * 3 > all * 2,
-        format_args!("only {whole} of {all} searches of executions came to their end"),
-    );
+    assert!(whole * 3 > all * 2, "only {whole} of {all} searches of executions came to their end");
 }
 
 fn is_stateless(row: &Strategy) -> bool {
