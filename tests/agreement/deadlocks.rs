@@ -15,7 +15,7 @@ use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, rand
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 150;
 
-/// So many systems are tried in each tier: among fewer, some network has no system with several deadlocks.
+/// The systems that are tried in each tier at least: among fewer, some network has no system with several deadlocks.
 const SHOWN: u64 = 16;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.

@@ -36,7 +36,7 @@ pub fn shown(usual: u64) -> u64 {
     systems(usual).max(usual.div_ceil(4))
 }
 
-/// How much a test has to have seen in the systems that are [`shown`], of what it has to in the usual ones: the same part of them.
+/// What a test has to see in the systems that are [`shown`]: the part of what it needs in the usual ones.
 pub fn share(needed: u64, usual: u64) -> u64 {
     (needed * shown(usual).min(usual)).div_ceil(usual)
 }

@@ -86,7 +86,7 @@ fn what_reads_changes_nothing_by_memory_and_in_mixed_clusters() {
     let serialize = format!("(func (export \"cabi_post_host:protocol/node@0.1.0#serialize\") (param i32) {writes})");
     place.put("good.wasm", Guest::default().component());
     place.put("bad.wasm", Guest { fields: serialize, ..Guest::default() }.component());
-    place.put("memory.wasm", fixtures::told_apart_by_memory_that_reads_write());
+    place.put("memory.wasm", fixtures::writes_where_it_reads_by_memory());
     let audited = |cluster: &[&str], algo: &str, code: u8| {
         let options = ["--nodes", "2", "--depth", "2", "--algo", algo, "--audit", "full", "--json"];
         place.host(&[&["run"], cluster, &options].concat()).exits(code).json()

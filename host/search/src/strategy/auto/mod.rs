@@ -32,7 +32,7 @@ const SHORTEST_TURN: u64 = 1 << 18;
 const BETTER_MIN: u64 = 400_000;
 const BETTER_MAX: u64 = 4_000_000;
 
-/// Units of `bdfs` on a shorter broken promise once there is one: this part of those of the answer, but at least so many. It has to explore the
+/// Units of `bdfs` on a shorter broken promise once there is one: this part of those of the answer, but at least this number. It has to explore the
 /// whole graph for it, and a walk is often there long before; that is made short anyway.
 const SHORTER_PROMISE_PART: u64 = 4;
 const SHORTER_PROMISE_MIN: u64 = 50_000;

@@ -343,7 +343,7 @@ impl Turn<'_, '_> {
         self.race.lock().runners[self.runner].units
     }
 
-    /// The work that another one has done after so many further units.
+    /// The work that another one has done after this number of further units.
     pub fn work_after(&self, runner: usize, units: u64) -> u64 {
         let state = self.race.lock();
         let it = &state.runners[runner];
