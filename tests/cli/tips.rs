@@ -70,18 +70,18 @@ fn nodes_that_are_not_there_are_answered_with_the_names_of_those_that_are() {
     let lock = bundled("lock");
     let names = "help: the nodes are 0 (server), 1 (client 1), 2 (client 2)";
     for words in [
-        &["graph", &lock, "--local", "--node", "3", "--", "--nodes", "3"][..],
-        &["run", &lock, "--nodes", "3", "--twin", "3"],
-        &["run", &lock, "--nodes", "3", "--set-on", "3:locked=deny"],
-        &["run", &lock, "--nodes", "3", "--node", &format!("3={lock}")],
-        &["run", &lock, "--nodes", "3", "--link", "0-3=ordered"],
+        &["graph", lock, "--local", "--node", "3", "--", "--nodes", "3"][..],
+        &["run", lock, "--nodes", "3", "--twin", "3"],
+        &["run", lock, "--nodes", "3", "--set-on", "3:locked=deny"],
+        &["run", lock, "--nodes", "3", "--node", &format!("3={lock}")],
+        &["run", lock, "--nodes", "3", "--link", "0-3=ordered"],
     ] {
         place.host(words).exits(151).says(&["there is no node 3 in a cluster of 3", names]);
     }
     // Nothing starts under such parameters, and of many nodes the numbers are enough.
-    let ran = place.host(&["run", &lock, "--nodes", "3", "--set", "locked=what", "--link", "0-3=ordered"]);
+    let ran = place.host(&["run", lock, "--nodes", "3", "--set", "locked=what", "--link", "0-3=ordered"]);
     assert!(ran.code == 151 && !ran.err.contains("client 1"), "{ran:?}");
-    let ran = place.host(&["run", &lock, "--nodes", "9", "--link", "0-9=ordered"]).exits(151);
+    let ran = place.host(&["run", lock, "--nodes", "9", "--link", "0-9=ordered"]).exits(151);
     assert!(ran.err.contains("nodes are numbered from 0 to 8"), "{ran:?}");
 }
 

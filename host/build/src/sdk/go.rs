@@ -116,7 +116,7 @@ pub fn library(sources: &Path, package: &str) -> Result<Library, GoError> {
             library.absent.push(path);
             continue;
         };
-        let imported = imports(&folder.join(rest), &path == package)?;
+        let imported = imports(&folder.join(rest), path == package)?;
         let Some(imported) = imported else {
             library.absent.push(path);
             continue;

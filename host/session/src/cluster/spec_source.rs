@@ -146,8 +146,9 @@ const FAILED: u8 = b'-';
 
 impl LoadedSpec {
     /// A fault that says whose it is: the protocol has done nothing wrong.
-    fn blamed(&self, fault: Fault) -> Fault {
-        Fault::new(fault.kind, format!("the spec {}: {}", self.reference.name, fault.message))
+    fn blamed(&self, mut fault: Fault) -> Fault {
+        fault.message = format!("the spec {}: {}", self.reference.name, fault.message);
+        fault
     }
 
     fn view(&self, property: u32, description: Option<&str>) -> Result<Option<Vec<u8>>, MachineError> {
