@@ -73,7 +73,7 @@ fn of_path(cluster: &Cluster, memory: &Mutex<Memory<'_>>) -> Run {
         }
         locals[node as usize] = taken.next;
         steps.push(Step { node, trigger, outcome: taken.outcome });
-        let mut judgements = judge_system_state(stepper, &locals).expect("the host can continue").into_iter();
+        let mut judgements = judge_system_state(stepper, &locals).all().expect("the host can continue").into_iter();
         let violated = judgements.find(|(_, judgement)| judgement.severity() == Severity::Violation);
         if let Some((node, judgement)) = violated.filter(|_| found.is_none()) {
             found = Some(FoundViolation::new(&start, &steps, node, judgement));
