@@ -12,7 +12,7 @@ use host_model::scenario::Scenario;
 use host_sandbox::Plugin;
 
 pub(crate) struct Cluster<G> {
-    nodes: Vec<Node<G>>,
+    nodes: Vec<Node<'static, G>>,
     /// The frames on their way, the first one first.
     frames: VecDeque<(NodeId, Vec<u8>)>,
     now: Time,
@@ -46,7 +46,7 @@ impl<G: Gate> Cluster<G> {
         cluster
     }
 
-    pub(crate) fn nodes(&mut self) -> &mut [Node<G>] {
+    pub(crate) fn nodes(&mut self) -> &mut [Node<'static, G>] {
         &mut self.nodes
     }
 
