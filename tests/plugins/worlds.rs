@@ -136,6 +136,7 @@ fn paxos_in_a_world_is_distributed_like_in_a_simulation() {
 /// `HOST_WORLD_SEEDS=200` says how many.
 #[test]
 #[ignore = "minutes of processor time: prints a table"]
+#[expect(clippy::print_stderr, reason = "a measurement is for people")]
 fn what_steering_does_in_worlds() {
     let seeds = std::env::var("HOST_WORLD_SEEDS").map_or(100, |seeds| seeds.parse().expect("it is a number"));
     let cluster = paxos("last-response", Share(300_000));
@@ -176,7 +177,7 @@ fn what_steering_does_in_worlds() {
     let events = (0..seeds).map(|seed| simulator.run(seed).expect("the host can continue").counts.events);
     let events: u64 = events.sum();
     let of_simulations = host_tests::processor_seconds() - begun;
-    println!("{seeds} runs of {events} events: {of_worlds:.2} s in worlds, {of_simulations:.2} s in simulations");
+    eprintln!("{seeds} runs of {events} events: {of_worlds:.2} s in worlds, {of_simulations:.2} s in simulations");
     let begun = host_tests::processor_seconds();
     let others = (0..seeds).filter(|seed| !violated.contains(seed)).take(violated.len());
     for seed in violated.iter().copied().chain(others) {
@@ -190,10 +191,10 @@ fn what_steering_does_in_worlds() {
         missed += u64::from(control.is_violated && steered.is_violated);
         caused += u64::from(!control.is_violated && steered.is_violated);
         if control.is_violated {
-            println!("seed {seed}: foreseen {foresees}, steered violates {}, {snapshots:?}", steered.is_violated);
+            eprintln!("seed {seed}: foreseen {foresees}, steered violates {}, {snapshots:?}", steered.is_violated);
         }
     }
     let seconds = host_tests::processor_seconds() - begun;
-    println!("of {seeds} runs {violating} violate: {foreseen} foreseen, {prevented} prevented, {missed} missed");
-    println!("of as many others: {caused} caused, {alarms} false alarms; {seconds:.1} s of processor time");
+    eprintln!("of {seeds} runs {violating} violate: {foreseen} foreseen, {prevented} prevented, {missed} missed");
+    eprintln!("of as many others: {caused} caused, {alarms} false alarms; {seconds:.1} s of processor time");
 }
