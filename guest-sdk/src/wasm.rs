@@ -32,8 +32,8 @@ pub mod spec;
 pub use bindings::__export_plugin as export_plugin;
 
 use bindings::exports::host::protocol::{
-    clients, completion, defaults, describe, durable, names, neighbourhood, node, quorum, specification, symmetry,
-    timing, transport, views,
+    clients, completion, defaults, describe, durable, events, names, neighbourhood, node, quorum, specification,
+    symmetry, timing, transport, views,
 };
 use bindings::host::protocol::{environment, live, odds, types};
 
@@ -189,6 +189,16 @@ impl<P: Plugin> views::Guest for P {
 impl<P: Plugin> names::Guest for P {
     fn node_name() -> Option<String> {
         with_node::<P, _>(|node| node.configured_node.name())
+    }
+}
+
+impl<P: Plugin> events::Guest for P {
+    fn describe_local(event: types::LocalEvent) -> String {
+        explain_panics();
+        match format::from_bytes::<P::Protocol, <P::Protocol as Protocol>::Local>(&event.payload) {
+            Some(event) => json_of(&event),
+            None => json_string("not a local event of this protocol"),
+        }
     }
 }
 

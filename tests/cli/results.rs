@@ -268,6 +268,7 @@ fn inspect_shows_what_a_plugin_is_made_of() {
         "defaults",
         "describe",
         "durable",
+        "events",
         "names",
         "neighbourhood",
         "quorum",

@@ -1109,6 +1109,103 @@ pub mod exports {
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
+            /// Optional: local events for people, as JSON. Never part of a result that the search depends on.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod events {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type LocalEvent = super::super::super::super::host::protocol::types::LocalEvent;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_describe_local_cabi<T_: Guest>(
+                    arg0: *mut u8,
+                    arg1: usize,
+                    arg2: i32,
+                    arg3: *mut u8,
+                    arg4: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result2 = {
+                            let len0 = arg1;
+                            let bytes0 = _rt::Vec::from_raw_parts(
+                                arg0.cast(),
+                                len0,
+                                len0,
+                            );
+                            let len1 = arg4;
+                            T_::describe_local(super::super::super::super::host::protocol::types::LocalEvent {
+                                name: _rt::string_lift(bytes0),
+                                kind: super::super::super::super::host::protocol::types::LocalKind::_lift(
+                                    arg2 as u8,
+                                ),
+                                payload: <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg3.cast(), len1, len1)),
+                            })
+                        };
+                        let ptr3 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec4 = (result2.into_bytes()).into_boxed_slice();
+                        let ptr4 = vec4.as_ptr().cast::<u8>();
+                        let len4 = vec4.len();
+                        ::core::mem::forget(vec4);
+                        *ptr3.add(::core::mem::size_of::<*const u8>()).cast::<usize>() = len4;
+                        *ptr3.add(0).cast::<*mut u8>() = ptr4.cast_mut();
+                        ptr3
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_describe_local<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = *arg0.add(0).cast::<*mut u8>();
+                        let l1 = *arg0
+                            .add(::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        _rt::cabi_dealloc(l0, l1, 1);
+                    }
+                }
+                pub trait Guest {
+                    /// What a local event is about, as one JSON value, also for bytes that are no event of this protocol: then a JSON string that
+                    /// says so. Of a variant with the name of the event, people are shown the content alone.
+                    ///
+                    /// Pure: works before `init`, reads nothing but its arguments. After a trap, or for text that is no JSON, people are shown the
+                    /// bytes; no verdict changes.
+                    #[allow(async_fn_in_trait)]
+                    fn describe_local(event: LocalEvent) -> _rt::String;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_events_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/events@0.1.0#describe-local")] unsafe extern "C"
+                        fn export_describe_local(arg0 : * mut u8, arg1 : usize, arg2 :
+                        i32, arg3 : * mut u8, arg4 : usize,) -> * mut u8 { unsafe {
+                        $($path_to_types)*:: _export_describe_local_cabi::<$ty > (arg0,
+                        arg1, arg2, arg3, arg4) } } #[unsafe (export_name =
+                        "cabi_post_host:protocol/events@0.1.0#describe-local")] unsafe
+                        extern "C" fn _post_return_describe_local(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_describe_local::<$ty
+                        > (arg0) } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_events_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 2 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 2
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
             /// Optional: what survives a reset. Without it nothing does.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod durable {
@@ -3448,6 +3545,9 @@ macro_rules! __export_full_impl {
         exports::host::protocol::names::__export_host_protocol_names_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::names);
         $($path_to_types_root)*::
+        exports::host::protocol::events::__export_host_protocol_events_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::events);
+        $($path_to_types_root)*::
         exports::host::protocol::durable::__export_host_protocol_durable_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::durable);
         $($path_to_types_root)*::
@@ -3481,10 +3581,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2788] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2875] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xe9\x14\x01A\x02\x01\
-A*\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xc0\x15\x01A\x02\x01\
+A,\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
 \x18host:protocol/odds@0.1.0\x05\0\x01B\x14\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01\
 r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05timer\x0b\
 application\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\
@@ -3509,45 +3609,47 @@ rameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\x08\x04\0\x05about\x01\x09\x04\0
 l/describe@0.1.0\x05\x06\x01B\x03\x01p}\x01@\x02\x08propertyy\x04view\0\0s\x04\0\
 \x0ddescribe-view\x01\x01\x04\0\x19host:protocol/views@0.1.0\x05\x07\x01B\x03\x01\
 ks\x01@\0\0\0\x04\0\x09node-name\x01\x01\x04\0\x19host:protocol/names@0.1.0\x05\x08\
-\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07persist\x01\x02\x04\0\x1bhost:proto\
-col/durable@0.1.0\x05\x09\x02\x03\0\x01\x07node-id\x02\x03\0\x01\x08envelope\x01\
-B\x14\x02\x03\x02\x01\x0a\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08\
-envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\0\x04kind\x03\0\x04\x01q\x03\x05\
-alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\x04role\x03\0\x06\x01p}\x01r\x02\
-\x03src\x01\x07message\x08\x04\0\x08received\x03\0\x09\x01@\0\0\x7f\x04\0\x07is-\
-used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\x07\x04\0\x07role-of\x01\x0c\x01\
-p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08messages\x0d\0\x0f\x04\0\x0dhandle-\
-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.1.0\x05\x0c\x01B\x0b\x02\x03\x02\x01\
-\x0a\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchang\
-eable\x01\x04\x01p}\x01@\x02\x07message\x05\x08renaming\x02\0\x05\x04\0\x0erenam\
-e-message\x01\x06\x01@\x02\x07payload\x05\x08renaming\x02\0\x05\x04\0\x0crename-\
-local\x01\x07\x04\0\x1chost:protocol/symmetry@0.1.0\x05\x0d\x01B\x07\x02\x03\x02\
-\x01\x0a\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08envelope\x03\0\x02\
-\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-transport-error\x01\x05\x04\
-\0\x1dhost:protocol/transport@0.1.0\x05\x0e\x01B\x02\x01@\0\0\x7f\x04\0\x07is-do\
-ne\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\x05\x0f\x02\x03\0\x01\x0blocal-\
-event\x01B\x07\x02\x03\x02\x01\x10\x04\0\x0blocal-event\x03\0\0\x01r\x02\x08shor\
-testw\x07longestw\x04\0\x04span\x03\0\x02\x01k\x03\x01@\x01\x05event\x01\0\x04\x04\
-\0\x08duration\x01\x05\x04\0\x1ahost:protocol/timing@0.1.0\x05\x11\x02\x03\0\x01\
-\x07request\x01B\x09\x02\x03\x02\x01\x10\x04\0\x0blocal-event\x03\0\0\x02\x03\x02\
-\x01\x12\x04\0\x07request\x03\0\x02\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\x04\
-\x01j\x01\x01\x01\x05\x01@\x02\x06numberw\x07content\x03\0\x06\x04\0\x06accept\x01\
-\x07\x04\0\x1bhost:protocol/clients@0.1.0\x05\x13\x01B\x06\x02\x03\x02\x01\x0a\x04\
-\0\x07node-id\x03\0\0\x01p\x01\x01k\x02\x01@\0\0\x03\x04\0\x0aneighbours\x01\x04\
-\x04\0!host:protocol/neighbourhood@0.1.0\x05\x14\x01B\x15\x02\x03\x02\x01\x0a\x04\
-\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08envelope\x03\0\x02\x02\x03\x02\
-\x01\x10\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01\
-s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04i\
-nit\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\
-\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\
-\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\
-\x18host:protocol/node@0.1.0\x05\x15\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\
-\x01\x16\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\
-\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01\
-j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\
-\0!host:protocol/specification@0.1.0\x05\x17\x04\0\x18host:protocol/full@0.1.0\x04\
-\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-\
-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+\x02\x03\0\x01\x0blocal-event\x01B\x04\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\
+\0\0\x01@\x01\x05event\x01\0s\x04\0\x0edescribe-local\x01\x02\x04\0\x1ahost:prot\
+ocol/events@0.1.0\x05\x0a\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07persist\x01\
+\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x0b\x02\x03\0\x01\x07node-id\x02\x03\
+\0\x01\x08envelope\x01B\x14\x02\x03\x02\x01\x0c\x04\0\x07node-id\x03\0\0\x02\x03\
+\x02\x01\x0d\x04\0\x08envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\0\x04kin\
+d\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\x04role\x03\
+\0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\0\x08received\x03\0\x09\x01@\
+\0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\x07\x04\0\
+\x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08messages\x0d\
+\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.1.0\x05\x0e\
+\x01B\x0b\x02\x03\x02\x01\x0c\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\x01@\0\0\
+\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07message\x05\x08renaming\x02\
+\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payload\x05\x08renaming\x02\0\
+\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protocol/symmetry@0.1.0\x05\x0f\
+\x01B\x07\x02\x03\x02\x01\x0c\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0d\x04\0\
+\x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-trans\
+port-error\x01\x05\x04\0\x1dhost:protocol/transport@0.1.0\x05\x10\x01B\x02\x01@\0\
+\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\x05\x11\x01\
+B\x07\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\0\0\x01r\x02\x08shortestw\x07\
+longestw\x04\0\x04span\x03\0\x02\x01k\x03\x01@\x01\x05event\x01\0\x04\x04\0\x08d\
+uration\x01\x05\x04\0\x1ahost:protocol/timing@0.1.0\x05\x12\x02\x03\0\x01\x07req\
+uest\x01B\x09\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\0\0\x02\x03\x02\x01\x13\
+\x04\0\x07request\x03\0\x02\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\x04\x01j\
+\x01\x01\x01\x05\x01@\x02\x06numberw\x07content\x03\0\x06\x04\0\x06accept\x01\x07\
+\x04\0\x1bhost:protocol/clients@0.1.0\x05\x14\x01B\x06\x02\x03\x02\x01\x0c\x04\0\
+\x07node-id\x03\0\0\x01p\x01\x01k\x02\x01@\0\0\x03\x04\0\x0aneighbours\x01\x04\x04\
+\0!host:protocol/neighbourhood@0.1.0\x05\x15\x01B\x15\x02\x03\x02\x01\x0c\x04\0\x07\
+node-id\x03\0\0\x02\x03\x02\x01\x0d\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x09\
+\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\
+\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\
+\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\
+\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0c\
+handle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\x18host:proto\
+col/node@0.1.0\x05\x16\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\x01\x17\x04\
+\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\x03\x01p}\x01\
+k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01\
+@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\0!host:prot\
+ocol/specification@0.1.0\x05\x18\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\
+\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
+0.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }

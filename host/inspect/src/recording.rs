@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_model::contract::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
+use host_model::contract::{Choice, Fault, FaultKind, LocalEvent, MachineFactory, NodeId, Property, PropertyScope};
 use host_model::scenario::NodeNames;
 use host_model::trace::replay::{LostMessage, Replay, ReplayError, StepReport};
 use host_model::trace::{
@@ -57,6 +57,8 @@ pub struct Recording {
     pub names: NodeNames,
     /// The messages that were sent, in the plugin's words.
     messages: BTreeMap<Vec<u8>, Value>,
+    /// The local events that happened, in the plugin's words.
+    locals: BTreeMap<LocalEvent, Value>,
     /// The views that the property of the finding reads, in the plugin's words.
     views: BTreeMap<Vec<u8>, Value>,
 }
@@ -85,6 +87,7 @@ impl Recording {
             calls: Vec::new(),
             names: NodeNames::default(),
             messages: BTreeMap::new(),
+            locals: BTreeMap::new(),
             views: BTreeMap::new(),
         };
         let result = recording.execute(factory, trace);
@@ -134,6 +137,11 @@ impl Recording {
             trace.promise().map(|promise| PromiseWatch::new(&mut replay, promise, &trace.steps)).transpose()?;
         for (number, step) in (1..).zip(&trace.steps) {
             let report = replay.step(step)?;
+            if let Some(event) = step.event.to_local()
+                && let Some(json) = replay.describe_local(&event)
+            {
+                self.locals.insert(event, described(json));
+            }
             let mut observed = self.observe(&mut replay, step.node, report);
             let (sent, state) = (Some(observed.sent.clone()), observed.state.clone().map(Hex));
             if matches!(step.event, TraceEvent::Lose { .. }) {
@@ -268,7 +276,9 @@ impl Recording {
     /// The event of a step, counted from 1.
     pub fn event(&self, step: usize) -> String {
         let step = &self.trace.steps[step - 1];
-        words::event(step, &self.names, self.needs_argument(step), |payload| self.message(payload))
+        let event = step.event.to_local().filter(|_| self.needs_argument(step));
+        let argument = event.map(|event| words::argument(&event, self.locals.get(&event)));
+        words::event(step, &self.names, argument, |payload| self.message(payload))
     }
 
     /// Whether another event of the trace has the same name and differs in its argument only.

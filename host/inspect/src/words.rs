@@ -1,7 +1,7 @@
 //! Events, messages and states in words for people.
 
 use host_model::contract::hex::shown;
-use host_model::contract::{Choice, NodeId, PropertyKind};
+use host_model::contract::{Choice, LocalEvent, NodeId, PropertyKind};
 use host_model::lts::deadlock::with_names;
 use host_model::scenario::{Link, NodeNames, Scenario};
 use host_model::trace::{BreachClass, BrokenPromise, Finding, TraceEvent, TraceStep};
@@ -47,11 +47,11 @@ pub fn links(links: &[Link]) -> Vec<String> {
 }
 
 /// One event, such as `node 1 <- node 0: Prepare {ballot: 1}` or `node 0: propose (application)`. `message` describes a
-/// payload; `with_argument` adds the argument of a local event.
+/// payload; `argument` is that of a local event, if it is shown.
 pub fn event(
     step: &TraceStep,
     names: &NodeNames,
-    with_argument: bool,
+    argument: Option<String>,
     mut message: impl FnMut(&[u8]) -> String,
 ) -> String {
     let node = names.of(step.node);
@@ -77,15 +77,32 @@ pub fn event(
             let heard = if *lost { "does not notice that" } else { "finds that" };
             format!("{node}: {heard} the connection to {} is broken", names.of(*peer))
         }
-        TraceEvent::Local { name: event, cause, payload } => {
-            // Many a protocol puts the name of the event into it, too.
-            let said = self::payload(&payload.0);
-            let is_shown = with_argument && !said.is_empty() && said != *event;
-            let payload = if is_shown { format!(", {said}") } else { String::new() };
-            format!("{node}: {} ({}{payload})", on_one_line(event), name(cause))
+        TraceEvent::Local { name: event, cause, .. } => {
+            let argument = argument.filter(|said| !said.is_empty()).map(|said| format!(", {said}")).unwrap_or_default();
+            format!("{node}: {} ({}{argument})", on_one_line(event), name(cause))
         }
     };
     what + &choices(&step.choices, names)
+}
+
+/// The argument of a local event: as the plugin describes it, or else its bytes. Empty if it says no more than the name of the event,
+/// which many a protocol puts into it.
+pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
+    let is_name = |text: &str| {
+        let letters = |text: &str| -> String {
+            text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        letters(text) == letters(&event.name)
+    };
+    let said = match described {
+        Some(Value::Null) => String::new(),
+        Some(value) => match variant(value) {
+            Some((name, content)) if is_name(name) => value_on_one_line(content),
+            _ => value_on_one_line(value),
+        },
+        None => payload(&event.payload),
+    };
+    if is_name(&said) { String::new() } else { said }
 }
 
 /// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; equal ones next to each
@@ -326,6 +343,22 @@ mod tests {
     fn escape_sequences_are_shown_not_obeyed() {
         assert_eq!(on_one_line("a\u{1b}[31m\nok"), r"a\u{1b}[31m\nok");
         assert_eq!(without_controls("a\n\tb\r"), "a\n\tb\\r");
+    }
+
+    #[test]
+    fn an_argument_says_more_than_the_name_of_its_event() {
+        let event = |name: &str, payload: &[u8]| LocalEvent {
+            name: name.to_owned(),
+            kind: host_model::contract::LocalKind::Timer,
+            payload: payload.to_vec(),
+        };
+        let said = |name: &str, json: &str| argument(&event(name, &[1, 5]), Some(&parsed(json)));
+        assert_eq!(said("expire", r#"{"Expire":{"waiter":5}}"#), "{waiter: 5}");
+        assert_eq!(said("expire", r#"{"Timer":5}"#), "Timer 5");
+        assert_eq!(said("send-all", r#""SendAll""#), "");
+        assert_eq!(said("tick", "null"), "");
+        assert_eq!(argument(&event("expire", &[1, 5]), None), "0105");
+        assert_eq!(argument(&event("tick", b"tick"), None), "");
     }
 
     #[test]

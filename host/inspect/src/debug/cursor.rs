@@ -191,7 +191,7 @@ impl<'l> Cursor<'l> {
             None => "start".to_owned(),
             Some(step) => {
                 let names = self.names.clone();
-                words::event(&step, &names, false, |payload| self.message(payload))
+                words::event(&step, &names, None, |payload| self.message(payload))
             }
         }
     }

@@ -76,7 +76,7 @@ impl Console<'_> {
         let event = self.cursor.trace_event(action);
         let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
         let names = self.cursor.names().clone();
-        words::event(&step, &names, false, |payload| self.cursor.message(payload))
+        words::event(&step, &names, None, |payload| self.cursor.message(payload))
     }
 
     pub(super) fn list_branches(&mut self) -> Reply {

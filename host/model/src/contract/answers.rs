@@ -48,6 +48,11 @@ impl dyn Machine + '_ {
         self.names().map_or(Ok(None), |names| names.node_name())
     }
 
+    /// See [`Events::describe_local`](aspects::Events::describe_local).
+    pub fn describe_local(&mut self, event: &LocalEvent) -> Result<Option<String>, Fault> {
+        self.events().map_or(Ok(None), |events| events.describe_local(event))
+    }
+
     /// See [`Durable::persist`](aspects::Durable::persist).
     pub fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         self.durable().map_or(Ok(None), |durable| durable.persist())

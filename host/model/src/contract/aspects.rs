@@ -24,6 +24,8 @@ macro_rules! aspects {
                 views: Views,
                 /// Names of nodes for people.
                 names: Names,
+                /// Local events for people.
+                events: Events,
                 /// The state that survives a reset.
                 durable: Durable,
                 /// Messages taken together.
@@ -104,6 +106,12 @@ pub trait Names {
     /// What people call the node, as the protocol says it: not trusted, see [`NodeNames`](crate::scenario::NodeNames). `None` if
     /// it says nothing. Works in any state after `init`.
     fn node_name(&mut self) -> Result<Option<String>, Fault>;
+}
+
+/// See [`AspectName::Events`].
+pub trait Events {
+    /// What a local event is about, as JSON; `None` if the protocol does not describe it. Works in the state before `init`.
+    fn describe_local(&mut self, event: &LocalEvent) -> Result<Option<String>, Fault>;
 }
 
 /// See [`AspectName::Durable`].

@@ -1,6 +1,6 @@
 //! What a protocol says of a replay for people: messages, views and the names of nodes. None of it changes how the replay continues.
 
-use crate::contract::{Machine, MachineError};
+use crate::contract::{LocalEvent, Machine, MachineError};
 use crate::lts::{LocalStateId, Stepper};
 use crate::scenario::NodeNames;
 use crate::trace::replay::Replay;
@@ -37,6 +37,12 @@ impl Replay {
     pub fn describe_message(&mut self, payload: &[u8]) -> Option<String> {
         self.judge.restore(None).ok()?;
         self.judge.describe_message(payload).ok().flatten()
+    }
+
+    /// A local event as JSON for people, if the plugin describes its local events.
+    pub fn describe_local(&mut self, event: &LocalEvent) -> Option<String> {
+        self.judge.restore(None).ok()?;
+        self.judge.describe_local(event).ok().flatten()
     }
 
     /// A view of a property as JSON for people, if the plugin describes its views.

@@ -181,6 +181,12 @@ impl TraceEvent {
         matches!(self, Self::Fault { lost: true, .. } | Self::TransportError { lost: true, .. })
     }
 
+    /// The local event that this is, if it is one.
+    pub fn to_local(&self) -> Option<LocalEvent> {
+        let Self::Local { name, cause, payload } = self else { return None };
+        Some(LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() })
+    }
+
     /// The same event in the words of the machine.
     pub fn from_local(event: &LocalEvent) -> Self {
         Self::Local { name: event.name.clone(), cause: event.kind, payload: Hex(event.payload.clone()) }

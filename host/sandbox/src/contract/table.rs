@@ -41,6 +41,9 @@ macro_rules! contract {
                 names: Names {
                     node_name: "names.node-name" () -> Option<String>;
                 }
+                events: Events {
+                    describe_local: "events.describe-local" (LocalEventIn,) -> String;
+                }
                 durable: Durable {
                     persist: "persist" () -> Option<Vec<u8>>;
                 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use host_model::contract::aspects::{
-    Completion, Describe, Durable, Judging, Logging, Names, Quorums, Symmetry, Transfer, Views,
+    Completion, Describe, Durable, Events, Judging, Logging, Names, Quorums, Symmetry, Transfer, Views,
 };
 use host_model::contract::{
-    Aspect, AspectName, Fault, FaultKind, Machine, MachineError, NodeId, Quorum, Role, Snapshot, StateOwner,
-    TransferError,
+    Aspect, AspectName, Fault, FaultKind, LocalEvent, Machine, MachineError, NodeId, Quorum, Role, Snapshot,
+    StateOwner, TransferError,
 };
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
@@ -24,6 +24,7 @@ impl GuestMachine {
             AspectName::Describe => exports.describe.is_some().then_some(Aspect::Describe(self)),
             AspectName::Views => exports.views.is_some().then_some(Aspect::Views(self)),
             AspectName::Names => exports.names.is_some().then_some(Aspect::Names(self)),
+            AspectName::Events => exports.events.is_some().then_some(Aspect::Events(self)),
             AspectName::Durable => exports.durable.is_some().then_some(Aspect::Durable(self)),
             AspectName::Quorums => exports.quorum.is_some().then_some(Aspect::Quorums(self)),
             AspectName::Symmetry => exports.symmetry.is_some().then_some(Aspect::Symmetry(self)),
@@ -81,6 +82,13 @@ impl Views for GuestMachine {
 impl Names for GuestMachine {
     fn node_name(&mut self) -> Result<Option<String>, Fault> {
         self.ask(|f| f.names.as_ref(), |names| names.node_name, ())
+    }
+}
+
+impl Events for GuestMachine {
+    fn describe_local(&mut self, event: &LocalEvent) -> Result<Option<String>, Fault> {
+        let params = (self.local(event),);
+        self.ask(|f| f.events.as_ref(), |events| events.describe_local, params).map(Some)
     }
 }
 

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host_model::contract::aspects::{
-    Aspect, AspectName, Completion, Describe, Judging, Logging, Quorums, Transfer, Views,
+    Aspect, AspectName, Completion, Describe, Events, Judging, Logging, Quorums, Transfer, Views,
 };
 use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
@@ -249,6 +249,7 @@ impl Machine for MixedMachine {
         match name {
             AspectName::Describe => Some(Aspect::Describe(self)),
             AspectName::Views => Some(Aspect::Views(self)),
+            AspectName::Events => Some(Aspect::Events(self)),
             AspectName::Quorums => Some(Aspect::Quorums(self)),
             AspectName::Completion => Some(Aspect::Completion(self)),
             AspectName::Transfer => Some(Aspect::Transfer(self)),
@@ -277,6 +278,12 @@ impl Describe for MixedMachine {
 impl Views for MixedMachine {
     fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
         self.judged(|judge| judge.describe_view(property, view))
+    }
+}
+
+impl Events for MixedMachine {
+    fn describe_local(&mut self, event: &LocalEvent) -> Result<Option<String>, Fault> {
+        self.judged(|judge| judge.describe_local(event))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_inspect::words;
-use host_model::contract::{Machine, MachineError, NodeId};
+use host_model::contract::{LocalEvent, Machine, MachineError, NodeId};
 use host_model::lts::{LocalStateId, Lts, MessageId, Stepper, Trigger};
 use host_model::scenario::NodeNames;
 use host_model::trace::{self, TraceEvent, TraceStep};
@@ -43,8 +43,16 @@ impl<'l> Teller<'l> {
         if let TraceEvent::Lose { payload, .. } = &event {
             said.insert(payload.0.clone(), self.message(&payload.0)?);
         }
+        let argument = event.to_local().map(|event| self.argument(&event)).transpose()?;
         let step = TraceStep { node, event, choices, sent: None, state: None };
-        Ok(words::event(&step, &self.names, true, |payload| said.get(payload).cloned().unwrap_or_default()))
+        Ok(words::event(&step, &self.names, argument, |payload| said.get(payload).cloned().unwrap_or_default()))
+    }
+
+    /// The argument of a local event.
+    fn argument(&mut self, event: &LocalEvent) -> Result<String, MachineError> {
+        self.machine.restore(None)?;
+        let described = self.machine.describe_local(event).ok().flatten();
+        Ok(words::argument(event, described.map(|json| words::parsed(&json)).as_ref()))
     }
 
     /// A message in flight.

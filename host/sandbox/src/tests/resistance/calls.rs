@@ -296,6 +296,7 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
             "persist" => machine.persist().map(drop),
             "describe" => machine.describe_state().map(drop),
             "describe-view" => machine.describe_view(0, &[7]).map(drop),
+            "describe-local" => machine.describe_local(&go()).map(drop),
             "node-name" => machine.node_name().map(drop),
             "handle-local" => local(machine),
             other => panic!("no function `{other}`"),
@@ -311,6 +312,7 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
         "persist",
         "describe",
         "describe-view",
+        "describe-local",
         "node-name",
     ];
     for function in anywhere {
