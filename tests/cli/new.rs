@@ -171,6 +171,10 @@ fn wrappers_of_what_is_no_library_in_go_are_refused() {
         ("wrap --go example.org/none --from go", &["there is no package example.org/none in ", "a folder of its path"]),
         ("wrap --go example.org/log/cmd --from go", &["cannot make cmd-checked: ", "it is a program"]),
         ("wrap --go example.org/log --from go --name A", &["cannot be the name of a protocol"]),
+        (
+            "wrap --go example.org/a-log-that-has-a-name-of-more-than-forty-letters",
+            &["host new wrap --go example.org/a-log-that-has-a-name-of-more-than-forty-letters --name my-wrapper"],
+        ),
         ("wrap --go example.org/log --from go --bare", &["a wrapper has no bare form"]),
         ("go --go ring", &["only a wrapper is of a library", "host new go ring"]),
         ("wrap example.org/log", &["is no crate with its version", "host new wrap --go example.org/log"]),

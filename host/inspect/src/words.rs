@@ -96,11 +96,12 @@ pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
     };
     let said = match described {
         Some(Value::Null) => String::new(),
-        Some(value) => match variant(value) {
+        // An empty text describes nothing.
+        Some(value) if value.as_str() != Some("") => match variant(value) {
             Some((name, content)) if is_name(name) => value_on_one_line(content),
             _ => value_on_one_line(value),
         },
-        None => payload(&event.payload),
+        _ => payload(&event.payload),
     };
     if is_name(&said) { String::new() } else { said }
 }
@@ -357,6 +358,7 @@ mod tests {
         assert_eq!(said("expire", r#"{"Timer":5}"#), "Timer 5");
         assert_eq!(said("send-all", r#""SendAll""#), "");
         assert_eq!(said("tick", "null"), "");
+        assert_eq!(said("expire", r#""""#), "0105");
         assert_eq!(argument(&event("expire", &[1, 5]), None), "0105");
         assert_eq!(argument(&event("tick", b"tick"), None), "");
     }
