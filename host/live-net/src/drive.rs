@@ -440,7 +440,10 @@ impl Running {
 
     fn steered(&self) -> Option<SteeringCounts> {
         let gate = self.node.gate().as_ref()?;
-        Some(SteeringCounts { unhelpful: self.beside.as_ref().map_or(0, Beside::unhelpful), ..gate.counts(self.now()) })
+        Some(SteeringCounts {
+            unhelpful: self.beside.as_ref().map_or(0, |beside| beside.watched().checker.unhelpful),
+            ..gate.counts(self.now())
+        })
     }
 
     /// Handles a frame from a stream. The first frame names the sender.

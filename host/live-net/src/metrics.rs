@@ -150,36 +150,37 @@ fn encode_refused(measured: &Measured, encoder: &mut DescriptorEncoder<'_>) -> R
 
 /// The results of watching.
 fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+    let Watched { snapshots, checker, is_ended } = watched;
     let mut by_result =
         encoder.encode_descriptor("snapshots", "Snapshots that were asked for and ended", None, MetricType::Counter)?;
     let results = [
-        ("complete", watched.complete),
-        ("inconsistent", watched.inconsistent),
-        ("refused", watched.refused),
-        ("capped", watched.capped),
-        ("timed_out", watched.timed_out),
+        ("complete", snapshots.complete),
+        ("inconsistent", snapshots.inconsistent),
+        ("refused", snapshots.refused),
+        ("capped", snapshots.capped),
+        ("timed_out", snapshots.timed_out),
     ];
     for (result, count) in results {
         ConstCounter::new(count).encode(by_result.encode_family(&[("result", result)])?)?;
     }
     let counters = [
-        ("snapshot_bytes", "Bytes of the states in complete snapshots", watched.bytes),
-        ("check_rounds", "Rounds of the checker", watched.rounds),
-        ("check_unchanged", "Snapshots that say what the last one did, and need no round", watched.unchanged),
-        ("check_rounds_cut", "Rounds that were cut short, as they took too long", watched.cut),
-        ("check_refused", "Snapshots that the checker refused", watched.rejected),
-        ("predictions", "Violations that rounds predicted", watched.predictions),
-        ("predicted_dead", "Promises of progress that rounds predicted not to be kept any more", watched.dead),
-        ("violated_rounds", "Rounds that began where a property was violated", watched.violated),
+        ("snapshot_bytes", "Bytes of the states in complete snapshots", snapshots.bytes),
+        ("check_rounds", "Rounds of the checker", checker.rounds),
+        ("check_unchanged", "Snapshots that say what the last one did, and need no round", checker.unchanged),
+        ("check_rounds_cut", "Rounds that were cut short, as they took too long", checker.cut),
+        ("check_refused", "Snapshots that the checker refused", checker.refused),
+        ("predictions", "Violations that rounds predicted", checker.predictions),
+        ("predicted_dead", "Promises of progress that rounds predicted not to be kept any more", checker.dead),
+        ("violated_rounds", "Rounds that began where a property was violated", checker.violated),
     ];
     for (name, help, count) in counters {
         ConstCounter::new(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
     }
     let seconds =
         encoder.encode_descriptor("check_seconds", "Time that the checker took", None, MetricType::Counter)?;
-    ConstCounter::new(watched.checked.as_secs_f64()).encode(seconds)?;
+    ConstCounter::new(checker.taken.as_secs_f64()).encode(seconds)?;
     let up = encoder.encode_descriptor("checker_up", "Whether the checker runs", None, MetricType::Gauge)?;
-    ConstGauge::new(i64::from(!watched.is_ended)).encode(up)
+    ConstGauge::new(i64::from(!is_ended)).encode(up)
 }
 
 /// The results of steering.

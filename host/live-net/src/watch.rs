@@ -11,16 +11,15 @@
 mod rounds;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
 use host_live::beside::{Collected, Collector, Counts};
 use host_live::checker::{Limits, Round, Steering};
 use host_live::checkpoint::Outcome;
-use host_live::time::Share;
-use host_live::time::Time;
+use host_live::time::{Share, Time};
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::TraceStep;
@@ -59,74 +58,28 @@ pub struct Watch {
     pub steer: Option<Steer>,
 }
 
-/// What a checker has counted.
+/// What the thread of a checker says of itself.
 #[derive(Default)]
 struct Tally {
-    rounds: AtomicU64,
-    unchanged: AtomicU64,
-    cut: AtomicU64,
-    refused: AtomicU64,
-    predictions: AtomicU64,
-    dead: AtomicU64,
-    violated: AtomicU64,
-    unhelpful: AtomicU64,
-    nanoseconds: AtomicU64,
-    /// 1 once the checker has ended.
-    ended: AtomicU64,
+    counts: Mutex<Counts>,
+    /// Whether the checker has ended.
+    ended: AtomicBool,
 }
 
 impl Tally {
-    /// Shows what a checker has counted by now.
-    fn count(&self, counts: Counts) {
-        let Counts { rounds, unchanged, cut, refused, predictions, dead, violated, unhelpful, taken } = counts;
-        let nanoseconds = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
-        for (shown, count) in [
-            (&self.rounds, rounds),
-            (&self.unchanged, unchanged),
-            (&self.cut, cut),
-            (&self.refused, refused),
-            (&self.predictions, predictions),
-            (&self.dead, dead),
-            (&self.violated, violated),
-            (&self.unhelpful, unhelpful),
-            (&self.nanoseconds, nanoseconds),
-        ] {
-            shown.store(count, Ordering::Relaxed);
-        }
+    /// Held for as long as a copy takes, so no node waits for its checker.
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The results of snapshots and rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watched {
-    /// Snapshots that are consistent.
-    pub complete: u64,
-    /// Those that are not.
-    pub inconsistent: u64,
-    /// Those that some node refused, having discarded its checkpoint.
-    pub refused: u64,
-    /// Those for which some node had no bandwidth left.
-    pub capped: u64,
-    /// Those for which some node did not answer in time.
-    pub timed_out: u64,
-    /// Bytes of the states in the consistent ones.
-    pub bytes: u64,
-    /// Rounds of the checker.
-    pub rounds: u64,
-    /// Snapshots that say what the last one did, so that what its round has found stands.
-    pub unchanged: u64,
-    /// Those that were cut short, as they took too long.
-    pub cut: u64,
-    /// Snapshots that the checker refused: states that are none of this cluster.
-    pub rejected: u64,
-    /// Violations that rounds predicted; one that several rounds predict counts in each.
-    pub predictions: u64,
-    /// Promises of progress that cannot be kept any more in a state ahead, counted in the same way.
-    pub dead: u64,
-    /// Rounds that began where a property was violated already.
-    pub violated: u64,
-    /// Time that the checker took.
-    pub checked: Duration,
+    /// How snapshots have ended.
+    pub snapshots: Collected,
+    /// What the checker has counted.
+    pub checker: Counts,
     /// Whether the checker has ended, by a panic or since the host cannot continue.
     pub is_ended: bool,
 }
@@ -184,31 +137,12 @@ impl Beside {
         snapshot.into_iter().for_each(|snapshot| self.slot.put(snapshot));
     }
 
-    /// Rounds that predicted what the node cannot keep from happening.
-    pub(crate) fn unhelpful(&self) -> u64 {
-        self.tally.unhelpful.load(Ordering::Relaxed)
-    }
-
     /// The result of it so far.
     pub(crate) fn watched(&self) -> Watched {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let Collected { complete, inconsistent, refused, capped, timed_out, bytes } = self.collector.collected();
         Watched {
-            complete,
-            inconsistent,
-            refused,
-            capped,
-            timed_out,
-            bytes,
-            rounds: of(&self.tally.rounds),
-            unchanged: of(&self.tally.unchanged),
-            cut: of(&self.tally.cut),
-            rejected: of(&self.tally.refused),
-            predictions: of(&self.tally.predictions),
-            dead: of(&self.tally.dead),
-            violated: of(&self.tally.violated),
-            checked: Duration::from_nanos(of(&self.tally.nanoseconds)),
-            is_ended: of(&self.tally.ended) > 0,
+            snapshots: self.collector.collected(),
+            checker: *self.tally.counts(),
+            is_ended: self.tally.ended.load(Ordering::Relaxed),
         }
     }
 }
@@ -224,13 +158,12 @@ struct Ending<'t>(&'t Tally);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.0.ended.store(1, Ordering::Relaxed);
+        self.0.ended.store(true, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::sync::mpsc::{Sender, channel};
 
     use host_model::contract::{Machine, MachineError};

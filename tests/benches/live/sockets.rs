@@ -173,7 +173,7 @@ fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
             let Ended { counts, watched, .. } = node.join().expect("no node panics");
             turn.events += counts.messages + counts.local;
             turn.kept += counts.filtered + counts.discarded + counts.foreseen;
-            turn.rounds += watched.map_or(0, |watched| watched.rounds);
+            turn.rounds += watched.map_or(0, |watched| watched.checker.rounds);
         }
     });
     turn

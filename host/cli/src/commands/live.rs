@@ -21,7 +21,7 @@ use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
     CredentialFile, Credentials, DiskError, Ended, Missing, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls,
-    Watch, Ways, stamp,
+    Watch, Watched, Ways, stamp,
 };
 use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
@@ -324,9 +324,12 @@ fn summary(id: u32, ended: &Ended) -> String {
         if all.is_empty() { String::new() } else { format!("; {what}: {}", all.join(", ")) }
     });
     let refused = refused.concat();
-    let watched = ended.watched.map(|watched| {
-        let cut = if watched.cut > 0 { format!(" ({} cut short)", watched.cut) } else { String::new() };
-        format!("; {} snapshots, {} rounds{cut}, {} predictions", watched.complete, watched.rounds, watched.predictions)
+    let watched = ended.watched.map(|Watched { snapshots, checker, .. }| {
+        let cut = if checker.cut > 0 { format!(" ({} cut short)", checker.cut) } else { String::new() };
+        format!(
+            "; {} snapshots, {} rounds{cut}, {} predictions",
+            snapshots.complete, checker.rounds, checker.predictions
+        )
     });
     let watched = watched.unwrap_or_default();
     let steered = ended.steered.map(|steered| {

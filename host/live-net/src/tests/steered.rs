@@ -71,7 +71,7 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
         assert_eq!(substitutes(node), expected, "{network:?} {breaks}");
         // What is on its way over a connection that breaks is lost with it.
         assert!(breaks || node.counts.messages == u64::from(LAST), "{:?}", node.counts);
-        let (violated, unhelpful) = (node.watched.expect("it is").violated, steered(node).unhelpful);
+        let (violated, unhelpful) = (node.watched.expect("it is").checker.violated, steered(node).unhelpful);
         assert_eq!([violated == 0, unhelpful == 0], [!expected.is_empty(); 2], "{network:?} {breaks}");
     });
 }

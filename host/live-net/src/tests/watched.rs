@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use host_live::beside::Counts;
 use host_live::time::Share;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Network;
@@ -19,7 +20,7 @@ fn trial(network: Network, checked: Option<Arc<dyn MachineFactory>>) -> Trial {
     trial
 }
 
-/// Until node 0 has counted to the end, all nodes know of it, and each has counted so many under these names.
+/// Until node 0 has counted to the end, all nodes know of it, and each has counted this many under these names.
 fn to_the_end(trial: &Trial, counted: &[(&str, u64)]) -> Trialed {
     trial.run(|running| {
         trial.running.iter().for_each(|node| running.wait(*node, LAST));
@@ -45,10 +46,17 @@ fn a_node_predicts_what_comes_and_sees_what_has_come() {
         let mut predicted = 0;
         for ended in ended {
             let watched = ended.watched.expect("it was watched");
-            assert!(watched.predictions > 0 && watched.violated > 0 && !watched.is_ended, "{watched:?}");
-            assert!(watched.complete >= watched.rounds && watched.bytes > 4 * watched.complete, "{watched:?}");
+            assert!(
+                watched.checker.predictions > 0 && watched.checker.violated > 0 && !watched.is_ended,
+                "{watched:?}"
+            );
+            assert!(
+                watched.snapshots.complete >= watched.checker.rounds
+                    && watched.snapshots.bytes > 4 * watched.snapshots.complete,
+                "{watched:?}"
+            );
             assert_eq!(ended.steered, None);
-            predicted += watched.predictions;
+            predicted += watched.checker.predictions;
         }
         assert_eq!(predictions, predicted);
     });
@@ -98,7 +106,7 @@ fn a_node_says_that_a_promise_will_be_dead() {
         trial.limits.promises = promises.then(Default::default);
         let ended = to_the_end(&trial, &[("check_rounds_total", 1)]).ended;
         check_counts(&ended);
-        ended.iter().map(|ended| ended.watched.expect("it was watched").dead).sum::<u64>()
+        ended.iter().map(|ended| ended.watched.expect("it was watched").checker.dead).sum::<u64>()
     };
     at_once([true, false], |promises| assert_eq!(dead(promises) > 0, promises));
 }
@@ -113,7 +121,8 @@ fn rounds_without_time_are_cut_short_and_the_checker_goes_on() {
             to_the_end(&Trial { round_time: Duration::ZERO, ..trial }, &[("check_rounds_total", 4)]);
         check_counts(&ended);
         assert!(predictions == 0 && seen.len() > 10, "{seen:?}");
-        for Watched { rounds, cut, violated, is_ended, .. } in ended.into_iter().filter_map(|ended| ended.watched) {
+        for Watched { checker, is_ended, .. } in ended.into_iter().filter_map(|ended| ended.watched) {
+            let Counts { rounds, cut, violated, .. } = checker;
             assert!(rounds > 3 && cut == rounds - violated && !is_ended, "{cut} of {rounds}, {violated} violated");
         }
     });
@@ -125,7 +134,7 @@ fn a_checker_with_a_small_share_works_less() {
         // Rounds that are cut short are not spared where nothing is new.
         let trial = Trial { share, round_time: Duration::ZERO, ..trial(Network::Unordered, None) };
         let ended = to_the_end(&trial, &[("check_rounds_total", least)]).ended;
-        ended.iter().map(|ended| ended.watched.expect("it was watched").rounds).sum::<u64>()
+        ended.iter().map(|ended| ended.watched.expect("it was watched").checker.rounds).sum::<u64>()
     };
     // One that may work a millionth of the time rests for seconds after the shortest round, on any machine.
     let [all, few] = thread::scope(|scope| {
@@ -151,7 +160,10 @@ fn a_silent_node_is_left_out_of_a_snapshot() {
         assert!(predictions > 0 && seen.len() > 3 && seen.iter().all(|nodes| !nodes.contains(&2)), "{seen:?}");
         assert!(seen.contains(&vec![0, 1]), "{network:?}: {seen:?}");
         for watched in ended.iter().filter_map(|ended| ended.watched) {
-            assert!(watched.complete > 3 && (network == Network::Ordered || watched.timed_out > 0), "{watched:?}");
+            assert!(
+                watched.snapshots.complete > 3 && (network == Network::Ordered || watched.snapshots.timed_out > 0),
+                "{watched:?}"
+            );
         }
     });
 }
@@ -170,9 +182,9 @@ fn nodes_ask_their_neighbours() {
     assert!(predictions > 0 && seen.contains(&vec![0, 1]) && seen.contains(&vec![0, 1, 2]), "{seen:?}");
     let watched: Vec<Watched> = ended.iter().filter_map(|ended| ended.watched).collect();
     let of_all = seen.iter().filter(|nodes| nodes.contains(&2)).count() as u64;
-    assert_eq!(of_all, watched[2].rounds, "{seen:?}");
+    assert_eq!(of_all, watched[2].checker.rounds, "{seen:?}");
     // On a busy machine a node may answer late, and the next snapshot is then taken without it.
-    let late: u64 = watched.iter().map(|watched| watched.timed_out).sum();
+    let late: u64 = watched.iter().map(|watched| watched.snapshots.timed_out).sum();
     let partial = seen.iter().filter(|nodes| !nodes.starts_with(&[0, 1])).count() as u64;
     assert!(partial <= late, "{late} were late: {seen:?}");
 }
@@ -187,7 +199,7 @@ fn who_gets_no_checkpoints_asks_less_often() {
         check_counts(&ended);
         for ended in ended {
             let watched = ended.watched.expect("it was watched");
-            assert!((1..10).contains(&watched.capped) && ended.counts.checkpoints_capped > 0, "{watched:?}");
+            assert!((1..10).contains(&watched.snapshots.capped) && ended.counts.checkpoints_capped > 0, "{watched:?}");
         }
     });
 }

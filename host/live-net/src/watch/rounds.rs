@@ -93,7 +93,7 @@ impl Running<'_> {
     fn go_on(&mut self, slot: &Slot) -> Result<(), MachineError> {
         while let Some(snapshot) = slot.take(self.share == Share::ALL, None) {
             let rest = self.rounds.look(&snapshot, &mut self.desk);
-            self.tally.count(self.rounds.counts());
+            *self.tally.counts() = self.rounds.counts();
             self.rest(slot, rest?)?;
         }
         Ok(())
@@ -111,7 +111,7 @@ impl Running<'_> {
             slot.rest(RENEWAL.min(end.saturating_duration_since(Instant::now())), self.every);
             let Some(snapshot) = slot.take(false, Some(end)) else { return Ok(()) };
             let longer = self.rounds.look_only(&snapshot, &mut self.desk);
-            self.tally.count(self.rounds.counts());
+            *self.tally.counts() = self.rounds.counts();
             end += longer?;
         }
     }
@@ -121,7 +121,6 @@ impl Running<'_> {
 mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
-    use std::sync::atomic::Ordering;
     use std::thread;
 
     use host_live::checker::Limits;
@@ -184,7 +183,8 @@ mod tests {
 
     /// Rounds and unchanged snapshots.
     fn counts(tally: &Tally) -> (u64, u64) {
-        (tally.rounds.load(Ordering::Relaxed), tally.unchanged.load(Ordering::Relaxed))
+        let counts = tally.counts();
+        (counts.rounds, counts.unchanged)
     }
 
     /// The checker looks at a snapshot, after this many others.
