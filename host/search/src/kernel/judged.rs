@@ -71,3 +71,12 @@ impl Judged {
         self.judgements.iter().any(|(_, judgement)| judgement.is_bad())
     }
 }
+
+/// Whether a search is full with what was judged of a state.
+///
+/// # Errors
+///
+/// It is not, and judging was stopped.
+pub fn unless_stopped(is_full: bool, stopped: Option<MachineError>) -> Result<bool, MachineError> {
+    stopped.filter(|_| !is_full).map_or(Ok(is_full), Err)
+}

@@ -18,7 +18,7 @@ use host_model::contract::{ClassId, MachineError, Stopped};
 use host_model::lts::{LocalStateId, Lts, MessageId, Mover, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
-pub use crate::kernel::judged::Judged;
+pub use crate::kernel::judged::{Judged, unless_stopped};
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, MetStates, Promise, PromiseReport, Sampled};
 pub use crate::kernel::report::{Basis, Decider, FoundViolation, Growth, Report, SymmetryUse};

@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 use host_model::trace::{self, BrokenPromise, Finding, Origin};
 
 use crate::kernel::promise::{FoundBreach, PromiseReport};
-use crate::kernel::{Counts, EndCondition, Judged, SearchBounds, ViolationKind};
+use crate::kernel::{Counts, EndCondition, Judged, SearchBounds, ViolationKind, unless_stopped};
 
 /// A reachable state with something to say about it, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl Report {
     /// It was stopped, and the search does not end with what was judged before.
     pub fn note_judged(&mut self, start: &Start, path: &[Step], judged: Judged) -> Result<bool, MachineError> {
         let is_full = self.note(start, path, judged.judgements);
-        judged.stopped.filter(|_| !is_full).map_or(Ok(is_full), Err)
+        unless_stopped(is_full, judged.stopped)
     }
 
     /// Whether the report lacks a judgement of a state.

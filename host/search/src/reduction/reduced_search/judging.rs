@@ -7,7 +7,7 @@ use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::state::GlobalState;
-use crate::kernel::{Judged, judge_system_state, tuples};
+use crate::kernel::{Judged, judge_system_state, tuples, unless_stopped};
 use crate::reduction::reduced_search::{Pass, Reach};
 use crate::reduction::symmetry::SymmetryError;
 
@@ -122,7 +122,7 @@ impl<'s> Pass<'_, 's, '_> {
         judged: Judged,
     ) -> Result<bool, MachineError> {
         let is_over = self.note(found, delivered, judged.judgements)?;
-        judged.stopped.filter(|_| !is_over).map_or(Ok(is_over), Err)
+        unless_stopped(is_over, judged.stopped)
     }
 
     /// Notes the judgements of a state after sinks were delivered; returns whether the search is to end with it.

@@ -22,7 +22,9 @@ use host_model::lts::{Lts, Mover, Stepper};
 use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
-use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end};
+use crate::kernel::{
+    CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end, unless_stopped,
+};
 use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
 use crate::strategy::random_walk::suspects::{Ended, Suspects};
@@ -298,7 +300,7 @@ impl WalkSearch<'_> {
         // A walk is over with its first violation: what follows shows the same one again.
         walk.is_over = judged.is_bad();
         let is_full = self.note(ground, walk, judged.judgements)?;
-        judged.stopped.filter(|_| !is_full).map_or(Ok(is_full), |stopped| Err(stopped.into()))
+        Ok(unless_stopped(is_full, judged.stopped)?)
     }
 
     /// Notes the judgements of the state that a walk is in; whether the search is to end now.
