@@ -6,6 +6,13 @@
 //! | `wrap_go` | a wrapper of a library in Go |
 //! | `templates` | the contents of new folders, language by language |
 
+/// The files of a wrapper: where each lies among the templates, and in the new folder.
+macro_rules! wrap_template {
+    ($($path:literal => $to:literal),+ $(,)?) => {
+        &[$(($to, include_str!(concat!("../../../templates/wrap/", $path)))),+]
+    };
+}
+
 mod templates;
 mod wrap;
 mod wrap_go;
@@ -196,10 +203,15 @@ fn files(template: &Template, sources: &Sources, name: &str) -> Vec<(String, Str
         let about = if is_bare { "Every node greets the next one." } else { "A register kept by a majority." };
         files.push(("Cargo.toml".to_owned(), sdk::rust_manifest(name, about)));
     }
-    files.extend(sdk::files(template.name));
-    files.extend(sdk::record(template.name).map(|record| (sdk::RECORD.to_owned(), record)));
-    files.push((".gitignore".to_owned(), IGNORED.to_owned()));
     files.push(("README.md".to_owned(), readme(template, sources, name)));
+    with_sdk(template.name, files)
+}
+
+/// The files of a folder with a copy of the SDK of its language, and what git is to ignore.
+fn with_sdk(language: &str, mut files: Vec<(String, String)>) -> Vec<(String, String)> {
+    files.extend(sdk::files(language));
+    files.extend(sdk::record(language).map(|record| (sdk::RECORD.to_owned(), record)));
+    files.push((".gitignore".to_owned(), IGNORED.to_owned()));
     files
 }
 

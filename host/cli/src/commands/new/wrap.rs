@@ -3,19 +3,13 @@
 use host_build::sdk;
 use host_session::base::{Exit, Failure};
 
-use super::{IGNORED, check_name, make};
+use super::{check_name, make, with_sdk};
 use crate::environment::Environment;
 
 /// In place of a language.
 pub const WORD: &str = "wrap";
 
-macro_rules! template {
-    ($($path:literal => $to:literal),+ $(,)?) => {
-        &[$(($to, include_str!(concat!("../../../templates/wrap/", $path)))),+]
-    };
-}
-
-const FILES: &[(&str, &str)] = template![
+const FILES: &[(&str, &str)] = wrap_template![
     "lib.rs" => "src/lib.rs",
     "README.md" => "README.md",
     "scenarios/three-nodes.toml" => "scenarios/three-nodes.toml",
@@ -72,10 +66,7 @@ fn files(name: &str, library: &str, version: &str) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> =
         FILES.iter().map(|(path, text)| ((*path).to_owned(), filled(text))).collect();
     files.push(("Cargo.toml".to_owned(), sdk::wrapper_manifest(name, library, version)));
-    files.push((".gitignore".to_owned(), IGNORED.to_owned()));
-    files.extend(sdk::files("rust"));
-    files.extend(sdk::record("rust").map(|record| (sdk::RECORD.to_owned(), record)));
-    files
+    with_sdk("rust", files)
 }
 
 #[cfg(test)]

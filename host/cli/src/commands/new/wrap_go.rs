@@ -2,20 +2,13 @@
 
 use std::path::Path;
 
-use host_build::sdk;
 use host_build::sdk::go::{self, GoError, Library};
 use host_session::base::{Exit, Failure};
 
-use super::{IGNORED, check_name, make};
+use super::{check_name, make, with_sdk};
 use crate::environment::Environment;
 
-macro_rules! template {
-    ($($path:literal => $to:literal),+ $(,)?) => {
-        &[$(($to, include_str!(concat!("../../../templates/wrap/", $path)))),+]
-    };
-}
-
-const FILES: &[(&str, &str)] = template![
+const FILES: &[(&str, &str)] = wrap_template![
     "go/main.go" => "main.go",
     "go/node.go" => "node.go",
     "go/README.md" => "README.md",
@@ -127,10 +120,7 @@ fn files(name: &str, package: &str, library: &Library) -> Vec<(String, String)> 
     let mut files: Vec<(String, String)> =
         FILES.iter().map(|(path, text)| ((*path).to_owned(), filled(text))).collect();
     files.push(("go.mod".to_owned(), library.manifest(name)));
-    files.push((".gitignore".to_owned(), IGNORED.to_owned()));
-    files.extend(sdk::files("go"));
-    files.extend(sdk::record("go").map(|record| (sdk::RECORD.to_owned(), record)));
-    files
+    with_sdk("go", files)
 }
 
 #[cfg(test)]
