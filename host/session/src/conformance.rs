@@ -287,7 +287,7 @@ fn same(one: &Shown, other: &Shown, what: &str) -> Result<(), EarlyEnd> {
 
 #[cfg(test)]
 mod tests {
-    use host_model::contract::{LocalKind, Property};
+    use host_model::contract::LocalKind;
 
     use super::*;
 
@@ -330,21 +330,11 @@ mod tests {
             Ok(if self.count < 5 { vec![tick] } else { Vec::new() })
         }
 
-        fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-            Ok(None)
-        }
-
         fn capture(&mut self) -> Snapshot {
             Snapshot::new(&[self.count])
         }
 
-        fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-            Ok(Vec::new())
-        }
-
-        fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-            Ok(Ok(()))
-        }
+        host_model::without_properties!();
     }
 
     /// A machine whose host has no memory for what the guest may use: no call ends well, and none by the guest's fault.
@@ -377,21 +367,11 @@ mod tests {
             Ok(Vec::new())
         }
 
-        fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-            Ok(None)
-        }
-
         fn capture(&mut self) -> Snapshot {
             Snapshot::new(&[])
         }
 
-        fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-            Ok(Vec::new())
-        }
-
-        fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-            Ok(Ok(()))
-        }
+        host_model::without_properties!();
     }
 
     #[test]

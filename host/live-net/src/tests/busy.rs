@@ -7,10 +7,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Transfer};
+use host_model::contract::aspects::{Clients, Durable, Transfer};
 use host_model::contract::{
-    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property, Request,
-    Response, Snapshot, StateOwner, TransferError,
+    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Request, Response,
+    Snapshot, StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
@@ -131,30 +131,13 @@ impl Machine for Slow {
         Ok(Vec::new())
     }
 
-    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(None)
-    }
-
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[])
     }
 
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(Vec::new())
-    }
+    host_model::without_properties!();
 
-    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Ok(()))
-    }
-
-    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
-        match name {
-            AspectName::Durable => Some(Aspect::Durable(self)),
-            AspectName::Clients => Some(Aspect::Clients(self)),
-            AspectName::Transfer => Some(Aspect::Transfer(self)),
-            _ => None,
-        }
-    }
+    host_model::offers!(Durable, Clients, Transfer);
 }
 
 impl Durable for Slow {
@@ -166,11 +149,11 @@ impl Durable for Slow {
 impl Clients for Slow {
     fn request(&mut self, _: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
         let (standing, changed) = &*self.0;
-        let mut now = standing.lock().expect("nobody panics with it in hand");
+        let mut now = standing.lock().expect("no test panics with it in hand");
         now.0 = true;
         changed.notify_all();
         while !now.1 {
-            now = changed.wait(now).expect("nobody panics with it in hand");
+            now = changed.wait(now).expect("no test panics with it in hand");
         }
         Ok(Err(Response::words(200, "at last\n")))
     }
@@ -193,15 +176,15 @@ fn metrics_are_answered_while_a_handler_runs() {
     let ended = start(Arc::new(Slow(Arc::clone(&standing))), &place, &stop);
     let asking = thread::spawn(move || answer(client, "/"));
     let (now, changed) = &*standing;
-    let mut at = now.lock().expect("nobody panics with it in hand");
+    let mut at = now.lock().expect("no test panics with it in hand");
     while !at.0 {
-        at = changed.wait(at).expect("nobody panics with it in hand");
+        at = changed.wait(at).expect("no test panics with it in hand");
     }
     drop(at);
     let text = answer(metrics, "/metrics");
     let busy = text.lines().find_map(|line| line.strip_prefix("host_live_busy_seconds "));
     assert!(busy.is_some_and(|seconds| seconds.parse::<f64>().is_ok_and(|seconds| seconds > 0.0)), "{text}");
-    now.lock().expect("nobody panics with it in hand").1 = true;
+    now.lock().expect("no test panics with it in hand").1 = true;
     changed.notify_all();
     assert!(asking.join().expect("it is answered").ends_with("at last\n"));
     stop.store(true, Ordering::Relaxed);

@@ -9,6 +9,7 @@
 //! | `property` | properties given by tuples of local states |
 //! | `toy` | a protocol given by a table, and how it is built |
 //! | `machine` | a toy as a machine |
+//! | `native` | parts of machines that tests write by hand |
 //! | `renaming` | contents and states that name a node, and renamings of nodes |
 //! | `dice` | random numbers |
 //! | `random` | random toys, and the features of the contract that they can have |
@@ -21,6 +22,7 @@ mod busy;
 mod dice;
 mod features;
 mod machine;
+mod native;
 mod overheard;
 mod property;
 mod random;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Timing, Transfer};
+use host_model::contract::aspects::{Clients, Durable, Timing, Transfer};
 use host_model::contract::{
-    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property, Request, Response,
-    Snapshot, Span, StateOwner, TransferError,
+    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Request, Response, Snapshot,
+    Span, StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 
@@ -65,31 +65,13 @@ impl Machine for Sum {
         Ok(vec![event("tick", LocalKind::Timer, u64::MAX), event("add", LocalKind::Application, u64::MAX)])
     }
 
-    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(None)
-    }
-
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[self.0])
     }
 
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(Vec::new())
-    }
+    host_model::without_properties!();
 
-    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Ok(()))
-    }
-
-    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
-        match name {
-            AspectName::Durable => Some(Aspect::Durable(self)),
-            AspectName::Timing => Some(Aspect::Timing(self)),
-            AspectName::Clients => Some(Aspect::Clients(self)),
-            AspectName::Transfer => Some(Aspect::Transfer(self)),
-            _ => None,
-        }
-    }
+    host_model::offers!(Durable, Timing, Clients, Transfer);
 }
 
 impl Durable for Sum {

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_model::contract::{
-    Choice, Effects, Fault, Input, Likelihood, LocalEvent, Machine, MachineError, Property, Snapshot,
-};
+use host_model::contract::{Choice, Effects, Fault, Input, Likelihood, LocalEvent, Machine, MachineError, Snapshot};
 use host_search::kernel::dice::dice;
 
 use crate::node::answers::run;
@@ -37,21 +35,11 @@ impl Machine for Chooses {
         Ok(Vec::new())
     }
 
-    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(None)
-    }
-
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[])
     }
 
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(Vec::new())
-    }
-
-    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Ok(()))
-    }
+    host_model::without_properties!();
 }
 
 /// How often each pair of answers is drawn in 30,000 handlers; the transport is asked each time.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host_model::contract::aspects::{self, Aspect, AspectName, Clients, Timing, Transfer};
+use host_model::contract::aspects::{self, Clients, Timing, Transfer};
 use host_model::contract::{
-    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property,
-    Request, Response, Snapshot, Span, StateOwner, TransferError,
+    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Request,
+    Response, Snapshot, Span, StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 
@@ -121,31 +121,13 @@ impl Machine for Counter {
         self.call(Call::LocalEvents).map(|()| vec![event("tick", LocalKind::Timer, self.count)])
     }
 
-    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(None)
-    }
-
     fn capture(&mut self) -> Snapshot {
         Snapshot::new(&[self.count, self.me.into()])
     }
 
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(Vec::new())
-    }
+    host_model::without_properties!();
 
-    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Ok(()))
-    }
-
-    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
-        match name {
-            AspectName::Durable => Some(Aspect::Durable(self)),
-            AspectName::Timing => Some(Aspect::Timing(self)),
-            AspectName::Clients => Some(Aspect::Clients(self)),
-            AspectName::Transfer => Some(Aspect::Transfer(self)),
-            _ => None,
-        }
-    }
+    host_model::offers!(Durable, Timing, Clients, Transfer);
 }
 
 impl aspects::Durable for Counter {

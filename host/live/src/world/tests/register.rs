@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use host_model::contract::aspects::{Aspect, AspectName, Clients, Durable, Transfer};
+use host_model::contract::aspects::{Clients, Durable, Transfer};
 use host_model::contract::{
-    Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property,
-    Request, Response, Snapshot, StateOwner, TransferError,
+    Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Request,
+    Response, Snapshot, StateOwner, TransferError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -176,30 +176,13 @@ impl Machine for RegisterMachine {
         Ok(retry.into_iter().chain(offered).collect())
     }
 
-    fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(None)
-    }
-
     fn capture(&mut self) -> Snapshot {
         captured(&self.register)
     }
 
-    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        Ok(Vec::new())
-    }
+    host_model::without_properties!();
 
-    fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Ok(()))
-    }
-
-    fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
-        match name {
-            AspectName::Durable => Some(Aspect::Durable(self)),
-            AspectName::Clients => Some(Aspect::Clients(self)),
-            AspectName::Transfer => Some(Aspect::Transfer(self)),
-            _ => None,
-        }
-    }
+    host_model::offers!(Durable, Clients, Transfer);
 }
 
 impl Durable for RegisterMachine {
