@@ -24,7 +24,7 @@ impl<G: Gate> World<'_, G> {
     /// Has the checker of a node ask for a snapshot once it is time.
     pub(super) fn schedule_snapshot(&mut self, me: NodeId) {
         let (now, place) = (self.now, &mut self.places[me as usize]);
-        let Some(advisor) = place.running.as_mut().and_then(|running| running.advisor.as_mut()) else { return };
+        let Some(advisor) = place.advisor() else { return };
         let Some(at) = advisor.collector.deadline().map(|at| at.max(now)) else { return };
         if advisor.next.is_none_or(|next| at < next) {
             advisor.next = Some(at);
@@ -35,7 +35,7 @@ impl<G: Gate> World<'_, G> {
     /// A checker asks for a snapshot, if it is time.
     pub(super) fn collect(&mut self, me: NodeId) -> Result<(), String> {
         let now = self.now;
-        let Some(advisor) = self.running(me).and_then(|running| running.advisor.as_mut()) else { return Ok(()) };
+        let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
         advisor.next = None;
         let Some((left_out, time)) = advisor.collector.due(now) else { return Ok(()) };
         self.feed(me, |node, now| node.gather_within(time, now, &left_out))?;
@@ -44,7 +44,7 @@ impl<G: Gate> World<'_, G> {
 
     /// An answer for a snapshot has come too late.
     pub(super) fn late(&mut self, me: NodeId, time: Duration) {
-        if let Some(advisor) = self.running(me).and_then(|running| running.advisor.as_mut()) {
+        if let Some(advisor) = self.places[me as usize].advisor() {
             advisor.collector.late(time);
         }
     }
@@ -52,7 +52,7 @@ impl<G: Gate> World<'_, G> {
     /// A snapshot has ended: if it is of use, the checker begins a round with it, or leaves it for the next one.
     pub(super) fn advise(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
         let now = self.now;
-        let Some(advisor) = self.running(me).and_then(|running| running.advisor.as_mut()) else { return Ok(()) };
+        let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
         let (_, snapshot) = advisor.collector.gathered(now, outcome.clone());
         advisor.waiting = snapshot.or_else(|| advisor.waiting.take());
         self.begin_round(me)
@@ -62,7 +62,7 @@ impl<G: Gate> World<'_, G> {
     fn begin_round(&mut self, me: NodeId) -> Result<(), String> {
         let Some(each) = self.advice.as_ref().map(|(advice, _)| advice.each) else { return Ok(()) };
         let (now, place) = (self.now, &mut self.places[me as usize]);
-        let Some(advisor) = place.running.as_mut().and_then(|running| running.advisor.as_mut()) else {
+        let Some(advisor) = place.advisor() else {
             return Ok(());
         };
         let Some(snapshot) = advisor.waiting.take_if(|_| !advisor.is_busy) else { return Ok(()) };
@@ -82,7 +82,7 @@ impl<G: Gate> World<'_, G> {
 
     /// A checker is through with its round.
     pub(super) fn end_round(&mut self, me: NodeId) -> Result<(), String> {
-        if let Some(advisor) = self.running(me).and_then(|running| running.advisor.as_mut()) {
+        if let Some(advisor) = self.places[me as usize].advisor() {
             advisor.is_busy = false;
         }
         self.begin_round(me)

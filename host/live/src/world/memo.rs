@@ -164,7 +164,7 @@ impl<'l> Memory<'l> {
 
     /// The event of the model that an input is; none for the first `init`.
     fn trigger(&mut self, here: Option<LocalStateId>, input: &Input<'_>) -> Result<Option<Trigger>, Fault> {
-        let (Some(here), input) = (here, input) else { return Ok(None) };
+        let Some(here) = here else { return Ok(None) };
         Ok(match input {
             Input::Init { .. } => FaultEvent::of_kind("reset", None).map(Trigger::from),
             Input::Message { src, payload } => Some(Trigger::deliver(self.stepper.arriving(here, *src, Some(payload)))),

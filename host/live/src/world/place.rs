@@ -55,7 +55,7 @@ pub(super) struct Place<'w, G> {
     pub(super) pending: Option<Record>,
 }
 
-impl<G> Place<'_, G> {
+impl<'w, G> Place<'w, G> {
     pub(super) fn new() -> Self {
         Self {
             running: None,
@@ -67,6 +67,11 @@ impl<G> Place<'_, G> {
             acknowledged: None,
             pending: None,
         }
+    }
+
+    /// The checker of the node, if it runs and has one.
+    pub(super) fn advisor(&mut self) -> Option<&mut Advisor<'w>> {
+        self.running.as_mut()?.advisor.as_mut()
     }
 
     /// The time that its clock shows.
