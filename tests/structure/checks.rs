@@ -386,7 +386,7 @@ pub fn judges_time(path: &str, source: &str) -> Vec<String> {
         let rest = rest.trim_start_matches("std::time::");
         let ms = rest.strip_prefix("Duration::from_millis(").and_then(digits);
         let is_long = rest.starts_with("Duration::from_secs(") || ms.is_some_and(|ms| ms > SLEEP_MS_MAX);
-        is_long.then_some("sleeps in place of waiting for what it is about")
+        is_long.then_some("sleeps and does not wait for what it is about")
     });
     asserted.chain(slept).map(|what| format!("{path} {what}")).collect()
 }

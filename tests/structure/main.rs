@@ -2,6 +2,12 @@
 //!
 //! The tests apply the checks to the tree. A failure names the offender and what to do about it. Tables that repeat what only the
 //! sandbox or the command line knows are compared in `tests/documents.rs`, so that this package compiles without wasmtime.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `habits` | how long files and functions are, what becomes rarer, and what tests must not do |
+
+mod habits;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,11 +15,10 @@ use std::path::Path;
 use host_search::strategy::{STRATEGIES, Strategy};
 use host_structure::changelog;
 use host_structure::checks::{self, Rule};
-use host_structure::imports::{self, Crate};
+use host_structure::imports::Crate;
 use host_structure::none;
 use host_structure::prose::{self, Names};
-use host_structure::ratchet::{self, Habits};
-use host_structure::tree::{self, Package, files, is_generated, packages, read, read_optional};
+use host_structure::tree::{self, Package, files, packages, read, read_optional};
 
 /// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
 const EDGES: &[Rule] = &[
@@ -96,12 +101,6 @@ const UNSAFE: &[&str] = &[
     "host/sandbox/src/state/snapshot.rs",
 ];
 
-/// Lines of a file, and of one of the host itself.
-const LINES_MAX: usize = 800;
-const HOST_LINES_MAX: usize = 500;
-
-const FUNCTION_LINES_MAX: usize = 70;
-
 /// Documents that newcomers read first, and how many lines they may have.
 const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 300)];
 
@@ -178,96 +177,6 @@ fn unsafe_code_is_where_it_is_said_to_be() {
         sources().filter(|(_, source)| checks::has_unsafe(source)).map(|(path, _)| path).collect();
     let allowed: BTreeSet<String> = UNSAFE.iter().map(|path| (*path).to_owned()).collect();
     assert_eq!(found, allowed, "the list in this file and ARCHITECTURE.md say where it may be");
-}
-
-#[test]
-fn files_are_short() {
-    let written = sources().filter(|(path, _)| !is_generated(path));
-    none(written.filter_map(|(path, source)| checks::too_long(&path, &source, LINES_MAX)));
-    let host = sources().filter(|(path, _)| path.starts_with("host/"));
-    none(host.filter_map(|(path, source)| checks::too_long(&path, &source, HOST_LINES_MAX)));
-}
-
-/// Words of translated prose in documents and in sources, functions that take a tuple apart, and calls of `expect` in code that ships.
-const TRANSLATED_IN_DOCUMENTS_MAX: usize = 26;
-const TRANSLATED_IN_SOURCES_MAX: usize = 1016;
-const TUPLE_PARAMETERS_MAX: usize = 91;
-const EXPECTS_MAX: usize = 238;
-
-/// Whether a source is for tests alone.
-fn is_test(path: &str) -> bool {
-    ["/tests/", "/tests.rs", "/toys/", "/benches/", "/fixtures/"].iter().any(|part| path.contains(part))
-}
-
-#[test]
-fn bad_habits_become_rarer() {
-    let documents: Vec<String> =
-        files().into_iter().filter(|path| path.ends_with(".md") && path != "CHANGELOG.md").collect();
-    let documents = documents.into_iter().map(|path| (path.clone(), ratchet::translated(&read(&path))));
-    // The list of the words has all of them.
-    let written = sources().filter(|(path, _)| !is_generated(path) && path != "tests/structure/ratchet.rs");
-    let written: Vec<(String, String)> = written.collect();
-    let in_sources = written.iter().map(|(path, source)| (path.clone(), ratchet::translated(source)));
-    let ships = written.iter().filter(|(path, _)| path.starts_with("host/") && !is_test(path));
-    let habits: Vec<(String, Habits)> = ships.map(|(path, source)| (path.clone(), ratchet::habits(source))).collect();
-    let of = |count: fn(&Habits) -> usize| {
-        habits.iter().map(|(path, habits)| (path.clone(), count(habits))).collect::<Vec<_>>()
-    };
-    let limits = [
-        ("words of translated prose in documents", documents.collect(), TRANSLATED_IN_DOCUMENTS_MAX),
-        ("words of translated prose in sources", in_sources.collect(), TRANSLATED_IN_SOURCES_MAX),
-        ("functions with tuples as parameters", of(|habits| habits.tuple_parameters), TUPLE_PARAMETERS_MAX),
-        ("calls of `expect` in code that ships", of(|habits| habits.expects), EXPECTS_MAX),
-    ];
-    none(limits.iter().filter_map(|(what, counts, max)| ratchet::falls(what, counts, *max)));
-}
-
-/// Tests that sleep for long, since what they are about is time itself: a certificate ends, and a checker never does.
-const SLEEPERS: [&str; 2] = ["host/live-net/src/tests/encrypted.rs", "host/live-net/src/tests/trial.rs"];
-
-/// A machine may be busy with something else: tests wait for what they are about, and count.
-#[test]
-fn tests_do_not_depend_on_the_speed_of_the_machine() {
-    let apart = ["tests/peers/", "tests/benches/", "tests/structure/"];
-    let is_test = |path: &str| {
-        let is_in_tests = path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs");
-        is_in_tests && !apart.iter().any(|folder| path.starts_with(folder))
-    };
-    let found = sources().filter(|(path, _)| is_test(path)).map(|(path, source)| {
-        let findings = checks::judges_time(&path, &source);
-        (path, findings)
-    });
-    let found: Vec<(String, Vec<String>)> = found.filter(|(_, findings)| !findings.is_empty()).collect();
-    let asleep: BTreeSet<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
-    assert!(SLEEPERS.iter().all(|path| asleep.contains(path)), "a list that is too long: {asleep:?}");
-    none(
-        found.iter().filter(|(path, _)| !SLEEPERS.contains(&path.as_str())).flat_map(|(_, findings)| findings.clone()),
-    );
-}
-
-/// A test may take what it takes: its length is that of its story.
-#[test]
-fn functions_are_short() {
-    let written =
-        sources().filter(|(path, _)| !path.starts_with("tests/") && !path.contains("/tests/") && !is_generated(path));
-    none(written.flat_map(|(path, source)| imports::long_functions(&path, &source, FUNCTION_LINES_MAX)));
-}
-
-/// Files of the host that name an optional interface of the contract, tests aside: its trait and row, its functions, the machine of a plugin,
-/// and machines that answer for others.
-const FILES_OF_AN_INTERFACE_MAX: usize = 8;
-
-#[test]
-fn an_optional_interface_is_in_few_files() {
-    let aspects = checks::optional_interfaces(&read("host/model/src/contract/aspects.rs"));
-    assert!(aspects.len() >= 10, "the table of aspects lists the optional interfaces: {aspects:?}");
-    let ships: Vec<(String, String)> =
-        sources().filter(|(path, _)| path.starts_with("host/") && !is_test(path)).collect();
-    none(aspects.iter().filter_map(|aspect| {
-        let named: Vec<&str> =
-            ships.iter().filter(|(_, source)| aspect.is_named(source)).map(|(path, _)| path.as_str()).collect();
-        (named.len() > FILES_OF_AN_INTERFACE_MAX || named.len() < 3).then(|| format!("{aspect:?} is in {named:?}"))
-    }));
 }
 
 #[test]
