@@ -166,7 +166,7 @@ impl GoingOn {
         value.parse().ok()
     }
 
-    /// Waits until a node has counted so many under a name; gives up after a minute.
+    /// Waits until a node has counted this many under a name; gives up after a minute.
     pub(super) fn wait_for(&self, node: NodeId, name: &str, least: u64) {
         self.wait_until(node, name, |count| count >= least);
     }

@@ -299,7 +299,7 @@ impl<'c> Rounds<'c> {
         Ok(())
     }
 
-    /// Counts work, and what was refused; what has come of it, if it was not, and how long it took.
+    /// Counts work, and what was refused; its result, if it was not, and how long it took.
     fn worked<T>(
         &mut self,
         begun: Time,

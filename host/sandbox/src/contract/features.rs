@@ -90,7 +90,7 @@ pub(crate) const THREADS: Refused = Refused {
 pub(crate) const MEMORY64: Refused = Refused {
     name: "64-bit memories",
     why: "snapshots hold memories of 32 bits",
-    without: "the target `wasm32` in place of `wasm64`, no `-sMEMORY64`",
+    without: "the target `wasm32`, not `wasm64`, no `-sMEMORY64`",
     words: &["memory64"],
 };
 
@@ -119,7 +119,7 @@ pub(crate) const ASYNCHRONOUS: Refused = Refused {
 pub(crate) const RESOURCES: Refused = Refused {
     name: "resources of the component model that the plugin makes",
     why: "their handles are in no memory",
-    without: "numbers in place of handles",
+    without: "numbers, not handles",
     words: &[],
 };
 
