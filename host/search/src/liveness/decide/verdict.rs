@@ -2,14 +2,14 @@
 
 use crate::kernel::rules::Rules;
 use crate::kernel::{BreachClass, EndCondition};
-use crate::liveness::arena::Arena;
-use crate::liveness::critical::{Critical, critical_steps};
-use crate::liveness::dead::{Prospects, prospects, way_to_live};
-use crate::liveness::fairness::fair_components;
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::lasso::{Lasso, lasso};
-use crate::liveness::stuck::{Stuck, stuck};
-use crate::liveness::watch::Watch;
+use crate::liveness::decide::critical::{Critical, critical_steps};
+use crate::liveness::decide::dead::{Prospects, prospects, way_to_live};
+use crate::liveness::decide::stuck::{Stuck, stuck};
+use crate::liveness::fair::arena::Arena;
+use crate::liveness::fair::fairness::fair_components;
+use crate::liveness::fair::lasso::{Lasso, lasso};
+use crate::liveness::graph::stored::{Edge, StoredGraph};
+use crate::liveness::graph::watch::Watch;
 
 /// How a promise fails for good.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use crate::kernel::EndCondition;
-use crate::liveness::watch::Watch;
+use crate::liveness::graph::watch::Watch;
 
 /// States of a block: a moment of work.
 const BLOCK: u32 = 1 << 12;

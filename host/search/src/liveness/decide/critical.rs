@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::EndCondition;
-use crate::liveness::dead::Prospects;
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::rows::LabelId;
-use crate::liveness::sweep::{Order, sweep};
-use crate::liveness::watch::Watch;
+use crate::liveness::decide::dead::Prospects;
+use crate::liveness::graph::rows::LabelId;
+use crate::liveness::graph::stored::{Edge, StoredGraph};
+use crate::liveness::graph::sweep::{Order, sweep};
+use crate::liveness::graph::watch::Watch;
 
 /// Critical steps of one kind: the same event in the same local state with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

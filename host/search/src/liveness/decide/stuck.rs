@@ -1,11 +1,11 @@
 //! Stuck states: a promise is not kept, and nothing is possible that has to happen.
 
 use crate::kernel::EndCondition;
-use crate::liveness::dead::Prospects;
-use crate::liveness::graph::StoredGraph;
-use crate::liveness::label::EventClass;
-use crate::liveness::sweep::{Order, sweep};
-use crate::liveness::watch::Watch;
+use crate::liveness::decide::dead::Prospects;
+use crate::liveness::graph::label::EventClass;
+use crate::liveness::graph::stored::StoredGraph;
+use crate::liveness::graph::sweep::{Order, sweep};
+use crate::liveness::graph::watch::Watch;
 
 /// The stuck states of a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! only one for ever. Where it is drawn, each answer with a weight above 0 comes again and again. So an outcome can be taken for ever
 //! only if at each draw on the way to it some outcome is taken for ever behind each such answer.
 
-use crate::liveness::label::{Draw, Source};
+use crate::liveness::graph::label::{Draw, Source};
 
 /// For each of these outcomes of one handler whether it can be taken for ever, if only those that are `wanted` are to be.
 pub fn lasting(outcomes: &[(&Draw, bool)]) -> Vec<bool> {

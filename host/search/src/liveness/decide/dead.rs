@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::rules::{Mutant, Recovery, Rules};
 use crate::kernel::{EndCondition, table_bytes};
-use crate::liveness::bits::{SharedSet, StateSet};
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::label::EventClass;
-use crate::liveness::rows::LabelId;
-use crate::liveness::sweep::{Order, sweep_until_still};
-use crate::liveness::watch::Watch;
+use crate::liveness::graph::bits::{SharedSet, StateSet};
+use crate::liveness::graph::label::EventClass;
+use crate::liveness::graph::rows::LabelId;
+use crate::liveness::graph::stored::{Edge, StoredGraph};
+use crate::liveness::graph::sweep::{Order, sweep_until_still};
+use crate::liveness::graph::watch::Watch;
 
 /// A distance that is not known to be finite.
 pub const FAR: u32 = u32::MAX;

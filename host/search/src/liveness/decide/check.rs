@@ -6,11 +6,11 @@ use host_model::scenario::Scenario;
 use crate::graph;
 use crate::kernel::rules::Rules;
 use crate::kernel::{BreachClass, EndCondition, Progress, Promise, Report, Search, SearchError};
-use crate::liveness::critical::Critical;
-use crate::liveness::graph::Edge;
-use crate::liveness::record::{Event, Recorded, Recorder};
-use crate::liveness::verdict::{Verdict, judge};
-use crate::liveness::watch::Watch;
+use crate::liveness::decide::critical::Critical;
+use crate::liveness::decide::verdict::{Verdict, judge};
+use crate::liveness::graph::record::{Event, Recorded, Recorder};
+use crate::liveness::graph::stored::Edge;
+use crate::liveness::graph::watch::Watch;
 
 /// An execution that breaks a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Large strongly connected components, found by all workers; what is left is for [`Components`](crate::liveness::components).
+//! Large strongly connected components, found by all workers; what is left is for [`Components`](crate::liveness::fair::components).
 //!
 //! A state that is reached from a pivot, and from which the pivot is reached, is in its component. Both are found by sweeps, which need
 //! a few bits per state; a depth-first search, which needs words, is one worker's. But a component costs two closures here, so small
@@ -8,11 +8,11 @@
 //! problems", IPDPS 2014: trim, take the largest component by a forward and a backward search, do the rest in another way.
 
 use crate::kernel::EndCondition;
-use crate::liveness::arena::Arena;
-use crate::liveness::bits::{SharedSet, StateSet};
-use crate::liveness::graph::Edge;
-use crate::liveness::sweep::{Order, sweep, sweep_until_still};
-use crate::liveness::watch::Watch;
+use crate::liveness::fair::arena::Arena;
+use crate::liveness::graph::bits::{SharedSet, StateSet};
+use crate::liveness::graph::stored::Edge;
+use crate::liveness::graph::sweep::{Order, sweep, sweep_until_still};
+use crate::liveness::graph::watch::Watch;
 
 /// A component is large if it has one in this many of the remaining states.
 const LARGE: u64 = 4;

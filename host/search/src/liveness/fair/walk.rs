@@ -1,8 +1,8 @@
 //! Closed walks: whether one is fair, and what it needs to become so.
 
-use crate::liveness::arena::Arena;
-use crate::liveness::graph::Edge;
-use crate::liveness::label::{ActionId, Source};
+use crate::liveness::fair::arena::Arena;
+use crate::liveness::graph::label::{ActionId, Source};
+use crate::liveness::graph::stored::Edge;
 
 /// What keeps a closed walk from being fair.
 #[derive(Clone, Debug, PartialEq, Eq)]

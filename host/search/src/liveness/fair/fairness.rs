@@ -10,13 +10,13 @@
 
 use crate::kernel::EndCondition;
 use crate::kernel::rules::Mutant;
-use crate::liveness::arena::Arena;
-use crate::liveness::components::{Component, Components};
-use crate::liveness::graph::Edge;
-use crate::liveness::label::ActionId;
-use crate::liveness::large::take_large;
-use crate::liveness::sweep::{Order, sweep};
-use crate::liveness::watch::Watch;
+use crate::liveness::fair::arena::Arena;
+use crate::liveness::fair::components::{Component, Components};
+use crate::liveness::fair::large::take_large;
+use crate::liveness::graph::label::ActionId;
+use crate::liveness::graph::stored::Edge;
+use crate::liveness::graph::sweep::{Order, sweep};
+use crate::liveness::graph::watch::Watch;
 
 /// Whether an edge stays inside a part of the graph.
 type Inside<'i> = dyn Fn(&Edge) -> bool + Sync + 'i;

@@ -2,13 +2,13 @@
 
 use crate::kernel::EndCondition;
 use crate::kernel::rules::{Fairness, Mutant, Rules, Timers};
-use crate::liveness::bits::{SharedSet, StateSet};
-use crate::liveness::chance::lasting;
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::label::{ActionId, Draw, EventClass};
-use crate::liveness::rows::LabelId;
-use crate::liveness::sweep::{Order, sweep};
-use crate::liveness::watch::Watch;
+use crate::liveness::fair::chance::lasting;
+use crate::liveness::graph::bits::{SharedSet, StateSet};
+use crate::liveness::graph::label::{ActionId, Draw, EventClass};
+use crate::liveness::graph::rows::LabelId;
+use crate::liveness::graph::stored::{Edge, StoredGraph};
+use crate::liveness::graph::sweep::{Order, sweep};
+use crate::liveness::graph::watch::Watch;
 
 /// The states where a promise is not kept, with the edges that an execution can take between them for ever.
 pub struct Arena<'g> {

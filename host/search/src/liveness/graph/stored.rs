@@ -1,9 +1,9 @@
 //! A graph as it is analysed: its edges with labels, what is owed where, and the way to each state.
 
-use crate::liveness::bits::StateSet;
-use crate::liveness::label::{EventClass, Label};
-use crate::liveness::parents::Parents;
-use crate::liveness::rows::{LabelId, Row, Rows};
+use crate::liveness::graph::bits::StateSet;
+use crate::liveness::graph::label::{EventClass, Label};
+use crate::liveness::graph::parents::Parents;
+use crate::liveness::graph::rows::{LabelId, Row, Rows};
 
 /// A graph whose states are numbered in the order of discovery: no state is found by fewer events than one before it.
 #[derive(Clone, Debug, Default)]
@@ -120,7 +120,7 @@ impl StoredGraph {
     }
 
     /// The rows of all states.
-    pub(super) fn rows(&self) -> &Rows {
+    pub(in crate::liveness) fn rows(&self) -> &Rows {
         &self.rows
     }
 

@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::EndCondition;
 use crate::kernel::rules::{Mutant, Rules};
-use crate::liveness::arena::Arena;
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::label::ActionId;
-use crate::liveness::walk::{Need, is_fair_cycle, need};
-use crate::liveness::watch::Watch;
+use crate::liveness::fair::arena::Arena;
+use crate::liveness::fair::walk::{Need, is_fair_cycle, need};
+use crate::liveness::graph::label::ActionId;
+use crate::liveness::graph::stored::{Edge, StoredGraph};
+use crate::liveness::graph::watch::Watch;
 
 /// States looked at to shorten a cycle, at most: for each two of its edges all states of the component.
 const EFFORT_MAX: usize = 1 << 26;

@@ -6,9 +6,9 @@
 //! states as the graph.
 
 use crate::kernel::EndCondition;
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::rows::Position;
-use crate::liveness::watch::Watch;
+use crate::liveness::graph::rows::Position;
+use crate::liveness::graph::stored::{Edge, StoredGraph};
+use crate::liveness::graph::watch::Watch;
 
 /// A component that has an edge inside.
 #[derive(Clone, Copy)]
@@ -211,7 +211,7 @@ impl<'g> Components<'g> {
 mod tests {
     use super::*;
     use crate::kernel::{Progress, Unmonitored};
-    use crate::liveness::label::{EventClass, Label};
+    use crate::liveness::graph::label::{EventClass, Label};
 
     fn graph(states: u32, edges: &[(u32, u32)]) -> StoredGraph {
         let mut graph = StoredGraph::new(0);

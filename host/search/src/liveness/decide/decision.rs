@@ -9,8 +9,8 @@ use crate::kernel::{
     BreachClass, Decided, FoundBreach, FoundViolation, MetStates, Promise, PromiseReport, Report, Search, SearchError,
     stopped_end,
 };
-use crate::liveness::check::{Breach, Checked, check, refusal};
-use crate::liveness::verdict::Verdict;
+use crate::liveness::decide::check::{Breach, Checked, check, refusal};
+use crate::liveness::decide::verdict::Verdict;
 
 /// Whether promises are to be decided, are there, and can be decided.
 pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {

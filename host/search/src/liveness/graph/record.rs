@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 
 use crate::graph::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use crate::kernel::{EndCondition, Promise, table_bytes};
-use crate::liveness::graph::{Edge, StoredGraph};
-use crate::liveness::label::{ActionId, Draw, EventClass, Label, Source};
-use crate::liveness::rows::LabelId;
+use crate::liveness::graph::label::{ActionId, Draw, EventClass, Label, Source};
+use crate::liveness::graph::rows::LabelId;
+use crate::liveness::graph::stored::{Edge, StoredGraph};
 
 /// No label yet.
 const NONE: LabelId = LabelId::MAX;

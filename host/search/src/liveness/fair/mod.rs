@@ -1,0 +1,19 @@
+//! Fair executions: which edges can be taken for ever, and a lasso that takes them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `lasso` | a fair lasso: a shortest way into a fair component, and a short fair cycle there |
+//! | `walk` | closed walks: whether one is fair, and what it needs to become so |
+//! | `fairness` | fair components |
+//! | `large` | large strongly connected components, by all workers |
+//! | `components` | strongly connected components |
+//! | `arena` | what an execution that owes something for ever may do |
+//! | `chance` | which outcomes of a handler can be taken for ever |
+
+pub(super) mod arena;
+mod chance;
+mod components;
+pub(super) mod fairness;
+mod large;
+pub(super) mod lasso;
+mod walk;
