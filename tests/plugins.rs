@@ -133,6 +133,7 @@ fn correct_protocols_stand_faults_by_two_strategies() {
     let both: &[(&str, &str)] = &[("commands", "0")];
     let one_term: &[(&str, &str)] = &[("terms", "1")];
     let one_each: &[(&str, &str)] = &[("clients", "w,r")];
+    let no_heartbeats: &[(&str, &str)] = &[("terms", "1"), ("heartbeats", "0")];
     let cases = [
         ("paxos", resets(scenario(3, &[]))),
         ("paxos", duplicates(scenario(3, &[]))),
@@ -145,6 +146,7 @@ fn correct_protocols_stand_faults_by_two_strategies() {
         ("regular-storage", resets(scenario(5, &[]))),
         ("echo-multicast", resets(duplicates(scenario(5, &[])))),
         ("raft", resets(scenario(3, one_term))),
+        ("raft-compaction", scenario(3, no_heartbeats)),
         ("linearizable-register", resets(scenario(3, one_each))),
         ("linearizable-register", duplicates(scenario(3, one_each))),
     ];
@@ -218,6 +220,7 @@ fn interchangeable_nodes_change_no_result() {
         // All nodes, 3!; the commands in their messages name nodes.
         ("raft", scenario(3, &[("terms", "1")]), used(6)),
         ("raft", scenario(3, &[("bug", "no-log-check")]), used(6)),
+        ("raft-compaction", scenario(3, &[("terms", "1"), ("heartbeats", "0")]), used(6)),
         // Three objects; three correct receivers, which commits name.
         ("regular-storage", scenario(5, &[]), used(6)),
         ("echo-multicast", scenario(5, &[]), used(6)),
@@ -259,6 +262,7 @@ fn strategies_agree_on_every_plugin() {
         ("fanout", scenario(6, &[])),
         ("template", scenario(3, &[])),
         ("raft", scenario(2, &[("terms", "1")])),
+        ("raft-compaction", scenario(2, &[("terms", "1")])),
         ("two-phase-commit", scenario(4, &[])),
         ("shadow-map", refusing(scenario(3, &[("bug", "forget-refused")]), 1)),
     ];
