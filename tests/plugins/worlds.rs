@@ -167,17 +167,7 @@ fn what_steering_does_in_worlds() {
         of_path(&cluster, &memory).is_violated
     };
     // Checkers that only observe change nothing, so those are the runs to prevent a violation in, and others may have one caused.
-    let begun = host_tests::processor_seconds();
     let violated: Vec<u64> = (0..seeds).filter(is_violated).collect();
-    let of_worlds = host_tests::processor_seconds() - begun;
-    let mut stepper = Stepper::new(&lts).expect("the plugin loads");
-    let starts = start::initial(&mut stepper).expect("it starts");
-    let mut simulator = Simulator::new(&mut stepper, &starts, cluster.conditions).expect("the conditions fit");
-    let begun = host_tests::processor_seconds();
-    let events = (0..seeds).map(|seed| simulator.run(seed).expect("the host can continue").counts.events);
-    let events: u64 = events.sum();
-    let of_simulations = host_tests::processor_seconds() - begun;
-    eprintln!("{seeds} runs of {events} events: {of_worlds:.2} s in worlds, {of_simulations:.2} s in simulations");
     let begun = host_tests::processor_seconds();
     let others = (0..seeds).filter(|seed| !violated.contains(seed)).take(violated.len());
     for seed in violated.iter().copied().chain(others) {
@@ -197,4 +187,35 @@ fn what_steering_does_in_worlds() {
     let seconds = host_tests::processor_seconds() - begun;
     eprintln!("of {seeds} runs {violating} violate: {foreseen} foreseen, {prevented} prevented, {missed} missed");
     eprintln!("of as many others: {caused} caused, {alarms} false alarms; {seconds:.1} s of processor time");
+}
+
+/// How long runs of Paxos take in worlds and in simulations. `HOST_WORLD_SEEDS=2000` says how many.
+#[test]
+#[ignore = "prints a measurement"]
+#[expect(clippy::print_stderr, reason = "a measurement is for people")]
+fn how_long_runs_take_in_worlds() {
+    let seeds = std::env::var("HOST_WORLD_SEEDS").map_or(2_000, |seeds| seeds.parse().expect("it is a number"));
+    let cluster = paxos("last-response", Share(300_000));
+    let factory = plugin(cluster.plugin);
+    let lts = Lts::new(factory, cluster.scenario.clone()).expect("the plugin loads");
+    let memory = Memory::new(Stepper::new(&lts).expect("the plugin loads"), factory).expect("the plugin loads");
+    let memory = Mutex::new(memory);
+    let begun = host_tests::processor_seconds();
+    let in_worlds = (0..seeds).map(|seed| {
+        let world = World::new(factory, plan(&cluster, seed), |_| Open).expect("the plugin loads");
+        world.looking_up(&memory).run().expect("nothing is broken");
+        of_path(&cluster, &memory).events
+    });
+    let in_worlds: f64 = in_worlds.sum();
+    let of_worlds = host_tests::processor_seconds() - begun;
+    let mut stepper = Stepper::new(&lts).expect("the plugin loads");
+    let starts = start::initial(&mut stepper).expect("it starts");
+    let mut simulator = Simulator::new(&mut stepper, &starts, cluster.conditions).expect("the conditions fit");
+    let begun = host_tests::processor_seconds();
+    let events = (0..seeds).map(|seed| simulator.run(seed).expect("the host can continue").counts.events);
+    let events: u64 = events.sum();
+    let of_simulations = host_tests::processor_seconds() - begun;
+    eprintln!(
+        "{seeds} runs: {in_worlds} events in worlds, {of_worlds:.2} s; {events} in simulations, {of_simulations:.2} s"
+    );
 }

@@ -29,7 +29,8 @@ const ANSWERS_PER_REQUEST: u8 = 2;
 const ANSWERS_MAX: u8 = 8;
 /// Bytes that stand before the checkpoint in an answer, at most.
 const ANSWER_HEAD_MAX: usize = 128;
-/// The number of [`Body::Answer`] on the wire.
+/// The numbers of [`Body::Message`] and [`Body::Answer`] on the wire.
+const MESSAGE: u8 = 0;
 const ANSWER: u8 = 2;
 /// Bytes that are compressed together: half of what LZ4 can look back.
 const PIECE: usize = 32 << 10;
@@ -106,6 +107,14 @@ struct Peer {
 pub struct Differences(BTreeMap<NodeId, Peer>);
 
 impl Differences {
+    /// The header of a packed message of the protocol, and which one it is; none of any other packet. Nothing else of it is read.
+    pub(crate) fn message(bytes: &[u8]) -> Option<(Header, u64)> {
+        let (&PLAIN, rest) = bytes.split_first()? else { return None };
+        let (header, rest) = postcard::take_from_bytes::<Header>(rest).ok()?;
+        let ((kind, sequence), _) = postcard::take_from_bytes::<(u32, u64)>(rest).ok()?;
+        (kind == u32::from(MESSAGE)).then_some((header, sequence))
+    }
+
     /// A packet to a peer as bytes. An answer is compressed; a message is short, and there are many of them.
     pub fn pack(&mut self, to: NodeId, packet: &Packet) -> Vec<u8> {
         let mut start = vec![PLAIN];

@@ -74,9 +74,9 @@ pub(super) fn encode(identity: &Identity, to: NodeId, body: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The sender of a frame to this node, and the packet in it as it is packed; none if it is no such frame.
-pub(crate) fn decoded<'b>(identity: &Identity, bytes: &'b [u8]) -> Option<(NodeId, &'b [u8])> {
-    decode(identity, bytes).ok().map(|frame| (frame.from, frame.body))
+/// The sender that a frame names, and the packet in it as it is packed, of a frame that is known to be one.
+pub(crate) fn opened(frame: &[u8]) -> Option<(NodeId, &[u8])> {
+    sender_of(frame).zip(frame.get(HEAD..frame.len().saturating_sub(HASH)))
 }
 
 /// The frame that these bytes are, to this node.

@@ -54,7 +54,7 @@ mod timers;
 mod undo;
 
 pub use bandwidth::Backoff;
-pub(crate) use frame::decoded;
+pub(crate) use frame::opened;
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub use outbox::{Output, Record};
 pub use post::TOKEN;

@@ -30,10 +30,14 @@ impl<G: Gate> World<'_, G> {
         let room = is_full.then(|| self.chance.below(Purpose::Writes, 200) as usize);
         let Some(running) = self.running(me) else { return Ok(()) };
         let Some(Writing { ticket, record }) = running.writing.take() else { return Ok(()) };
-        running.disk.files_mut().set_room(room);
-        match running.disk.write(&record) {
+        let result = running.disk.as_mut().map_or(Ok(()), |disk| {
+            disk.files_mut().set_room(room);
+            disk.write(&record)?;
+            disk.files_mut().set_room(None);
+            Ok(())
+        });
+        match result {
             Ok(()) => {
-                running.disk.files_mut().set_room(None);
                 running.on_disk = ticket;
                 running.node.persisted(ticket);
                 self.places[me as usize].acknowledged = Some(record);
@@ -52,10 +56,10 @@ impl<G: Gate> World<'_, G> {
         let operations = self.chance.below(Purpose::Crashes, OPERATIONS_MAX) as u32;
         let Some(running) = self.running(me) else { return Ok(()) };
         let writing = running.writing.take();
-        if let Some(Writing { record, .. }) = &writing {
-            running.disk.files_mut().crash_after(operations);
+        if let (Some(Writing { record, .. }), Some(disk)) = (&writing, &mut running.disk) {
+            disk.files_mut().crash_after(operations);
             // The disk will say whether it was completed.
-            let _ = running.disk.write(record);
+            let _ = disk.write(record);
         }
         self.count("kill");
         self.end(me, writing)
@@ -71,7 +75,7 @@ impl<G: Gate> World<'_, G> {
         let place = &mut self.places[me as usize];
         let Some(running) = place.running.take() else { return Ok(()) };
         let (of, mut on_disk) = (running.start(me), running.on_disk);
-        place.files = running.disk.into_files();
+        place.files = running.disk.map_or_else(DiskOfWorld::default, Disk::into_files);
         place.files.crash(self.chance.dice(Purpose::Crashes));
         let last =
             last_record(&mut place.files).map_err(|why| format!("after a crash, the file of node {me} is {why}"))?;
@@ -110,8 +114,15 @@ impl<G: Gate> World<'_, G> {
             files = again;
             files.crash(self.chance.dice(Purpose::Crashes));
         }
-        let opened = Disk::open(files, &owner, Ways::default());
-        let (disk, record) = opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
+        let (disk, record) = match self.plan.tries_disks() {
+            true => {
+                let opened = Disk::open(files, &owner, Ways::default());
+                let (disk, record) =
+                    opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
+                (Some(disk.with_file_max(FILE_MAX)), record)
+            }
+            false => (None, None),
+        };
         if record != place.acknowledged && (record.is_none() || record != place.pending) {
             return Err(format!("node {me} starts with {record:?}, and {:?} was acknowledged", place.acknowledged));
         }
@@ -133,7 +144,7 @@ impl<G: Gate> World<'_, G> {
         let of = Start { node: me, incarnation: node.incarnation() };
         self.history.note(of, clock, node.gate_mut().take());
         self.history.checkpoint(of, node.number(), clock);
-        let (own, disk) = (VecDeque::new(), disk.with_file_max(FILE_MAX));
+        let own = VecDeque::new();
         let advice = self.advice.as_ref().map(|(advice, _)| advisor::advisor(advice, self.factory, me, self.now));
         let advisor = advice.transpose()?;
         let running = Running { node, advisor, disk, writing: None, on_disk: 0, own, wake: None, paused: None };

@@ -17,7 +17,7 @@ use crate::world::chance::{Chance, Purpose};
 use crate::world::connections::Connections;
 use crate::world::cuts::{self, Cluster};
 use crate::world::history::{History, Start};
-use crate::world::input::{Input, Over};
+use crate::world::input::{Input, Over, Parcel};
 use crate::world::memo::{self, Memory, Model};
 use crate::world::place::{Place, Running, Writing};
 use crate::world::plan::Plan;
@@ -67,8 +67,8 @@ pub struct World<'w, G> {
     /// What checkers have foreseen, in their rounds.
     pub foreseen: Vec<Foreseen>,
     request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
-    /// Reads the states in snapshots.
-    reader: Box<dyn Machine>,
+    /// Reads the states in snapshots, from the first one on.
+    reader: Option<Box<dyn Machine>>,
     pub(super) agenda: Agenda<Input>,
     pub(super) chance: Chance,
     pub(super) now: Time,
@@ -105,7 +105,6 @@ impl<'w, G: Gate> World<'w, G> {
         plan: Plan,
         gate: impl FnMut(NodeId) -> G + 'w,
     ) -> Result<Self, Broken> {
-        let reader = factory.machine().map_err(|error| Broken { at: Duration::ZERO, what: error.to_string() })?;
         let mut world = Self {
             factory,
             model: None,
@@ -114,7 +113,7 @@ impl<'w, G: Gate> World<'w, G> {
             advice: None,
             foreseen: Vec::new(),
             request: None,
-            reader,
+            reader: None,
             agenda: Agenda::default(),
             chance: Chance::new(plan.seed),
             now: Time(0),
@@ -283,7 +282,7 @@ impl<'w, G: Gate> World<'w, G> {
         running.wake = running.wake.filter(|_| !matches!(input, Input::Wake(_)));
         match input {
             Input::Frame { over: Some(over), .. } if !self.connections.takes(node, over) => return Ok(()),
-            Input::Frame { bytes, over, .. } => self.receive(node, &bytes, over)?,
+            Input::Frame { parcel, over, .. } => self.receive(node, &parcel, over)?,
             Input::Broken { peer, number, .. } => {
                 let before = self.history.steps.len();
                 if self.connections.hear(node, peer, number) {
@@ -349,17 +348,17 @@ impl<'w, G: Gate> World<'w, G> {
     }
 
     /// A frame arrives at a node. A node takes what another one of its cluster sends, unless it is late.
-    pub(super) fn receive(&mut self, to: NodeId, bytes: &[u8], over: Option<Over>) -> Result<(), String> {
-        let Some(result) = self.feed(to, |node, now| node.receive(now, bytes))? else { return Ok(()) };
+    pub(super) fn receive(&mut self, to: NodeId, parcel: &Parcel, over: Option<Over>) -> Result<(), String> {
+        let Some(result) = self.feed(to, |node, now| node.receive(now, &parcel.bytes))? else { return Ok(()) };
         match result {
             Ok(()) => {}
-            Err(refusal) if over.is_some() => return self.refuse_in_order(to, bytes, refusal),
+            Err(refusal) if over.is_some() => return self.refuse_in_order(parcel, refusal),
             Err(Refusal::Dropped(Dropped::FormerSender | Dropped::FormerAddressee | Dropped::Repeated))
             | Err(Refusal::NoBase | Refusal::Unasked | Refusal::Full) => return Ok(()),
             Err(refusal) => return Err(format!("node {to} refuses what another node has sent: {refusal}")),
         }
         let place = &self.places[to as usize];
-        let (Some(running), Some((id, _))) = (&place.running, self.message(to, bytes)) else { return Ok(()) };
+        let (Some(running), Some(id)) = (&place.running, parcel.message) else { return Ok(()) };
         self.history.receive(id, running.start(to), place.clock, running.node.tickets())?;
         over.map_or(Ok(()), |over| self.connections.take(id, over.number))
     }
@@ -412,7 +411,7 @@ impl<'w, G: Gate> World<'w, G> {
                 self.agenda.add(self.now.after(time), written);
                 Ok(())
             }
-            Output::Send { to, frame } => self.send(me, to, &frame),
+            Output::Send { to, frame } => self.send(me, to, frame),
             Output::Answer { number, response } => {
                 self.events += 1;
                 if let Some(index) = self.asked.remove(&(me, number)) {
@@ -450,7 +449,11 @@ impl<'w, G: Gate> World<'w, G> {
             Outcome::Complete(snapshot) => {
                 let late_max = self.plan.settings.limits().late_max;
                 let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config, late_max };
-                cuts::compare(&self.history, snapshot, &mut *self.reader, cluster)?;
+                let reader = match &mut self.reader {
+                    Some(reader) => reader,
+                    none => none.insert(self.factory.machine().map_err(|error| error.to_string())?),
+                };
+                cuts::compare(&self.history, snapshot, &mut **reader, cluster)?;
                 "complete"
             }
             Outcome::Inconsistent(_, why) => return Err(format!("a snapshot of node {me} is inconsistent: {why}")),

@@ -5,7 +5,16 @@ use std::time::Duration;
 use host_model::contract::NodeId;
 
 use crate::world::guided::News;
+use crate::world::history::MessageId;
 use crate::world::plan::Trouble;
+
+/// A frame on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Parcel {
+    pub(super) bytes: Vec<u8>,
+    /// The message in it; none if it is a packet of the managers.
+    pub(super) message: Option<MessageId>,
+}
 
 /// The connection that a frame comes over.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +30,7 @@ pub(super) enum Input {
     /// A frame arrives.
     Frame {
         to: NodeId,
-        bytes: Vec<u8>,
+        parcel: Parcel,
         /// Where links have an order.
         over: Option<Over>,
     },

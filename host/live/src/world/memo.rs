@@ -60,6 +60,8 @@ pub struct Memory<'l> {
     present: BTreeMap<NodeId, LocalStateId>,
     /// What has happened.
     path: Vec<(NodeId, Taken)>,
+    /// The step that the last handler was, of a node in a local state.
+    latest: Option<(NodeId, Option<LocalStateId>, Taken)>,
     keeps_log: bool,
     /// Why the host cannot continue.
     failure: Option<MachineError>,
@@ -80,6 +82,7 @@ impl<'l> Memory<'l> {
             ran: BTreeMap::new(),
             present: BTreeMap::new(),
             path: Vec::new(),
+            latest: None,
             keeps_log: false,
             failure: None,
         })
@@ -112,8 +115,14 @@ impl<'l> Memory<'l> {
         let choices = happened.choices;
         let answer = |index: usize| choices.get(index).map_or(0, |choice| choice.picked);
         let from = self.present.get(&node).copied();
-        // The machine has looked it up, so it is there.
-        if let Ok(Some(taken)) = self.step(node, from, &happened.input, &answer) {
+        // The handler that has run last is the one that has happened, unless the node continues where it was with what has gone wrong since.
+        let latest = self.latest.take().filter(|(of, before, _)| (*of, *before) == (node, from));
+        let taken = match latest {
+            Some((_, _, taken)) => Ok(Some(taken)),
+            // The machine has looked it up, so it is there.
+            None => self.step(node, from, &happened.input, &answer),
+        };
+        if let Ok(Some(taken)) = taken {
             self.present.insert(node, taken.next);
             self.path.push((node, taken));
         }
@@ -241,6 +250,7 @@ impl<'l> Memory<'l> {
     ) -> Result<(Ran, LocalStateId), Fault> {
         let from = here.or(self.present.get(&node).copied());
         let found = self.step(node, from, input, &|index| script.get(index).copied().unwrap_or(0))?;
+        self.latest = found.map(|taken| (node, from, taken));
         let (trigger, outcome, next) = match (found, from) {
             (Some(Taken { trigger, outcome, next }), _) => (trigger, outcome, next),
             // The state before is the one after.

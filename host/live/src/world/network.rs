@@ -3,24 +3,25 @@
 use host_model::contract::NodeId;
 use host_model::scenario::Network;
 
-use crate::checkpoint::{Body, Differences, Dropped, Packet};
+use crate::checkpoint::{Differences, Dropped};
 use crate::disk::Owner;
 use crate::gate::Gate;
-use crate::node::{Identity, Refusal, decoded};
+use crate::node::{Identity, Refusal, opened};
 use crate::world::chance::Purpose;
 use crate::world::driver::World;
 use crate::world::history::{MessageId, Start};
-use crate::world::input::Input;
+use crate::world::input::{Input, Parcel};
 
 impl<G: Gate> World<'_, G> {
     /// A frame leaves a node.
-    pub(super) fn send(&mut self, from: NodeId, to: NodeId, frame: &[u8]) -> Result<(), String> {
+    pub(super) fn send(&mut self, from: NodeId, to: NodeId, frame: Vec<u8>) -> Result<(), String> {
         let Some(running) = &self.places[from as usize].running else { return Ok(()) };
         let (start, session, on_disk) = (running.start(from), self.session(from), running.on_disk);
         if *self.spoken.entry(start).or_insert(session) != session {
             return Err(format!("two processes are {start:?}"));
         }
-        let message = self.message(to, frame);
+        let message = message(to, &frame);
+        let parcel = Parcel { bytes: frame, message: message.map(|(id, _)| id) };
         let of = |purpose| if message.is_some() { purpose } else { Purpose::Packets };
         if let Some((id, addressee)) = message {
             self.history.leave(id, addressee, on_disk)?;
@@ -28,15 +29,17 @@ impl<G: Gate> World<'_, G> {
         if let Some(loopback) = self.plan.loopback.filter(|_| from == to) {
             let latency = self.chance.within(Purpose::Latency, loopback);
             let at = self.connections.arrive(from, to, self.now.after(latency));
-            self.agenda.add(at, Input::Frame { to, bytes: frame.to_vec(), over: None });
+            self.agenda.add(at, Input::Frame { to, parcel, over: None });
             return Ok(());
         }
         if from == to {
-            self.running(from).into_iter().for_each(|running| running.own.push_back(frame.to_vec()));
+            if let Some(running) = self.running(from) {
+                running.own.push_back(parcel);
+            }
             return Ok(());
         }
         if self.plan.settings.network == Network::Ordered {
-            self.send_in_order(from, to, frame);
+            self.send_in_order(from, to, parcel);
             return Ok(());
         }
         let is_cut = self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
@@ -45,10 +48,11 @@ impl<G: Gate> World<'_, G> {
             self.count("lost");
             return Ok(());
         }
-        let times = 1 + u32::from(!self.is_calm && self.chance.is_in(of(Purpose::Repeats), self.plan.repeats));
-        for _ in 0..times {
+        let is_repeated = !self.is_calm && self.chance.is_in(of(Purpose::Repeats), self.plan.repeats);
+        let again = is_repeated.then(|| parcel.clone());
+        for parcel in [Some(parcel), again].into_iter().flatten() {
             let latency = self.chance.within(of(Purpose::Latency), self.plan.latency);
-            self.agenda.add(self.now.after(latency), Input::Frame { to, bytes: frame.to_vec(), over: None });
+            self.agenda.add(self.now.after(latency), Input::Frame { to, parcel, over: None });
         }
         Ok(())
     }
@@ -56,18 +60,6 @@ impl<G: Gate> World<'_, G> {
     /// The number of the process that is a node now.
     pub(super) fn session(&self, node: NodeId) -> u64 {
         self.places[node as usize].starts << 8 | u64::from(node)
-    }
-
-    /// The message in a frame, and the start that it is for; none if it is a packet of the managers.
-    pub(super) fn message(&self, to: NodeId, bytes: &[u8]) -> Option<(MessageId, u64)> {
-        let (from, body) = decoded(&self.identity(to, 0), bytes)?;
-        let (Packet { header, body: Body::Message { sequence, .. } }, _) =
-            Differences::default().unpack(from, body).ok()?
-        else {
-            return None;
-        };
-        let from = Start { node: from, incarnation: header.incarnation };
-        Some((MessageId { from, to, sequence }, header.addressee))
     }
 
     pub(super) fn identity(&self, node: NodeId, session: u64) -> Identity {
@@ -87,7 +79,7 @@ impl<G: Gate> World<'_, G> {
     }
 
     /// A frame leaves a node over its connection with another one.
-    pub(super) fn send_in_order(&mut self, from: NodeId, to: NodeId, frame: &[u8]) {
+    pub(super) fn send_in_order(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
         let Some(over) = self.connections.send(from, to) else {
             self.count("lost with a connection");
             return;
@@ -96,7 +88,7 @@ impl<G: Gate> World<'_, G> {
         let cut = self.cuts.get(&(from, to)).copied().unwrap_or_default().max(self.now);
         let latency = self.chance.within(Purpose::Latency, self.plan.latency);
         let at = self.connections.arrive(from, to, cut.after(latency));
-        self.agenda.add(at, Input::Frame { to, bytes: frame.to_vec(), over: Some(over) });
+        self.agenda.add(at, Input::Frame { to, parcel, over: Some(over) });
     }
 
     /// The connection between two nodes breaks.
@@ -116,10 +108,18 @@ impl<G: Gate> World<'_, G> {
     }
 
     /// A node refuses what came over a connection that is there: that loses a message on a link that loses none.
-    pub(super) fn refuse_in_order(&self, to: NodeId, bytes: &[u8], refusal: Refusal) -> Result<(), String> {
-        match (refusal, self.message(to, bytes)) {
+    pub(super) fn refuse_in_order(&self, parcel: &Parcel, refusal: Refusal) -> Result<(), String> {
+        match (refusal, parcel.message) {
             (Refusal::Dropped(Dropped::FarAhead), _) | (_, None) => Ok(()),
-            (refusal, Some((id, _))) => Err(format!("{id:?} is lost over a connection: {refusal}")),
+            (refusal, Some(id)) => Err(format!("{id:?} is lost over a connection: {refusal}")),
         }
     }
+}
+
+/// The message in a frame, and the start that it is for; none if it is a packet of the managers.
+fn message(to: NodeId, frame: &[u8]) -> Option<(MessageId, u64)> {
+    let (from, body) = opened(frame)?;
+    let (header, sequence) = Differences::message(body)?;
+    let from = Start { node: from, incarnation: header.incarnation };
+    Some((MessageId { from, to, sequence }, header.addressee))
 }

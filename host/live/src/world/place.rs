@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::world::advisor::Advisor;
 use crate::world::files::DiskOfWorld;
 use crate::world::history::Start;
-use crate::world::input::Input;
+use crate::world::input::{Input, Parcel};
 use crate::world::recorder::Recorder;
 
 /// A record that is being written.
@@ -25,12 +25,13 @@ pub(super) struct Running<'w, G> {
     pub(super) node: Node<'w, Recorder<'w, G>>,
     /// Its checker, if there is one.
     pub(super) advisor: Option<Advisor<'w>>,
-    pub(super) disk: Disk<DiskOfWorld>,
+    /// None in a world in which nothing happens to disks: what is written there is there.
+    pub(super) disk: Option<Disk<DiskOfWorld>>,
     pub(super) writing: Option<Writing>,
     /// The last record of this start that is on the disk.
     pub(super) on_disk: u64,
     /// Frames of the node to itself.
-    pub(super) own: VecDeque<Vec<u8>>,
+    pub(super) own: VecDeque<Parcel>,
     /// The earliest instant at which the world looks at it again.
     pub(super) wake: Option<Time>,
     /// The inputs that wait while it is paused.

@@ -58,6 +58,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether a disk can lose something, or have no room.
+    pub(super) fn tries_disks(&self) -> bool {
+        self.kills.is_some() || self.full > Share(0)
+    }
+
     /// One in which nothing goes wrong.
     pub fn ideal(seed: u64, nodes: u32, settings: Settings) -> Self {
         Self {
