@@ -26,7 +26,7 @@
 //! | `starving` | machines whose host runs out of memory: only the host is blamed |
 //! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
 //! | `traps` | handlers that trap, by every strategy, likewise |
-//! | `walks` | random walks: what the seed decides, weights, coverage, memory |
+//! | `walks` | random walks: what the seed decides, schedules, weights, coverage, memory |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
 
 mod combinations;

@@ -72,10 +72,12 @@ pub enum Axis {
     Recovery,
     /// `--property`: whether there are properties that are not judged.
     Selected,
+    /// `--schedule`.
+    Schedule,
 }
 
 /// How many options there are.
-pub const AXES: usize = Axis::Selected as usize + 1;
+pub const AXES: usize = Axis::Schedule as usize + 1;
 
 /// The options combined in every triple; the others are combined in every pair.
 pub const TRIPLES: usize = Axis::Prefix as usize + 1;
@@ -120,6 +122,7 @@ impl Axis {
         Self::Timers,
         Self::Recovery,
         Self::Selected,
+        Self::Schedule,
     ];
 
     /// The names of its values.
@@ -143,6 +146,9 @@ impl Axis {
             Self::Timers => vec!["not given", "late"],
             Self::Recovery => vec!["not given", "resets"],
             Self::Selected => vec!["all", "some"],
+            Self::Schedule => {
+                vec!["not given", "uniform", "pct:3", "pos", "fresh", "swarm", "phases", "mix"]
+            }
             _ => SWITCH.to_vec(),
         }
     }
@@ -181,6 +187,7 @@ fn axis_of(bound: Bound) -> (Axis, Vec<usize>) {
         Bound::States => (Axis::States, vec![1, 2, 3]),
         Bound::Seed | Bound::Walks => (Axis::Walks, vec![1]),
         Bound::Weights => (Axis::Walks, vec![2]),
+        Bound::Schedule => (Axis::Schedule, (1..Axis::Schedule.values().len()).collect()),
         Bound::Violations => (Axis::Violations, vec![1, 2, 3, 4, 5]),
         Bound::Reduce => (Axis::Reduce, vec![1]),
         Bound::CountSystemStates => (Axis::Counted, vec![1]),

@@ -12,6 +12,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
+use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored};
 use host_search::strategy::auto::{self, Member, Turns};
@@ -65,8 +66,14 @@ fn members_honour_what_they_are_asked() {
     }
     assert!(asked > 1_000, "{asked}");
     let weights = Some(Weights::default());
-    let others =
-        SearchBounds { walks: Some(1), weights, reduce: true, count_system_states: true, ..Default::default() };
+    let others = SearchBounds {
+        walks: Some(1),
+        weights,
+        schedule: Some(Schedule::Mix),
+        reduce: true,
+        count_system_states: true,
+        ..Default::default()
+    };
     for bound in Bound::ALL.into_iter().filter(|bound| bound.is_set(&others)) {
         assert!(!auto.honours.contains(&bound), "{bound:?} would have to be passed on");
     }

@@ -1,4 +1,4 @@
-//! Random walks: what the seed decides, weights, coverage, memory.
+//! Random walks: what the seed decides, schedules, weights, coverage, memory.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,6 +12,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
+use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::random_walk;
@@ -55,53 +56,93 @@ fn summary(report: &Report) -> impl PartialEq + Ord + std::fmt::Debug + use<> {
 #[test]
 fn the_seed_decides() {
     let toy = wide();
-    let summaries: BTreeSet<_> = (0..20)
-        .map(|seed| {
-            let (once, again) = (run(&toy, bounds(seed, 10)), run(&toy, bounds(seed, 10)));
-            assert_eq!(summary(&once), summary(&again), "seed {seed}");
-            summary(&once)
-        })
-        .collect();
-    assert!(summaries.len() > 10, "only {} of 20 seeds differ", summaries.len());
+    let mut of_schedules = BTreeSet::new();
+    for schedule in Schedule::ALL {
+        let bounds = |seed| SearchBounds { schedule: Some(schedule), ..bounds(seed, 10) };
+        let summaries: BTreeSet<_> = (0..20)
+            .map(|seed| {
+                let (once, again) = (run(&toy, bounds(seed)), run(&toy, bounds(seed)));
+                assert_eq!(summary(&once), summary(&again), "{schedule}, seed {seed}");
+                summary(&once)
+            })
+            .collect();
+        assert!(summaries.len() > 10, "{schedule}: only {} of 20 seeds differ", summaries.len());
+        of_schedules.insert(summaries.into_iter().collect::<Vec<_>>());
+    }
+    assert_eq!(of_schedules.len(), Schedule::ALL.len(), "two schedules are one");
 }
 
 /// A walk goes the same way alone and among others.
 #[test]
 fn a_walk_does_not_depend_on_the_others() {
     let toy = wide();
-    let steps = |seed, numbers| run_numbers(&toy, bounds(seed, 0), numbers).counts.transitions.expect("steps count");
-    for seed in 0..20 {
-        let alone: Vec<u64> = (0..30).map(|number| steps(seed, number..number + 1)).collect();
-        assert_eq!(steps(seed, 0..30), alone.iter().sum::<u64>(), "seed {seed}");
-        assert_eq!(steps(seed, 10..20), alone[10..20].iter().sum::<u64>(), "seed {seed}");
+    for (schedule, seed) in Schedule::ALL.into_iter().flat_map(|schedule| (0..20).map(move |seed| (schedule, seed))) {
+        let bounds = SearchBounds { schedule: Some(schedule), ..bounds(seed, 0) };
+        let steps = |numbers| run_numbers(&toy, bounds, numbers).counts.transitions.expect("steps count");
+        let alone: Vec<u64> = (0..30).map(|number| steps(number..number + 1)).collect();
+        assert_eq!(steps(0..30), alone.iter().sum::<u64>(), "{schedule}, seed {seed}");
+        assert_eq!(steps(10..20), alone[10..20].iter().sum::<u64>(), "{schedule}, seed {seed}");
         let distinct: BTreeSet<&u64> = alone.iter().collect();
-        assert!(distinct.len() > 1, "seed {seed}: all walks have {} steps, the test says little", alone[0]);
+        assert!(distinct.len() > 1, "{schedule}, seed {seed}: all walks have {} steps, the test says little", alone[0]);
     }
 }
 
 /// What walks report is reachable, they find most of the findings in small systems, and they never say that there is
-/// nothing.
+/// nothing. That holds for every schedule.
 #[test]
 fn walks_find_violations_that_there_are() {
-    let (mut found, mut missed) = (0, 0);
-    for seed in 0..600 {
-        let toy = Toy::random(seed, 3);
-        let Some(reached) = reference::search(&System::new(toy.clone()), None, None, 3_000) else { continue };
-        let report = run(&toy, bounds(1, 300));
-        match (report.violations.first(), reached.violation_depth) {
-            (Some(violation), Some(depth)) => {
-                assert!(violation.path.len() as u32 >= depth, "seed {seed}");
-                assert_eq!((report.end, violation.shortest), (EndCondition::Violation, false), "seed {seed}");
-                found += 1;
+    for (index, schedule) in Schedule::ALL.into_iter().enumerate() {
+        let (mut found, mut missed) = (0, 0);
+        for seed in 600 * index as u64..600 * (index as u64 + 1) {
+            let toy = Toy::random(seed, 3);
+            let Some(reached) = reference::search(&System::new(toy.clone()), None, None, 3_000) else { continue };
+            let report = run(&toy, SearchBounds { schedule: Some(schedule), ..bounds(1, 300) });
+            match (report.violations.first(), reached.violation_depth) {
+                (Some(violation), Some(depth)) => {
+                    assert!(violation.path.len() as u32 >= depth, "{schedule}, seed {seed}");
+                    let ended = (report.end, violation.shortest);
+                    assert_eq!(ended, (EndCondition::Violation, false), "{schedule}, seed {seed}");
+                    found += 1;
+                }
+                (None, depth) => {
+                    assert_eq!(report.end, EndCondition::WalksDone, "{schedule}, seed {seed}");
+                    missed += u32::from(depth.is_some());
+                }
+                (Some(_), None) => panic!("{schedule}, seed {seed}: what was found is not reachable"),
             }
-            (None, depth) => {
-                assert_eq!(report.end, EndCondition::WalksDone, "seed {seed}");
-                missed += u32::from(depth.is_some());
-            }
-            (Some(_), None) => panic!("seed {seed}: what was found is not reachable"),
         }
+        assert!(found > 100 && missed * 10 < found, "{schedule}: {found} found, {missed} missed");
     }
-    assert!(found > 100 && missed * 10 < found, "{found} found, {missed} missed");
+}
+
+/// Two chains of ten messages, and a violation if one is over before the other one has begun.
+#[test]
+fn priorities_of_chains_find_what_even_draws_do_not() {
+    const LENGTH: u8 = 10;
+    let chain = |toy: Toy, node: u32| {
+        (1..LENGTH).fold(toy.in_flight(node, node, 0), |toy, state| {
+            toy.rule(node, state - 1, ToyTrigger::Message(node, state - 1), state, &[(node, state)])
+        })
+    };
+    let mut toy = chain(chain(Toy::new(2), 0), 1);
+    for node in 0..2 {
+        toy = toy.rule(node, LENGTH - 1, ToyTrigger::Message(node, LENGTH - 1), LENGTH, &[]);
+    }
+    let toy = toy.forbid(&[Some(LENGTH), Some(0)]);
+    let found = |schedule| {
+        let find = |seed: &u64| {
+            let report = run(&toy, SearchBounds { schedule: Some(schedule), ..bounds(*seed, 1) });
+            !report.violations.is_empty()
+        };
+        (0..100).filter(find).count()
+    };
+    // One of two chains is first: 50 in the mean, with a standard deviation of 5. A change of priorities lets the other one begin in some.
+    assert!((30..70).contains(&found(Schedule::Pct(1))), "{}", found(Schedule::Pct(1)));
+    assert!((15..70).contains(&found(Schedule::Pct(3))), "{}", found(Schedule::Pct(3)));
+    // Ten events of one chain in a row: 0.1 in the mean.
+    assert!(found(Schedule::Uniform) <= 2);
+    // Some of its walks have priorities.
+    assert!(found(Schedule::Mix) >= 3, "{}", found(Schedule::Mix));
 }
 
 #[test]
@@ -124,16 +165,42 @@ fn a_kind_of_weight_zero_does_not_happen() {
         assert_eq!((counts.outcomes, counts.walks_ended), (Some(1), Some(0)));
     }
     // Where both are possible, weights of 9 and 1 make one of them likelier to come first.
-    let first = |weights: Weights| {
+    let first = |weights: Weights, schedule: Schedule| {
         let forbidden = toy.clone().forbid(&[Some(1), Some(0)]);
         (0..100).filter(move |seed| {
-            !run(&forbidden, SearchBounds { weights: Some(weights), ..bounds(*seed, 1) }).violations.is_empty()
+            let bounds = SearchBounds { weights: Some(weights), schedule: Some(schedule), ..bounds(*seed, 1) };
+            !run(&forbidden, bounds).violations.is_empty()
         })
     };
-    let often = first(Weights { internal: 9, ..Weights::default() }).count();
-    let seldom = first(Weights { deliver: 9, ..Weights::default() }).count();
-    // Of 100 draws 90 and 10 in the mean, with a standard deviation of 3.
-    assert!(often > 75 && seldom < 25, "{often} and {seldom}");
+    for schedule in Schedule::ALL {
+        let often = first(Weights { internal: 9, ..Weights::default() }, schedule).count();
+        let seldom = first(Weights { deliver: 9, ..Weights::default() }, schedule).count();
+        // Of 100 draws 90 and 10 in the mean, with a standard deviation of 3. Some schedules multiply weights by random ones.
+        let (at_least, at_most) = match schedule {
+            Schedule::Swarm | Schedule::Phases | Schedule::Mix => (seldom + 20, 50),
+            _ => (75, 25),
+        };
+        assert!(often >= at_least && seldom <= at_most, "{schedule}: {often} and {seldom}");
+    }
+}
+
+/// A weight of 0 leaves a kind out whatever the schedule, and walks end where nothing else can happen.
+#[test]
+fn every_schedule_leaves_a_kind_of_weight_zero_out() {
+    let toy = Toy::new(2).in_flight(0, 1, 0).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(
+        1,
+        0,
+        ToyTrigger::Message(0, 0),
+        1,
+        &[],
+    );
+    for schedule in Schedule::ALL {
+        for weights in [Weights { deliver: 0, ..Weights::default() }, Weights { internal: 0, ..Weights::default() }] {
+            let bounds = SearchBounds { weights: Some(weights), schedule: Some(schedule), ..bounds(0, 50) };
+            let counts = run(&toy, bounds).counts;
+            assert_eq!((counts.transitions, counts.walks_ended), (Some(50), Some(0)), "{schedule}");
+        }
+    }
 }
 
 #[test]

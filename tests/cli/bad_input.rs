@@ -99,7 +99,7 @@ fn a_path_beside_a_plugin_gets_advice() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 29] = [
+    let cases: [(&[&str], &str); 31] = [
         (&["new"], "<LANGUAGE>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -116,6 +116,8 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--states", "0"], "--states"),
         (&["run", "x", "--walks", "0"], "--walks"),
         (&["run", "x", "--weights", "reset=1"], "there is no kind of event `reset`"),
+        (&["run", "x", "--schedule", "fast"], "there is no schedule `fast`"),
+        (&["run", "x", "--schedule", "pct:0"], "the depth of `pct` is a number from 1 to 100"),
         (&["run", "x", "--time", "60"], "with a unit"),
         (&["run", "x", "--memory", "0GiB"], "more than zero"),
         (&["run", "x", "--limit", "fuel"], "NAME=VALUE"),
@@ -191,13 +193,14 @@ fn options_that_do_not_fit_end_with_151() {
 fn an_option_after_dashes_that_has_no_effect_is_refused_by_its_name() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::ping_pong());
-    let of_a_run: [&[&str]; 26] = [
+    let of_a_run: [&[&str]; 27] = [
         &["--algo", "walk"],
         &["--reduce"],
         &["--states", "5"],
         &["--walks", "5"],
         &["--seed", "1"],
         &["--weights", "fault=3"],
+        &["--schedule", "mix"],
         &["--fairness", "none"],
         &["--timers", "late"],
         &["--recover-by", "events"],

@@ -11,6 +11,7 @@ use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Dice, Feature, Toy, ToyProperty};
 use host_search::kernel::SearchBounds;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
+use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_search::strategy::auto::{Member, Turns};
 use host_search::strategy::{Promises, STRATEGIES, Strategy};
@@ -241,6 +242,7 @@ impl Case {
             seed: (value(Axis::Walks) == 1).then_some(seed),
             walks: (value(Axis::Walks) == 1).then_some(40),
             weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
+            schedule: value(Axis::Schedule).checked_sub(1).map(|index| Schedule::ALL[index]),
             // A search that keeps checkpoints is not asked.
             promises: (is_on(Axis::Fairness) && !stop.is_resumed()).then(|| rules(row)),
             ..SearchBounds::default()

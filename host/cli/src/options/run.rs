@@ -10,6 +10,7 @@ use host_model::contract::PropertyKind;
 use host_model::scenario::Network;
 use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
+use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_session::base::units;
 use host_session::scenario_file::VIOLATIONS_MAX;
@@ -126,6 +127,9 @@ pub struct RunArguments {
     /// Weights of the kinds of events, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
+    /// How random walks choose events: uniform, pct, pct:DEPTH, pos, fresh, swarm, phases, mix [default: uniform]
+    #[arg(long, value_name = "SCHEDULE", help_heading = "Random walks")]
+    pub schedule: Option<Schedule>,
     /// Time limit of the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
     #[arg(long, short, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
     pub time: Option<Duration>,
@@ -247,6 +251,7 @@ impl RunArguments {
             walks: self.walks,
             seed: self.seed,
             weights: self.weights,
+            schedule: self.schedule,
             fairness: self.fairness,
             timers: self.timers,
             recover_by: self.recover_by,

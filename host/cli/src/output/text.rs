@@ -182,6 +182,7 @@ impl Text<'_> {
             bounds.walks.map(|walks| count(walks, "walk")),
             bounds.seed.map(|seed| format!("seed {seed}")),
             bounds.weights.as_ref().map(|weights| format!("weights {weights}")),
+            bounds.schedule.as_ref().map(|schedule| format!("schedule {schedule}")),
             bounds.time_seconds.map(|seconds| format!("{seconds} s")),
             bounds.memory_bytes.map(bytes),
         ];

@@ -10,6 +10,7 @@
 //! | `promise` | promises of progress in the report of a search |
 //! | `report` | the report of a search: findings with their paths, and counts |
 //! | `rules` | what a promise of progress relies on |
+//! | `schedule` | by which rule random walks choose their events |
 //! | `tuples` | tuples with one element per node |
 //! | `violation_kind` | the kinds of violations |
 //! | `weights` | weights of random walks by kind of event |
@@ -26,6 +27,7 @@ pub use crate::kernel::violation_kind::ViolationKind;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::rules::Rules;
+use crate::kernel::schedule::Schedule;
 use crate::kernel::weights::Weights;
 
 pub mod checkpoint_codec;
@@ -36,6 +38,7 @@ pub(crate) mod poll;
 mod promise;
 mod report;
 pub mod rules;
+pub mod schedule;
 pub(crate) mod tuples;
 mod violation_kind;
 pub mod weights;
@@ -55,6 +58,8 @@ pub struct SearchBounds {
     pub walks: Option<u64>,
     /// How likely random walks take events of each kind.
     pub weights: Option<Weights>,
+    /// By which rule random walks choose their events; none means [`Schedule::Uniform`].
+    pub schedule: Option<Schedule>,
     /// How many different violations are collected before the search ends; none means one. With [`variants`](Self::variants), how many
     /// kinds of violations.
     pub violations: Option<u64>,

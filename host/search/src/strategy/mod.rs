@@ -41,6 +41,8 @@ pub enum Bound {
     Walks,
     /// [`SearchBounds::weights`].
     Weights,
+    /// [`SearchBounds::schedule`].
+    Schedule,
     /// [`SearchBounds::violations`].
     Violations,
     /// [`SearchBounds::reduce`].
@@ -53,7 +55,7 @@ pub enum Bound {
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Depth,
         Self::LocalEvents,
         Self::States,
@@ -63,6 +65,7 @@ impl Bound {
         Self::Seed,
         Self::Walks,
         Self::Weights,
+        Self::Schedule,
         Self::Violations,
     ];
 
@@ -75,6 +78,7 @@ impl Bound {
             Self::Seed => bounds.seed.is_some(),
             Self::Walks => bounds.walks.is_some(),
             Self::Weights => bounds.weights.is_some(),
+            Self::Schedule => bounds.schedule.is_some(),
             Self::Violations => bounds.violations.is_some(),
             Self::Reduce => bounds.reduce,
             Self::CountSystemStates => bounds.count_system_states,
@@ -91,6 +95,7 @@ impl Bound {
             Self::Seed => "seed",
             Self::Walks => "walks",
             Self::Weights => "weights",
+            Self::Schedule => "schedule",
             Self::Violations => "max-violations",
             Self::Reduce => "reduce",
             Self::CountSystemStates => "count-system-states",
@@ -304,6 +309,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Seed,
             Bound::Walks,
             Bound::Weights,
+            Bound::Schedule,
             Bound::Violations,
             Bound::Deadlock,
         ],
@@ -315,7 +321,7 @@ pub const STRATEGIES: &[Strategy] = &[
     Strategy {
         name: "walk",
         aliases: &[],
-        summary: "seeded random walks, with weights by kind of event",
+        summary: "seeded random walks, with weights by kind of event and a choice of schedulers",
         soundness: "every step is executed",
         completeness: "a sample: says how many local states and outcomes the walks went through",
         is_complete: false,
@@ -325,6 +331,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Seed,
             Bound::Walks,
             Bound::Weights,
+            Bound::Schedule,
             Bound::Violations,
             Bound::Deadlock,
         ],

@@ -24,15 +24,15 @@ pub const PREFIXES_MAX: usize = 20;
 /// quarters of its events in which every promise of progress is kept, of at most [`PREFIXES_MAX`] walks one each. Then all that can happen
 /// after these states, faults included, as `bdfs` does from this many start states. A violation on a walk is reported as well.
 /// Memory: as `bdfs`; what handlers do on the walks is kept.
-/// Honours: depth, local-event and state bounds, which count from the kept states on; seed, number of walks, weights but for that of faults,
+/// Honours: depth, local-event and state bounds, which count from the kept states on; seed, number of walks, weights but for that of faults, the schedule,
 /// the wish to find deadlocks, the wish to decide `eventually` properties, the monitor. The faults that the scenario allows are all left
 /// where a walk ends, since it has none.
 /// Source: prefix-based search of Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
 /// systems code" (MaceMC), NSDI 2007; differs in: the search after the walks is exhaustive within its bounds, and one for all states.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     // The bounds are those of the search after the walks.
-    let SearchBounds { seed, weights, .. } = search.bounds;
-    let bounds = SearchBounds { seed, weights, ..SearchBounds::default() };
+    let SearchBounds { seed, weights, schedule, .. } = search.bounds;
+    let bounds = SearchBounds { seed, weights, schedule, ..SearchBounds::default() };
     let mut walks = Walks {
         search,
         ground: Ground::new(search.lts, search.starts, bounds)?.without_faults(),

@@ -206,6 +206,8 @@ pub struct Bounds {
     pub walks: Option<u64>,
     /// How likely random walks take events of each kind.
     pub weights: Option<String>,
+    /// By which rule random walks choose their events.
+    pub schedule: Option<String>,
     /// Time for the search.
     pub time_seconds: Option<f64>,
     /// Memory of the process.
@@ -265,6 +267,7 @@ impl Assumed {
                 seed: search.seed,
                 walks: search.walks,
                 weights: search.weights.map(|weights| weights.to_string()),
+                schedule: search.schedule.map(|schedule| schedule.to_string()),
                 time_seconds: spec.process.time.map(|time| time.as_secs_f64()),
                 memory_bytes: spec.process.memory,
             },

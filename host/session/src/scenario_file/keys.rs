@@ -53,6 +53,11 @@ const KEYS: &[(&str, &str, Kind)] = &[
         "weights",
         Text(|spec, text| set(&mut spec.search.weights, text.parse().map_err(|error| format!("{error}")))),
     ),
+    (
+        "strategy",
+        "schedule",
+        Text(|spec, text| set(&mut spec.search.schedule, text.parse().map_err(|error| format!("{error}")))),
+    ),
     ("strategy", "fairness", Text(|spec, text| set(&mut spec.search.fairness, values::fairness(text)))),
     ("strategy", "timers", Text(|spec, text| set(&mut spec.search.timers, values::timers(text)))),
     ("strategy", "recover-by", Text(|spec, text| set(&mut spec.search.recover_by, values::recovery(text)))),

@@ -92,6 +92,7 @@ impl Identity {
             seed,
             walks,
             weights,
+            schedule,
             violations,
             // No checkpoint is kept where several violations are collected.
             variants: _,
@@ -115,6 +116,9 @@ impl Identity {
         }
         if let Some(weights) = weights {
             self.add("--weights", &weights);
+        }
+        if let Some(schedule) = schedule {
+            self.add("--schedule", &schedule);
         }
         let flags = [
             ("--reduce", reduce),

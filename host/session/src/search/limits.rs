@@ -44,6 +44,7 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         seed: search.seed,
         walks: search.walks.or(is_timed.then_some(u64::MAX)),
         weights: search.weights,
+        schedule: search.schedule,
         // Whether they are to be decided depends on the cluster, too.
         promises: None,
     };

@@ -9,6 +9,7 @@ use host_model::audit::Mode;
 use host_model::scenario::{Network, faults};
 use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
+use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_search::strategy::{Strategy, find};
 use serde::de::Error;
@@ -100,6 +101,9 @@ pub struct SearchSpec {
     /// Weights of the kinds of events in random walks.
     #[serde(with = "as_text")]
     pub weights: Option<Weights>,
+    /// By which rule random walks choose their events.
+    #[serde(with = "as_text")]
+    pub schedule: Option<Schedule>,
     /// What happens in the long run, for `eventually` properties.
     #[serde(with = "fairness")]
     pub fairness: Option<Fairness>,
@@ -274,17 +278,21 @@ macro_rules! by_name {
 
 by_name!(fairness: Fairness, timers: Timers, recovery: Recovery);
 
-/// Weights as they are written.
+/// Values as they are written.
 mod as_text {
-    use host_search::kernel::weights::Weights;
+    use std::fmt::Display;
+    use std::str::FromStr;
+
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(weights: &Option<Weights>, serializer: S) -> Result<S::Ok, S::Error> {
-        weights.map(|weights| weights.to_string()).serialize(serializer)
+    pub fn serialize<T: Display, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().map(T::to_string).serialize(serializer)
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Weights>, D::Error> {
+    pub fn deserialize<'d, T: FromStr<Err: Display>, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
         text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
     }
@@ -301,6 +309,7 @@ mod tests {
         spec.cluster.faults = [("resets".to_owned(), 1)].into();
         spec.search.algo = find("bdfs").map(Algo);
         spec.search.weights = Some("timer=3".parse().expect("weights"));
+        spec.search.schedule = Some("pct:5".parse().expect("a schedule"));
         (spec.search.timers, spec.search.recover_by) = (Some(Timers::Late), Some(Recovery::Resets));
         spec.process.memory = Some(1);
         let text = serde_json::to_string(&spec).expect("plain data");

@@ -12,6 +12,8 @@ use crate::kernel::dice::{below, dice, draw, draw_outcome};
 use crate::kernel::weights::Weights;
 use crate::strategy::random_walk::LENGTH_DEFAULT;
 use crate::strategy::random_walk::growth::Lengths;
+use crate::strategy::random_walk::plan::Plan;
+use crate::strategy::random_walk::scheduler::{Candidate, Kind, content};
 
 /// Sets the draws of walks from elsewhere apart from those of the search.
 const TRIALS_SEED: u64 = 0x7265_636f_7665_7279;
@@ -32,6 +34,8 @@ pub(in crate::strategy) struct Walk {
     pub(in crate::strategy) is_over: bool,
     /// How long its local states were.
     pub(super) lengths: Lengths,
+    /// How it chooses events; none if it draws evenly.
+    plan: Option<Plan>,
     dice: ChaCha8Rng,
 }
 
@@ -39,6 +43,11 @@ impl Walk {
     /// The local state of the node where the step happens that was drawn.
     pub(super) fn local(&self, node: NodeId) -> LocalStateId {
         self.cursor.locals()[node as usize]
+    }
+
+    /// Bytes that it keeps.
+    pub(in crate::strategy) fn bytes(&self) -> u64 {
+        self.cursor.bytes() + self.plan.as_ref().map_or(0, Plan::bytes)
     }
 
     /// Begins its draws again, as no walk may.
@@ -97,15 +106,22 @@ impl<'l> Ground<'l> {
         let cursor = GlobalCursor::new(&self.stepper, &self.starts[start], &self.bounds);
         let mut lengths = Lengths::default();
         lengths.look(&self.stepper, cursor.locals(), 0);
-        Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false, lengths }
+        let plan = Plan::new(self.bounds.schedule.unwrap_or_default(), &mut dice, self.length_max());
+        Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false, lengths, plan }
     }
 
-    /// A walk without faults from a state that is no start of the search. Its number is among those of such walks.
+    /// Steps of a walk, at most.
+    fn length_max(&self) -> u32 {
+        self.bounds.depth.unwrap_or(LENGTH_DEFAULT)
+    }
+
+    /// A walk without faults from a state that is no start of the search, drawn evenly. Its number is among those of such walks.
     pub(super) fn try_from(&self, state: &Start, number: u64) -> Walk {
         // The bounds are those of the search, and a promise may be kept beyond them.
         let cursor = GlobalCursor::new(&self.stepper, state, &SearchBounds::default());
         let dice = dice(self.bounds.seed.unwrap_or(0) ^ TRIALS_SEED, number);
-        Walk { number, start: 0, cursor, depth: 0, dice, drawn: None, is_over: false, lengths: Lengths::default() }
+        let lengths = Lengths::default();
+        Walk { number, start: 0, cursor, depth: 0, dice, drawn: None, is_over: false, lengths, plan: None }
     }
 
     /// The same for walks without faults.
@@ -137,7 +153,7 @@ impl<'l> Ground<'l> {
     /// Draws the next event of a walk; says why, if there is none.
     pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Drawn, MachineError> {
         walk.drawn = None;
-        if walk.is_over || walk.depth >= self.bounds.depth.unwrap_or(LENGTH_DEFAULT) {
+        if walk.is_over || walk.depth >= self.length_max() {
             return Ok(Drawn::Cut);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
@@ -150,8 +166,19 @@ impl<'l> Ground<'l> {
             .sort_unstable_by_key(|(_, trigger)| (trigger.quorum().is_some(), taken(&self.stepper, *trigger)));
         let losses = enabled.partition_point(|(_, trigger)| trigger.lost().is_none());
         enabled[losses..].sort_unstable_by_key(|(_, trigger)| taken(&self.stepper, *trigger));
-        let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(*trigger)).collect();
-        walk.drawn = draw(&mut walk.dice, weights.iter().copied()).map(|index| enabled[index]);
+        let chosen = match &mut walk.plan {
+            None => {
+                let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(*trigger)).collect();
+                draw(&mut walk.dice, weights.iter().copied())
+            }
+            Some(plan) => {
+                let mut candidates = plan.take_candidates();
+                candidates
+                    .extend(enabled.iter().map(|(node, trigger)| self.candidate(*node, *trigger, plan, walk.depth)));
+                plan.choose(&mut walk.dice, candidates)
+            }
+        };
+        walk.drawn = chosen.map(|index| enabled[index]);
         let is_end = enabled.is_empty() && !is_cut;
         self.enabled = enabled;
         Ok(match walk.drawn {
@@ -186,6 +213,9 @@ impl<'l> Ground<'l> {
 
     /// Takes a step.
     pub(in crate::strategy) fn take(&self, walk: &mut Walk, child: &Child) {
+        if let Some(plan) = &mut walk.plan {
+            plan.take(self.stepper.known(), child, walk.depth, walk.cursor.in_flight());
+        }
         walk.cursor.descend(&self.stepper, child.step, child.row);
         walk.cursor.settle();
         walk.depth += 1;
@@ -213,6 +243,28 @@ impl<'l> Ground<'l> {
             None if trigger.lost().is_some() => !taken(&self.stepper, trigger),
             None => fingerprint::of_fault_event(trigger.raw()),
         }
+    }
+
+    /// An enabled event, as a scheduler sees it after this many steps.
+    fn candidate(&mut self, node: NodeId, trigger: Trigger, plan: &Plan, steps: u32) -> Candidate {
+        let (weight, content) = (self.weight(trigger), content(node, self.fingerprint(trigger)));
+        let local = self.event(trigger);
+        let known = self.stepper.known();
+        // The order of the messages of a quorum is that of their ids.
+        let messages = known.taken(trigger).map(|message| known.message(message));
+        let first = messages.min_by_key(|message| message.fingerprint);
+        let origin = match first {
+            Some(first) => plan.chains().of_message(first.fingerprint, steps),
+            None => plan.chains().of_own(content),
+        };
+        let kind = match local {
+            Some((kind, _)) => Kind::Local(kind),
+            None if trigger.is_delivery() => Kind::Delivery,
+            None => Kind::Fault,
+        };
+        let from = first.map(|message| message.from);
+        let tag = first.and_then(|message| message.payload.first().copied()).unwrap_or_default();
+        Candidate { node, kind, from, tag, content, origin, weight }
     }
 
     fn weight(&mut self, trigger: Trigger) -> u64 {

@@ -5,12 +5,16 @@
 //! | `ground` | a walk, and how it draws and takes its steps |
 //! | `growth` | local states that become longer and longer on a walk |
 //! | `distinct` | a count of distinct things in bounded memory |
+//! | `plan` | the scheduler of a walk, and what it has to know of each event |
+//! | `scheduler` | how a walk chooses its next event, one algorithm per file |
 //! | `shorten` | makes the path to where a promise is dead short |
 //! | `suspects` | walks that end where a promise of progress is not kept |
 
 mod distinct;
 pub(super) mod ground;
 mod growth;
+mod plan;
+mod scheduler;
 mod shorten;
 mod suspects;
 
@@ -57,7 +61,8 @@ const MEMO_SHARE: u64 = 8;
 /// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: bounded. A
 /// walk keeps its global state and no path; where one ends in a violation, it is walked again. What handlers do is
 /// forgotten whenever it takes too much, and counts of distinct things then become lower bounds.
-/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the wish to find deadlocks, the monitor. Walk
+/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the schedule, the wish to find deadlocks, the
+/// monitor. Walk
 /// number `i` depends on the seed and on `i` only, and is the same on every machine.
 /// Source: Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
 /// systems code" (MaceMC), NSDI 2007; differs in: walks look for violations of safety, and begin at the start.
@@ -375,7 +380,7 @@ impl WalkSearch<'_> {
     fn progress(&self, stepper: &Stepper<'_>) -> Progress {
         let first = if self.report.renewals > 0 { self.search.lts.counts().bytes } else { 0 };
         let seen = [&self.local_states, &self.outcomes, &self.messages].map(Distinct::bytes);
-        let walks = self.walks.iter().map(|walk| walk.cursor.bytes()).sum::<u64>();
+        let walks = self.walks.iter().map(Walk::bytes).sum::<u64>();
         let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
         let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
         Progress { counts: self.counts(), steps: 0, depth: self.report.depth, queue: 0, bytes }
