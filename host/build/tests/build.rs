@@ -112,7 +112,9 @@ fn what_a_plugin_shares_with_another_is_not_compiled_again_for_each() {
     }
     for name in both {
         let again = silent(&plugin(name)).expect("the plugin builds again");
-        assert_eq!(again.steps, [format!("{name} is up to date")]);
+        // Another build may hold cargo's lock.
+        let steps: Vec<_> = again.steps.iter().filter(|step| !step.starts_with("Blocking waiting for")).collect();
+        assert_eq!(steps, [&format!("{name} is up to date")]);
     }
 }
 
