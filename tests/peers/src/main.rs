@@ -5,6 +5,7 @@
 //! | `compare` | which runs are compared, what must agree, the tables |
 //! | `depth` | the strategies of host by depth |
 //! | `bugs` | the time of each strategy to each mistake in the tree |
+//! | `yardsticks` | how often and how fast each way to search finds what is far from the start |
 //! | `lines` | the length of the protocols in the tree |
 //! | `newcomer` | the time from the template to the first verdict |
 //! | `plot` | curves as SVG |
@@ -31,6 +32,7 @@ mod table;
 #[cfg(test)]
 mod tlc;
 mod two_phase;
+mod yardsticks;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -55,6 +57,8 @@ enum Command {
     Depth(Depth),
     /// The time of each strategy to each mistake that is in the plugins on purpose: prints a table in Markdown
     Bugs(Bugs),
+    /// How often and how fast each way to search finds mistakes far from the start: prints a table in Markdown, and continues where it ended
+    Yardsticks(Yardsticks),
     /// Lines of code of each plugin: prints a table in Markdown
     Lines,
     /// The time from the template to the first verdict, step by step: prints a table in Markdown
@@ -109,6 +113,29 @@ struct Bugs {
     seconds_max: f64,
 }
 
+/// Which runs. All of them take days.
+#[derive(clap::Args, Clone, Debug)]
+struct Yardsticks {
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "PATH")]
+    host: Option<PathBuf>,
+    /// Only these mistakes [default: all]
+    #[arg(long, value_name = "NAME")]
+    rows: Vec<String>,
+    /// Only these ways to search [default: all]
+    #[arg(long, value_name = "NAME")]
+    columns: Vec<String>,
+    /// How many seeds, from 0 on
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    seeds: u64,
+    /// A run ends after so many seconds of processor time
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    seconds: u64,
+    /// The file with the runs that were done, as JSON lines [default: target/yardsticks.jsonl]
+    #[arg(long, value_name = "PATH")]
+    kept: Option<PathBuf>,
+}
+
 /// What is measured.
 #[derive(clap::Args, Clone, Debug)]
 struct Newcomer {
@@ -136,6 +163,9 @@ fn main() -> ExitCode {
         }
         Command::Depth(depth) => Tools::ready(depth.host.clone()).and_then(|tools| depth::run(&depth, &tools)),
         Command::Bugs(bugs) => Tools::ready(bugs.host.clone()).and_then(|tools| bugs::run(&bugs, &tools.host)),
+        Command::Yardsticks(yardsticks) => {
+            Tools::ready(yardsticks.host.clone()).and_then(|tools| yardsticks::run(&yardsticks, &tools.host))
+        }
         Command::Lines => lines::run(),
         Command::Newcomer(newcomer) => Tools::ready(newcomer.host).and_then(|tools| newcomer::run(&tools.host)),
         Command::Child(Child::Stateright { proposers, init_by_event, transitions_max }) => {
