@@ -293,11 +293,17 @@ fn languages_without_a_probe_can_weigh_and_ask_whether_a_message_can_be_sent() {
 }
 
 /// Copies the sources of a plugin.
+/// Copies a folder of sources. Where its SDK comes from by a relative path, the copy has the whole path.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder") {
         let path = entry.expect("readable").path();
         let to = to.join(path.file_name().expect("an entry has a name"));
-        if !path.is_dir() {
+        if path.ends_with("host.toml") {
+            let manifest = std::fs::read_to_string(&path).expect("a manifest is text");
+            let sdk = folder("../guest-sdk").canonicalize().expect("the SDKs are there");
+            let manifest = manifest.replace("../../guest-sdk", sdk.to_str().expect("the tree lies at a path of text"));
+            std::fs::write(to, manifest).expect("a file can be copied");
+        } else if !path.is_dir() {
             std::fs::copy(&path, to).expect("a file can be copied");
         } else if !path.ends_with("target") && !path.ends_with("node_modules") {
             std::fs::create_dir(&to).expect("a new folder");

@@ -28,9 +28,9 @@ type Cell = (&'static str, Answer);
 
 const NONE: Cell = ("", Absent);
 
-/// The languages, with the names of their guests and of the registers that have their SDK.
+/// The languages, with the names of their guests and the folders of their SDK, where a guest uses it.
 const LANGUAGES: [(&str, &str, Option<&str>); 3] =
-    [("Python", "python", None), ("TypeScript", "typescript", None), ("Go", "go", Some("register-go"))];
+    [("Python", "python", None), ("TypeScript", "typescript", None), ("Go", "go", Some("../guest-sdk/go"))];
 
 /// What is asked for, what stands in for it where it works, and the requests of each language.
 const TABLE: [(&str, &str, [Cell; 3]); 22] = [

@@ -31,10 +31,10 @@ use orders::{explains, is_linearizable, on_log, on_register, spans};
 
 use crate::languages::{all_languages, built, copy, load};
 
-/// A language: the register that has its SDK, the folder of the SDK, and the other files of the probe.
+/// A language: its register, the folder of the SDK in the probe, and the other files of the probe.
 type Language = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// The languages and where their SDK lies in the register and in the probe.
+/// The languages and where their SDK lies in the probe.
 const PROBES: [Language; 3] = [
     ("register-python", "host", &[("app.py", include_str!("sdk/app.py")), ("store.py", include_str!("sdk/store.py"))]),
     (
@@ -353,7 +353,8 @@ fn probe((register, sdk, files): &Language) -> Option<Vec<u8>> {
     let place = tempfile::tempdir().expect("a temporary folder");
     let folder = place.path().join("probe");
     std::fs::create_dir_all(folder.join(sdk)).expect("a new folder");
-    copy(&crate::languages::folder(register).join(sdk), &folder.join(sdk));
+    let language = register.trim_start_matches("register-");
+    copy(&crate::languages::folder("../guest-sdk").join(language).join("host"), &folder.join(sdk));
     for (path, content) in *files {
         std::fs::write(folder.join(path), content).expect("a new file");
     }

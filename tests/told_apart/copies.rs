@@ -65,13 +65,20 @@ fn reason(error: &str) -> String {
 /// A folder with the sources of a protocol in another language, with something else in place of `from` in one file.
 fn replaced(protocol: &str, original: &Path, file: &str, (from, to): (&str, &str)) -> PathBuf {
     let folder = root().join("target/told-apart-elsewhere").join(protocol);
-    copy(original, &folder, &|path, source| {
+    let change = |path: &Path, source: String| {
         if path != original.join(file) {
             return source;
         }
         assert!(source.contains(from), "{}: no {from:?}", path.display());
         source.replace(from, to)
-    });
+    };
+    copy(original, &folder, &change);
+    // As `host new` does: the SDK is a part of the copy, which takes it from nowhere.
+    let language = protocol.trim_start_matches("register-");
+    for (path, source) in host_build::sdk::files(language) {
+        write(&folder.join(&path), &change(&original.join(&path), source));
+    }
+    fs::remove_file(folder.join("host.toml")).ok();
     folder
 }
 

@@ -5,11 +5,13 @@
 //! for. Sources are such files, and so is all that a session takes.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{Error, ErrorKind, Read, Result};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use nix::fcntl::OFlag;
+
+use crate::BuildError;
 
 /// Opens a regular file for reading, and says how many bytes it has. Never waits for a writer.
 ///
@@ -66,6 +68,18 @@ pub fn read_text_bounded(path: &Path, bytes_max: u64) -> Result<String> {
 
 fn too_large(what: std::fmt::Arguments<'_>, bytes_max: u64) -> Error {
     Error::new(ErrorKind::FileTooLarge, format!("it has {what}, more than the limit of {bytes_max}"))
+}
+
+/// Writes a file atomically: it is never seen in part.
+pub(crate) fn write(path: &Path, content: &[u8]) -> std::result::Result<(), BuildError> {
+    let folder = path.parent().expect("an output file lies in a folder");
+    fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
+    // A temporary file is private by default; a component is not.
+    let file = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
+    let mut file = file.map_err(BuildError::io("write into", folder))?;
+    file.write_all(content).map_err(BuildError::io("write", path))?;
+    file.persist(path).map_err(|error| BuildError::io("write", path)(error.error))?;
+    Ok(())
 }
 
 /// Refuses what is no regular file.

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `source` | the source of a build: a folder or a file |
 //! | `manifest` | `host.toml` |
+//! | `copies` | files of other folders that are copied into that of a plugin |
 //! | `job` | what a toolchain is given and what it makes |
 //! | `languages` | the table of toolchains: name, detection, needs |
 //! | `update` | builds a component only if something has changed |
@@ -29,6 +30,7 @@
 //! | `error` | errors and their remedies |
 
 mod component;
+mod copies;
 mod error;
 mod exports;
 pub mod files;

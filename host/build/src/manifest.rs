@@ -1,5 +1,6 @@
 //! `host.toml`: what a folder says about its build, where detection would be wrong or is not enough.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -11,6 +12,9 @@ pub(crate) const MANIFEST: &str = "host.toml";
 
 /// Bytes of it at most.
 const BYTES_MAX: u64 = 1 << 20;
+
+/// Destinations in the folder, and from there the folders whose files are copied.
+pub(crate) type Copies = BTreeMap<PathBuf, PathBuf>;
 
 /// The manifest of a folder; without a file, nothing is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -39,6 +43,9 @@ pub(crate) struct Build {
     /// Files and folders of C or C++ that are no part of the plugin.
     #[serde(default)]
     pub exclude: Vec<PathBuf>,
+    /// What is copied into the folder before each build.
+    #[serde(default)]
+    pub copies: Copies,
     /// What Rust is compiled for.
     pub target: Option<String>,
     /// Whether arithmetic of Rust traps where it overflows; it does by default.

@@ -46,9 +46,10 @@ const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 const HEAD: &str = "# The copy of the SDK in this folder. `host new --update` replaces it by that of a later host.\n";
 
+/// Files of an SDK, by the folder in `guest-sdk` that has them and the one in a new folder that gets them.
 macro_rules! copied {
-    ($folder:literal: $($path:literal),+ $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../plugins/", $folder, "/", $path)))),+]
+    ($from:literal => $to:literal: $($file:literal),+ $(,)?) => {
+        &[$((concat!($to, $file), include_str!(concat!("../../../guest-sdk/", $from, "/", $file)))),+]
     };
 }
 
@@ -57,31 +58,29 @@ type Files = &'static [(&'static str, &'static str)];
 
 /// Language and copied files; Rust has a folder of its own, and the text has nothing to copy.
 const COPIED: &[(&str, Files)] = &[
-    ("c", copied!["register-c": "json.h", "ready_made.h"]),
-    ("cpp", copied!["register-cpp": "host.hpp", "json.hpp"]),
-    ("zig", copied!["register-zig": "src/host.zig"]),
+    ("c", copied!["c" => "": "json.h", "ready_made.h"]),
+    ("cpp", copied!["cpp" => "": "host.hpp", "json.hpp"]),
+    ("zig", copied!["zig" => "src/": "host.zig"]),
     (
         "go",
         copied![
-            "register-go": "host/abi.go", "host/clock.go", "host/export.go", "host/host.go", "host/linearizability.go",
-            "host/objects.go", "host/parameters.go", "host/reachable.go", "host/ready_made.go", "host/running.go",
-            "host/running_abi.go", "host/timers.go"
+            "go/host" => "host/": "abi.go", "clock.go", "export.go", "host.go", "linearizability.go", "objects.go",
+            "parameters.go", "reachable.go", "ready_made.go", "running.go", "running_abi.go", "timers.go"
         ],
     ),
-    ("assemblyscript", copied!["register-assemblyscript": "assembly/abi.ts", "assembly/json.ts"]),
+    ("assemblyscript", copied!["assemblyscript" => "assembly/": "abi.ts", "json.ts"]),
     (
         "typescript",
         copied![
-            "register-typescript": "src/host/clock.ts", "src/host/json.ts", "src/host/linearizability.ts",
-            "src/host/parameters.ts", "src/host/plugin.d.ts", "src/host/reachable.ts", "src/host/ready_made.ts",
-            "src/host/running.ts", "src/host/timers.ts"
+            "typescript/host" => "src/host/": "clock.ts", "json.ts", "linearizability.ts", "parameters.ts", "plugin.d.ts",
+            "reachable.ts", "ready_made.ts", "running.ts", "timers.ts"
         ],
     ),
     (
         "python",
         copied![
-            "register-python": "host/__init__.py", "host/clock.py", "host/encoding.py", "host/linearizability.py",
-            "host/parameters.py", "host/reachable.py", "host/ready_made.py", "host/running.py", "host/timers.py"
+            "python/host" => "host/": "__init__.py", "clock.py", "encoding.py", "linearizability.py", "parameters.py",
+            "reachable.py", "ready_made.py", "running.py", "timers.py"
         ],
     ),
 ];
@@ -240,6 +239,24 @@ mod tests {
         let other = record("c").expect("there is an SDK").replace(&digest, &digest.replace('0', "1"));
         assert!(noticed(&other).is_some_and(|said| said.contains("another build of host")));
         assert!(noticed("version = 3").is_some_and(|said| said.contains("cannot be read")));
+    }
+
+    /// A register of this repository and a new folder have the same files of the SDK at the same places.
+    #[test]
+    fn registers_have_what_new_folders_get() {
+        for (language, files) in COPIED {
+            let folder =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(format!("register-{language}"));
+            let manifest = crate::manifest::Manifest::read(&folder).expect("it has one");
+            let copies = crate::copies::all(&folder, &manifest.build.copies);
+            // Tests in Go lie next to what they test.
+            let copies = copies.iter().filter(|copy| !copy.to.to_string_lossy().ends_with("_test.go"));
+            let here: BTreeMap<_, _> = copies
+                .map(|copy| (copy.to.display().to_string(), fs::read_to_string(&copy.from).expect("text")))
+                .collect();
+            let new = files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect();
+            assert_eq!(here, new, "{language}");
+        }
     }
 
     #[test]

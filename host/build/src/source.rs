@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::manifest::Manifest;
-use crate::{BuildError, files, tool};
+use crate::{BuildError, copies, files, tool};
 
 /// Files of one plugin at most; a folder with more is no plugin, but a home directory by mistake.
 const FILES_MAX: usize = 5_000;
@@ -46,6 +46,7 @@ impl Source {
         if absolute.is_dir() {
             let name = absolute.file_name().map_or("plugin".to_owned(), |name| name.to_string_lossy().into_owned());
             let manifest = Manifest::read(&absolute)?;
+            copies::bring(&absolute, &manifest.build.copies)?;
             // Cargo knows better than a list of files what a package is made of, and a crate can be large.
             let files = if absolute.join("Cargo.toml").is_file() && manifest.build.is_empty() {
                 BTreeSet::from([PathBuf::from("Cargo.toml")])
@@ -157,8 +158,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, BuildError> {
     files::read_text_bounded(path, BYTES_MAX).map_err(BuildError::io("read", path))
 }
 
-/// How the sources at a path look from outside, to notice changes: names, sizes and times of files and of the headers elsewhere that they are
-/// compiled with, without those that are hidden or made by tools. The same for a path where nothing is.
+/// How the sources at a path look from outside, to notice changes: names, sizes and times of files, and of the headers and the originals of
+/// copies elsewhere that they are compiled with, without those that are hidden or made by tools. The same for a path where nothing is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceState(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
 
@@ -171,6 +172,11 @@ impl SourceState {
             let _ = walk(path, Path::new(""), &mut files);
             let manifest = Manifest::read(path).unwrap_or_default();
             files.extend(headers(path, &manifest.build.flags));
+            // An edit is made where a copy comes from; a build that makes the copy changes nothing.
+            for copy in copies::all(path, &manifest.build.copies) {
+                files.remove(&copy.to);
+                files.insert(copy.from);
+            }
         } else {
             files.insert(PathBuf::new());
         }

@@ -1,11 +1,9 @@
 //! Making a component only if what it is made of has changed.
 
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::component::{self, componentize};
+use crate::files::write;
 use crate::job::{Job, Made, Say};
 use crate::source::{read, read_text};
 use crate::tool::{self, Tool};
@@ -110,16 +108,4 @@ fn write_component(
     };
     write(wasm, &component)?;
     write(&stamp(wasm), stamp_text(key, &component).as_bytes())
-}
-
-/// Writes a file atomically: it is never seen in part.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), BuildError> {
-    let folder = path.parent().expect("an output file lies in a folder");
-    fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
-    // A temporary file is private by default; a component is not.
-    let file = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
-    let mut file = file.map_err(BuildError::io("write into", folder))?;
-    file.write_all(content).map_err(BuildError::io("write", path))?;
-    file.persist(path).map_err(|error| BuildError::io("write", path)(error.error))?;
-    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::install::{SWITCHED_OFF, apt};
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read_text};
 use crate::tool::{Tool, on_path};
-use crate::{BuildError, update};
+use crate::{BuildError, files, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
     name: "c",
@@ -167,7 +167,7 @@ pub(super) fn bindings(source: &Source, files: &[&Path], work: &Path) -> Result<
     };
     options.build().generate(&mut resolve, world, &mut generated).map_err(|error| failed(&error))?;
     for (name, content) in generated.iter() {
-        update::write(&work.join(name), content)?;
+        files::write(&work.join(name), content)?;
     }
     Ok([work.join("plugin.c"), work.join("plugin_component_type.o")])
 }

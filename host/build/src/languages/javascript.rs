@@ -18,7 +18,7 @@ use crate::install::npm;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
 use crate::tool::Tool;
-use crate::{BuildError, update};
+use crate::{BuildError, files, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
     name: "javascript",
@@ -67,7 +67,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let wants = |interface: &str| text.contains(&format!("\"host:protocol/{interface}@"));
         let wit_text = wit_text(|interface| names.contains(&interface), wants);
         let wit = work.join("wit/protocol.wit");
-        update::write(&wit, wit_text.as_bytes())?;
+        files::write(&wit, wit_text.as_bytes())?;
         if let Some(component) = prepared::build(job, work, (&bundler, &compiler), (&main, text), &wit_text, say)? {
             return Ok(component);
         }
@@ -98,16 +98,16 @@ fn explaining(job: &Job<'_>, work: &Path, bundler: &Tool, wit_text: &str) -> Res
     let environment = format!("import * as environment from {};\n", full_name("environment"));
     // A module of its own, since it stands there before the plugin begins.
     let platform = format!("{environment}{PLATFORM}\nexport {{ Platform, platform, promises }};\n");
-    update::write(&work.join("platform.js"), platform.as_bytes())?;
+    files::write(&work.join("platform.js"), platform.as_bytes())?;
     let mut program = format!("import {{ Platform, platform, promises }} from \"./platform.js\";\n{environment}");
     for interface in exported(wit_text) {
         let _ = writeln!(program, "import {{ {interface} as the_{interface} }} from \"./bundle.js\";");
         let _ = writeln!(program, "export const {interface} = standing(() => the_{interface});");
     }
-    update::write(&main, (program + FAILURES).as_bytes())?;
+    files::write(&main, (program + FAILURES).as_bytes())?;
     job.run(bundle(job, bundler, &main, "esm", &module))?;
     let text = read_text(&module)?;
-    update::write(&module, sources::behind(&text, &job.source.folder, work, 0).as_bytes())?;
+    files::write(&module, sources::behind(&text, &job.source.folder, work, 0).as_bytes())?;
     Ok(module)
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::job::{Job, Say};
 use crate::source::{read, read_text};
 use crate::tool::{Tool, finish};
-use crate::{BuildError, update, wasi};
+use crate::{BuildError, files, wasi};
 
 /// A program that waits for the text of a plugin.
 pub(super) struct Waiting<'w> {
@@ -56,15 +56,15 @@ impl Waiting<'_> {
             Some(base) => base,
             None => {
                 say(&format!("preparing an interpreter for {} with {}", job.source.name, self.compiler.found));
-                update::write(&folder.join(self.file), self.program.as_bytes())?;
+                files::write(&folder.join(self.file), self.program.as_bytes())?;
                 let mut command = self.compiler.command(&folder);
                 command.args(arguments(&folder, &wasm));
                 if !finish(command)?.success {
                     return Ok(None);
                 }
                 let base = finished(&read(&wasm)?)?;
-                update::write(&wasm, &base)?;
-                update::write(&stamp, stamp_of(&base).as_bytes())?;
+                files::write(&wasm, &base)?;
+                files::write(&stamp, stamp_of(&base).as_bytes())?;
                 base
             }
         };

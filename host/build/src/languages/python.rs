@@ -14,7 +14,7 @@ use crate::install::pip;
 use crate::job::{Job, Made, Say};
 use crate::source::{Source, read, read_text};
 use crate::tool::finish;
-use crate::{BuildError, update, wasi};
+use crate::{BuildError, files, update, wasi};
 
 pub(super) const ROW: Toolchain = Toolchain {
     name: "python",
@@ -60,7 +60,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
             text.lines().any(|line| line.starts_with(&class))
         };
         let wit_text = wit_text(offers, |interface| imports(source, interface));
-        update::write(&wit, wit_text.as_bytes())?;
+        files::write(&wit, wit_text.as_bytes())?;
         let module = main.with_extension("");
         let module = module.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(".");
         if let Some(prepared) = Prepared::of(job, &module)?
@@ -75,7 +75,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
         let [begins_in, folder] = EXPLAINING;
         let folder = work.join(folder);
-        update::write(&folder.join(begins_in).with_extension("py"), explaining(&module, &wit_text).as_bytes())?;
+        files::write(&folder.join(begins_in).with_extension("py"), explaining(&module, &wit_text).as_bytes())?;
         // The folder of the plugin comes first: a traceback knows it as `/0`.
         command.args(["--stub-wasi", begins_in, "-p", ".", "-p"]).arg(folder).arg("-o").arg(&output_path);
         let output = finish(command)?;

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::{Age, RECORD, RECORD_BYTES_MAX, Record, VERSION, age, digest, files, parse, record};
+use crate::files::write;
 use crate::files::{read_bounded, read_text_bounded};
-use crate::update::write;
 
 /// Bytes of a file of an SDK at most; one with more was edited.
 const FILE_BYTES_MAX: u64 = 1 << 24;

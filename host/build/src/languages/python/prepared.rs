@@ -189,7 +189,7 @@ mod tests {
     /// A module of the SDK that needs the whole build would slow down the edits of each plugin with a copy of it.
     #[test]
     fn the_sdk_can_come_later() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/register-python/host");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/python/host");
         let entries = std::fs::read_dir(&folder).expect("the SDK is there");
         let names = entries.map(|entry| entry.expect("readable").file_name().into_string().expect("a name"));
         let names: Vec<String> =

@@ -16,9 +16,9 @@ use toml::{Table, Value};
 
 use super::flags::remap;
 use super::package::Package;
-use crate::files::{read_bounded, read_text_bounded};
+use crate::files::{read_bounded, read_text_bounded, write};
 use crate::tool::lock_shared;
-use crate::{BuildError, CRATES_BYTES_MAX, CRATES_FOLDER, update};
+use crate::{BuildError, CRATES_BYTES_MAX, CRATES_FOLDER};
 
 /// The variable that names the build folder to cargo; versions that do not know it keep what they compile for themselves.
 pub(super) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
@@ -80,7 +80,7 @@ pub(super) fn mark(package: &Package) -> Result<String, BuildError> {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             hasher.update(&now.as_nanos().to_le_bytes()).update(&std::process::id().to_le_bytes());
             let name = hasher.update(path.as_os_str().as_encoded_bytes()).finalize().to_hex()[..32].to_owned();
-            update::write(&path, name.as_bytes())?;
+            write(&path, name.as_bytes())?;
             name
         }
     };

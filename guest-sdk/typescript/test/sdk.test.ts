@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { reachable } from "../src/host/reachable";
-import * as ready from "../src/host/ready_made";
+import { reachable } from "../host/reachable";
+import * as ready from "../host/ready_made";
 
 class Kept {
   next: unknown;
