@@ -31,6 +31,40 @@ fn equal_seeds_give_equal_runs() {
     }
 }
 
+/// Nodes of `host live` in virtual time: the same mistake is found whatever else goes wrong, and its trace is one like any other. Equal
+/// seeds give equal runs, each condition changes them, and the protocol without the mistake has no violation.
+#[test]
+fn nodes_that_ship_run_from_seeds() {
+    let place = Place::new();
+    let words = ["simulate", bundled("paxos"), "--runtime", "--seed", "1", "--loss", "10%", "--json"];
+    let mistaken = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
+    let said = place.host(&[&words[..], &["--runs", "2000", "--out", "found"], &mistaken].concat()).exits(12).json();
+    assert!(said["violation"]["confirmed"] == true && said["runtime"]["pauses"].is_null(), "{said}");
+    let plugin = ["--plugin", bundled("paxos")];
+    place.host(&[&["replay", "found/trace.json"], &plugin[..]].concat()).exits(12);
+    let mut digests = std::collections::BTreeSet::new();
+    let troubles: [&[&str]; 6] = [
+        &[],
+        &["--churn", "6/m"],
+        &["--churn", "6/m", "--down", "1s..5s"],
+        &["--one-way", "6/m"],
+        &["--pause", "6/m", "--pause-time", "1s..5s"],
+        &["--clock-jump", "6/m"],
+    ];
+    for trouble in troubles {
+        let of = |cluster: &[&str]| {
+            let words = [&words[..], &["--runs", "20", "--time", "2m"], trouble, cluster].concat();
+            place.host(&words).exits(0).json()
+        };
+        let right = of(&["--", "--set", "proposers=2"]);
+        assert_eq!(right, of(&["--", "--set", "proposers=2"]), "{trouble:?}");
+        assert!(right["result"] == "no-violation" && right["delivered"].as_u64() > Some(0), "{right}");
+        assert_eq!(right["resets"].as_u64() > Some(0), trouble.contains(&"--churn"), "{right}");
+        digests.insert(right["digest"].to_string());
+    }
+    assert_eq!(digests.len(), troubles.len());
+}
+
 /// The proposer that trusts the last answer: what is found replays, and cannot be made shorter again.
 #[test]
 fn a_violation_is_a_trace_like_any_other() {
@@ -58,7 +92,7 @@ fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
     let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
-    let usage: [(&[&str], &str); 15] = [
+    let usage: [(&[&str], &str); 20] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -66,6 +100,11 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--runs", "0"], "0 is too small"),
         (&["--", "--depths", "1"], "--depths"),
         (&["--telegraph"], "--telegraph"),
+        (&["--pause", "1/m"], "--runtime"),
+        (&["--runtime", "--down", "1s"], "--churn"),
+        (&["--runtime", "--clock-jump", "1"], "a number for a unit of time"),
+        (&["--runtime", "--watch", "observe"], "cannot be used with"),
+        (&["--runtime", "--duplicate", "1%"], "cannot be used with"),
         (&["--watch", "sleep"], "observe, steer"),
         (&["--profile", "thesis"], "--watch"),
         (&["--safety-only"], "--watch"),
@@ -79,13 +118,17 @@ fn what_a_simulation_does_not_do_is_refused() {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let configuration: [(&[&str], &[&str]); 11] = [
+    let killed = ["--runtime", "--churn", "1/m", "--", "--network", "ordered"];
+    let configuration: [(&[&str], &[&str]); 14] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
         (&["--", "--resets", "3"], &["says not how often", "--churn"]),
         (&["--loss", "1%", "--", "--network", "ordered"], &["every link has an order", "--network unordered"]),
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
+        (&["--runtime", "--", "--link", "0-1=ordered"], &["a running node has one kind of links", "--link"]),
+        (&["--runtime", "--", "--network", "unordered-duplicating"], &["takes each message once", "unordered"]),
+        (&killed, &["processes are killed that have connections", "--network unordered"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
         (&[&breaking[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),
         (&["--watch", "steer", "--", "--network", "unordered-duplicating"], &["delivered twice", "leave --watch out"]),

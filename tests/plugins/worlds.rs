@@ -7,7 +7,7 @@ use host_live::gate::Open;
 use host_live::node::{self, Settings};
 use host_live::simulator::{Conditions, Delays, Simulator};
 use host_live::time::{Range, Share};
-use host_live::world::{Advice, Guided, Memory, Plan, World};
+use host_live::world::{Advice, Guided, Memory, Own, Plan, Runtime, Troubles, World};
 use host_model::contract::Severity;
 use host_model::lts::{Lts, Step, Stepper};
 use host_model::scenario::{Network, Scenario};
@@ -43,7 +43,8 @@ fn plan(cluster: &Cluster, seed: u64) -> Plan {
     let delays = node::Delays { timer, application: Some(application), internal };
     let settings = Settings { network: cluster.scenario.network, delays, seed, ..Settings::default() };
     let config = cluster.scenario.config();
-    Plan { config, latency, loopback, loss, time, ..Plan::ideal(seed, cluster.scenario.nodes, settings) }
+    let own = loopback.map_or(Own::LikeOthers, Own::Within);
+    Plan { config, latency, own, loss, time, ..Plan::ideal(seed, cluster.scenario.nodes, settings) }
 }
 
 /// A run: how many events it has had, and whether a property was violated.
@@ -198,18 +199,15 @@ fn how_long_runs_take_in_worlds() {
     let cluster = paxos("last-response", Share(300_000));
     let factory = plugin(cluster.plugin);
     let lts = Lts::new(factory, cluster.scenario.clone()).expect("the plugin loads");
-    let memory = Memory::new(Stepper::new(&lts).expect("the plugin loads"), factory).expect("the plugin loads");
-    let memory = Mutex::new(memory);
-    let begun = host_tests::processor_seconds();
-    let in_worlds = (0..seeds).map(|seed| {
-        let world = World::new(factory, plan(&cluster, seed), |_| Open).expect("the plugin loads");
-        world.looking_up(&memory).run().expect("nothing is broken");
-        of_path(&cluster, &memory).events
-    });
-    let in_worlds: f64 = in_worlds.sum();
-    let of_worlds = host_tests::processor_seconds() - begun;
     let mut stepper = Stepper::new(&lts).expect("the plugin loads");
     let starts = start::initial(&mut stepper).expect("it starts");
+    let of_nodes = Stepper::new(&lts).expect("the plugin loads");
+    let runtime = Runtime::new(of_nodes, factory, &starts, cluster.conditions, Troubles::default());
+    let runtime = runtime.expect("the conditions fit");
+    let begun = host_tests::processor_seconds();
+    let events = (0..seeds).map(|seed| runtime.run(seed).expect("the host can continue").counts.events);
+    let in_worlds: u64 = events.sum();
+    let of_worlds = host_tests::processor_seconds() - begun;
     let mut simulator = Simulator::new(&mut stepper, &starts, cluster.conditions).expect("the conditions fit");
     let begun = host_tests::processor_seconds();
     let events = (0..seeds).map(|seed| simulator.run(seed).expect("the host can continue").counts.events);

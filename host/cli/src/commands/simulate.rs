@@ -310,6 +310,7 @@ fn result(
         "runs": simulated.runs,
         "conditions": asked.conditions,
         "script": asked.script,
+        "runtime": asked.runtime,
         "stopped": simulated.stopped.map(|stopped| stopped.to_string()),
         "ends": simulated.ends,
         "events": counts.events,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use host_live::simulator::{Conditions, Delays, Partitions};
 use host_live::time::{Range, Share};
+use host_live::world::{Trouble, Troubles};
 use host_session::base::{Failure, units};
 use host_session::search::script;
 use host_session::search::simulation::{SimulationSpec, WatchSpec};
@@ -67,6 +68,27 @@ pub struct SimulateArguments {
     /// A file with the phases of each run: nodes cut off, called or reset, and messages lost
     #[arg(long, value_name = "FILE", help_heading = "Conditions")]
     pub script: Option<PathBuf>,
+    /// Run the node of `host live` in virtual time, with its frames, timers and restarts, in place of the model
+    #[arg(long, conflicts_with_all = ["watch", "duplicate"], help_heading = "Runtime")]
+    pub runtime: bool,
+    /// How long a process is down that --churn has killed [default: it restarts at once]
+    #[arg(long, value_name = "RANGE", value_parser = units::range, requires_all = ["runtime", "churn"], help_heading = "Runtime")]
+    pub down: Option<Range>,
+    /// Rate of one-way cuts: one node does not reach another one for --partition-time [default: none]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "runtime", help_heading = "Runtime")]
+    pub one_way: Option<Duration>,
+    /// Rate of pauses: a process does nothing for a while, and its inputs wait [default: none]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "runtime", help_heading = "Runtime")]
+    pub pause: Option<Duration>,
+    /// Duration of a pause
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "100ms..2s", help_heading = "Runtime")]
+    pub pause_time: Range,
+    /// Rate of clock jumps, ahead or back, at a random node each [default: none]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "runtime", help_heading = "Runtime")]
+    pub clock_jump: Option<Duration>,
+    /// How far a clock jumps
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1s..1m", help_heading = "Runtime")]
+    pub clock_jump_time: Range,
     /// A checker beside each node: `observe` reports what it predicts, `steer` keeps it from happening. A violation then does not end
     /// the runs, and each has a twin with the same seed in which nothing is kept from happening
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
@@ -141,6 +163,18 @@ impl SimulateArguments {
             hold: self.hold,
         });
         let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;
-        Ok(SimulationSpec { seed: self.seed, runs: self.runs, conditions, script, watch })
+        let runtime = self.runtime.then(|| self.troubles());
+        Ok(SimulationSpec { seed: self.seed, runs: self.runs, conditions, script, watch, runtime })
+    }
+
+    /// What goes wrong with running nodes, beyond the conditions.
+    fn troubles(&self) -> Troubles {
+        let trouble = |every: Option<Duration>, lasting: Range| every.map(|every| Trouble { every, lasting });
+        Troubles {
+            down: self.down.unwrap_or(Troubles::default().down),
+            cuts: trouble(self.one_way, Range { from: self.partition_time, to: self.partition_time }),
+            pauses: trouble(self.pause, self.pause_time),
+            jumps: trouble(self.clock_jump, self.clock_jump_time),
+        }
     }
 }

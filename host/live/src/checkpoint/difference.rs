@@ -107,12 +107,12 @@ struct Peer {
 pub struct Differences(BTreeMap<NodeId, Peer>);
 
 impl Differences {
-    /// The header of a packed message of the protocol, and which one it is; none of any other packet. Nothing else of it is read.
-    pub(crate) fn message(bytes: &[u8]) -> Option<(Header, u64)> {
+    /// The header of a packed message of the protocol, which one it is, and its content; none of any other packet.
+    pub(crate) fn message(bytes: &[u8]) -> Option<(Header, u64, &[u8])> {
         let (&PLAIN, rest) = bytes.split_first()? else { return None };
         let (header, rest) = postcard::take_from_bytes::<Header>(rest).ok()?;
-        let ((kind, sequence), _) = postcard::take_from_bytes::<(u32, u64)>(rest).ok()?;
-        (kind == u32::from(MESSAGE)).then_some((header, sequence))
+        let ((kind, sequence, payload), _) = postcard::take_from_bytes::<(u32, u64, &[u8])>(rest).ok()?;
+        (kind == u32::from(MESSAGE)).then_some((header, sequence, payload))
     }
 
     /// A packet to a peer as bytes. An answer is compressed; a message is short, and there are many of them.

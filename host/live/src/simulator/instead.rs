@@ -72,8 +72,7 @@ impl Run<'_, '_, '_> {
         trigger: Trigger,
         substitute: Substitute,
     ) -> Result<bool, MachineError> {
-        self.log.update(&[substitute as u8]);
-        self.log.update(&self.now.0.to_le_bytes());
+        self.log.replace(self.now, substitute as u8);
         if substitute == Substitute::Break {
             let breaking = self.breaking(trigger).expect("the gate was told so");
             return self.break_connection(node, breaking);

@@ -7,6 +7,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | one run: from the start to its end |
+//! | `verdicts` | what a run has led to so far |
+//! | `finished` | a run that is over |
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
 //! | `instead` | what takes the place of an event that is kept from happening |
 //! | `watch` | checkers of the nodes of a run: their predictions, and the events that they prevent |
@@ -24,6 +26,7 @@
 mod chance;
 mod conditions;
 mod cut;
+mod finished;
 mod hold;
 mod input;
 mod instead;
@@ -31,16 +34,18 @@ mod kept;
 mod network;
 mod profile;
 pub(crate) mod run;
-mod script;
+pub(crate) mod script;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
+pub(crate) mod verdicts;
 mod watch;
 mod watching;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions};
+pub use finished::{Counts, End, Finished};
 pub use kept::Kept;
 pub use profile::Profile;
-pub use run::{Counts, End, Finished, Simulator, SimulatorError};
+pub use run::{RuntimeError, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
 pub use watch::{Mode, Watched};
 pub use watching::{Firsts, Predicted, Watching};

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use host_model::contract::{Judgement, LocalKind, MachineError, NodeId, Severity};
+use host_model::contract::{LocalKind, MachineError, NodeId};
 use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
 use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
-use host_search::kernel::{FoundViolation, judge_system_state};
 
 use crate::agenda::Agenda;
 use crate::seen::Seen;
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
+use crate::simulator::finished::{Counts, End, Finished};
 use crate::simulator::input::Input;
-use crate::simulator::kept::{Keeping, Kept};
 use crate::simulator::script::{self, Phase, ScriptError};
+use crate::simulator::verdicts::{Here, Log, Verdicts};
 use crate::simulator::watch::{Mode, Watch, Watched};
 use crate::simulator::watching::Watching;
 use crate::time::Time;
@@ -29,6 +29,9 @@ pub enum SimulatorError {
     /// The script does not fit the scenario.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// No node of a running cluster can be part of the cluster.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
     /// Messages that wait for others have no time at which they are taken.
     #[error("node {0} takes messages together, and a simulation delivers them one by one")]
     Quorums(NodeId),
@@ -37,59 +40,21 @@ pub enum SimulatorError {
     Machine(#[from] MachineError),
 }
 
-/// Why a run has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// A property is violated, or a handler has failed.
-    Violation,
-    /// Nothing is going to happen any more.
-    Quiet,
-    /// The time is up.
-    Time,
-    /// It has had as many events as it may have.
-    Events,
-}
-
-/// What has happened in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// All events.
-    pub events: u64,
-    /// Messages that were delivered.
-    pub delivered: u64,
-    /// Messages that were lost, those in partitions included.
-    pub lost: u64,
-    /// Local events.
-    pub local: u64,
-    /// Resets.
-    pub resets: u64,
-    /// Partitions.
-    pub partitions: u64,
-    /// States that violate a property: more than one only where a run continues after the first.
-    pub violating: u64,
-}
-
-/// A run that is over.
-#[derive(Clone, Debug)]
-pub struct Finished {
-    /// Its seed.
-    pub seed: u64,
-    /// Why it has ended.
-    pub end: End,
-    /// When.
-    pub at: Time,
-    /// What has happened.
-    pub counts: Counts,
-    /// The first bytes of a hash of everything that has happened, and when: equal ones mean equal runs.
-    pub digest: u128,
-    /// When the first violation was there, if there is one.
-    pub violated: Option<Time>,
-    /// The first violation, if there is one. Its path replays.
-    pub violation: Option<FoundViolation>,
-    /// The `sometimes` properties that were reached, by index, sorted, and when each was for the first time.
-    pub witnessed: Vec<(u32, Time)>,
-    /// How long each `eventually` property was kept, by index.
-    pub kept: Vec<Kept>,
+/// A cluster that no node of a running cluster can be part of, or whose runs need not be runs of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuntimeError {
+    /// Links are not all alike.
+    #[error("links differ, and a running node has one kind of links")]
+    Links,
+    /// Links deliver a message twice.
+    #[error("links duplicate, and a running node takes each message once")]
+    Duplicates,
+    /// A script cuts nodes off from others that have connections with them.
+    #[error("a script cuts nodes off whose links have an order")]
+    CutOff,
+    /// Processes are killed that have connections.
+    #[error("processes are killed that have connections, and not each of these runs is one of the model")]
+    Connections,
 }
 
 /// Runs in the same local transition system: what a handler does is executed once for all of them.
@@ -178,7 +143,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ) -> Run<'r, 'l, 'f> {
         let mut chance = Chance::new(seed);
         let start = &self.starts[chance.below(Purpose::Start, self.starts.len() as u64) as usize];
-        let keeping = Keeping::new(self.stepper.lts());
+        let verdicts = Verdicts::new(self.stepper.lts(), self.conditions.goes_on);
         Run {
             stepper: &mut *self.stepper,
             start,
@@ -199,11 +164,8 @@ impl<'s, 'l> Simulator<'s, 'l> {
             #[cfg(test)]
             times: Vec::new(),
             counts: Counts::default(),
-            log: blake3::Hasher::new(),
-            witnessed: BTreeMap::new(),
-            keeping,
-            is_violated: false,
-            violation: None,
+            log: Log::default(),
+            verdicts,
             watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
             stepped: Time(0),
             waited: 0,
@@ -243,13 +205,8 @@ pub(crate) struct Run<'r, 'l, 'f> {
     #[cfg(test)]
     pub(super) times: Vec<Time>,
     pub(super) counts: Counts,
-    pub(super) log: blake3::Hasher,
-    pub(super) witnessed: BTreeMap<u32, Time>,
-    pub(super) keeping: Keeping,
-    /// Whether it ends here, since something is violated.
-    pub(super) is_violated: bool,
-    /// The first violation, and when it was there.
-    pub(super) violation: Option<(Time, FoundViolation)>,
+    pub(super) log: Log,
+    pub(super) verdicts: Verdicts,
     pub(super) watch: Option<Watch<'r, 'f>>,
     /// When the last step was taken.
     pub(super) stepped: Time,
@@ -287,26 +244,20 @@ impl Run<'_, '_, '_> {
                 self.schedule_rounds();
             }
         }
-        Ok(if self.is_violated { End::Violation } else { End::Events })
+        Ok(if self.verdicts.is_violated() { End::Violation } else { End::Events })
     }
 
     /// Whether no further step may follow.
     pub(super) fn is_over(&self) -> bool {
-        self.is_violated || self.counts.events >= self.conditions.events_max
+        self.verdicts.is_violated() || self.counts.events >= self.conditions.events_max
     }
 
     /// Its results.
     fn over(self, seed: u64, end: End) -> (Finished, Watched) {
-        let (at, counts, witnessed) = (self.latest, self.counts, self.witnessed.into_iter().collect());
-        let kept = self.keeping.finish(at);
-        let (violated, violation) = self.violation.unzip();
-        let mut digest = [0; 16];
-        digest.copy_from_slice(&self.log.finalize().as_bytes()[..16]);
         let mut watched = self.watch.map_or_else(Watched::default, Watch::finish);
         let still = self.conditions.time.saturating_sub(Duration::from_nanos(self.stepped.0));
         watched.is_stopped = end == End::Time && self.waited > 0 && still >= self.conditions.time / STOPPED;
-        let digest = u128::from_le_bytes(digest);
-        (Finished { seed, end, at, counts, digest, violated, violation, witnessed, kept }, watched)
+        (self.verdicts.finish(seed, end, self.latest, self.counts, &self.log), watched)
     }
 
     /// Something happens; whether it was an event of a node.
@@ -446,9 +397,7 @@ impl Run<'_, '_, '_> {
         #[cfg(test)]
         self.times.push(self.now);
         let fingerprint = self.stepper.state(outcome.next).fingerprint;
-        self.log.update(&self.now.0.to_le_bytes());
-        self.log.update(&node.to_le_bytes());
-        self.log.update(&fingerprint.to_le_bytes());
+        self.log.note(self.now, node, fingerprint);
         self.post(&outcome.sent);
         self.arm(node);
         self.judge()?;
@@ -472,28 +421,9 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Judges the present state, in which the run may end. A node that has failed ends each run.
+    /// Judges the present state, in which the run may end.
     fn judge(&mut self) -> Result<(), MachineError> {
-        self.keeping.judge(self.stepper, &self.locals, self.now)?;
-        let mut is_violated = false;
-        let judged = judge_system_state(self.stepper, &self.locals);
-        for (node, judgement) in judged.judgements {
-            match judgement.severity() {
-                Severity::Violation => {
-                    let goes_on = self.conditions.goes_on && matches!(judgement, Judgement::Violated { .. });
-                    self.counts.violating += u64::from(!std::mem::replace(&mut is_violated, true));
-                    if self.violation.is_none() {
-                        let found = FoundViolation::new(self.start, &self.path, node, judgement);
-                        self.violation = Some((self.now, found));
-                    }
-                    self.is_violated |= !goes_on;
-                    if !goes_on {
-                        return Ok(());
-                    }
-                }
-                Severity::Witness(property) => _ = self.witnessed.entry(property).or_insert(self.now),
-            }
-        }
-        judged.stopped.map_or(Ok(()), Err)
+        let here = Here { start: self.start, path: &self.path, locals: &self.locals };
+        self.verdicts.judge(self.stepper, here, self.now)
     }
 }

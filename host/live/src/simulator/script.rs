@@ -52,7 +52,7 @@ pub enum ScriptError {
 }
 
 /// Refuses what makes no sense in a scenario.
-pub(super) fn check(script: &[Phase], scenario: &Scenario) -> Result<(), ScriptError> {
+pub(crate) fn check(script: &[Phase], scenario: &Scenario) -> Result<(), ScriptError> {
     for (number, phase) in (1..).zip(script) {
         let Phase { lasts, cut, lost, calls, resets } = phase;
         let called = calls.iter().flatten();
@@ -77,12 +77,12 @@ pub(super) fn check(script: &[Phase], scenario: &Scenario) -> Result<(), ScriptE
 
 impl Phase {
     /// Whether two nodes do not reach each other.
-    pub(super) fn separates(&self, from: NodeId, to: NodeId) -> bool {
+    pub(crate) fn separates(&self, from: NodeId, to: NodeId) -> bool {
         from != to && (self.cut.contains(&from) || self.cut.contains(&to))
     }
 
     /// Whether a message is lost.
-    pub(super) fn loses(&self, from: NodeId, to: NodeId, payload: &[u8]) -> bool {
+    pub(crate) fn loses(&self, from: NodeId, to: NodeId, payload: &[u8]) -> bool {
         let is_meant = |lost: &Lost| {
             (lost.from, lost.to) == (from, to) && lost.kind.is_none_or(|kind| payload.first() == Some(&kind))
         };
@@ -90,7 +90,7 @@ impl Phase {
     }
 
     /// Whether the application calls a node.
-    pub(super) fn lets_call(&self, node: NodeId) -> bool {
+    pub(crate) fn lets_call(&self, node: NodeId) -> bool {
         self.calls.as_ref().is_none_or(|calls| calls.contains(&node))
     }
 }

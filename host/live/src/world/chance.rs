@@ -19,10 +19,12 @@ pub(super) enum Purpose {
     Breaks,
     /// All about frames that hold no message: what checkers ask for changes nothing for messages.
     Packets,
+    Divisions,
+    Phases,
 }
 
 impl chance::Purpose for Purpose {
-    const COUNT: usize = Self::Packets as usize + 1;
+    const COUNT: usize = Self::Phases as usize + 1;
 
     fn index(self) -> usize {
         self as usize

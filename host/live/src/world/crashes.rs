@@ -51,6 +51,11 @@ impl<G: Gate> World<'_, G> {
         }
     }
 
+    /// A process is killed, if the model allows it to start again.
+    pub(super) fn kill_if_allowed(&mut self, me: NodeId) -> Result<(), String> {
+        if self.model.is_none_or(|model| model.can_restart(me)) { self.kill(me) } else { Ok(()) }
+    }
+
     /// A process is killed, in the middle of what its disk does.
     pub(super) fn kill(&mut self, me: NodeId) -> Result<(), String> {
         let operations = self.chance.below(Purpose::Crashes, OPERATIONS_MAX) as u32;
@@ -67,7 +72,7 @@ impl<G: Gate> World<'_, G> {
 
     /// A process has ended, and with it the machine: what the disk says then decides what has been.
     pub(super) fn end(&mut self, me: NodeId, writing: Option<Writing>) -> Result<(), String> {
-        let lasting = self.plan.kills.map_or(self.plan.latency, |kills| kills.lasting);
+        let lasting = self.plan.kills.map(|kills| kills.lasting).or(self.plan.down).unwrap_or(self.plan.latency);
         let down = self.chance.within(Purpose::Kills, lasting);
         self.agenda.add(self.now.after(down), Input::Up(me));
         self.break_connections_of(me);
@@ -114,15 +119,9 @@ impl<G: Gate> World<'_, G> {
             files = again;
             files.crash(self.chance.dice(Purpose::Crashes));
         }
-        let (disk, record) = match self.plan.tries_disks() {
-            true => {
-                let opened = Disk::open(files, &owner, Ways::default());
-                let (disk, record) =
-                    opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
-                (Some(disk.with_file_max(FILE_MAX)), record)
-            }
-            false => (None, None),
-        };
+        let opened = self.plan.tries_disks().then(|| Disk::open(files, &owner, Ways::default())).transpose();
+        let opened = opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
+        let (disk, record) = opened.map_or((None, None), |(disk, record)| (Some(disk.with_file_max(FILE_MAX)), record));
         if record != place.acknowledged && (record.is_none() || record != place.pending) {
             return Err(format!("node {me} starts with {record:?}, and {:?} was acknowledged", place.acknowledged));
         }
@@ -133,7 +132,8 @@ impl<G: Gate> World<'_, G> {
         let session = self.session(me);
         let settings = Settings { seed: self.plan.seed ^ session << 16, ..self.plan.settings };
         let who = (self.identity(me, session), settings);
-        let gate = Recorder::new(me, (self.gate)(me), self.model);
+        let gate =
+            Recorder::new(me, (self.gate)(me), self.model).forgetting(self.history.forgets).called(self.lets_call(me));
         let machine = match &self.model {
             Some(model) => Ok(model.machine(me)),
             None => self.factory.machine(),

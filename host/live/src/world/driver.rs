@@ -1,6 +1,6 @@
 //! Inputs in, outputs executed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -8,14 +8,13 @@ use host_model::contract::{Machine, MachineFactory, NodeId, Request, Response};
 use rand_chacha::ChaCha8Rng;
 
 use crate::agenda::Agenda;
-use crate::checkpoint::{Dropped, Outcome, Snapshot};
+use crate::checkpoint::{Dropped, Snapshot};
 use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
 use crate::time::{Range, Share, Time};
 use crate::world::advisor::{Advice, Foreseen, Hears};
 use crate::world::chance::{Chance, Purpose};
 use crate::world::connections::Connections;
-use crate::world::cuts::{self, Cluster};
 use crate::world::history::{History, Start};
 use crate::world::input::{Input, Over, Parcel};
 use crate::world::memo::{self, Memory, Model};
@@ -27,8 +26,6 @@ use crate::world::recorder::Recorder;
 const OWN_AT_ONCE: usize = 2;
 /// How long a node waits that can do nothing for now though something is due.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1);
-/// Requests that wait for an answer at a time.
-const ASKED_MAX: usize = 3;
 
 /// What a world has shown to be broken: an invariant of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,18 +58,22 @@ pub struct World<'w, G> {
     /// If handlers are looked up.
     pub(super) model: Option<&'w dyn Model>,
     pub(super) gate: Box<dyn FnMut(NodeId) -> G + 'w>,
-    on_snapshot: Option<OnSnapshot<'w, G>>,
+    pub(super) on_snapshot: Option<OnSnapshot<'w, G>>,
     /// If there are checkers beside the nodes, how they work, and what a gate hears of them.
     pub(super) advice: Option<(Advice, Hears<G>)>,
     /// What checkers have foreseen, in their rounds.
     pub foreseen: Vec<Foreseen>,
-    request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
+    pub(super) request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
     /// Reads the states in snapshots, from the first one on.
-    reader: Option<Box<dyn Machine>>,
+    pub(super) reader: Option<Box<dyn Machine>>,
     pub(super) agenda: Agenda<Input>,
     pub(super) chance: Chance,
     pub(super) now: Time,
+    /// When something has happened last.
+    latest: Time,
     pub(super) is_calm: bool,
+    /// The phase of the script, if there is one.
+    pub(super) phase: Option<usize>,
     pub(super) places: Vec<Place<'w, G>>,
     /// Until when a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
@@ -81,7 +82,7 @@ pub struct World<'w, G> {
     pub(super) spoken: BTreeMap<Start, u64>,
     /// By node and number of the request.
     pub(super) asked: BTreeMap<(NodeId, u64), usize>,
-    events: u64,
+    pub(super) events: u64,
     /// What has happened.
     pub history: History,
     /// All requests, in their order.
@@ -117,7 +118,9 @@ impl<'w, G: Gate> World<'w, G> {
             agenda: Agenda::default(),
             chance: Chance::new(plan.seed),
             now: Time(0),
+            latest: Time(0),
             is_calm: false,
+            phase: None,
             places: (0..plan.nodes).map(|_| Place::new()).collect(),
             cuts: BTreeMap::new(),
             connections: Connections::default(),
@@ -132,11 +135,16 @@ impl<'w, G: Gate> World<'w, G> {
             plan,
         };
         (0..world.plan.nodes).for_each(|node| world.agenda.add(Time(0), Input::Up(node)));
-        let Plan { kills, breaks, cuts, pauses, jumps, snapshots, requests, .. } = &world.plan;
+        world.enter_phase(0);
+        if !world.plan.script.is_empty() {
+            world.agenda.add(Time(0), Input::Phase(0));
+        }
+        let Plan { kills, breaks, cuts, divisions, pauses, jumps, snapshots, requests, .. } = &world.plan;
         let again = [
             kills.map(|trouble| (Purpose::Kills, trouble.every, Input::Kill(trouble))),
             breaks.map(|every| (Purpose::Breaks, every, Input::Break(every))),
             cuts.map(|trouble| (Purpose::Cuts, trouble.every, Input::Cut(trouble))),
+            divisions.map(|trouble| (Purpose::Divisions, trouble.every, Input::Divide(trouble))),
             pauses.map(|trouble| (Purpose::Pauses, trouble.every, Input::Pause(trouble))),
             jumps.map(|trouble| (Purpose::Jumps, trouble.every, Input::Jump(trouble))),
             snapshots.map(|every| (Purpose::Snapshots, every, Input::Gather(every))),
@@ -155,6 +163,13 @@ impl<'w, G: Gate> World<'w, G> {
         memo::lock(memory).begin();
         let plan = Plan { writing: Range::milliseconds(0, 0), full: Share(0), ..self.plan };
         Self { model: Some(memory), plan, ..self }
+    }
+
+    /// The same with no history, for runs that are long: nothing is compared with it.
+    #[must_use]
+    pub(crate) fn forgetting(mut self) -> Self {
+        self.history.forgets = true;
+        self
     }
 
     /// The same with requests of clients, each with its number.
@@ -181,12 +196,34 @@ impl<'w, G: Gate> World<'w, G> {
     ///
     /// An invariant of the runtime is broken.
     pub fn run(&mut self) -> Result<(), Broken> {
-        let end = Time(0).after(self.plan.time).after(self.plan.calm);
-        while let Some((at, input)) = self.agenda.next_until(end) {
-            self.now = at;
-            self.happen(input).map_err(|what| Broken { at: self.now.since_start(), what })?;
-        }
+        while self.advance()? {}
         Ok(())
+    }
+
+    /// Has the next input happen; whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    pub(crate) fn advance(&mut self) -> Result<bool, Broken> {
+        let end = Time(0).after(self.plan.time).after(self.plan.calm);
+        let Some((at, input)) = self.agenda.next_until(end) else { return Ok(false) };
+        self.now = at;
+        if !matches!(input, Input::Calm) {
+            self.latest = at;
+        }
+        self.happen(input).map_err(|what| Broken { at: self.now.since_start(), what })?;
+        Ok(true)
+    }
+
+    /// When something has happened last.
+    pub(crate) fn latest(&self) -> Time {
+        self.latest
+    }
+
+    /// Whether nothing is going to happen any more.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.agenda.has_nothing_but(|_| false)
     }
 
     fn happen(&mut self, input: Input) -> Result<(), String> {
@@ -201,9 +238,16 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Up(node) => self.start(node),
             Input::Resume(node) => self.resume(node),
             Input::Calm => self.calm_down(),
+            Input::Phase(place) => self.begin_phase(place),
             Input::Gather(every) => self.gather(every),
             Input::Ask(every) => self.ask(every),
-            Input::Break(_) | Input::Kill(_) | Input::Cut(_) | Input::Pause(_) | Input::Jump(_) if self.is_calm => {
+            Input::Break(_) | Input::Kill(_) | Input::Cut(_) | Input::Divide(_) | Input::Pause(_) | Input::Jump(_)
+                if self.is_calm =>
+            {
+                Ok(())
+            }
+            Input::Divide(trouble) => {
+                self.divide(trouble);
                 Ok(())
             }
             Input::Break(every) => {
@@ -218,7 +262,7 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Kill(trouble) => {
                 self.add_around(Purpose::Kills, trouble.every, Input::Kill(trouble));
                 let node = self.some_node(Purpose::Kills);
-                self.kill(node)
+                self.kill_if_allowed(node)
             }
             Input::Cut(trouble) => {
                 self.add_around(Purpose::Cuts, trouble.every, Input::Cut(trouble));
@@ -431,61 +475,5 @@ impl<'w, G: Gate> World<'w, G> {
             }
             Output::Said(_) | Output::Undone(_) => Ok(()),
         }
-    }
-
-    /// Some node asks for a snapshot.
-    fn gather(&mut self, every: Duration) -> Result<(), String> {
-        self.add_around(Purpose::Snapshots, every, Input::Gather(every));
-        let node = self.some_node(Purpose::Snapshots);
-        if self.running(node).is_none_or(|running| running.paused.is_some()) {
-            return Ok(());
-        }
-        self.feed(node, |node, now| node.gather(now, &BTreeSet::new()))?;
-        self.carry_out(node)
-    }
-
-    fn gathered(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
-        let name = match outcome {
-            Outcome::Complete(snapshot) => {
-                let late_max = self.plan.settings.limits().late_max;
-                let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config, late_max };
-                let reader = match &mut self.reader {
-                    Some(reader) => reader,
-                    none => none.insert(self.factory.machine().map_err(|error| error.to_string())?),
-                };
-                cuts::compare(&self.history, snapshot, &mut **reader, cluster)?;
-                "complete"
-            }
-            Outcome::Inconsistent(_, why) => return Err(format!("a snapshot of node {me} is inconsistent: {why}")),
-            Outcome::Refused => "refused",
-            Outcome::Capped(_) => "capped",
-            Outcome::TimedOut(_) => "timed out",
-        };
-        *self.snapshots.entry(name).or_default() += 1;
-        if let (Outcome::Complete(snapshot), Some(on_snapshot)) = (outcome, &mut self.on_snapshot) {
-            let place = &mut self.places[me as usize];
-            let now = place.local(self.now);
-            if let Some(running) = &mut place.running {
-                on_snapshot(me, now, snapshot, &mut running.node.gate_mut().gate);
-            }
-        }
-        self.advise(me, outcome)
-    }
-
-    /// A client asks some node.
-    fn ask(&mut self, every: Duration) -> Result<(), String> {
-        self.add_around(Purpose::Requests, every, Input::Ask(every));
-        let node = self.some_node(Purpose::Requests);
-        let Some(request) = self.request.filter(|_| self.asked.len() < ASKED_MAX) else { return Ok(()) };
-        if self.running(node).is_none_or(|running| running.paused.is_some()) {
-            return Ok(());
-        }
-        let request = request(self.chance.dice(Purpose::Requests), self.requests.len() as u64);
-        if let Some(Ok(number)) = self.feed(node, |node, now| node.request(now, &request))? {
-            self.events += 1;
-            self.asked.insert((node, number), self.requests.len());
-            self.requests.push(Answered { request, asked: self.events, answer: None });
-        }
-        self.carry_out(node)
     }
 }

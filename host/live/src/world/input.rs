@@ -70,6 +70,9 @@ pub(super) enum Input {
     Up(NodeId),
     Kill(Trouble),
     Cut(Trouble),
+    Divide(Trouble),
+    /// A phase of the script begins.
+    Phase(usize),
     Pause(Trouble),
     Resume(NodeId),
     Jump(Trouble),

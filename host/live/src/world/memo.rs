@@ -3,19 +3,22 @@
 //! The nodes of a world execute the same handlers in the same local states again and again, over all runs. A [`Memo`] asks a
 //! [`Stepper`] for the step of the model that a handler is, and runs the handler once for the effects of each outcome, such as timers
 //! that it restarts. So what a node does is a path of the model.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `aspects` | the optional interfaces of such a machine |
+
+mod aspects;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_model::contract::aspects::{
-    Aspect, AspectName, Clients, Completion, Durable, Judging, Logging, Neighbourhood, Quorums, Timing, Transfer,
-};
+use host_model::contract::aspects::{Aspect, AspectName};
 use host_model::contract::{
-    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Quorum, Request,
-    Response, Role, Snapshot, Span, StateOwner, TransferError,
+    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot, Span,
 };
-use host_model::lts::{LocalEventId, LocalStateId, Outcome, Stepper, Trigger};
-use host_model::scenario::{FaultEvent, FaultState};
+use host_model::lts::{LocalEventId, LocalStateId, Lts, Outcome, Stepper, Trigger};
+use host_model::scenario::FaultEvent;
 
 use crate::gate::Happened;
 
@@ -63,8 +66,12 @@ pub struct Memory<'l> {
     /// The step that the last handler was, of a node in a local state.
     latest: Option<(NodeId, Option<LocalStateId>, Taken)>,
     keeps_log: bool,
+    /// The step that a handler was which has failed, or has led to a state that says nothing, and where it began; the first such one.
+    failed: Option<(NodeId, Option<LocalStateId>, Taken)>,
     /// Why the host cannot continue.
     failure: Option<MachineError>,
+    /// The same, also once it was said.
+    trouble: Option<MachineError>,
 }
 
 impl<'l> Memory<'l> {
@@ -84,8 +91,15 @@ impl<'l> Memory<'l> {
             path: Vec::new(),
             latest: None,
             keeps_log: false,
+            failed: None,
             failure: None,
+            trouble: None,
         })
+    }
+
+    /// The model.
+    pub fn lts(&self) -> &Lts<'l> {
+        self.stepper.lts()
     }
 
     /// The steps of the model.
@@ -97,6 +111,22 @@ impl<'l> Memory<'l> {
     pub fn begin(&mut self) {
         self.present.clear();
         self.path.clear();
+        (self.latest, self.failed, self.trouble) = (None, None, None);
+    }
+
+    /// The step that the first handler was which has failed since, with its node: what it would have done has not happened.
+    pub fn failed(&self) -> Option<(NodeId, Taken)> {
+        self.failed.map(|(node, _, taken)| (node, taken))
+    }
+
+    /// Why the host could not continue, if it could not.
+    pub fn trouble(&self) -> Option<&MachineError> {
+        self.trouble.as_ref()
+    }
+
+    /// An outcome of the first `init` of a node that has started.
+    pub fn started(&self, node: NodeId, outcome: u32) -> Option<&Outcome> {
+        self.starts.get(&node)?.get(outcome as usize)
     }
 
     /// The steps of the model that have happened since, each with its node; a restart that changes nothing is none.
@@ -137,9 +167,10 @@ impl<'l> Memory<'l> {
     }
 
     /// Remembers why the host cannot continue, which the machine says when it is asked.
-    fn failed<T>(&mut self, result: Result<T, MachineError>) -> Result<T, Fault> {
+    fn told<T>(&mut self, result: Result<T, MachineError>) -> Result<T, Fault> {
         result.map_err(|error| {
             let fault = Fault::new(host_model::contract::FaultKind::Trap, error.to_string());
+            self.trouble.get_or_insert_with(|| error.clone());
             self.failure = Some(error);
             fault
         })
@@ -157,7 +188,7 @@ impl<'l> Memory<'l> {
         }
         if !self.known.contains_key(&here) {
             let at = self.at(here).map(|_| ());
-            self.failed(at)?;
+            self.told(at)?;
             let (encoding, durable) = (self.machine.serialize()?, self.machine.persist()?);
             let ids = self.stepper.state(here).protocol.local_events.clone();
             let local_events: Vec<_> =
@@ -208,20 +239,20 @@ impl<'l> Memory<'l> {
         let outcomes = match (from, trigger) {
             (Some(from), Some(trigger)) => {
                 let row = self.stepper.step(from, trigger);
-                let row = self.failed(row)?;
+                let row = self.told(row)?;
                 self.stepper.outcomes(row)
             }
             (None, None) => {
                 if !self.starts.contains_key(&node) {
                     let outcomes = self.stepper.init(node);
-                    let outcomes = self.failed(outcomes)?;
+                    let outcomes = self.told(outcomes)?;
                     self.starts.insert(node, outcomes);
                 }
                 &self.starts[&node]
             }
             _ => {
                 let why = "a handler runs with an event that its local state does not list".to_owned();
-                return self.failed(Err(MachineError::Host(why)));
+                return self.told(Err(MachineError::Host(why)));
             }
         };
         let is_taken = |outcome: &&Outcome| {
@@ -234,7 +265,7 @@ impl<'l> Memory<'l> {
             None if !is_restart => {
                 let all: Vec<_> = outcomes.iter().map(|outcome| (&outcome.choices, outcome.is_lost)).collect();
                 let why = format!("the model has no outcome of {input:?} with these answers: {all:?}");
-                self.failed(Err(MachineError::Host(why)))
+                self.told(Err(MachineError::Host(why)))
             }
             found => Ok(found),
         }
@@ -257,7 +288,12 @@ impl<'l> Memory<'l> {
             (None, Some(from)) => (None, u32::MAX, from),
             (None, None) => unreachable!("only a restart is no step"),
         };
-        let place = (node, from, trigger, outcome);
+        let (place, taken) = ((node, from, trigger, outcome), Taken { trigger, outcome, next });
+        // The same handler runs again with other answers.
+        self.failed.take_if(|(of, at, other)| (*of, *at, other.trigger) == (node, from, trigger));
+        if self.stepper.state(next).fault().is_some() {
+            self.failed.get_or_insert((node, from, taken));
+        }
         if let Some(ran) = self.ran.get(&place) {
             return Ok((Arc::clone(ran), next));
         }
@@ -265,12 +301,12 @@ impl<'l> Memory<'l> {
             Some(here) => self.at(here).map(|_| ()),
             None => self.machine.restore(None),
         };
-        self.failed(restored)?;
+        self.told(restored)?;
         let mut effects = Effects::default();
         let result = self.machine.handle(*input, script, &mut effects);
         if result.is_err() {
             let confirmed = self.machine.confirm_fault();
-            self.failed(confirmed)?;
+            self.told(confirmed)?;
         }
         let ran = Arc::new((effects, result));
         self.ran.insert(place, Arc::clone(&ran));
@@ -306,7 +342,7 @@ impl<'m, 'l> Memo<'m, 'l> {
     fn ask<R>(&self, question: impl FnOnce(&mut dyn Machine) -> Result<R, Fault>) -> Result<R, Fault> {
         let (mut memory, here) = (self.memory(), self.here());
         let at = memory.at(here).map(|_| ());
-        memory.failed(at)?;
+        memory.told(at)?;
         question(&mut *memory.machine)
     }
 
@@ -314,7 +350,7 @@ impl<'m, 'l> Memo<'m, 'l> {
     fn ask_before<R>(&self, question: impl FnOnce(&mut dyn Machine) -> Result<R, Fault>) -> Result<R, Fault> {
         let mut memory = self.memory();
         let restored = memory.machine.restore_to_judge();
-        memory.failed(restored)?;
+        memory.told(restored)?;
         question(&mut *memory.machine)
     }
 }
@@ -326,6 +362,9 @@ pub(super) trait Model {
 
     /// An event has happened at a node.
     fn follow(&self, node: NodeId, happened: &Happened<'_>);
+
+    /// Whether a node may be killed and start again.
+    fn can_restart(&self, node: NodeId) -> bool;
 }
 
 impl Model for Mutex<Memory<'_>> {
@@ -335,6 +374,13 @@ impl Model for Mutex<Memory<'_>> {
 
     fn follow(&self, node: NodeId, happened: &Happened<'_>) {
         lock(self).follow(node, happened);
+    }
+
+    fn can_restart(&self, node: NodeId) -> bool {
+        let memory = lock(self);
+        let reset = FaultEvent::of_kind("reset", None).map(Trigger::from);
+        let Some((present, reset)) = memory.present.get(&node).zip(reset) else { return false };
+        memory.stepper.state(*present).faults.contains(&reset)
     }
 }
 
@@ -407,100 +453,6 @@ impl Machine for Memo<'_, '_> {
             AspectName::Judging => Some(Aspect::Judging(self)),
             AspectName::Logging => Some(Aspect::Logging(self)),
             _ => None,
-        }
-    }
-}
-
-impl Durable for Memo<'_, '_> {
-    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.memory().known(self.here())?.durable.clone())
-    }
-}
-
-impl Quorums for Memo<'_, '_> {
-    fn takes_quorums(&mut self) -> Result<bool, Fault> {
-        Ok(self.memory().stepper.known().takes_quorums(self.node))
-    }
-
-    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
-        self.ask(|machine| machine.role(src, payload))
-    }
-}
-
-impl Completion for Memo<'_, '_> {
-    fn is_done(&mut self) -> Result<bool, Fault> {
-        self.ask(|machine| machine.is_done())
-    }
-}
-
-impl Timing for Memo<'_, '_> {
-    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
-        let (mut memory, here) = (self.memory(), self.here());
-        let known = memory.known(here)?;
-        let Some(place) = known.local_events.iter().position(|(_, listed)| listed == event) else {
-            drop(memory);
-            return self.ask(|machine| machine.duration(event));
-        };
-        if let Some(span) = known.spans[place] {
-            return Ok(span);
-        }
-        drop(memory);
-        let span = self.ask(|machine| machine.duration(event))?;
-        self.memory().known(here)?.spans[place] = Some(span);
-        Ok(span)
-    }
-}
-
-impl Clients for Memo<'_, '_> {
-    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        self.ask(|machine| machine.request(number, request))
-    }
-}
-
-impl Neighbourhood for Memo<'_, '_> {
-    fn neighbours(&mut self) -> Result<Option<Vec<NodeId>>, Fault> {
-        let mut memory = self.memory();
-        let neighbours = memory.stepper.neighbours(self.here());
-        memory.failed(neighbours)?
-    }
-}
-
-impl Transfer for Memo<'_, '_> {
-    fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        let (mut memory, here) = (self.memory(), released(snapshot));
-        if let Some(exported) = memory.known.get(&here).and_then(|known| known.exported.clone()) {
-            return Ok(exported);
-        }
-        let exported = memory.stepper.export(here)?;
-        if let Some(known) = memory.known.get_mut(&here) {
-            known.exported = Some(exported.clone());
-        }
-        Ok(exported)
-    }
-
-    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        let fault_state = FaultState::default();
-        Ok(captured(self.memory().stepper.adopt(owner.node, exported, fault_state)?))
-    }
-}
-
-impl Judging for Memo<'_, '_> {
-    fn restore_to_judge(&mut self) -> Result<(), MachineError> {
-        self.restore(None)
-    }
-
-    fn is_read(&mut self) -> Result<bool, Fault> {
-        self.ask(|machine| machine.is_read())
-    }
-}
-
-impl Logging for Memo<'_, '_> {
-    fn keep_log(&mut self, keep: bool) {
-        let mut memory = self.memory();
-        if memory.keeps_log != keep {
-            memory.keeps_log = keep;
-            memory.machine.keep_log(keep);
-            memory.ran.clear();
         }
     }
 }

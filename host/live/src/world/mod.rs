@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `driver` | inputs in, outputs executed |
+//! | `asked` | snapshots and requests that some node is asked for |
 //! | `advice` | checkers of the nodes: snapshots for them, and what their rounds hand over |
 //! | `advisor` | one checker, in virtual time |
 //! | `guided` | the gate of a node that its checker steers |
@@ -19,15 +20,18 @@
 //! | `files` | files on a disk that crashes |
 //! | `history` | what has happened at the nodes, and to each message |
 //! | `path` | what has happened as a trace of the model |
+//! | `script` | phases of a run that are the same each time |
 //! | `cuts` | snapshots compared with that |
 //! | `input` | what is going to happen |
 //! | `memo` | a machine that looks handlers up instead of running them |
+//! | `runtime` | runs from seeds, judged as those of the model |
 //! | `recorder` | the gate that takes notes |
 //! | `chance` | what is drawn in a world |
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
 
 mod advice;
 mod advisor;
+mod asked;
 mod chance;
 mod connections;
 mod crashes;
@@ -43,6 +47,8 @@ mod path;
 mod place;
 mod plan;
 mod recorder;
+mod runtime;
+mod script;
 #[cfg(test)]
 mod tests;
 
@@ -51,5 +57,6 @@ pub use driver::{Answered, Broken, World};
 pub use guided::Guided;
 pub use history::{History, Step};
 pub use memo::{Memo, Memory, Taken};
-pub use plan::{Plan, Trouble};
+pub use plan::{Own, Plan, Trouble};
 pub use recorder::{Recorder, What};
+pub use runtime::{Runtime, Troubles};

@@ -11,6 +11,7 @@ use crate::world::chance::Purpose;
 use crate::world::driver::World;
 use crate::world::history::{MessageId, Start};
 use crate::world::input::{Input, Parcel};
+use crate::world::plan::{Own, Trouble};
 
 impl<G: Gate> World<'_, G> {
     /// A frame leaves a node.
@@ -26,23 +27,32 @@ impl<G: Gate> World<'_, G> {
         if let Some((id, addressee)) = message {
             self.history.leave(id, addressee, on_disk)?;
         }
-        if let Some(loopback) = self.plan.loopback.filter(|_| from == to) {
-            let latency = self.chance.within(Purpose::Latency, loopback);
-            let at = self.connections.arrive(from, to, self.now.after(latency));
-            self.agenda.add(at, Input::Frame { to, parcel, over: None });
-            return Ok(());
-        }
-        if from == to {
-            if let Some(running) = self.running(from) {
-                running.own.push_back(parcel);
+        match self.plan.own {
+            Own::AtOnce if from == to => {
+                if let Some(running) = self.running(from) {
+                    running.own.push_back(parcel);
+                }
+                return Ok(());
             }
-            return Ok(());
+            Own::Within(loopback) if from == to => {
+                let latency = self.chance.within(Purpose::Latency, loopback);
+                let at = self.connections.arrive(from, to, self.now.after(latency));
+                self.agenda.add(at, Input::Frame { to, parcel, over: None });
+                return Ok(());
+            }
+            _ => {}
         }
         if self.plan.settings.network == Network::Ordered {
             self.send_in_order(from, to, parcel);
             return Ok(());
         }
-        let is_cut = self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
+        let phase = self.phase();
+        let payload =
+            || opened(&parcel.bytes).and_then(|(_, body)| Differences::message(body)).map(|(.., payload)| payload);
+        let is_meant = phase.is_some_and(|phase| {
+            phase.separates(from, to) || payload().is_some_and(|payload| phase.loses(from, to, payload))
+        });
+        let is_cut = is_meant || self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
         let is_lost = self.chance.is_in(of(Purpose::Loss), self.plan.loss);
         if is_cut || (is_lost && !self.is_calm) {
             self.count("lost");
@@ -55,6 +65,26 @@ impl<G: Gate> World<'_, G> {
             self.agenda.add(self.now.after(latency), Input::Frame { to, parcel, over: None });
         }
         Ok(())
+    }
+
+    /// Some nodes and the others do not reach each other for a while: each division into two parts with a node in each is as likely.
+    pub(super) fn divide(&mut self, trouble: Trouble) {
+        let nodes = self.plan.nodes;
+        let mut sides: Vec<bool> = Vec::new();
+        // All on one side would separate no two nodes, so these are drawn again.
+        while sides.is_empty() || (nodes > 1 && sides.iter().all(|side| *side == sides[0])) {
+            sides = (0..nodes).map(|_| self.chance.below(Purpose::Divisions, 2) > 0).collect();
+        }
+        let lasting = self.chance.within(Purpose::Divisions, trouble.lasting);
+        let end = self.now.after(lasting);
+        let pairs = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
+        for link in pairs.filter(|(from, to)| sides[*from as usize] != sides[*to as usize]) {
+            let last = self.cuts.entry(link).or_default();
+            *last = end.max(*last);
+        }
+        self.count("division");
+        let gap = lasting + self.chance.around(Purpose::Divisions, trouble.every);
+        self.agenda.add(self.now.after(gap), Input::Divide(trouble));
     }
 
     /// The number of the process that is a node now.
@@ -119,7 +149,7 @@ impl<G: Gate> World<'_, G> {
 /// The message in a frame, and the start that it is for; none if it is a packet of the managers.
 fn message(to: NodeId, frame: &[u8]) -> Option<(MessageId, u64)> {
     let (from, body) = opened(frame)?;
-    let (header, sequence) = Differences::message(body)?;
+    let (header, sequence, _) = Differences::message(body)?;
     let from = Start { node: from, incarnation: header.incarnation };
     Some((MessageId { from, to, sequence }, header.addressee))
 }

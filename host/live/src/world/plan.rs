@@ -2,16 +2,31 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::node::Settings;
+use crate::simulator::Phase;
 use crate::time::{Range, Share};
 
 /// Something that comes again and again, and lasts for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Trouble {
     /// The mean time between two beginnings; at least 1 ns.
     pub every: Duration,
     /// How long it lasts.
     pub lasting: Range,
+}
+
+/// How frames of a node to itself travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// They do not travel: the node takes them at once.
+    AtOnce,
+    /// They take as long as this, and are never lost.
+    Within(Range),
+    /// Like any other.
+    LikeOthers,
 }
 
 /// What happens to a cluster, and around it.
@@ -27,18 +42,24 @@ pub struct Plan {
     pub settings: Settings,
     /// How long a frame is on its way. On links with an order, it also waits for those before it.
     pub latency: Range,
-    /// The same of a frame of a node to itself, which is never lost; such frames do not travel if there is none.
-    pub loopback: Option<Range>,
+    /// The same of a frame of a node to itself.
+    pub own: Own,
     /// Frames that are lost, on links without an order.
     pub loss: Share,
     /// Frames that come twice, on links without an order.
     pub repeats: Share,
     /// Times in which a node does not reach another one, while the other may reach it. On links with an order, frames wait for the end.
     pub cuts: Option<Trouble>,
+    /// Times in which some nodes and the others do not reach each other, the next one after the end of the last.
+    pub divisions: Option<Trouble>,
     /// The mean time between two breaks of connections, on links with an order.
     pub breaks: Option<Duration>,
     /// Kills of processes, and how long one is down. A kill interrupts what the disk does, and what it has not synchronised may be torn.
     pub kills: Option<Trouble>,
+    /// How long a process is down that something else has ended; as long as a frame travels if there is no range.
+    pub down: Option<Range>,
+    /// Phases of the run, if it follows a script.
+    pub script: Vec<Phase>,
     /// How long a record takes to be written.
     pub writing: Range,
     /// Writes for which the disk has no room: the process ends, and is started again.
@@ -60,7 +81,8 @@ pub struct Plan {
 impl Plan {
     /// Whether a disk can lose something, or have no room.
     pub(super) fn tries_disks(&self) -> bool {
-        self.kills.is_some() || self.full > Share(0)
+        let resets = self.script.iter().any(|phase| !phase.resets.is_empty());
+        self.kills.is_some() || resets || self.full > Share(0)
     }
 
     /// One in which nothing goes wrong.
@@ -71,12 +93,15 @@ impl Plan {
             config: String::new(),
             settings,
             latency: Range::milliseconds(1, 20),
-            loopback: None,
+            own: Own::AtOnce,
             loss: Share(0),
             repeats: Share(0),
             cuts: None,
+            divisions: None,
             breaks: None,
             kills: None,
+            down: None,
+            script: Vec::new(),
             writing: Range::milliseconds(0, 5),
             full: Share(0),
             pauses: None,

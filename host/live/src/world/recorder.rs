@@ -4,7 +4,7 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, Input, LocalEvent, NodeId};
 
 use crate::carried::Fork;
-use crate::gate::{Event, Gate, Happened, Judge, Verdict};
+use crate::gate::{Event, Gate, Happened, Judge, Substitute, Verdict};
 use crate::time::Time;
 use crate::world::memo::Model;
 
@@ -51,12 +51,30 @@ pub struct Recorder<'w, G> {
     pub gate: G,
     /// Follows what happens, if handlers are looked up.
     model: Option<&'w dyn Model>,
+    forgets: bool,
+    /// Whether the application calls the node.
+    is_called: bool,
     noted: Vec<Noted>,
 }
 
 impl<'w, G> Recorder<'w, G> {
     pub(super) fn new(node: NodeId, gate: G, model: Option<&'w dyn Model>) -> Self {
-        Self { node, gate, model, noted: Vec::new() }
+        Self { node, gate, model, forgets: false, is_called: true, noted: Vec::new() }
+    }
+
+    /// The same where the application calls the node, or not.
+    pub(super) fn called(self, is_called: bool) -> Self {
+        Self { is_called, ..self }
+    }
+
+    /// The application calls the node from now on, or not: what it would call waits.
+    pub(super) fn set_called(&mut self, is_called: bool) {
+        self.is_called = is_called;
+    }
+
+    /// The same that takes no notes.
+    pub(super) fn forgetting(self, forgets: bool) -> Self {
+        Self { forgets, ..self }
     }
 
     /// What was noted since this was asked last.
@@ -71,6 +89,9 @@ impl<G: Gate> Gate for Recorder<'_, G> {
     }
 
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
+        if !self.is_called && event.substitute() == Some(Substitute::Delay) {
+            return Verdict::Instead(Substitute::Delay);
+        }
         self.gate.before(now, event)
     }
 
@@ -90,6 +111,9 @@ impl<G: Gate> Gate for Recorder<'_, G> {
         self.gate.happened(happened);
         if let Some(model) = self.model {
             model.follow(self.node, happened);
+        }
+        if self.forgets {
+            return;
         }
         let Happened { input, choices, sent, state, ticket } = *happened;
         let what = match input {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use host_inspect::minimize::Options;
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Firsts, Mode, Phase, Predicted, Profile, ScriptError,
-    Simulator, SimulatorError, Watched, Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Firsts, Mode, Phase, Predicted, Profile, RuntimeError,
+    ScriptError, Simulator, SimulatorError, Watched, Watching,
 };
 use host_live::time::Time;
+use host_live::world::{Runtime, Troubles};
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Faults;
@@ -39,6 +40,8 @@ pub struct SimulationSpec {
     pub script: Vec<Phase>,
     /// What the checkers beside the nodes do, and how they work, if there are any.
     pub watch: Option<WatchSpec>,
+    /// What goes wrong with the nodes of a running cluster, if these run in place of the model.
+    pub runtime: Option<Troubles>,
 }
 
 /// Checkers beside the nodes.
@@ -220,6 +223,9 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "explore a cluster whose nodes differ: host run",
         );
     }
+    if asked.runtime.is_some() && asked.watch.is_some() {
+        return refuse("`--runtime` takes no checkers", "leave --runtime or --watch out");
+    }
     asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
     if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
         return refuse(
@@ -306,6 +312,11 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let mut stepper = Stepper::new(&lts)?;
     let simulator = Simulator::new(&mut stepper, &starts, asked.conditions);
     let mut simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
+    let runtime = asked.runtime.map(|troubles| {
+        let stepper = Stepper::new(&lts).map_err(SimulatorError::from)?;
+        Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
+    });
+    let runtime = runtime.transpose().map_err(refused)?;
     let mut watching = match asked.watch {
         Some(watch) => {
             // Properties from outside are judged where all nodes are known, as everywhere.
@@ -322,9 +333,12 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
             return Ok(());
         }
         let seed = asked.seed.wrapping_add(simulated.runs);
-        let finished = match &mut watching {
-            None => simulator.run(seed)?,
-            Some((watching, steers)) => beside_twin((&mut simulator, &lts), seed, (watching, *steers), simulated)?,
+        let finished = match (&runtime, &mut watching) {
+            (Some(runtime), _) => runtime.run(seed)?,
+            (None, None) => simulator.run(seed)?,
+            (None, Some((watching, steers))) => {
+                beside_twin((&mut simulator, &lts), seed, (watching, *steers), simulated)?
+            }
         };
         simulated.add(&finished, &lts);
         if finished.violation.is_some() && simulated.violation.is_none() {
@@ -471,6 +485,16 @@ fn refused(error: SimulatorError) -> Failure {
             "leave --duplicate out, or give links that duplicate: -- --network unordered-duplicating"
         }
         SimulatorError::Conditions(_) => "give another value",
+        SimulatorError::Runtime(RuntimeError::Links) => "leave --runtime or --link out",
+        SimulatorError::Runtime(RuntimeError::Duplicates) => {
+            "leave --runtime out, or let links not duplicate: -- --network unordered"
+        }
+        SimulatorError::Runtime(RuntimeError::CutOff) => {
+            "leave --runtime or --script out, or give links no order: -- --network unordered"
+        }
+        SimulatorError::Runtime(RuntimeError::Connections) => {
+            "leave --runtime or the resets out, or give links no order: -- --network unordered"
+        }
     };
     Failure::configuration(error).help(help)
 }

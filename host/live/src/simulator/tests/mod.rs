@@ -19,7 +19,7 @@ mod hold;
 mod neighbours;
 mod promises;
 mod replayed;
-mod scripts;
+pub(crate) mod scripts;
 mod stopped;
 
 use std::collections::BTreeSet;
@@ -43,12 +43,17 @@ use super::{
 
 /// The runs with these seeds in one local transition system; every path is executed again by machines without memo and snapshots,
 /// and a violation at its end confirmed.
-fn runs(toy: &Toy, scenario: &Scenario, conditions: Conditions, seeds: impl Iterator<Item = u64>) -> Vec<Finished> {
+pub(crate) fn runs(
+    toy: &Toy,
+    scenario: &Scenario,
+    conditions: Conditions,
+    seeds: impl Iterator<Item = u64>,
+) -> Vec<Finished> {
     scripted(toy, scenario, (conditions, &[]), seeds)
 }
 
 /// The same by a script.
-fn scripted(
+pub(crate) fn scripted(
     toy: &Toy,
     scenario: &Scenario,
     (conditions, script): (Conditions, &[Phase]),
@@ -78,7 +83,7 @@ fn scripted(
 }
 
 /// Everything goes wrong that can.
-fn rough(scenario: &Scenario) -> Conditions {
+pub(crate) fn rough(scenario: &Scenario) -> Conditions {
     let is_ordered = scenario.network == Network::Ordered;
     let duplicates = scenario.network == Network::UnorderedDuplicating;
     Conditions {
@@ -91,7 +96,7 @@ fn rough(scenario: &Scenario) -> Conditions {
     }
 }
 
-fn scenario(nodes: u32, network: Network, resets: u32) -> Scenario {
+pub(crate) fn scenario(nodes: u32, network: Network, resets: u32) -> Scenario {
     let mut scenario = Scenario::new(nodes);
     scenario.network = network;
     scenario.faults.resets = resets;

@@ -7,7 +7,7 @@ use host_model::lts::{MessageId, Promise, Step};
 use host_model::trace::{Finding, Standing};
 
 use super::*;
-use crate::simulator::kept::Keeping;
+use crate::simulator::verdicts::Verdicts;
 use crate::simulator::{Counts, Firsts, Kept};
 use crate::time::Time;
 
@@ -120,13 +120,13 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let mut simulator = simulator.scripted(asked.script).expect("the script makes sense");
     let mut run = simulator.begin(seed, mode.map(|mode| (&mut watching, mode)));
     let end = run.finish().expect("it is native");
-    let (violated, violation) = run.violation.take().unzip();
-    let (path, counts, start) = (std::mem::take(&mut run.path), run.counts, run.start.clone());
+    let verdicts = std::mem::replace(&mut run.verdicts, Verdicts::new(&lts, false));
+    let finished = verdicts.finish(seed, end, run.latest, run.counts, &run.log);
+    let Finished { violated, violation, witnessed, kept, counts, .. } = finished;
+    let (path, start) = (std::mem::take(&mut run.path), run.start.clone());
     let locals = std::mem::take(&mut run.locals);
     let mut times = std::mem::take(&mut run.times);
     times.push(run.latest);
-    let kept = std::mem::replace(&mut run.keeping, Keeping::new(&lts)).finish(run.latest);
-    let witnessed = run.witnessed.clone();
     let is_break = |step: &&Step| step.trigger.fault().is_some_and(|fault| fault.peer().is_some());
     let broken = path.iter().filter(is_break).count();
     let followed = run.watch.as_ref().map(|watch| watch.history.in_flight.clone());

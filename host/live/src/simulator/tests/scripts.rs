@@ -3,6 +3,9 @@
 use super::*;
 use crate::simulator::{Counts, Lost, ScriptError};
 
+/// Runs of a toy with these conditions and this script.
+pub(crate) type Engine = fn(&Toy, &Scenario, (Conditions, &[Phase]), std::ops::Range<u64>) -> Vec<Finished>;
+
 /// A phase of this many seconds in which everything is as otherwise.
 fn phase(seconds: u64) -> Phase {
     let lasts = Range::milliseconds(1_000 * seconds, 1_000 * seconds);
@@ -13,23 +16,31 @@ fn phase(seconds: u64) -> Phase {
 /// byte; on a link with an order they wait.
 #[test]
 fn phases_cut_nodes_off_and_lose_messages() {
-    let counts = |second: Phase, network| {
+    check_cuts_and_losses(scripted);
+}
+
+pub(crate) fn check_cuts_and_losses(engine: Engine) {
+    let counts = |engine: Engine, second: Phase, network| {
         let script = [phase(10), Phase { lasts: phase(100).lasts, ..second }, phase(1)];
-        scripted(&beacon(), &scenario(2, network, 0), (hourly(), &script), 1..2).remove(0).counts
+        engine(&beacon(), &scenario(2, network, 0), (hourly(), &script), 1..2).remove(0).counts
     };
     let lost = |kind| Phase { lost: vec![Lost { from: 0, to: 1, kind }], ..phase(1) };
     let cut = |node| Phase { cut: vec![node], ..phase(1) };
     for second in [cut(0), cut(1), lost(None), lost(Some(7))] {
-        assert_eq!(counts(second.clone(), Network::Unordered).lost, 100, "{second:?}");
+        assert_eq!(counts(engine, second.clone(), Network::Unordered).lost, 100, "{second:?}");
     }
-    assert_eq!(counts(lost(Some(8)), Network::Unordered).lost, 0);
-    let held = counts(cut(1), Network::Ordered);
+    assert_eq!(counts(engine, lost(Some(8)), Network::Unordered).lost, 0);
+    let held = counts(scripted, cut(1), Network::Ordered);
     assert_eq!((held.lost, held.delivered), (0, 3_599));
 }
 
 /// What a phase says comes on top of the conditions: in phases that say nothing happens what happens without a script.
 #[test]
 fn the_conditions_of_a_run_go_on_in_each_phase() {
+    check_that_conditions_go_on(scripted, &Network::ALL);
+}
+
+pub(crate) fn check_that_conditions_go_on(engine: Engine, networks: &[Network]) {
     let minute = Duration::from_secs(60);
     let partitions = Some(Partitions { every: minute, lasting: minute });
     // A node that has sent one is in another state than after a reset.
@@ -47,12 +58,13 @@ fn the_conditions_of_a_run_go_on_in_each_phase() {
             counts.delivered.saturating_sub(3_600)
         }),
     ];
-    for (conditions, network, happened) in cases {
+    for (conditions, network, happened) in cases.into_iter().filter(|(_, network, _)| networks.contains(network)) {
         let scenario = scenario(2, network, if conditions.churn.is_some() { 1_000 } else { 0 });
-        let without = runs(&toy, &scenario, conditions, 1..2).remove(0).counts;
+        let without = engine(&toy, &scenario, (conditions, &[]), 1..2).remove(0).counts;
         assert!(happened(&without) > 0, "{conditions:?}: {without:?}");
         let script = [phase(10), phase(1)];
-        assert_eq!(scripted(&toy, &scenario, (conditions, &script), 1..2).remove(0).counts, without, "{conditions:?}");
+        let with = engine(&toy, &scenario, (conditions, &script), 1..2).remove(0).counts;
+        assert_eq!(with, without, "{conditions:?}");
     }
 }
 
@@ -80,16 +92,21 @@ fn what_waits_on_a_link_with_an_order_waits_for_the_end_of_all_that_separates_it
 /// it; without the script it mostly is first in half of the runs.
 #[test]
 fn calls_wait_for_their_phase() {
+    check_calls(scripted);
+}
+
+pub(crate) fn check_calls(engine: Engine) {
     let toy = (0..2)
         .fold(Toy::new(2).of_kind(0, LocalKind::Application), |toy, node| {
             toy.rule(node, 0, ToyTrigger::Local(0), 1, &[])
         })
         .forbid(&[Some(1), Some(0)]);
     let script = [Phase { calls: Some(vec![1]), ..phase(20) }, phase(1)];
-    let with = scripted(&toy, &Scenario::new(2), (Conditions::default(), &script), 0..200);
+    let scenario = scenario(2, Network::Unordered, 0);
+    let with = engine(&toy, &scenario, (Conditions::default(), &script), 0..200);
     assert!(with.iter().all(|run| run.end == End::Quiet && run.counts.local == 2));
     assert!(with.iter().all(|run| run.at.since_start() >= Duration::from_secs(20)));
-    let without = runs(&toy, &Scenario::new(2), Conditions::default(), 0..200);
+    let without = engine(&toy, &scenario, (Conditions::default(), &[]), 0..200);
     let violations = without.iter().filter(|run| run.end == End::Violation).count();
     // Of 200 even draws the standard deviation is 7.
     assert!(violations.abs_diff(100) < 35, "{violations}");
@@ -98,18 +115,28 @@ fn calls_wait_for_their_phase() {
 /// A reset when the second phase begins, after which the node counts again.
 #[test]
 fn a_phase_begins_with_its_resets() {
+    check_resets(scripted);
+}
+
+pub(crate) fn check_resets(engine: Engine) {
     let toy = Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
     let script = [phase(10), Phase { resets: vec![0], ..phase(1) }];
-    let run = scripted(&toy, &scenario(1, Network::Unordered, 1), (Conditions::default(), &script), 1..2).remove(0);
+    let scenario = scenario(1, Network::Unordered, 1);
+    let run = engine(&toy, &scenario, (Conditions::default(), &script), 1..2).remove(0);
     assert_eq!((run.counts.resets, run.counts.local), (1, 2));
 }
 
 #[test]
 fn what_a_node_sends_to_itself_goes_through_no_network_if_it_is_told_so() {
+    check_loopback(scripted);
+}
+
+pub(crate) fn check_loopback(engine: Engine) {
     let toy = Toy::new(2).in_flight(0, 0, 1).in_flight(1, 0, 2);
     let lossy = Conditions { loss: Share::ALL, ..Conditions::default() };
     let delivered = |loopback| {
-        let run = runs(&toy, &Scenario::new(2), Conditions { loopback, ..lossy }, 0..1).remove(0);
+        let scenario = scenario(2, Network::Unordered, 0);
+        let run = engine(&toy, &scenario, (Conditions { loopback, ..lossy }, &[]), 0..1).remove(0);
         (run.counts.delivered, run.counts.lost, run.at)
     };
     assert_eq!(delivered(None), (0, 2, crate::time::Time(0)));

@@ -15,7 +15,7 @@ use crate::gate::Open;
 use crate::node::{self, Settings};
 use crate::simulator::{Conditions, Delays, Simulator};
 use crate::time::{Range, Share};
-use crate::world::{Advice, Guided, Memory, Plan, Step, World};
+use crate::world::{Advice, Guided, Memory, Own, Plan, Step, World};
 
 const NODES: u32 = 3;
 
@@ -68,8 +68,8 @@ fn checkers_that_only_observe_change_nothing() {
         let plan = seeds::plan(seed, NODES, Network::Unordered);
         let (writing, full) = (Range::milliseconds(0, 0), Share(0));
         // What a node sends to itself comes after a time of its own, and not with whatever comes next.
-        let loopback = Some(Range::milliseconds(1, 1));
-        let plan = Plan { writing, full, loopback, kills: None, jumps: None, pauses: None, snapshots: None, ..plan };
+        let own = Own::Within(Range::milliseconds(1, 1));
+        let plan = Plan { writing, full, own, kills: None, jumps: None, pauses: None, snapshots: None, ..plan };
         // Checkers have their nodes write further records, and what waits for which is another one then.
         let words =
             |step: &Step| format!("{} {:?} {:?} {:?} {}", step.node, step.what, step.choices, step.sent, step.state);
@@ -114,7 +114,7 @@ fn of_world(toy: &Arc<Toy>, conditions: &Conditions, seed: u64) -> Paths {
     let settings = Settings { network: Network::Unordered, delays, seed, ..Settings::default() };
     let plan = Plan {
         latency: conditions.latency,
-        loopback: conditions.loopback,
+        own: conditions.loopback.map_or(Own::LikeOthers, Own::Within),
         loss: conditions.loss,
         time: conditions.time,
         ..Plan::ideal(seed, NODES, settings)

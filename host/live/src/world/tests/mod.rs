@@ -4,6 +4,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `runtime` | runs from seeds, compared with runs of the model |
 //! | `seeds` | the seeds of a test, and the plan of each |
 //! | `compared` | worlds compared: where handlers are looked up with where they run, and with simulations |
 //! | `guided` | nodes that their checkers steer while everything goes wrong |
@@ -25,6 +26,7 @@ mod memo;
 mod mutants;
 mod register;
 mod registers;
+mod runtime;
 mod seeds;
 mod snapshots;
 mod steered;

@@ -1,0 +1,196 @@
+//! Runs of nodes in worlds: compared with the model, and as executions of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::{Link, Network, Scenario};
+use host_model::toys::Toy;
+use host_model::trace::{self, start};
+
+use crate::simulator::tests::{rough, runs, scenario, scripts};
+use crate::simulator::{Conditions, Counts, Delays, End, Finished, Partitions, Phase, RuntimeError, SimulatorError};
+use crate::time::Range;
+use crate::world::{Runtime, Trouble, Troubles};
+
+/// The runs of nodes with these seeds by a script.
+fn scripted_nodes(
+    toy: &Toy,
+    scenario: &Scenario,
+    (conditions, script): (Conditions, &[Phase]),
+    seeds: impl Iterator<Item = u64>,
+) -> Vec<Finished> {
+    runs_of_nodes(toy, scenario, (conditions, Troubles::default(), script), seeds)
+}
+
+/// The runs with these seeds; each violation is confirmed by machines without memo and snapshots.
+fn runs_of_nodes(
+    toy: &Toy,
+    scenario: &Scenario,
+    (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
+    seeds: impl Iterator<Item = u64>,
+) -> Vec<Finished> {
+    let factory = Arc::new(toy.clone());
+    let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let runtime = Stepper::new(&lts).expect("it is native");
+    let runtime = Runtime::new(runtime, &factory, &starts, conditions, troubles).expect("the conditions make sense");
+    let runtime = runtime.scripted(script).expect("the script makes sense");
+    let finished: Vec<Finished> = seeds.map(|seed| runtime.run(seed).expect("nothing is broken")).collect();
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
+        let finding = violation.finding(&mut stepper).expect("it is native");
+        let steps = trace::record(&mut stepper, &violation.initial, &violation.path).expect("it is native");
+        trace::confirm(&factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
+    }
+    finished
+}
+
+/// Cuts of one direction, processes that pause and are down for a while, clocks that jump.
+fn troubles(seed: u64) -> Troubles {
+    let trouble = |bit: u64, from: u64, to: u64| {
+        let trouble = Trouble { every: Duration::from_secs(2), lasting: Range::milliseconds(from, to) };
+        (seed >> bit & 1 > 0).then_some(trouble)
+    };
+    let down = Range::milliseconds(0, if seed.is_multiple_of(5) { 0 } else { 700 });
+    Troubles { down, cuts: trouble(0, 100, 2_000), pauses: trouble(1, 100, 2_000), jumps: trouble(2, 1, 60_000) }
+}
+
+/// On random systems, whatever goes wrong: a run depends on its seed alone, and what is found replays. A handler that fails ends a run, one
+/// of a start as well.
+#[test]
+fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
+    let (mut ends, mut faults, mut violated) = (BTreeSet::new(), 0, 0);
+    let mut all = Counts::default();
+    for seed in 0..60 {
+        let toy = match seed % 4 {
+            0 => Toy::random(seed, 3).with_random_durable(seed),
+            1 => Toy::random(seed, 3).with_random_starts(seed).with_random_traps(seed),
+            2 => Toy::random_busy(seed, 3).with_random_durable(seed).with_random_traps(seed),
+            _ => Toy::random_busy(seed, 3).with_random_draws(seed),
+        };
+        let is_ordered = seed % 3 == 0;
+        let network = if is_ordered { Network::Ordered } else { Network::Unordered };
+        let scenario = scenario(3, network, if is_ordered { 0 } else { 3 });
+        let conditions = Conditions {
+            events_max: 300,
+            goes_on: seed.is_multiple_of(7),
+            time: Duration::from_secs(20),
+            ..rough(&scenario)
+        };
+        // Where nothing comes again and again, a run may end because nothing can happen.
+        let is_calm = seed.is_multiple_of(6);
+        let partitions = conditions.partitions.filter(|_| !is_calm);
+        let troubles = if is_calm { Troubles::default() } else { troubles(seed) };
+        let conditions = (Conditions { partitions, ..conditions }, troubles, &[][..]);
+        let together = runs_of_nodes(&toy, &scenario, conditions, 0..4);
+        let alone = runs_of_nodes(&toy, &scenario, conditions, 3..4);
+        assert_eq!(alone[0].digest, together[3].digest, "system {seed}");
+        assert_eq!((alone[0].counts, alone[0].end), (together[3].counts, together[3].end), "system {seed}");
+        for Finished { counts, end, violation, .. } in &together {
+            assert!(counts.events <= 300, "system {seed}: {counts:?}");
+            assert!(*end != End::Events || counts.events == 300, "system {seed}: {counts:?}");
+            let Counts { events, delivered, local, resets, .. } = *counts;
+            assert_eq!(events, delivered + local + resets, "system {seed}");
+            ends.insert(format!("{end:?}"));
+            violated += u32::from(violation.is_some());
+            let is_fault = |found: &host_search::kernel::FoundViolation| found.node.is_some();
+            faults += u32::from(violation.as_ref().is_some_and(is_fault));
+            all.delivered += delivered;
+            all.lost += counts.lost;
+            all.local += local;
+            all.resets += resets;
+            all.partitions += counts.partitions;
+            all.violating += counts.violating;
+        }
+    }
+    assert_eq!(ends.len(), 4, "{ends:?}");
+    assert!(violated > 50 && faults > 10 && u64::from(violated) < all.violating, "{violated} {faults} {all:?}");
+    let Counts { delivered, lost, local, resets, partitions, .. } = all;
+    assert!([delivered, lost, local, resets, partitions].iter().all(|count| *count > 30), "{all:?}");
+}
+
+/// Latencies, delays, losses and partitions are drawn from other streams and do the same: of 100 runs each, the means of all counts are within
+/// four standard errors, over links with an order as without one.
+#[test]
+fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
+    let delay = Range::milliseconds(20, 200);
+    let mut compared = 0;
+    for seed in 0..6 {
+        let network = if seed % 3 == 0 { Network::Ordered } else { Network::Unordered };
+        let (toy, scenario) = (Toy::random_busy(seed, 3), scenario(3, network, 0));
+        let conditions = Conditions {
+            delays: Delays { timer: delay, application: delay, internal: delay },
+            partitions: Some(Partitions { every: Duration::from_millis(300), lasting: Duration::from_millis(100) }),
+            time: Duration::from_secs(1),
+            goes_on: true,
+            ..rough(&scenario)
+        };
+        let of_nodes = runs_of_nodes(&toy, &scenario, (conditions, Troubles::default(), &[]), 0..100);
+        let of_model = runs(&toy, &scenario, conditions, 0..100);
+        let counts: [fn(&Counts) -> u64; 5] = [
+            |counts| counts.delivered,
+            |counts| counts.local,
+            |counts| counts.lost,
+            |counts| counts.partitions,
+            |counts| counts.violating,
+        ];
+        for (index, count) in counts.into_iter().enumerate() {
+            let moments = |runs: &[Finished]| {
+                let values: Vec<f64> = runs.iter().map(|run| count(&run.counts) as f64).collect();
+                let mean = values.iter().sum::<f64>() / 100.0;
+                (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 100.0)
+            };
+            let (nodes, model) = (moments(&of_nodes), moments(&of_model));
+            let error = ((nodes.1 + model.1) / 100.0).sqrt();
+            assert!((nodes.0 - model.0).abs() <= 4.0 * error + 1e-9, "toy {seed}, count {index}: {nodes:?} {model:?}");
+            compared += usize::from(error > 0.0);
+        }
+    }
+    assert!(compared > 15, "{compared} of 30 means vary");
+}
+
+/// Phases of a script do the same to nodes as to the model.
+#[test]
+fn scripts_do_the_same_to_nodes() {
+    scripts::check_cuts_and_losses(scripted_nodes);
+    scripts::check_that_conditions_go_on(scripted_nodes, &[Network::Unordered, Network::Ordered]);
+    scripts::check_calls(scripted_nodes);
+    scripts::check_resets(scripted_nodes);
+    scripts::check_loopback(scripted_nodes);
+}
+
+/// What no running node does is refused.
+#[test]
+fn what_no_running_node_does_is_refused() {
+    let mixed = Scenario {
+        links: vec![Link { from: 0, to: 1, network: Network::Ordered }],
+        ..scenario(2, Network::Unordered, 0)
+    };
+    let killed = Conditions { churn: Some(Duration::from_secs(1)), ..Conditions::default() };
+    for (scenario, conditions, why) in [
+        (mixed, Conditions::default(), RuntimeError::Links),
+        (scenario(2, Network::UnorderedDuplicating, 0), Conditions::default(), RuntimeError::Duplicates),
+        (scenario(2, Network::Ordered, 1), killed, RuntimeError::Connections),
+    ] {
+        let factory = Arc::new(Toy::new(2));
+        let lts = Lts::new(&factory, scenario).expect("it is native");
+        let stepper = Stepper::new(&lts).expect("it is native");
+        let refused = Runtime::new(stepper, &factory, &[], conditions, Troubles::default()).err();
+        assert_eq!(refused, Some(SimulatorError::Runtime(why)));
+    }
+    let factory = Arc::new(Toy::new(2));
+    let lasts = Range::milliseconds(1, 1);
+    let resets = Phase { lasts, cut: Vec::new(), lost: Vec::new(), calls: None, resets: vec![0] };
+    let cut_off = Phase { cut: vec![0], resets: Vec::new(), ..resets.clone() };
+    for (phase, why) in [(resets, RuntimeError::Connections), (cut_off, RuntimeError::CutOff)] {
+        let lts = Lts::new(&factory, scenario(2, Network::Ordered, 1)).expect("it is native");
+        let stepper = Stepper::new(&lts).expect("it is native");
+        let runtime = Runtime::new(stepper, &factory, &[], Conditions::default(), Troubles::default());
+        let script = [phase];
+        let refused = runtime.expect("links are alike").scripted(&script).err();
+        assert_eq!(refused, Some(SimulatorError::Runtime(why)));
+    }
+}
