@@ -14,6 +14,7 @@ use host_model::scenario::Scenario;
 use host_model::toys::Toy;
 use host_model::trace::start;
 use host_search::kernel::rules::Rules;
+use host_search::kernel::schedule::Schedule;
 use host_search::kernel::{EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::auto::{self, Turns};
 use host_search::strategy::random_walk;
@@ -224,13 +225,14 @@ fn walks_have_most_of_the_turns_where_levels_explode() {
     }
 }
 
-/// The same without promises, where the levels are those of a reduced search, or of the unfolding if there is none. With these seeds a mistake
-/// is found after the first batch of walks, and before they have had most of the turns for as long as they are to.
+/// The same without promises, where the levels are those of a reduced search, or of the unfolding if there is none. With these seeds
+/// and even draws a mistake is found after the first batch of walks, and before they have had most of the turns for as long as they are to.
 #[test]
 fn walks_have_most_of_the_turns_where_levels_explode_without_promises() {
     for (seed, depth) in [2, 4, 6].into_iter().flat_map(|seed| [(seed, None), (seed, Some(20))]) {
         let told = Bounds::new(u64::MAX, u64::MAX);
-        let bounds = SearchBounds { seed: Some(seed), depth, ..SearchBounds::default() };
+        let schedule = Some(Schedule::Uniform);
+        let bounds = SearchBounds { seed: Some(seed), depth, schedule, ..SearchBounds::default() };
         let run = auto_in(1 << 15);
         let report = explore_within(&bushy(), 1, bounds, &|search| run(&Search { monitor: &told, ..*search }));
         assert_eq!(report.decided_by.map(|decider| decider.strategy), Some("walk"), "seed {seed}");

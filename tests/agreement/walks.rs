@@ -261,6 +261,29 @@ fn states_that_become_longer_and_longer_are_told() {
     assert_eq!(grows(|state| (state as usize).min(300)), None);
 }
 
+/// The curve has a point for 1,024 steps and each doubling of them, and says what shorter runs of the same walks count.
+#[test]
+fn the_curve_is_that_of_shorter_runs() {
+    let factory = Factory(Arc::new(counting()));
+    let lts = Lts::new(&factory, Scenario::new(2)).expect("it lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("it has machines")).expect("it starts");
+    let run = |depth| {
+        let bounds = SearchBounds { depth: Some(depth), ..bounds(5, 1) };
+        let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+        random_walk::run(&search).expect("it has no host faults")
+    };
+    let curve = run(5_000).curve;
+    assert_eq!(curve.iter().map(|point| point.transitions).collect::<Vec<_>>(), [1_024, 2_048, 4_096]);
+    for point in curve {
+        let counts = run(point.transitions as u32).counts;
+        assert_eq!((counts.transitions, counts.walks), (Some(point.transitions), Some(point.walks)));
+        assert_eq!((counts.local_states, counts.outcomes), (Some(point.local_states), Some(point.outcomes)));
+        // No local state comes twice.
+        assert!(point.local_states > point.transitions / 2, "{point:?}");
+    }
+    assert!(run(1_000).curve.is_empty());
+}
+
 /// Keeps the most bytes that a search says it has.
 struct Scales {
     memory_max: Option<u64>,

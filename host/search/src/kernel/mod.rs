@@ -22,7 +22,7 @@ use host_model::trace::start::{Start, StartError};
 pub use crate::kernel::judged::{Judged, unless_stopped};
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, MetStates, Promise, PromiseReport, Sampled};
-pub use crate::kernel::report::{Basis, Decider, FoundViolation, Growth, Report, SymmetryUse};
+pub use crate::kernel::report::{Basis, CurvePoint, Decider, FoundViolation, Growth, Report, SymmetryUse};
 pub use crate::kernel::violation_kind::ViolationKind;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};

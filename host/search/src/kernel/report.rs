@@ -129,6 +129,19 @@ pub struct Growth {
     pub bytes: (usize, usize),
 }
 
+/// What random walks had seen after so many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CurvePoint {
+    /// Steps of all walks together.
+    pub transitions: u64,
+    /// Walks that had begun.
+    pub walks: u64,
+    /// Distinct local states, at least.
+    pub local_states: u64,
+    /// Distinct outcomes, at least.
+    pub outcomes: u64,
+}
+
 /// The report of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -168,6 +181,9 @@ pub struct Report {
     pub are_lower_bounds: bool,
     /// The first such node that walks have met.
     pub growth: Option<Growth>,
+    /// What walks had seen after 1,024 steps, and after each doubling of them: a curve that is flat says that they see little new. Empty
+    /// without walks.
+    pub curve: Vec<CurvePoint>,
 }
 
 impl Report {
@@ -192,6 +208,7 @@ impl Report {
             renewals: 0,
             are_lower_bounds: false,
             growth: None,
+            curve: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use host_model::audit::Audited;
 use host_model::contract::{MachineError, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::PluginRef;
-use host_search::kernel::{Basis, Growth, SymmetryUse};
+use host_search::kernel::{Basis, CurvePoint, Growth, SymmetryUse};
 use host_search::strategy::find;
 pub use host_search::verdict::Verdict;
 use host_search::verdict::{Status, Statuses};
@@ -69,6 +69,9 @@ pub struct RunReport {
     /// A node whose state became longer and longer on a random walk; none if walks came across none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthReport>,
+    /// What random walks had seen after 1,024 steps and after each doubling of them; empty without walks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePointReport>,
     /// The basis of the answer: `unfolding` or `local-states`; none where that is what the strategy goes through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
@@ -153,6 +156,26 @@ impl From<Growth> for GrowthReport {
     }
 }
 
+/// A point of the curve of what random walks have seen, in JSON.
+#[derive(Debug, Serialize)]
+pub struct CurvePointReport {
+    /// Steps of all walks together.
+    pub transitions: u64,
+    /// Walks that had begun.
+    pub walks: u64,
+    /// Distinct local states, at least.
+    pub local_states: u64,
+    /// Distinct outcomes, at least.
+    pub outcomes: u64,
+}
+
+impl From<CurvePoint> for CurvePointReport {
+    fn from(point: CurvePoint) -> Self {
+        let CurvePoint { transitions, walks, local_states, outcomes } = point;
+        Self { transitions, walks, local_states, outcomes }
+    }
+}
+
 /// A plugin in JSON.
 #[derive(Debug, Serialize)]
 pub struct PluginReport {
@@ -224,6 +247,7 @@ impl RunReport {
             at_least: if report.are_lower_bounds { DISTINCT } else { &[] },
             renewals: NonZeroU64::new(report.renewals),
             growth: report.growth.map(GrowthReport::from),
+            curve: report.curve.iter().copied().map(CurvePointReport::from).collect(),
             basis: report.basis.map(basis),
             symmetry: report.symmetry.as_ref().map(SymmetryReport::from),
             depth: report.depth,

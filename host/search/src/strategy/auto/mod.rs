@@ -12,6 +12,7 @@ use host_model::contract::MachineError;
 use host_model::scenario::{Network, Scenario};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::kernel::schedule::Schedule;
 use crate::kernel::{
     Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError, stopped_end,
 };
@@ -83,7 +84,7 @@ impl Default for Turns {
 /// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time; and so is an answer
 /// that leaves `eventually` properties open, which only `bdfs` decides; walks can prove that one is broken. Memory: that of all members together.
 /// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
-/// do; the seed of the walks; the monitor, which bounds all members together.
+/// do; the seed and the schedule of the walks, which is [`Schedule::Mix`] unless told otherwise; the monitor, which bounds all members together.
 /// Source: Xu, Hutter, Hoos, Leyton-Brown, "SATzilla: portfolio-based algorithm selection for SAT", JAIR 2008, for the idea of a
 /// portfolio; differs in: nothing is predicted, and turns are shared evenly.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
@@ -143,10 +144,13 @@ impl Member {
     /// What it is asked for.
     pub fn bounds(self, bounds: &SearchBounds) -> SearchBounds {
         match self {
-            Self::Bdfs => SearchBounds { seed: None, ..*bounds },
-            Self::Reduced => SearchBounds { reduce: true, seed: None, promises: None, ..*bounds },
-            Self::Walk => SearchBounds { walks: Some(u64::MAX), violations: None, ..*bounds },
-            Self::Unfold | Self::Lmc => SearchBounds { seed: None, promises: None, ..*bounds },
+            Self::Bdfs => SearchBounds { seed: None, schedule: None, ..*bounds },
+            Self::Reduced => SearchBounds { reduce: true, seed: None, schedule: None, promises: None, ..*bounds },
+            Self::Walk => {
+                let schedule = bounds.schedule.or(Some(Schedule::Mix));
+                SearchBounds { walks: Some(u64::MAX), schedule, violations: None, ..*bounds }
+            }
+            Self::Unfold | Self::Lmc => SearchBounds { seed: None, schedule: None, promises: None, ..*bounds },
         }
     }
 
@@ -396,6 +400,7 @@ impl Answers {
         let walked = members.iter().position(|member| *member == Member::Walk);
         let walked = walked.and_then(|walk| self.reports[walk].as_ref());
         let sampled = walked.map(|report| report.promises.clone()).unwrap_or_default();
+        let curve = walked.map(|report| report.curve.clone()).unwrap_or_default();
         let mut report = match self.best {
             Some(best) => {
                 let mut report = self.reports[best].take().expect("the best one has an answer");
@@ -409,6 +414,7 @@ impl Answers {
             None => self.merged(search, members, stopped),
         };
         sample(&mut report, &sampled);
+        report.curve = curve;
         let is_open = report.end == EndCondition::SpaceExhausted && !is_decided(&report);
         if is_open && liveness::decides(search.lts, search.bounds.promises).is_some() {
             report.promises_end = report.promises_end.or(stopped);

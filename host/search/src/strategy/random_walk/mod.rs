@@ -27,7 +27,7 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{
-    CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end, unless_stopped,
+    CheckSchedule, Counts, CurvePoint, EndCondition, Progress, Report, Search, SearchError, or_end, unless_stopped,
 };
 use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
@@ -42,6 +42,9 @@ pub const LENGTH_DEFAULT: u32 = 1_000;
 /// Walks that take their steps in turns. Their handlers are executed together, so this is also
 /// how much work there is for several workers; what is found does not depend on them.
 pub const BATCH: u64 = 256;
+
+/// Steps until the first point of the curve of what walks have seen.
+const CURVE_FIRST: u64 = 1_024;
 
 /// Bytes of a local transition system in which walks do not continue, whatever memory there is: few walks come across what is
 /// older.
@@ -298,6 +301,11 @@ impl WalkSearch<'_> {
         let judged = walk.cursor.judge_child(&mut ground.stepper, &child);
         ground.take(walk, &child);
         self.transitions += 1;
+        if self.transitions >= CURVE_FIRST && self.transitions.is_power_of_two() {
+            let (local_states, outcomes) = (self.local_states.len(), self.outcomes.len());
+            let (transitions, walks) = (self.transitions, self.begun);
+            self.report.curve.push(CurvePoint { transitions, walks, local_states, outcomes });
+        }
         if self.report.growth.is_none() {
             self.report.growth = walk.lengths.look(&ground.stepper, walk.cursor.locals(), walk.depth);
         }

@@ -15,15 +15,19 @@ use crate::strategy::random_walk::scheduler::{Candidate, Scheduler, mixed};
 /// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs" (PCT), ASPLOS
 /// 2010; for messages Ozkan, Majumdar, Niksic, Tabaei Befrouei, Weissenbacher, "Randomized testing of distributed systems with probabilistic
 /// guarantees" (PCTCP), OOPSLA 2018. Differs in: a chain is a local event or fault with all that is sent because of it, so events of one chain
-/// may be enabled together, and are drawn evenly; how long a walk is to be is not known, so each one draws the number of steps
-/// among which priorities change, on a logarithmic scale. So the bounds of the papers do not hold.
+/// may be enabled together, and are drawn evenly; chains without end would starve all others, so a walk is a sequence of stretches with
+/// priorities of their own, of a length that it draws on a logarithmic scale. So the bounds of the papers do not hold.
 #[derive(Debug)]
 pub(super) struct Pct {
-    /// Makes the priorities of the walk.
+    /// Changes of priorities in a stretch.
+    changes_max: u32,
+    /// Steps of a stretch.
+    length: u32,
+    /// Makes the priorities of the stretch.
     salt: u64,
-    /// Steps, counted down, at which the first chain becomes the last one, from the last to the first one.
+    /// Steps at which the first chain becomes the last one, from the last to the first one.
     changes: Vec<u32>,
-    /// Steps so far.
+    /// Steps of the stretch so far.
     steps: u32,
     /// Chains that were first when priorities changed. The later, the further behind.
     last: Vec<u64>,
@@ -32,13 +36,22 @@ pub(super) struct Pct {
 impl Pct {
     /// On a walk of at most this many steps.
     pub(super) fn new(dice: &mut ChaCha8Rng, depth: u32, steps_max: u32) -> Self {
-        let salt = dice.next_u64();
         // From eight steps to all of them.
         let scales = steps_max.max(8).ilog2() - 2;
-        let among = 8_u64 << below(dice, u64::from(scales));
-        let mut changes: Vec<u32> = (1..depth).map(|_| below(dice, among) as u32).collect();
-        changes.sort_unstable_by(|one, other| other.cmp(one));
-        Self { salt, changes, steps: 0, last: Vec::new() }
+        let length = 8 << below(dice, u64::from(scales));
+        let (changes, last) = (Vec::new(), Vec::new());
+        let mut it = Self { changes_max: depth - 1, length, salt: 0, changes, steps: 0, last };
+        it.begin(dice);
+        it
+    }
+
+    /// Begins a stretch.
+    fn begin(&mut self, dice: &mut ChaCha8Rng) {
+        self.salt = dice.next_u64();
+        self.steps = 0;
+        self.last.clear();
+        self.changes = (0..self.changes_max).map(|_| below(dice, u64::from(self.length)) as u32).collect();
+        self.changes.sort_unstable_by(|one, other| other.cmp(one));
     }
 
     /// The chain that is first.
@@ -54,6 +67,9 @@ impl Pct {
 
 impl Scheduler for Pct {
     fn choose(&mut self, dice: &mut ChaCha8Rng, candidates: &[Candidate]) -> Option<usize> {
+        if self.steps == self.length {
+            self.begin(dice);
+        }
         while self.changes.pop_if(|step| *step <= self.steps).is_some() {
             let first = self.first(candidates)?;
             self.last.retain(|last| *last != first);
