@@ -12,7 +12,9 @@ use std::sync::{LazyLock, Mutex};
 
 use host_build::{BuildError, Options, TOOLCHAINS, Tier};
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{Choice, Effects, FaultKind, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
+use host_model::contract::{
+    Choice, Effects, FaultKind, Input, Likelihood, LocalEvent, LocalKind, MachineFactory, Snapshot,
+};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
@@ -226,14 +228,23 @@ const ASKING: [Asking; 4] = [
     Asking {
         name: "register-c",
         file: "register.c",
-        lines: &[(
-            "void exports_node_handle_local(exports_node_local_event_t *event, exports_node_list_envelope_t *ret) {\n",
-            "    plugin_list_u32_t weights = {(uint32_t[]){1, 9}, 2};\n\
-             if (odds_choose_weighted(&weights) == 1 || !environment_can_send(2)) {\n\
-             flush(ret);\n\
-             return;\n\
-             }\n",
-        )],
+        lines: &[
+            (
+                "void exports_node_handle_local(exports_node_local_event_t *event, exports_node_list_envelope_t *ret) {\n",
+                "    plugin_list_u32_t weights = {(uint32_t[]){1, 9}, 2};\n\
+                 if (odds_choose_weighted(&weights) == 1 || !environment_can_send(2)) {\n\
+                 flush(ret);\n\
+                 return;\n\
+                 }\n",
+            ),
+            (
+                "// ---- what people are told; optional\n",
+                "void exports_events_describe_local(exports_events_local_event_t *event, plugin_string_t *ret) {\n\
+                 plugin_string_dup(ret, event->payload.len == 2 ? \"{\\\"waiter\\\":5}\" : \"\\\"no event\\\"\");\n\
+                 exports_events_local_event_free(event);\n\
+                 }\n",
+            ),
+        ],
     },
     Asking {
         name: "register-cpp",
@@ -272,6 +283,9 @@ fn languages_without_a_probe_can_weigh_and_ask_whether_a_message_can_be_sent() {
         let Some(component) = built(name, place.path(), all) else { continue };
         let plugin = load(&component, SandboxConfig::default());
         let mut machine = plugin.machine().expect("an instance");
+        let expire = LocalEvent { name: "expire".into(), kind: LocalKind::Timer, payload: vec![1, 5] };
+        let described = machine.describe_local(&expire).expect("no fault");
+        assert_eq!(described.as_deref(), (name == "register-c").then_some("{\"waiter\":5}"), "{name}");
         // In a cluster of 3, node 0 writes, and a write goes to every node. A walk draws the answers of `can-send` evenly.
         let drawn = Likelihood::CERTAIN.and(1, 10).and(1, 2);
         let cases = [

@@ -22,7 +22,7 @@ use guest_sdk::linearizability::{Register, RegisterCall, RegisterReturn};
 use guest_sdk::test::Cluster;
 use guest_sdk::{About, Clock, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use guest_sdk::{TimedTimers, Timers};
-use host_model::contract::{Choice, Effects, Input, Likelihood, MachineFactory};
+use host_model::contract::{Choice, Effects, Input, Likelihood, LocalEvent, LocalKind, MachineFactory};
 use host_model::toys;
 use host_sandbox::SandboxConfig;
 use serde_json::{Map, Value, json};
@@ -392,6 +392,24 @@ fn every_sdk_finds_what_that_of_rust_finds() {
             assert_eq!(&without_reasons(found), expected, "{name} {script}");
         }
         assert_parameters(&plugin, name);
+    }
+}
+
+/// Before `init`, of an event of the protocol as of bytes that are none.
+#[test]
+fn every_sdk_describes_local_events() {
+    let event =
+        |payload: &[u8]| LocalEvent { name: "put".into(), kind: LocalKind::Application, payload: payload.into() };
+    for (name, component) in probes() {
+        let plugin = load(component, SandboxConfig::default());
+        let mut machine = plugin.machine().expect("an instance");
+        let mut said = |payload| -> Value {
+            machine.restore(None).expect("an instance");
+            let said = machine.describe_local(&event(payload)).expect("no fault").expect("it describes them");
+            serde_json::from_str(&said).expect("JSON")
+        };
+        assert_eq!(said(br#"{"key":"k"}"#), json!({"about": {"key": "k"}, "name": "put"}), "{name}");
+        assert_eq!(said(&[1, 5]), json!({"about": null, "name": "put"}), "{name}");
     }
 }
 

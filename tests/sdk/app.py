@@ -158,6 +158,15 @@ class Node:
         return encode({"found": found, "store": store})
 
 
+class Events:
+    def describe_local(self, event: LocalEvent) -> str:
+        try:
+            about = json.loads(event.payload)
+        except ValueError:
+            about = None
+        return json.dumps({"about": about, "name": event.name})
+
+
 class Timing:
     def duration(self, event: LocalEvent) -> Span | None:
         return store.duration(event.name)

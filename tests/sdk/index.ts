@@ -109,6 +109,16 @@ export const node: Node = {
   serialize: () => encode({ found, store: store.state }),
 };
 
+export const events: Events = {
+  describeLocal({ name, payload }) {
+    let about: Encodable = null;
+    try {
+      about = decode(payload);
+    } catch {}
+    return JSON.stringify({ about, name });
+  },
+};
+
 export const timing: Timing = { duration: ({ name }) => store.duration(name) };
 
 export const neighbourhood: Neighbourhood = { neighbours: () => store.neighbours() };

@@ -198,6 +198,15 @@ func (p *probe) Happen(event host.LocalEvent) []host.Envelope {
 	return nil
 }
 
+// DescribeLocal says of which event it is what.
+func (p *probe) DescribeLocal(event host.LocalEvent) any {
+	said := object{"about": nil, "name": event.Name}
+	if json.Valid(event.Payload) {
+		said["about"] = json.RawMessage(event.Payload)
+	}
+	return said
+}
+
 func (p *probe) Duration(event host.LocalEvent) *host.Span { return p.store.duration(event.Name) }
 
 func (p *probe) Neighbours() ([]uint32, bool) { return p.store.neighbours() }

@@ -3,11 +3,14 @@
 package host
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
+	"unicode"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -249,6 +252,16 @@ func message(at unsafe.Pointer, length uint32) uint32 {
 	return pair(list(shown(given(at, length))))
 }
 
+//go:wasmexport describeLocal
+func describeLocal(name unsafe.Pointer, nameLength, kind uint32, payload unsafe.Pointer, length uint32) uint32 {
+	defer explain()
+	said := event(name, nameLength, kind, payload, length)
+	if described, ok := protocol.(DescribedEvents); ok {
+		return pair(list(Encode(described.DescribeLocal(said))))
+	}
+	return pair(list(shown(said.Payload)))
+}
+
 //go:wasmexport nodeName
 func nodeName() uint32 {
 	defer explain()
@@ -258,10 +271,14 @@ func nodeName() uint32 {
 	return option(nil)
 }
 
-// What is JSON already describes itself.
+// What is JSON or text already describes itself.
 func shown(encoded []byte) []byte {
 	if json.Valid(encoded) {
 		return encoded
+	}
+	isControl := func(letter rune) bool { return !unicode.IsGraphic(letter) }
+	if utf8.Valid(encoded) && !bytes.ContainsFunc(encoded, isControl) {
+		return Encode(string(encoded))
 	}
 	return Encode(hex.EncodeToString(encoded))
 }

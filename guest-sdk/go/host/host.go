@@ -46,6 +46,13 @@ type Described interface {
 	DescribeMessage(message []byte) any
 }
 
+// DescribedEvents is a protocol whose local events have payloads that are neither JSON nor text. What it says is for people alone, and
+// becomes JSON.
+type DescribedEvents interface {
+	// DescribeLocal says what a local event is about, also of bytes that are none, and before Init.
+	DescribeLocal(event LocalEvent) any
+}
+
 // Named is a protocol whose nodes have names for people.
 type Named interface {
 	// NodeName is what people call this node, such as "client 1", or empty for its number.

@@ -72,6 +72,20 @@ interface Defaults {
   };
 }
 
+/** The export `describe`; optional. What is JSON describes itself. */
+interface Describe {
+  /** The state as one JSON value, for people. */
+  state(): string;
+  /** A message as one JSON value, for people; also bytes that are none. */
+  message(message: Uint8Array): string;
+}
+
+/** The export `events`; optional. A payload that is JSON or text describes itself. */
+interface Events {
+  /** What a local event is about as one JSON value, for people; also bytes that are none. Reads nothing but its argument. */
+  describeLocal(event: LocalEvent): string;
+}
+
 /** The export `names`; optional. */
 interface Names {
   /** What people call this node, such as `client 1`; undefined for its number. */
