@@ -91,6 +91,30 @@ fn state_that_serialize_leaves_out_is_found() {
     breaks(&guest, "equal bytes, equal behaviour", "handle-local", &words);
 }
 
+/// A guest that describes itself is shown in its words: states, messages and local events. Answers of `serialize` that differ are bytes.
+#[test]
+fn what_describes_itself_is_shown_in_words() {
+    let described = |guest| fixtures::described(guest, "{\"said\":\"in words\"}");
+    let said = "{\"said\":\"in words\"}";
+    let words = [
+        &*format!("in two states with the bytes {said}, on the local event `go` ({said})"),
+        &format!("sends {said} to node 0, ends in the state {said}"),
+    ];
+    component_breaks(&described(leaves_state_out()), "equal bytes, equal behaviour", "handle-local", &words);
+    let reads_more = Guest {
+        local: "(i32.store8 (i32.const 1040) (i32.const 1)) (call $list (i32.const 0) (i32.const 0))".into(),
+        invariant: "(call $tagged (i32.load8_u (i32.const 1040)) (i32.const 512) (i32.const 5))".into(),
+        ..claims()
+    };
+    let at = format!("and in the state {said} of node 0");
+    component_breaks(&described(reads_more), "an invariant reads its views alone", "invariant", &[&at]);
+    let writes = "(i32.store8 (i32.const 1040) (i32.const 1))";
+    let view = Guest { view: format!("{writes} {}", claims().view), ..claims() };
+    let words =
+        [&*format!("called twice in the state {said}"), &format!("of property 0: {said}; the state is the bytes 00")];
+    component_breaks(&described(view), "what reads changes nothing", "view", &words);
+}
+
 /// The payload of the event differs late in many bytes.
 #[test]
 fn a_long_payload_of_state_that_serialize_leaves_out_is_found() {

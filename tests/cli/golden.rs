@@ -266,3 +266,43 @@ fn a_recorded_session_finds_the_cause() {
     let lives = place.host(&["replay", "lives.json", "--plugin", "plugins/paxos", "--quiet"]).exits(0);
     assert!(lives.out.ends_with("replayed: no property is violated at the end\n"));
 }
+
+/// Bytes as digits, such as `0105`: a word of an even number of hexadecimal digits that is no number, no colour and no word of English.
+pub(super) fn shown_bytes(text: &str) -> Option<&str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '#' || letter == '_' || letter == '-';
+    text.split(|letter| !is_part(letter)).find(|word| {
+        let is_hex =
+            word.len() >= 4 && word.len() % 2 == 0 && word.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
+        let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
+        is_hex && has(u8::is_ascii_digit) && (has(u8::is_ascii_lowercase) || word.starts_with('0'))
+    })
+}
+
+/// Plugins that describe themselves are shown in words: in every report and drawing of a bug that is in the tree on purpose, and by the
+/// debugger, which lists states, messages and what can happen for a while.
+#[test]
+fn what_describes_itself_is_never_shown_as_bytes() {
+    assert_eq!(["expire (timer, 0105)", "#7b7b7b, 1000 steps, dead"].map(shown_bytes), [Some("0105"), None]);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let mut read = 0;
+    for case in std::fs::read_dir(golden).expect("it is there") {
+        for file in std::fs::read_dir(case.expect("readable").path()).expect("a folder") {
+            let path = file.expect("readable").path();
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            assert_eq!(shown_bytes(&text), None, "{}", path.display());
+            read += 1;
+        }
+    }
+    assert!(read > 100, "{read} files");
+    let place = repository();
+    let look = "enabled\nstate\nmessages\n";
+    let script: String = (0..12).map(|step| format!("{look}take {}\n", step % 2)).collect();
+    for plugin in
+        ["linearizable-register", "lock", "multi-paxos", "query", "raft", "raft-kv", "rand-tree", "shadow-map"]
+    {
+        let folder = format!("plugins/{plugin}");
+        let ran = place.host_reading(&["debug", &folder, "--quiet"], &script);
+        assert!(ran.out.matches("> enabled\n").count() > 5, "{plugin}: {ran:?}");
+        assert_eq!(shown_bytes(&ran.out), None, "{plugin}: {}", ran.out);
+    }
+}

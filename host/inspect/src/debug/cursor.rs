@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::contract::{Judgement, Machine, MachineError, MachineFactory, NodeId, Role};
+use host_model::contract::{Judgement, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Role};
 use host_model::lts::{LocalStateId, MessageId, Promise, Stepper};
 use host_model::scenario::NodeNames;
 use host_model::trace::start::{self, Start, StartError};
@@ -377,6 +377,15 @@ impl<'l> Cursor<'l> {
             Some(bytes) => words::json(&bytes).unwrap_or_else(|| Value::String(words::payload(&bytes))),
             None => Value::String("unknown".to_owned()),
         }
+    }
+
+    /// What a local event is about: in the plugin's words if it has any, else its bytes.
+    pub fn argument(&mut self, event: &LocalEvent) -> String {
+        let described = match self.describer.restore(None) {
+            Ok(()) => self.describer.describe_local(event).ok().flatten(),
+            Err(_) => None,
+        };
+        words::argument(event, described.map(|json| words::parsed(&json)).as_ref())
     }
 
     /// A message: in the plugin's words if it has any, else its bytes.

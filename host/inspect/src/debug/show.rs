@@ -62,12 +62,16 @@ impl Console<'_> {
         let mut text = String::new();
         let next = self.cursor.place(self.cursor.depth() + 1);
         let next = next.map(|place| self.cursor.event(place));
-        for (index, action) in self.cursor.enabled()?.iter().enumerate() {
-            let event = self.describe(action);
+        let enabled = self.cursor.enabled()?;
+        let events: Vec<String> = enabled.iter().map(|action| self.describe(action)).collect();
+        for (index, (action, event)) in enabled.iter().zip(&events).enumerate() {
+            // Events of one name are told apart by what they are about.
+            let is_alone = events.iter().filter(|other| *other == event).count() == 1;
+            let shown = if is_alone { event.clone() } else { self.describe_in_full(action) };
             let outcomes = self.cursor.outcomes(action)?;
             let choices = if outcomes > 1 { format!(", {outcomes} outcomes") } else { String::new() };
-            let is_next = next.as_ref().is_some_and(|next| next.starts_with(&event));
-            let _ = writeln!(text, "{}{index:>4}. {event}{choices}", if is_next { ">" } else { " " });
+            let is_next = next.as_ref().is_some_and(|next| next.starts_with(event));
+            let _ = writeln!(text, "{}{index:>4}. {shown}{choices}", if is_next { ">" } else { " " });
         }
         Ok(text_or(text, "nothing can happen here"))
     }
@@ -77,6 +81,15 @@ impl Console<'_> {
         let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
         let names = self.cursor.names().clone();
         words::event(&step, &names, None, |payload| self.cursor.message(payload))
+    }
+
+    /// The same with what a local event is about.
+    fn describe_in_full(&mut self, action: &Action) -> String {
+        let event = self.cursor.trace_event(action);
+        let argument = event.to_local().map(|event| self.cursor.argument(&event));
+        let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
+        let names = self.cursor.names().clone();
+        words::event(&step, &names, argument, |payload| self.cursor.message(payload))
     }
 
     pub(super) fn list_branches(&mut self) -> Reply {

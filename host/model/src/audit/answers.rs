@@ -1,7 +1,7 @@
 //! Answers of functions that read, distinguished and shown.
 
-use crate::audit::notes::hex;
-use crate::contract::{Fault, LocalEvent, Quorum, Role};
+use crate::audit::words;
+use crate::contract::{Fault, LocalEvent, Machine, Quorum, Role};
 
 /// An answer of a function that changes nothing.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,26 +23,29 @@ pub(crate) enum Answer {
 /// An answer, or why there is none.
 pub(crate) type Answered = Result<Answer, Fault>;
 
-impl std::fmt::Display for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Answer {
+    /// For people. Of a state the bytes: two answers that differ do so in these, and the memory that would be described may be the same.
+    fn said(&self, machine: &mut dyn Machine) -> String {
         match self {
             Self::Listed(events) => {
-                let events = events.iter().map(|event| format!("`{}` ({})", event.name, hex(&event.payload)));
-                write!(f, "lists {}", events.collect::<Vec<_>>().join(", "))
+                let events: Vec<String> = events.iter().map(|event| words::local(machine, event)).collect();
+                format!("lists {}", events.join(", "))
             }
-            Self::View(property, Some(view)) => write!(f, "of property {property}: {}", hex(view)),
-            Self::View(property, None) => write!(f, "of property {property}: none"),
-            Self::State(encoding) => write!(f, "the bytes {}", hex(encoding)),
-            Self::Durable(Some(durable)) => write!(f, "the bytes {}", hex(durable)),
-            Self::Durable(None) => f.write_str("nothing"),
-            Self::Taken(Role::Alone) => f.write_str("the message is taken alone"),
-            Self::Taken(Role::Held) => f.write_str("the message is not taken now"),
+            Self::View(property, Some(view)) => {
+                format!("of property {property}: {}", words::view(machine, *property, view))
+            }
+            Self::View(property, None) => format!("of property {property}: none"),
+            Self::State(encoding) => format!("the bytes {}", words::bytes(encoding)),
+            Self::Durable(Some(durable)) => format!("the bytes {}", words::bytes(durable)),
+            Self::Durable(None) => "nothing".to_owned(),
+            Self::Taken(Role::Alone) => "the message is taken alone".to_owned(),
+            Self::Taken(Role::Held) => "the message is not taken now".to_owned(),
             Self::Taken(Role::Member(Quorum { name, size })) => {
-                write!(f, "the message is one of {size} of the quorum `{name}`")
+                format!("the message is one of {size} of the quorum `{name}`")
             }
-            Self::Done(is_done) => write!(f, "{is_done}"),
-            Self::Judged(Ok(())) => f.write_str("it holds"),
-            Self::Judged(Err(why)) => write!(f, "it does not hold: {why}"),
+            Self::Done(is_done) => is_done.to_string(),
+            Self::Judged(Ok(())) => "it holds".to_owned(),
+            Self::Judged(Err(why)) => format!("it does not hold: {why}"),
         }
     }
 }
@@ -55,6 +58,10 @@ pub(crate) fn is_same(one: &Answered, other: &Answered) -> bool {
     }
 }
 
-pub(crate) fn shown(answered: &Answered) -> String {
-    answered.as_ref().map_or_else(|fault| format!("fails: {fault}"), Answer::to_string)
+/// An answer for people.
+pub(crate) fn shown(answered: &Answered, machine: &mut dyn Machine) -> String {
+    match answered {
+        Ok(answer) => answer.said(machine),
+        Err(fault) => format!("fails: {fault}"),
+    }
 }

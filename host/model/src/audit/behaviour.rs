@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::audit::answers::{Answer, Answered, is_same, shown};
 use crate::audit::findings::ContractViolation;
-use crate::audit::notes::{Cause, State, hex};
+use crate::audit::notes::{Cause, State};
+use crate::audit::words;
 use crate::contract::{Effects, Fault, Machine, MachineError, NodeId, Property, Snapshot};
 
 /// The observable effects of a handler.
@@ -31,19 +32,33 @@ impl Observation {
     }
 }
 
-impl std::fmt::Display for Observation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Observation {
+    /// For people: of a handler that ran from this memory. The state where it ended is described where the handler ends there again.
+    fn said(&self, machine: &mut dyn Machine, from: &Snapshot, called: Called<'_>) -> String {
+        let mut text = String::new();
         for envelope in &self.effects.sent {
-            write!(f, "sends {} to node {}, ", hex(&envelope.payload), envelope.to)?;
+            text += &format!("sends {} to node {}, ", words::message(machine, &envelope.payload), envelope.to);
         }
         for choice in &self.effects.choices {
-            write!(f, "chooses {} of {}, ", choice.picked, choice.alternatives)?;
+            text += &format!("chooses {} of {}, ", choice.picked, choice.alternatives);
         }
         match &self.end {
-            Ok(state) => write!(f, "ends in the state {}", hex(state)),
-            Err(fault) => write!(f, "fails: {fault}"),
+            Ok(state) => {
+                let again = Self::of(machine, from, called.cause, called.script).ok();
+                let memory = again.filter(|again| again.end == self.end).map(|_| machine.capture());
+                let said = memory.map_or_else(|| words::bytes(state), |memory| words::state(machine, &memory, state));
+                text + &format!("ends in the state {said}")
+            }
+            Err(fault) => text + &format!("fails: {fault}"),
         }
     }
+}
+
+/// How a handler was called.
+#[derive(Clone, Copy)]
+struct Called<'c> {
+    cause: &'c Cause,
+    script: &'c [u32],
 }
 
 /// The functions that a node answers in a state, with its answers.
@@ -67,13 +82,14 @@ pub(crate) fn repeated(machine: &mut dyn Machine, state: &State) -> Result<Optio
         let one = Observation::of(machine, &way.from.0, &way.cause, &way.script)?;
         let other = Observation::of(machine, &way.from.0, &way.cause, &way.script)?;
         if one != other || one.end.as_ref() != Ok(&state.encoding) {
-            let recorded = format!("ended in the state {}", hex(&state.encoding));
+            let called = Called { cause: &way.cause, script: &way.script };
+            let recorded = format!("ended in the state {}", words::state(machine, &state.least.0, &state.encoding));
             return Ok(Some(ContractViolation {
                 promise: "the same again",
                 function: way.cause.function().to_owned(),
-                place: format!("node {}, on {}", state.node, way.cause),
-                one: if one == other { recorded } else { one.to_string() },
-                other: other.to_string(),
+                place: format!("node {}, on {}", state.node, words::cause(machine, &way.cause)),
+                one: if one == other { recorded } else { one.said(machine, &way.from.0, called) },
+                other: other.said(machine, &way.from.0, called),
                 cause: "it depends on something that is no part of the state and of its arguments",
                 pair: None,
             }));
@@ -92,10 +108,11 @@ pub(crate) fn ambiguous(
     if state.least == state.greatest {
         return Ok(None);
     }
+    let at = words::state(machine, &state.least.0, &state.encoding);
     let broken = |function: &str, on: &str, one: String, other: String| ContractViolation {
         promise: "equal bytes, equal behaviour",
         function: function.to_owned(),
-        place: format!("node {}, in two states with the bytes {}{on}", state.node, hex(&state.encoding)),
+        place: format!("node {}, in two states with the bytes {at}{on}", state.node),
         one,
         other,
         cause: "`serialize` leaves out state that this function reads",
@@ -105,7 +122,8 @@ pub(crate) fn ambiguous(
     let greatest = answers(machine, &state.greatest.0, properties)?;
     let differs = least.iter().zip(&greatest).find(|((_, one), (_, other))| !is_same(one, other));
     if let Some(((function, one), (_, other))) = differs {
-        return Ok(Some(broken(function, "", shown(one), shown(other))));
+        let one = shown(one, machine);
+        return Ok(Some(broken(function, "", one, shown(other, machine))));
     }
     let events = match least.into_iter().next() {
         Some((_, Ok(Answer::Listed(events)))) => events,
@@ -116,8 +134,10 @@ pub(crate) fn ambiguous(
         let one = Observation::of(machine, &state.least.0, &cause, &[])?;
         let other = Observation::of(machine, &state.greatest.0, &cause, &[])?;
         if !one.is_same(&other) {
-            let on = format!(", on {cause}");
-            return Ok(Some(broken(cause.function(), &on, one.to_string(), other.to_string())));
+            let on = format!(", on {}", words::cause(machine, &cause));
+            let called = Called { cause: &cause, script: &[] };
+            let one = one.said(machine, &state.least.0, called);
+            return Ok(Some(broken(cause.function(), &on, one, other.said(machine, &state.greatest.0, called))));
         }
     }
     Ok(None)
@@ -140,17 +160,16 @@ pub(crate) fn impure(
     if is_same(&one, &other) {
         return Ok(None);
     }
+    let at = words::state(machine, &state.least.0, &state.encoding);
     Ok(Some(ContractViolation {
         promise: "an invariant reads its views alone",
         function: "invariant".to_owned(),
         place: format!(
-            "property `{}`, asked before `init` and in the state {} of node {}",
-            properties[property as usize].name,
-            hex(&state.encoding),
-            state.node
+            "property `{}`, asked before `init` and in the state {at} of node {}",
+            properties[property as usize].name, state.node
         ),
-        one: shown(&one),
-        other: shown(&other),
+        one: shown(&one, machine),
+        other: shown(&other, machine),
         cause: "it reads the state of the node that it is asked at; `view` must contain all that it needs",
         pair: None,
     }))

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::audit::findings::ContractViolation;
-use crate::audit::notes::{State, Way, hex};
+use crate::audit::notes::{State, Way};
+use crate::audit::words;
 use crate::contract::{Effects, Machine, MachineError};
 
 /// How often a handler that changes nothing is repeated.
@@ -90,10 +91,13 @@ fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<C
         return Ok(None);
     }
     let grown = keeps_growing(machine, way, sizes[0], sizes[4])?;
-    Ok(grown.map(|(repetitions, last)| ContractViolation {
+    let Some((repetitions, last)) = grown else { return Ok(None) };
+    let cause = words::cause(machine, &way.cause);
+    let at = words::state(machine, &state.least.0, &state.encoding);
+    Ok(Some(ContractViolation {
         promise: "memory does not grow without end",
         function: way.cause.function().to_owned(),
-        place: format!("node {}, on {} again and again, in the state {}", state.node, way.cause, hex(&state.encoding)),
+        place: format!("node {}, on {cause} again and again, in the state {at}", state.node),
         one: format!("a snapshot of {} bytes", sizes[0]),
         other: format!("after {repetitions} times, in a state with the same bytes, one of {last} bytes"),
         cause: "it allocates and never frees, or collects unused data",

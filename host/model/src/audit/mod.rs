@@ -21,6 +21,7 @@
 //! | `growth` | trials of demand 4 |
 //! | `reading` | trials of demand 5 |
 //! | `trials` | tries everything that was written down |
+//! | `words` | what a protocol says of its bytes |
 
 mod answers;
 mod behaviour;
@@ -30,6 +31,7 @@ mod machine;
 mod notes;
 mod reading;
 mod trials;
+mod words;
 
 pub use findings::{Audited, ContractViolation};
 pub use machine::AuditedFactory;

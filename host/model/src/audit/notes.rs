@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::hex::shown;
 use crate::contract::{Arrival, Input, LocalEvent, NodeId, Snapshot};
 
 /// How much is looked at.
@@ -128,20 +127,6 @@ impl Cause {
     }
 }
 
-impl std::fmt::Display for Cause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Message(src, payload) => write!(f, "the message {} from node {src}", hex(payload)),
-            Self::Quorum(name, messages) => {
-                let messages: Vec<String> =
-                    messages.iter().map(|(src, payload)| format!("{} from node {src}", hex(payload))).collect();
-                write!(f, "the quorum `{name}` of the messages {}", messages.join(", "))
-            }
-            Self::Local(event) => write!(f, "the local event `{}` ({})", event.name, hex(&event.payload)),
-        }
-    }
-}
-
 impl Audit {
     pub(crate) fn new(mode: Mode) -> Self {
         Self { mode, greatest: AtomicU64::new(u64::MAX), notes: Mutex::default() }
@@ -231,9 +216,4 @@ fn insert<T: Ord>(set: &mut BTreeSet<T>, element: T, max: usize) {
     if set.len() > max {
         set.pop_last();
     }
-}
-
-/// The first bytes.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    if bytes.is_empty() { "(empty)".to_owned() } else { shown(bytes) }
 }

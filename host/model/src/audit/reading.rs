@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::audit::answers::{Answer, Answered, is_same, shown};
 use crate::audit::findings::ContractViolation;
-use crate::audit::notes::{State, hex};
+use crate::audit::notes::State;
+use crate::audit::words;
 use crate::contract::{Machine, MachineError, NodeId};
 
 /// A function that reads, on which a search rests.
@@ -55,7 +56,11 @@ pub(crate) fn writing(
             return Ok(Some(ContractViolation {
                 promise: "what reads changes nothing",
                 function: reader.function().to_owned(),
-                place: format!("node {}, called twice in the state {}", state.node, hex(&state.encoding)),
+                place: format!(
+                    "node {}, called twice in the state {}",
+                    state.node,
+                    words::state(machine, &state.least.0, &state.encoding)
+                ),
                 one,
                 other,
                 cause: "it writes where it only reads; move what it changes into a handler",
@@ -80,10 +85,13 @@ fn changes(machine: &mut dyn Machine, state: &State, reader: &Reader<'_>) -> Res
     }
     let other = reader.ask(machine);
     if !is_same(&one, &other) {
-        return Ok(Some([shown(&one), shown(&other)]));
+        return Ok(Some([&one, &other].map(|answer| shown(answer, machine))));
     }
     let before = Ok(Answer::State(state.encoding.clone()));
     let after = machine.serialize().map(Answer::State);
-    let told = |state: &Answered| format!("{}; the state is {}", shown(&one), shown(state));
-    Ok((!is_same(&before, &after)).then(|| [told(&before), told(&after)]))
+    if is_same(&before, &after) {
+        return Ok(None);
+    }
+    let one = shown(&one, machine);
+    Ok(Some([&before, &after].map(|state| format!("{one}; the state is {}", shown(state, machine)))))
 }
