@@ -44,7 +44,7 @@ fn reached(toy: &Toy) -> Option<Reached> {
 #[test]
 fn what_is_judged_is_found_and_nothing_else() {
     let (mut left_out, mut kept) = (0, 0);
-    for seed in 0..effort::shown(60) {
+    for seed in 0..effort::systems(60) {
         let toy = random(seed);
         let all: Vec<u32> = (0..=toy.properties.len() as u32).collect();
         let indices: Vec<u32> = all.iter().copied().filter(|index| (seed >> 1 >> index) & 1 == 1).collect();
@@ -79,7 +79,7 @@ fn what_is_judged_is_found_and_nothing_else() {
 #[test]
 fn a_violation_of_the_negation_is_a_witness() {
     let (mut reachable, mut unreachable) = (0, 0);
-    for seed in 0..effort::shown(60) {
+    for seed in 0..effort::systems(60) {
         let toy = random(seed);
         let Some(whole) = reached(&toy) else { continue };
         let goals =

@@ -17,7 +17,7 @@ const CONFIGURATIONS_MAX: usize = 1_500;
 const USUAL: u64 = 500;
 
 fn systems() -> u64 {
-    effort::shown(USUAL)
+    effort::systems(USUAL)
 }
 
 fn run(toy: &Toy, bounds: SearchBounds, strategy: Run) -> Ran {

@@ -25,7 +25,7 @@ const CUT_EXECUTIONS_MAX: u64 = 200;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    effort::shown(40)
+    effort::systems(40)
 }
 
 /// A random toy, which in every third system has several ways to begin.
