@@ -93,7 +93,7 @@ struct Way {
     is_seeded: bool,
 }
 
-const WAYS: [Way; 13] = [
+const WAYS: [Way; 12] = [
     Way { name: "uniform", options: "--algo walk --schedule uniform", is_seeded: true },
     Way { name: "pct:3", options: "--algo walk --schedule pct:3", is_seeded: true },
     Way { name: "pct:5", options: "--algo walk --schedule pct:5", is_seeded: true },
@@ -102,7 +102,6 @@ const WAYS: [Way; 13] = [
     Way { name: "swarm", options: "--algo walk --schedule swarm", is_seeded: true },
     Way { name: "phases", options: "--algo walk --schedule phases", is_seeded: true },
     Way { name: "mix", options: "--algo walk --schedule mix", is_seeded: true },
-    Way { name: "guided", options: "--algo guided", is_seeded: true },
     Way { name: "bdfs --reduce", options: "--algo bdfs --reduce", is_seeded: false },
     Way { name: "unfold", options: "--algo unfold", is_seeded: false },
     Way { name: "prefix", options: "--algo prefix", is_seeded: true },
