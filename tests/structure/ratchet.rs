@@ -103,6 +103,77 @@ impl<'ast> Visit<'ast> for Counting {
     }
 }
 
+/// The names that a source matches, compares or looks up as strings, tests inside of it left out.
+pub fn matched(source: &str, names: &[String]) -> Vec<String> {
+    let mut visitor = Matching { names, found: Vec::new() };
+    visitor.visit_file(&syn::parse_file(source).expect("the sources compile"));
+    visitor.found
+}
+
+/// Methods and functions that look something up by its name.
+const LOOKUPS: [&str; 7] = ["get", "get_mut", "contains_key", "contains", "remove", "entry", "of_kind"];
+
+struct Matching<'n> {
+    names: &'n [String],
+    found: Vec<String>,
+}
+
+impl Matching<'_> {
+    fn note(&mut self, literal: &syn::Lit) {
+        if let syn::Lit::Str(text) = literal
+            && self.names.contains(&text.value())
+        {
+            self.found.push(text.value());
+        }
+    }
+
+    fn note_expression(&mut self, expression: &syn::Expr) {
+        match expression {
+            syn::Expr::Lit(literal) => self.note(&literal.lit),
+            syn::Expr::Reference(reference) => self.note_expression(&reference.expr),
+            _ => {}
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Matching<'_> {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_pat(&mut self, pattern: &'ast syn::Pat) {
+        if let syn::Pat::Lit(literal) = pattern {
+            self.note(&literal.lit);
+        }
+        visit::visit_pat(self, pattern);
+    }
+
+    fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
+        if matches!(binary.op, syn::BinOp::Eq(_) | syn::BinOp::Ne(_)) {
+            self.note_expression(&binary.left);
+            self.note_expression(&binary.right);
+        }
+        visit::visit_expr_binary(self, binary);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if LOOKUPS.iter().any(|name| call.method == name) {
+            call.args.first().into_iter().for_each(|name| self.note_expression(name));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let syn::Expr::Path(path) = &*call.func else { return visit::visit_expr_call(self, call) };
+        if path.path.segments.last().is_some_and(|last| LOOKUPS.iter().any(|name| last.ident == name)) {
+            call.args.first().into_iter().for_each(|name| self.note_expression(name));
+        }
+        visit::visit_expr_call(self, call);
+    }
+}
+
 /// A count that may only fall: more of it is refused, and so is a limit that has become too generous.
 pub fn falls(what: &str, counts: &[(String, usize)], max: usize) -> Option<String> {
     let total: usize = counts.iter().map(|(_, count)| count).sum();
@@ -131,6 +202,16 @@ mod tests {
         let source = "fn one((a, b): (u8, u8)) { a.expect(\"x\"); }\n#[cfg(test)] mod tests { fn f((a, b): (u8, u8)) { a.expect(\"\") } }\n\
                       impl A { fn two(&self, [a]: [u8; 1], (b, _): (u8, u8)) {} fn three(a: (u8, u8)) { |(a, b)| a; } }";
         assert_eq!(habits(source), Habits { tuple_parameters: 2, expects: 1 });
+    }
+
+    #[test]
+    fn names_are_found_where_something_depends_on_them() {
+        let names = ["resets".to_owned(), "reset".to_owned()];
+        let source = "fn f() { match x { T { kind: \"resets\", .. } => \"resets\", _ => y } }\n\
+                      fn g() { a == \"reset\" || faults.get(&\"resets\") || Event::of_kind(\"reset\", None) }\n\
+                      fn h() { say(\"reset\"); match x { A => \"resets\" } }\n\
+                      #[cfg(test)] mod tests { fn f() { a == \"reset\" } }";
+        assert_eq!(matched(source, &names), ["resets", "reset", "resets", "reset"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::scenario::faults::PARTITIONS;
+use host_model::scenario::faults::{FaultId, Loses, PARTITIONS, Scope, partitions_are_counted_in};
 use host_model::scenario::{Faults, Link, Network, Scenario, ScenarioError};
 use host_model::trace::{Flight, Trace};
 use host_sandbox::AboutNetwork;
@@ -78,10 +78,10 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
             ScenarioError::OneWay { kind, from, to } => {
                 failure(kind).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
             }
-            ScenarioError::TooMany { kind: "breaks", .. } if spec.cluster.faults.contains_key(PARTITIONS) => {
-                failure(PARTITIONS)
+            ScenarioError::TooMany { kind, .. } => {
+                let is_of_partitions = partitions_are_counted_in(kind) && spec.cluster.faults.contains_key(PARTITIONS);
+                failure(if is_of_partitions { PARTITIONS } else { kind })
             }
-            ScenarioError::TooMany { kind, .. } => failure(kind),
             ScenarioError::Absent { .. } => failure("prefix"),
             ScenarioError::NoNode { .. } | ScenarioError::Twice { .. } | ScenarioError::Unsorted { .. } => {
                 failure("link")
@@ -105,26 +105,28 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses losses where the search does not know them as events.
+/// Refuses messages that are lost anywhere, where the search does not know that as an event.
 fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     let strategy = spec.strategy();
-    if scenario.faults.losses == 0 {
+    let loses = |fault: FaultId| fault.description().budget.loses == Some(Loses::Any);
+    let Some((fault, _)) = scenario.faults.iter().find(|(fault, number)| *number > 0 && loses(*fault)) else {
         return Ok(());
-    }
+    };
+    let name = fault.name();
     if spec.search.reduce {
-        let why =
-            "`--losses`: `--reduce` keeps only states with the most messages in flight, and a loss takes one away";
-        return Err(Failure::configuration(why).help("leave one of the two out").about("losses"));
+        let why = "`--reduce` keeps only states with the most messages in flight, and a loss takes one away";
+        let failure = Failure::configuration(format_args!("`--{name}`: {why}"));
+        return Err(failure.help("leave one of the two out").about(name));
     }
     if strategy.loses_messages {
         return Ok(());
     }
     let others = STRATEGIES.iter().filter(|strategy| strategy.loses_messages).map(|strategy| strategy.name);
-    let why = format_args!("`--losses`: the strategy {} has no event for a lost message", strategy.name);
+    let why = format_args!("`--{name}`: the strategy {} has no event for a lost message", strategy.name);
     let others = others.collect::<Vec<_>>().join(", ");
     let help =
         "leave it out: on links without order it makes no difference to `always` and `sometimes`; or use one that has";
-    Err(Failure::configuration(why).help(format_args!("{help}: {others}")).about("losses"))
+    Err(Failure::configuration(why).help(format_args!("{help}: {others}")).about(name))
 }
 
 /// Refuses budgets under which the states of a prefix would have been exported in another way: how often a message in flight can be
@@ -135,18 +137,20 @@ fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Fa
     };
     let (now, then) = (scenario.faults, trace.scenario.faults);
     let is_repeated = |flight: &Flight| scenario.network_of(flight.from, flight.to) == Network::UnorderedDuplicating;
-    if now.duplicates != then.duplicates && beginning.in_flight.iter().any(is_repeated) {
-        let copies = count(then.duplicates.into(), "duplicate");
+    let differing = now.iter().filter(|(fault, number)| *number != then.of(*fault));
+    let mut of_messages = differing.filter(|(fault, _)| fault.description().budget.scope == Scope::Message);
+    if let Some((fault, number)) = of_messages.next().filter(|_| beginning.in_flight.iter().any(is_repeated)) {
+        let copies = count(then.of(fault).into(), fault.description().budget.one);
         let there = format!("begins with messages in flight that were exported with {copies} each");
-        return Err(contradiction(&format!("--duplicates {}", now.duplicates), &there).about("duplicates"));
+        return Err(contradiction(&format!("--{} {number}", fault.name()), &there).about(fault.name()));
     }
-    let can_break = |faults: Faults| faults.resets > 0 || faults.breaks > 0;
+    let can_break = |faults: Faults| faults.breaks_of_connections() > 0;
     if scenario.has_network(Network::Ordered) && can_break(now) != can_break(then) {
-        let option = if now.breaks > then.breaks || now.resets == then.resets { "breaks" } else { "resets" };
         let there = "begins in states that were exported with other connections: with resets or breaks of connections it has to \
                      be known which were used, without them it must not be";
-        let budget = if option == "breaks" { now.breaks } else { now.resets };
-        return Err(contradiction(&format!("--{option} {budget}"), there).about(option));
+        let breaking = now.iter().filter(|(fault, number)| fault.breaks_connections() && *number != then.of(*fault));
+        let (fault, number) = breaking.last().expect("a number differs, or both could break or neither");
+        return Err(contradiction(&format!("--{} {number}", fault.name()), there).about(fault.name()));
     }
     Ok(())
 }
@@ -178,17 +182,15 @@ fn links(
 /// The budgets of faults: those given, or those of the prefix. A prefix says what has happened, not what still can,
 /// so more can be given than it has.
 fn faults(asked: &BTreeMap<String, u32>, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
-    let duplicates = u32::from(scenario.has_network(Network::UnorderedDuplicating));
-    let usual = Faults { duplicates, ..Faults::default() };
-    let mut faults = prefix.map_or(usual, |trace| trace.scenario.faults);
+    let by_default = || Faults::by_default(|network| scenario.has_network(network));
+    let mut faults = prefix.map_or_else(by_default, |trace| trace.scenario.faults);
     for (fault, _) in Faults::default().iter() {
         if let Some(budget) = asked.get(fault.name()) {
             *faults.of_mut(fault) = *budget;
         }
     }
-    // A partition breaks connections between its parts; either end of each may learn first.
     if let Some(partitions) = asked.get(PARTITIONS).filter(|_| scenario.has_network(Network::Ordered)) {
-        faults.breaks = faults.breaks.saturating_add(partitions.saturating_mul(scenario.nodes - 1));
+        faults.add_partitions(*partitions, scenario.nodes);
     }
     faults
 }

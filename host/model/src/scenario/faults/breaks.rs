@@ -14,6 +14,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         loses: Some(Loses::OfConnections),
         bounds_simulations: false,
     },
+    by_default: 0,
     needs: Some(Need {
         network: Network::Ordered,
         otherwise: "has no connections that could break: a message that is lost there is one that is never delivered",

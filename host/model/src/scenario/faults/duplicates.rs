@@ -13,6 +13,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         loses: None,
         bounds_simulations: true,
     },
+    by_default: 1,
     needs: Some(Need {
         network: Network::UnorderedDuplicating,
         otherwise: "never delivers a message twice, so it has no duplicates",

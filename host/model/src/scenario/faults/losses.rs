@@ -13,6 +13,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         loses: Some(Loses::Any),
         bounds_simulations: false,
     },
+    by_default: 0,
     needs: None,
     shows: Shows::InWhatFollows,
     event: None,

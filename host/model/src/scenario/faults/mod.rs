@@ -26,7 +26,7 @@ mod partitions;
 mod refusals;
 mod resets;
 
-pub use partitions::NAME as PARTITIONS;
+pub use partitions::{NAME as PARTITIONS, are_counted_in as partitions_are_counted_in};
 
 /// The table, and a number for each fault in it, by its name.
 macro_rules! table {
@@ -81,6 +81,8 @@ table! {
 pub struct FaultDescription {
     /// How often it can happen.
     pub budget: Budget,
+    /// Its number where nothing is said and the network exists that it needs.
+    pub by_default: u32,
     /// The network without which it cannot happen.
     pub needs: Option<Need>,
     /// What can differ where it happens.
@@ -202,7 +204,7 @@ impl FaultId {
     }
 
     /// Whether it breaks connections: no event of a node breaks one twice.
-    pub(crate) fn breaks_connections(self) -> bool {
+    pub fn breaks_connections(self) -> bool {
         self.description().event.is_some()
     }
 }
@@ -213,6 +215,18 @@ impl Faults {
 
     /// A budget without a limit.
     pub const UNLIMITED: u32 = u32::MAX;
+
+    /// The numbers where nothing is said, on links of some networks.
+    pub fn by_default(has_network: impl Fn(Network) -> bool) -> Self {
+        let mut faults = Self::default();
+        for (fault, _) in Self::default().iter() {
+            let description = fault.description();
+            if description.needs.is_none_or(|need| has_network(need.network)) {
+                *faults.of_mut(fault) = description.by_default;
+            }
+        }
+        faults
+    }
 
     /// Whether nothing goes wrong.
     pub fn are_none(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Partitions.
 
-use super::{Budget, Scope};
+use super::{Budget, Faults, Scope};
 
 /// The name of the budget.
 pub const NAME: &str = "partitions";
@@ -16,3 +16,15 @@ pub static BUDGET: Budget = Budget {
     loses: None,
     bounds_simulations: false,
 };
+
+impl Faults {
+    /// Adds partitions of a cluster: each breaks the connections between its parts, and either end of a connection may learn first.
+    pub fn add_partitions(&mut self, partitions: u32, nodes: u32) {
+        self.breaks = self.breaks.saturating_add(partitions.saturating_mul(nodes - 1));
+    }
+}
+
+/// Whether partitions are counted as the fault of a name.
+pub fn are_counted_in(name: &str) -> bool {
+    name == "breaks"
+}

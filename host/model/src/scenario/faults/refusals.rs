@@ -13,6 +13,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         loses: None,
         bounds_simulations: false,
     },
+    by_default: 0,
     needs: None,
     shows: Shows::NotKnown,
     event: None,

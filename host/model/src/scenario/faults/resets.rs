@@ -12,6 +12,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         loses: Some(Loses::OfConnections),
         bounds_simulations: true,
     },
+    by_default: 0,
     needs: None,
     shows: Shows::Anywhere,
     event: Some(NodeFault { kind: "reset", words: "reset", effect: Effect::Restart(|machine| machine.persist()) }),
