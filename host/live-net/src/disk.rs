@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use host_live::disk::{Files, Owner, RECORD_MAX, Trouble, Ways};
-use host_live::node::Record;
+use host_live::node::{DiskId, Record};
 
 /// Bytes of the longest file: one of the longest records, and what is below the length from which on a new one takes its place.
 const LONGEST: u64 = RECORD_MAX as u64 + (1 << 20);
@@ -63,6 +63,9 @@ pub enum DiskError {
         /// The start that they know of.
         start: u64,
     },
+    /// Other nodes know this one by another file.
+    #[error("`{}` is not the file by which the other nodes know the node: that was lost, and a new one was made in its place; restore it, or start the node with `--rejoin`, as one that knows what is in the file and nothing more", .0.display())]
+    OtherDisk(PathBuf),
     /// Something that was acknowledged is gone.
     #[error("`{}` is damaged at byte {at}: what the node has acknowledged may be lost; restore the file, or, to start a node that knows nothing, remove it and `{}`", path.display(), path.with_extension("lock").display())]
     Damaged {
@@ -94,6 +97,7 @@ impl DiskError {
             Trouble::Changed(what) => Self::Changed { path, what },
             Trouble::Lost => Self::Lost { path },
             Trouble::Later(start) => Self::Later { path, start },
+            Trouble::OtherDisk => Self::OtherDisk(path),
             Trouble::Damaged(at) => Self::Damaged { path, at },
             Trouble::TooLong(bytes) => Self::TooLong { path, bytes },
             Trouble::Broken => Self::Broken(path),
@@ -123,13 +127,14 @@ impl Disk {
         Ok((Self { path: path.to_owned(), owner: owner.clone(), disk }, last))
     }
 
-    /// Others know of a later start of the node: it does not start again with this file, unless that is asked for.
+    /// Others know of this start of the node, and if the disk is not the default one, know the node by it: where the file is behind that, the node
+    /// does not start again with it, unless that is asked for.
     ///
     /// # Errors
     ///
     /// That cannot be written.
-    pub fn note_later_start(&mut self, start: u64) -> Result<(), DiskError> {
-        self.disk.note_later_start(start).map_err(|Failed { path, error }| DiskError::File { path, error })
+    pub fn note_known(&mut self, start: u64, disk: DiskId) -> Result<(), DiskError> {
+        self.disk.note_known(start, disk).map_err(|Failed { path, error }| DiskError::File { path, error })
     }
 
     /// Bytes of a record that was not complete when the file was opened.

@@ -17,10 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use host_live::checkpoint::Dropped;
 use host_live::disk::{Owner, Ways};
 use host_live::kinds::Kinds;
-use host_live::node::{Counts, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
+use host_live::node::{Counts, DiskId, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
 use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
@@ -184,7 +183,7 @@ pub fn run(
         distrusted: BTreeMap::new(),
         waiting: Waiting::default(),
         written: (0, Duration::ZERO),
-        later_start: 0,
+        known: (0, DiskId::default()),
     };
     running.tell_start();
     running.publish(false);
@@ -248,8 +247,8 @@ struct Running {
     waiting: Waiting,
     /// Records, and the time that the disk took for them.
     written: (u64, Duration),
-    /// The latest start of the node that others know, if it is later than this one.
-    later_start: u64,
+    /// The latest start that others know, if it is a later one, and the disk by which they know the node, if it is another one.
+    known: (u64, DiskId),
 }
 
 impl Running {
@@ -465,15 +464,16 @@ impl Running {
         self.receive(bytes)
     }
 
-    /// Passes a frame to the node, which counts refused ones. If others know a later start of the node, its next start is refused.
+    /// Passes a frame to the node, which counts refused ones. If others know a later start of the node, or know it by
+    /// another disk, its next start is refused.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let Err(refusal) = self.node.receive(self.now(), bytes) else { return Ok(()) };
         // The disk comes before the log: a node killed because of the log line must not start again as if nothing was lost.
-        if let Refusal::Dropped(Dropped::LaterStart(start)) = refusal
-            && start > self.later_start
+        if let Some((start, disk)) = refusal.known()
+            && (start > self.known.0 || disk > self.known.1)
         {
-            self.later_start = start;
-            self.disk.note_later_start(start)?;
+            self.known = (start.max(self.known.0), disk.max(self.known.1));
+            self.disk.note_known(start, disk)?;
         }
         self.tell_refused(refusal);
         Ok(())

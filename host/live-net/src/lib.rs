@@ -66,6 +66,7 @@ pub use disk::{Disk, DiskError, make_folder};
 pub use drive::{Ended, Place, RunError, run};
 pub use hold::HoldCounts;
 pub use host_live::disk::{Owner, RECORD_MAX, Ways};
+pub use host_live::node::DiskId;
 pub use log::{Sink, stamp};
 pub use status::{Status, status};
 pub use steer::{Steer, SteeringCounts};

@@ -316,7 +316,7 @@ mod tests {
     fn frame(packet: &[u8]) -> Vec<u8> {
         let head = [&b"HLIV"[..], &VERSION.to_le_bytes(), &[4; 16], &[1, 0, 0, 0], &[0; 4], &[7; 8]].concat();
         let length = u32::try_from(packet.len()).expect("it is short").to_le_bytes();
-        let content = [&head[..], &length, packet].concat();
+        let content = [&head[..], &length, &[9; 16], &[0; 16], packet].concat();
         [&content[..], &blake3::hash(&content).as_bytes()[..8]].concat()
     }
 
@@ -372,7 +372,7 @@ mod tests {
         foreign[6] ^= 1;
         let (found, refused, _) = read([&foreign[..], &frames[0]].concat(), 7);
         assert_eq!((found, refused), (vec![frames[0].clone()], vec![Refusal::Cluster]));
-        let (found, _, end) = read([&frames[0][..], &[b'G'; 60]].concat(), 7);
+        let (found, _, end) = read([&frames[0][..], &[b'G'; HEAD]].concat(), 7);
         assert!(found.len() == 1 && matches!(end, End::Refused(Refusal::Magic)));
         // The length is believed up to a limit, and a piece is set aside for it.
         let mut long = frame(&[]);

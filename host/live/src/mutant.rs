@@ -30,6 +30,8 @@ pub(crate) enum Mutant {
     KeepsFrames,
     /// A protocol hears of a broken connection over which the packets of snapshots alone have travelled.
     HearsOfPackets,
+    /// A node that comes back with another disk is taken for the one that it was.
+    TakesAnyDisk,
     /// Filters are used whatever they lead to.
     FiltersAnything,
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use host_live_net::{Disk, Owner, Ways};
+use host_live_net::{Disk, DiskId, Owner, Ways};
 
 use crate::cli::{Place, bundled};
 
@@ -34,10 +34,10 @@ fn data_that_is_not_the_nodes_own_is_refused_with_the_way_out() {
         ran.exits(151).says(words);
         assert_eq!(std::fs::read(&path).ok(), before);
     };
-    let made = |owner: &Owner, later: Option<u64>| {
+    let made = |owner: &Owner, known: Option<(u64, DiskId)>| {
         let _ = std::fs::remove_file(&path).and_then(|()| std::fs::remove_file(path.with_extension("lock")));
         let (mut disk, _) = Disk::open(&path, owner, Ways::default()).expect("it is new");
-        later.into_iter().for_each(|start| disk.note_later_start(start).expect("there is room"));
+        known.into_iter().for_each(|(start, other)| disk.note_known(start, other).expect("there is room"));
     };
     made(&owner, None);
     refused(&["node 0: ", "component 0123, not component ", "parameters \"\", not ", "`--take-data`"]);
@@ -45,8 +45,10 @@ fn data_that_is_not_the_nodes_own_is_refused_with_the_way_out() {
     refused(&["is the file of node 1 of raft-kv, and this is node 0 of raft-kv"]);
     made(&Owner { plugin: "lock".into(), ..owner.clone() }, None);
     refused(&["is the file of node 0 of lock, and this is node 0 of raft-kv"]);
-    made(&owner, Some(9));
+    made(&owner, Some((9, DiskId::default())));
     refused(&["who have met start 9", "`--rejoin`"]);
+    made(&owner, Some((0, DiskId { rejoins: 0, drawn: 7 })));
+    refused(&["is not the file by which the other nodes know the node", "`--rejoin`"]);
     made(&owner, None);
     std::fs::remove_file(&path).expect("it is there");
     refused(&["is lost: what the node has acknowledged is not there any more", "remove `", "node-0.lock` as well"]);

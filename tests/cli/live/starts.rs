@@ -105,8 +105,8 @@ fn clusters_with_other_names_refuse_each_other() {
     assert!(nodes.lines("it is from another cluster: another name, ").len() > 1);
 }
 
-/// All nodes end, and the whole data of one is gone, with the lock: the others know of its starts by their disks. It is refused and says why; its next
-/// start is refused with the way out, by which it is one of the cluster again.
+/// All nodes end, and the whole data of one is gone, with the lock; it starts more often than before while no other node runs. The others know it by
+/// their disks: it is refused and says why; its next start is refused with the way out, by which it is one of the cluster again.
 #[test]
 fn data_that_is_lost_is_noticed_after_all_nodes_have_started_again() {
     let (mut nodes, cluster) = Cluster::start_with("ordered", "none", "");
@@ -122,18 +122,25 @@ fn data_that_is_lost_is_noticed_after_all_nodes_have_started_again() {
     for name in ["node-1.disk", "node-1.lock"] {
         std::fs::remove_file(nodes.file(name)).expect("it is there");
     }
+    for _ in 0..2 {
+        nodes.start(1);
+        wait("node 1 does not start", || cluster.counted(1, "messages_total").is_some());
+        nodes.kill(1);
+    }
     (0..2).for_each(|node| nodes.start(node));
-    wait("node 1 does not hear of it", || !nodes.lines("node 1 has refused a frame: it is for start ").is_empty());
+    let told = "node 1 has refused a frame: other nodes know this node by another data file";
+    wait("node 1 does not hear of it", || !nodes.lines(told).is_empty());
     nodes.kill(1);
     let again = Place::new().host(&["live", "node", &nodes.cluster_file(1), "--id", "1", "--quiet"]).exits(151);
-    again.says(&["knows of fewer starts of the node than the other nodes do", "`--rejoin`"]);
+    again.says(&["`--rejoin`"]);
     nodes.start_with(1, " --rejoin");
     nodes.start(2);
     wait("node 1 hears nothing", || cluster.counted(1, "messages_total") > Some(0.0));
     assert_eq!(ask_until_told(cluster.clients(), &put("last")), Outcome::Done);
 }
 
-/// Two clusters without a `name`, each started by `up`: the names that were drawn tell them apart. A name in the file is another one, and the data is
+/// Two clusters without a `name` over UDP, each started by `up`: the names that were drawn tell them apart, also for a node that may rejoin. A second
+/// `up` draws no other name, and ends. A name in the file is another one, and the data is
 /// taken over by `--take-data`, by all nodes at once.
 #[test]
 fn clusters_without_a_name_draw_one() {
@@ -145,7 +152,7 @@ fn clusters_without_a_name_draw_one() {
         format!("[[node]]\naddress = \"{own}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n")
     };
     let write = |file: &str, head: &str| {
-        let head = format!("plugin = \"raft-kv.wasm\"\nnetwork = \"ordered\"\n{head}\n");
+        let head = format!("plugin = \"raft-kv.wasm\"\nnetwork = \"unordered\"\n{head}\n");
         let parameters = "[parameters]\nterms = 0\nkept = 20\nheartbeats = true\n";
         desk.put(file, format!("{head}{parameters}{}{}{}", node(0, 0), node(1, 1), node(2, 2)));
     };
@@ -160,11 +167,15 @@ fn clusters_without_a_name_draw_one() {
     let up = desk.starts("host live up east.toml --quiet 2> first.txt");
     assert_eq!(ask_until_told(&all[3..6], &put("kept")), Outcome::Done);
     let drawn = name("east");
+    let second = desk.types("host live up east.toml --quiet --no-restart");
+    assert_eq!((second.status.success(), name("east")), (false, drawn.clone()), "{second:?}");
+    assert_eq!(get(), kept);
     drop(up);
     // Started again one by one, they have the same name; node 2 is one of the other cluster, at an address of this one.
-    let node =
-        |file: &str, id: u32| desk.starts(&format!("host live node {file}.toml --id {id} --quiet 2> {file}-{id}.txt"));
-    let nodes = [node("east", 0), node("east", 1), node("west", 2)];
+    let node = |file: &str, id: u32, words: &str| {
+        desk.starts(&format!("host live node {file}.toml --id {id} --quiet {words} 2> {file}-{id}.txt"))
+    };
+    let nodes = [node("east", 0, ""), node("east", 1, "--rejoin"), node("west", 2, "")];
     assert_eq!(get(), kept);
     let said = || ["east-0.txt", "east-1.txt", "west-2.txt"].map(|file| desk.read(file)).concat();
     wait("the clusters do not refuse each other", || said().contains("it is from another cluster: another name, "));

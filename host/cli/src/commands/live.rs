@@ -361,7 +361,11 @@ fn failure(id: u32, error: &RunError) -> Failure {
         RunError::Node(NodeFailure::Machine(error @ MachineError::Stopped(_))) => return error.clone().into(),
         RunError::NotLoopback(_) | RunError::Datagrams | RunError::Addresses { .. } => Exit::Configuration,
         RunError::Disk(
-            DiskError::Other { .. } | DiskError::Changed { .. } | DiskError::Lost { .. } | DiskError::Later { .. },
+            DiskError::Other { .. }
+            | DiskError::Changed { .. }
+            | DiskError::Lost { .. }
+            | DiskError::Later { .. }
+            | DiskError::OtherDisk(_),
         ) => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(_)) => Exit::GuestFault,

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use host_live::checkpoint::{Body, Header, Packet};
-use host_live::node::{TOKEN, VERSION};
+use host_live::node::{HEAD, TOKEN, VERSION};
 use host_model::scenario::Network;
 
 use super::certificates::Authority;
@@ -80,7 +80,7 @@ const ATTACKS: [Attack; 10] = [
         name: "frames of 16 MiB that do not come to their end",
         network: Network::Ordered,
         send: |target| {
-            let begun = [&target.head((16 << 20) - 64)[..], &[0; 100_000]].concat();
+            let begun = [&target.head((16 << 20) - 96)[..], &[0; 100_000]].concat();
             (0..PLACES - 1).map(|_| target.say(&[&begins_with(0, &[0; 16]), &begun])).collect()
         },
         refused: &[],
@@ -102,7 +102,7 @@ const ATTACKS: [Attack; 10] = [
         name: "as a node, one stream after the other with a frame that does not come to its end",
         network: Network::Ordered,
         send: |target| {
-            let begun = [&target.head((16 << 20) - 64)[..], &vec![0; 4 << 20]].concat();
+            let begun = [&target.head((16 << 20) - 96)[..], &vec![0; 4 << 20]].concat();
             (0..12).map(|number| target.say(&[&begins_with(number, &[0; 16]), &target.message(), &begun])).collect()
         },
         refused: &[],
@@ -177,8 +177,8 @@ impl Target<'_> {
 
     /// The head of a frame of node 2 whose packet has so many bytes.
     fn head(&self, length: u32) -> Vec<u8> {
-        let mut head = self.message()[..42].to_vec();
-        head[38..].copy_from_slice(&length.to_le_bytes());
+        let mut head = self.message()[..HEAD].to_vec();
+        head[38..42].copy_from_slice(&length.to_le_bytes());
         head
     }
 
@@ -217,6 +217,8 @@ impl Target<'_> {
         bytes.extend(1_u32.to_le_bytes());
         bytes.extend(77_u64.to_le_bytes());
         bytes.extend(u32::try_from(packet.len()).expect("it is short").to_le_bytes());
+        // Its disk, and none of the target.
+        bytes.extend([0_u64, 77, 0, 0].into_iter().flat_map(u64::to_le_bytes));
         bytes.extend(packet);
         let hash = blake3::hash(&bytes);
         bytes.extend(&hash.as_bytes()[..8]);
@@ -266,8 +268,8 @@ fn what_attackers_send_is_bounded_in_bytes_and_others_are_heard() {
     });
 }
 
-/// Under TLS, with all places taken by streams that say nothing, and by a node that does not say of which connection its streams are: a
-/// peer is heard all the same, and the streams of that node end.
+/// Under TLS, with all places taken by streams that say nothing, by a node that does not say of which connection its streams are, and by
+/// a node that greets on each of its streams and says nothing more: a peer is heard all the same, and the streams of that node end.
 #[test]
 fn under_tls_places_are_for_peers_that_speak() {
     let trial = Trial { running: vec![1], ..encrypted(&Authority::new()) };
@@ -278,6 +280,14 @@ fn under_tls_places_are_for_peers_that_speak() {
         let raw = connected(address);
         let silent = of(2).connect(raw.try_clone().expect("a socket can"), 1, &|| false).expect("it is node 2");
         let _strangers: Vec<TcpStream> = (0..PLACES + 44).map(|_| connected(address)).collect();
+        // They make room for each other, so that the handshake of a later one may end an earlier one.
+        let _greeters: Vec<_> = (0..PLACES as u64 + 44)
+            .filter_map(|number| {
+                let mut greeter = connect(of(2), address).ok()?;
+                greeter.write_all(&begins_with(number, &[0; 16])).and_then(|()| greeter.flush()).ok()?;
+                Some(greeter)
+            })
+            .collect();
         let mut peer = connect(of(0), address).expect("it is node 0");
         peer.write_all(&[begins_with(0, &[0; 16]), frame(&trial)].concat())
             .and_then(|()| peer.flush())

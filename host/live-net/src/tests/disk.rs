@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use host_live::checkpoint::Durable;
 use host_live::disk::records::{beginning, encoded};
 use host_live::disk::{Owner, Ways};
-use host_live::node::Record;
+use host_live::node::{DiskId, Disks, Record};
 
 use super::owner;
 use crate::disk::{Disk, DiskError, make_folder, make_folder_with};
 
 fn record(number: u8) -> Record {
     let numbers = Durable { incarnation: 1, reserved: 1 };
-    Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::new() }
+    Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::new(), disks: Disks::default() }
 }
 
 /// A file of the version before with these records: length, hash and body of each.
@@ -186,14 +186,15 @@ fn a_lost_file_is_told_from_a_new_one() {
 fn a_file_that_knows_of_fewer_starts_than_others_is_refused() {
     let (_folder, path) = folder();
     written(&path, 0..2);
-    opened(&path).0.note_later_start(7).expect("there is room");
+    opened(&path).0.note_known(7, DiskId::default()).expect("there is room");
     for _ in 0..3 {
         let error = refused(&path);
         assert!(matches!(error, DiskError::Later { start: 7, .. }), "{error}");
         assert!(error.to_string().contains("`--rejoin`"), "{error}");
     }
     let numbers = Durable { incarnation: 7, ..record(1).numbers };
-    let behind = Some(Record { numbers, ..record(1) });
+    let disks = Disks { own: DiskId { rejoins: 1, drawn: 0 }, ..Disks::default() };
+    let behind = Some(Record { numbers, disks, ..record(1) });
     let (disk, last) = loop {
         match Disk::open(&path, &owner(), Ways { rejoins: true, ..Ways::default() }) {
             Err(DiskError::InUse(_)) => std::thread::yield_now(),
@@ -203,6 +204,38 @@ fn a_file_that_knows_of_fewer_starts_than_others_is_refused() {
     assert_eq!(last, behind);
     drop(disk);
     assert_eq!(opened(&path).1, behind, "it is asked once");
+}
+
+/// A node that others know by another disk does not start again with its own, until it is asked to rejoin: then its disk comes after both.
+/// With the file by which they know it, it starts.
+#[test]
+fn a_file_by_which_others_do_not_know_the_node_is_refused() {
+    let (_folder, path) = folder();
+    let of =
+        |rejoins, drawn| Record { disks: Disks { own: DiskId { rejoins, drawn }, ..Disks::default() }, ..record(1) };
+    let (known, own) = (of(2, 70), of(0, 90));
+    opened(&path).0.write(&own).expect("there is room");
+    opened(&path).0.note_known(1, known.disks.own).expect("there is room");
+    let mut bytes = Vec::new();
+    for _ in 0..3 {
+        let error = refused(&path);
+        assert!(matches!(error, DiskError::OtherDisk(_)), "{error}");
+        assert!(error.to_string().contains("`--rejoin`"), "{error}");
+        bytes = std::fs::read(&path).expect("it is there");
+    }
+    std::fs::write(&path, [beginning(&owner()), encoded(&known)].concat()).expect("writable");
+    let lock = std::fs::read(path.with_extension("lock")).expect("it is there");
+    assert_eq!(opened(&path).1, Some(known), "it is restored");
+    std::fs::write(&path, bytes).and_then(|()| std::fs::write(path.with_extension("lock"), lock)).expect("writable");
+    let (disk, last) = loop {
+        match Disk::open(&path, &owner(), Ways { rejoins: true, ..Ways::default() }) {
+            Err(DiskError::InUse(_)) => std::thread::yield_now(),
+            other => break other.expect("it rejoins"),
+        }
+    };
+    assert_eq!(last, Some(of(3, 0)));
+    drop(disk);
+    assert_eq!(opened(&path).1, Some(of(3, 0)), "it is asked once");
 }
 
 /// What the version before has written is taken, and is the node's own from then on.
@@ -279,8 +312,9 @@ fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
 fn a_record_that_cannot_be_read_back_is_not_written() {
     let (_folder, path) = folder();
     let (mut disk, _) = opened(&path);
-    // In addition to what the protocol keeps, there are two numbers, a flag, a length of four bytes and an empty list.
-    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 8]), ..record(1) };
+    // In addition to what the protocol keeps, there are two numbers, a flag, a length of four bytes, and an empty list;
+    // and two numbers and an empty list of disks.
+    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 11]), ..record(1) };
     let longest = of(64 << 20);
     disk.write(&longest).expect("there is room");
     assert!(

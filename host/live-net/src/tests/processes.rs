@@ -20,6 +20,8 @@ use crate::{Place, Ways, run};
 
 /// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
 const NODE: &str = "HOST_LIVE_NET_TEST_NODE";
+/// With this one as well, it rejoins its cluster if it has to.
+const REJOINS: &str = "HOST_LIVE_NET_TEST_REJOINS";
 const LAST: u8 = 250;
 /// The number of the next address.
 static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -61,7 +63,7 @@ fn node_of_another_test() {
         log: crate::Sink::none(),
         disk: Path::new(folder).join(format!("node-{node}.disk")),
         component: component(),
-        ways: Ways::default(),
+        ways: Ways { rejoins: std::env::var_os(REJOINS).is_some(), ..Ways::default() },
     };
     let ended = run(&Arc::new(counter()), &place, None, &AtomicBool::new(false));
     panic!("it runs until it is killed: {ended:?}");
@@ -111,33 +113,42 @@ impl Cluster {
         let relays = if is_rough { seen.iter().zip(&addresses).map(relay).collect() } else { Vec::new() };
         let mut cluster = Self { folder, network, addresses, seen, relays, children: Vec::new() };
         for node in 0..3 {
-            let child = cluster.spawn(node);
+            let child = cluster.command(node).spawn().expect("it starts");
             cluster.children.push(child);
         }
         cluster
     }
 
-    fn spawn(&self, node: usize) -> Child {
+    fn command(&self, node: usize) -> Command {
         let folder = self.folder.path().display().to_string();
         let mut words = vec![node.to_string(), self.network.to_owned(), folder];
         let mut addresses = self.seen.clone();
         addresses[node] = self.addresses[node];
         words.extend(addresses.iter().map(ToString::to_string));
-        Command::new(std::env::current_exe().expect("this is a program"))
+        let mut command = Command::new(std::env::current_exe().expect("this is a program"));
+        command
             .args(["--exact", "tests::processes::node_of_another_test", "--nocapture"])
             .env(NODE, words.join(" "))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts")
+            .stderr(Stdio::null());
+        command
     }
 
-    /// Kills a node, which cannot do anything about it, and starts it again.
-    fn kill(&mut self, node: usize) {
+    /// Kills a node, which cannot do anything about it.
+    fn stop(&mut self, node: usize) {
         assert_eq!(self.children[node].try_wait().expect("it is a child"), None, "node {node} runs until then");
         self.children[node].kill().expect("it runs");
         self.children[node].wait().expect("it is a child");
-        self.children[node] = self.spawn(node);
+    }
+
+    /// Kills a node and starts it again.
+    fn kill(&mut self, node: usize) {
+        self.stop(node);
+        self.start(node);
+    }
+
+    fn start(&mut self, node: usize) {
+        self.children[node] = self.command(node).spawn().expect("it starts");
     }
 
     /// What is on the disk of a node: its start and its count. Its process runs or not, so a copy is opened.
@@ -147,8 +158,13 @@ impl Cluster {
 
     /// Waits until a node has counted so far; gives up after a minute.
     fn wait(&mut self, node: usize, count: u8) {
+        self.wait_until(node, |cluster| cluster.durable(node).1 >= count);
+    }
+
+    /// Waits for something of a node; gives up after a minute.
+    fn wait_until(&mut self, node: usize, is_there: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
-        while self.durable(node).1 < count {
+        while !is_there(self) {
             assert!(begun.elapsed() < Duration::from_secs(60), "node {node} is at {:?}", self.durable(node));
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -226,4 +242,39 @@ fn what_speaks_another_language_is_cut_off_and_harms_nobody() {
     }
     let now = cluster.durable(1).1;
     cluster.wait(1, now + 20);
+}
+
+/// Node 0 loses its disk while no other node runs, and starts more often than before. The others know it by its disk: they take nothing of
+/// it, it does not start again with the new one, and once it has rejoined it is heard.
+#[test]
+fn a_node_that_lost_its_disk_is_refused_however_often_it_starts() {
+    for network in ["tcp", "udp"] {
+        let mut cluster = Cluster::new(network, false);
+        cluster.wait(1, 3);
+        cluster.wait(2, 3);
+        (0..3).for_each(|node| cluster.stop(node));
+        let before = [1, 2].map(|node| cluster.durable(node).1);
+        let path = cluster.folder.path().join("node-0.disk");
+        let lock = path.with_extension("lock");
+        std::fs::remove_file(&path).and_then(|()| std::fs::remove_file(&lock)).expect("both are there");
+        for start in 1..=3 {
+            cluster.start(0);
+            cluster.wait_until(0, |cluster| cluster.durable(0).0 >= start);
+            cluster.stop(0);
+        }
+        cluster.start(0);
+        // It says more than they have heard.
+        cluster.wait(0, before[0].max(before[1]) + 5);
+        [1, 2].iter().for_each(|node| cluster.start(*node));
+        let is_noted = |_: &Cluster| std::fs::read_to_string(&lock).is_ok_and(|note| note.contains("another disk"));
+        cluster.wait_until(0, is_noted);
+        assert_eq!([1, 2].map(|node| cluster.durable(node).1), before, "{network}");
+        cluster.kill(0);
+        let ended = cluster.children[0].wait().expect("it is a child");
+        assert!(!ended.success() && ended.code().is_some(), "it ends by itself: {ended}");
+        cluster.children[0] = cluster.command(0).env(REJOINS, "true").spawn().expect("it starts");
+        cluster.wait(1, before[0] + 5);
+        cluster.wait(2, before[1] + 5);
+        assert_eq!(cluster.durable(0).0, 5, "{network}");
+    }
 }

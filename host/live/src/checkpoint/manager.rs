@@ -193,9 +193,7 @@ impl Manager {
         let is_former = accepted == Err(Dropped::FormerAddressee);
         let known = self.starts.get(&from).copied().unwrap_or_default();
         if accepted == Err(Dropped::FormerSender) && header.incarnation < known {
-            self.strangers.remove(&from);
-            self.channel(from).meet(known);
-            self.post(from, Body::Refusal { request: 0 }, outputs);
+            self.remind(from, outputs);
         }
         if !is_former {
             accepted?;
@@ -238,6 +236,14 @@ impl Manager {
             Body::Capped { request } => self.give_up(from, request, outputs),
         }
         Ok(None)
+    }
+
+    /// A peer comes as what it is not any more: it hears of the start by which this node knows it.
+    pub fn remind(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
+        let known = self.starts.get(&peer).copied().unwrap_or_default();
+        self.strangers.remove(&peer);
+        self.channel(peer).meet(known);
+        self.post(peer, Body::Refusal { request: 0 }, outputs);
     }
 
     /// Takes a checkpoint now, on the node's own account.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::checkpoint::Durable;
 use crate::disk::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
 use crate::mutant::{Mutant, is_present};
-use crate::node::Record;
+use crate::node::{DiskId, Disks, Record};
 
 /// Bytes of a file from which on a new one takes its place.
 const FILE_MAX: u64 = 1 << 20;
@@ -13,6 +13,8 @@ const FILE_MAX: u64 = 1 << 20;
 const THERE: &str = "There is a data file beside this lock. To start the node without it, remove both.\n";
 /// What follows it, before the number, once others know of a later start than the file.
 const LATER: &str = "Others know of a later start of the node: ";
+/// What follows it, before two numbers, once others know the node by another disk.
+const OTHER: &str = "Others know the node by another disk: ";
 
 /// The operations on the files of a node: its file, the next one, and a note. An operation that has failed may have been executed in
 /// part.
@@ -128,6 +130,8 @@ pub enum Trouble<E> {
     Lost,
     /// Other nodes have met this later start of the node.
     Later(u64),
+    /// Other nodes know the node by another disk.
+    OtherDisk,
     /// Something that was acknowledged is gone: where the damaged record begins.
     Damaged(usize),
     /// The record has this many bytes, more than could be read back.
@@ -147,8 +151,72 @@ impl<E> From<E> for Trouble<E> {
 pub struct Ways {
     /// A file that was written under another build or in another cluster.
     pub takes_over: bool,
-    /// A file that knows of fewer starts of the node than others do: the next start is one that they have yet to meet.
+    /// A file that knows of fewer starts of the node than others do, or is not the one by which they know the node: the next start is one that
+    /// they have yet to meet, with an identity that they take.
     pub rejoins: bool,
+}
+
+/// What other nodes know of the node, as the note says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Its latest start; 0 if that is not noted.
+    start: u64,
+    /// Its disk; the default one if that is not noted.
+    disk: DiskId,
+}
+
+/// In what a file is behind what other nodes know.
+enum Behind {
+    Start,
+    Disk,
+}
+
+impl std::fmt::Display for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.start > 0 {
+            writeln!(f, "{LATER}{}", self.start)?;
+        }
+        if self.disk == DiskId::default() {
+            return Ok(());
+        }
+        writeln!(f, "{OTHER}{} {}", self.disk.rejoins, self.disk.drawn)
+    }
+}
+
+impl Known {
+    fn noted(note: &str) -> Self {
+        let disk = |words: &str| {
+            let (rejoins, drawn) = words.split_once(' ')?;
+            Some(DiskId { rejoins: rejoins.parse().ok()?, drawn: drawn.parse().ok()? })
+        };
+        let start = note.lines().filter_map(|line| line.strip_prefix(LATER)?.parse().ok()).max();
+        let disk = note.lines().filter_map(|line| disk(line.strip_prefix(OTHER)?)).max();
+        Self { start: start.unwrap_or_default(), disk: disk.unwrap_or_default() }
+    }
+
+    /// In what a file with this last record is behind.
+    fn refuses(&self, last: Option<&Record>) -> Option<Behind> {
+        let (start, disk) = last.map_or_else(Default::default, |last| (last.numbers.incarnation, last.disks.own));
+        match () {
+            () if start < self.start => Some(Behind::Start),
+            () if self.disk != DiskId::default() && !disk.succeeds(self.disk) => Some(Behind::Disk),
+            () => None,
+        }
+    }
+
+    /// The record with which the node starts again as one that others have yet to meet.
+    fn rejoined(&self, last: Option<Record>) -> Record {
+        let mut record = last.unwrap_or(Record {
+            numbers: Durable { incarnation: 0, reserved: 0 },
+            protocol: None,
+            peers: BTreeMap::new(),
+            disks: Disks::default(),
+        });
+        record.numbers.incarnation = record.numbers.incarnation.max(self.start);
+        let rejoins = record.disks.own.max(self.disk).rejoins + 1;
+        record.disks.own = DiskId { rejoins, drawn: 0 };
+        record
+    }
 }
 
 /// The file of a node.
@@ -175,14 +243,18 @@ impl<F: Files> Disk<F> {
         if there.is_none() && !note.is_empty() {
             return Err(Trouble::Lost);
         }
-        let later = note.lines().filter_map(|line| line.strip_prefix(LATER)?.parse::<u64>().ok()).max();
-        if let Some(start) = later.filter(|_| !ways.rejoins) {
-            return Err(Trouble::Later(start));
-        }
         let content = read(there.as_deref().unwrap_or(&beginning(owner))).map_err(|wrong| match wrong {
             Wrong::Foreign => Trouble::Foreign,
             Wrong::Damaged(at) => Trouble::Damaged(at),
         })?;
+        let known = Known::noted(&note);
+        let rejoins = known.refuses(content.last.as_ref());
+        if let Some(trouble) = rejoins.as_ref().filter(|_| !ways.rejoins) {
+            return Err(match trouble {
+                Behind::Start => Trouble::Later(known.start),
+                Behind::Disk => Trouble::OtherDisk,
+            });
+        }
         if let Some(other) = &content.owner {
             check(other, owner, ways.takes_over)?;
         }
@@ -196,13 +268,8 @@ impl<F: Files> Disk<F> {
             disk.replace(&last.as_ref().map(encoded).unwrap_or_default())?;
         }
         disk.files.open(disk.bytes)?;
-        if let Some(start) = later {
-            let mut record = last.unwrap_or(Record {
-                numbers: Durable { incarnation: 0, reserved: 0 },
-                protocol: None,
-                peers: BTreeMap::new(),
-            });
-            record.numbers.incarnation = record.numbers.incarnation.max(start);
+        if rejoins.is_some() {
+            let record = known.rejoined(last);
             // From then on the file knows of that start.
             disk.write(&record)?;
             last = Some(record);
@@ -219,13 +286,16 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Others know of a later start of the node: it does not start again with this file, unless that is asked for.
+    /// Others know of this start of the node, and if the disk is not the default one, know the node by it: where the file is behind that, the node
+    /// does not start again with it, unless that is asked for.
     ///
     /// # Errors
     ///
     /// That cannot be written.
-    pub fn note_later_start(&mut self, start: u64) -> Result<(), F::Error> {
-        self.say(&format!("{THERE}{LATER}{start}\n"))
+    pub fn note_known(&mut self, start: u64, disk: DiskId) -> Result<(), F::Error> {
+        let noted = Known::noted(&self.files.note()?);
+        let known = Known { start: noted.start.max(start), disk: noted.disk.max(disk) };
+        self.say(&format!("{THERE}{known}"))
     }
 
     /// Bytes of a record that was not complete when the file was opened.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Durable;
 use crate::mutant::{Mutant, is_present};
-use crate::node::{Identity, Record};
+use crate::node::{Disks, Identity, Record};
 
 /// Bytes of the longest record.
 pub const RECORD_MAX: usize = 64 << 20;
@@ -71,13 +71,32 @@ struct Alone {
 
 impl From<Alone> for Record {
     fn from(Alone { numbers, protocol }: Alone) -> Self {
-        Self { numbers, protocol, peers: BTreeMap::new() }
+        Self { numbers, protocol, peers: BTreeMap::new(), disks: Disks::default() }
+    }
+}
+
+/// A record as written before disks had identities.
+#[derive(Deserialize)]
+struct Unnamed {
+    numbers: Durable,
+    protocol: Option<Vec<u8>>,
+    peers: BTreeMap<u32, u64>,
+}
+
+impl From<Unnamed> for Record {
+    fn from(Unnamed { numbers, protocol, peers }: Unnamed) -> Self {
+        Self { numbers, protocol, peers, disks: Disks::default() }
     }
 }
 
 /// A value as it is written now, or as it was before something was added at its end, where the encoding ends too early.
 fn decoded<T: DeserializeOwned + From<Before>, Before: DeserializeOwned>(body: &[u8]) -> Option<T> {
     postcard::from_bytes(body).ok().or_else(|| postcard::from_bytes::<Before>(body).ok().map(T::from))
+}
+
+/// A record of this version or of one before.
+fn record(body: &[u8]) -> Option<Record> {
+    decoded::<Record, Unnamed>(body).or_else(|| decoded::<Record, Alone>(body))
 }
 
 impl Owner {
@@ -154,7 +173,7 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     loop {
         match next(&bytes[end..]) {
             Next::Whole(body, length) => {
-                last = Some(decoded::<Record, Alone>(body).ok_or(Wrong::Damaged(end))?);
+                last = Some(record(body).ok_or(Wrong::Damaged(end))?);
                 end += length;
             }
             Next::Torn => return Ok(Content { owner: Some(owner), last, end }),
@@ -203,7 +222,7 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
         let (head, behind) = bytes[end..].split_at_checked(HEAD_1).ok_or(damaged)?;
         let length = u32::from_le_bytes(head[..4].try_into().expect("there are four")) as usize;
         let body = behind.get(..length).filter(|body| hash::<8>(body) == head[4..]).ok_or(damaged)?;
-        last = Some(decoded::<Record, Alone>(body).ok_or(damaged)?);
+        last = Some(record(body).ok_or(damaged)?);
         end += HEAD_1 + length;
     }
     Ok(Content { owner: None, last, end })
@@ -212,6 +231,7 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::DiskId;
 
     /// A file of an earlier version with these records.
     fn of_version_1(records: &[Record]) -> Vec<u8> {
@@ -225,7 +245,9 @@ mod tests {
 
     fn record(number: u8) -> Record {
         let numbers = Durable { incarnation: 1, reserved: 1 };
-        Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::from([(1, 300), (2, 1)]) }
+        let id = |rejoins, drawn| DiskId { rejoins, drawn };
+        let disks = Disks { own: id(0, u64::MAX), peers: BTreeMap::from([(1, id(1, 7)), (2, id(0, 300))]) };
+        Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::from([(1, 300), (2, 1)]), disks }
     }
 
     fn owner() -> Owner {
@@ -265,7 +287,7 @@ mod tests {
         }
     }
 
-    /// Files whose owner has no name, and whose records no starts of peers, are read as such.
+    /// Files whose owner has no name, and whose records no starts of peers or no disks, are read as such.
     #[test]
     fn what_was_written_before_something_was_added_is_read() {
         let Owner { node, plugin, digest, nodes, config, network, .. } = owner();
@@ -279,7 +301,16 @@ mod tests {
         ];
         let content = read(&whole.concat()).expect("it is one");
         assert_eq!(content.owner, Some(Owner { name: String::new(), ..owner() }));
-        assert_eq!(content.last, Some(Record { numbers: alone.0, protocol: alone.1, peers: BTreeMap::new() }));
+        let before = Record { numbers: alone.0, protocol: alone.1, peers: BTreeMap::new(), disks: Disks::default() };
+        assert_eq!(content.last, Some(before.clone()));
+        for peers in
+            [BTreeMap::new(), BTreeMap::from([(0_u32, 1_u64)]), BTreeMap::from([(1, 300), (2, 1), (7, u64::MAX)])]
+        {
+            let unnamed = (&before.numbers, &before.protocol, &peers);
+            let body = postcard::to_allocvec(&unnamed).expect("it has an encoding");
+            let content = read(&[beginning(&owner()), framed(body)].concat()).expect("it is one");
+            assert_eq!(content.last, Some(Record { peers, ..before.clone() }));
+        }
     }
 
     #[test]

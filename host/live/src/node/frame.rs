@@ -1,24 +1,26 @@
 //! Packets on a wire.
 //!
-//! A frame is magic, version, the cluster, sender, destination, session and length, the packet in postcard, which has the number of the
-//! checkpoint, incarnations and sequence, and a hash of all of it. So it can travel alone or in a stream. A packet with a checkpoint is
+//! A frame is magic, version, the cluster, sender, destination, session, length and the disks of both ends, the packet in postcard, which
+//! has the number of the checkpoint, incarnations and sequence, and a hash of all of it. So it can travel alone or in a stream. A packet with a checkpoint is
 //! compressed, as a difference from what its destination has of it, see [`Differences`](crate::checkpoint::Differences).
 
 use host_model::contract::NodeId;
 
+use crate::node::disks::{DiskId, Ends};
 use crate::node::refusal::Refusal;
 use crate::node::settings::Identity;
 
 /// The version of the format.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// Bytes of the longest frame: checkpoints are in frames as well.
 pub const FRAME_MAX: usize = 16 << 20;
 
 const MAGIC: [u8; 4] = *b"HLIV";
-/// Bytes of the head of a frame: magic, version, cluster, sender, destination, session, length.
-pub const HEAD: usize = 4 + 2 + 16 + 4 + 4 + 8 + 4;
-const LENGTH_AT: usize = HEAD - 4;
+const LENGTH_AT: usize = 4 + 2 + 16 + 4 + 4 + 8;
+const DISKS_AT: usize = LENGTH_AT + 4;
+/// Bytes of the head of a frame: magic, version, cluster, sender, destination, session, length, and the disks of both ends.
+pub const HEAD: usize = DISKS_AT + 2 * DiskId::LENGTH;
 const HASH: usize = 8;
 
 /// What a frame says.
@@ -26,6 +28,7 @@ const HASH: usize = 8;
 pub(super) struct Frame<'b> {
     pub(super) from: NodeId,
     pub(super) session: u64,
+    pub(super) ends: Ends,
     /// The packet as it is packed.
     pub(super) body: &'b [u8],
 }
@@ -59,7 +62,7 @@ pub fn sender(identity: &Identity, bytes: &[u8]) -> Result<NodeId, Refusal> {
 }
 
 /// A packet of this node to another one, packed.
-pub(super) fn encode(identity: &Identity, to: NodeId, body: &[u8]) -> Vec<u8> {
+pub(super) fn encode(identity: &Identity, to: NodeId, ends: Ends, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEAD + body.len() + HASH);
     frame.extend(MAGIC);
     frame.extend(VERSION.to_le_bytes());
@@ -68,6 +71,8 @@ pub(super) fn encode(identity: &Identity, to: NodeId, body: &[u8]) -> Vec<u8> {
     frame.extend(to.to_le_bytes());
     frame.extend(identity.session.to_le_bytes());
     frame.extend(u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
+    frame.extend(ends.sender.to_bytes());
+    frame.extend(ends.destination.to_bytes());
     frame.extend(body);
     let hash = hash(&frame);
     frame.extend(hash);
@@ -90,7 +95,10 @@ pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'
     }
     let from = addressed(identity, content)?;
     let session = u64::from_le_bytes(content[30..38].try_into().expect("there are eight"));
-    Ok(Frame { from, session, body: &content[HEAD..] })
+    let (head, body) = content.split_at(HEAD);
+    let (sender, destination) = head[DISKS_AT..].split_at(DiskId::LENGTH);
+    let ends = Ends { sender: DiskId::from_bytes(sender), destination: DiskId::from_bytes(destination) };
+    Ok(Frame { from, session, ends, body })
 }
 
 /// The sender that a head names, if it is one of the cluster that speaks to this node.
@@ -125,7 +133,7 @@ fn length(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
     if version != VERSION {
         return Err(Refusal::Version(version));
     }
-    let Some(length) = bytes.get(LENGTH_AT..HEAD) else { return Ok(None) };
+    let Some(length) = bytes.get(LENGTH_AT..DISKS_AT) else { return Ok(None) };
     let body = u32::from_le_bytes(length.try_into().expect("there are four")) as usize;
     match HEAD.saturating_add(body).saturating_add(HASH) {
         length if length > FRAME_MAX => Err(Refusal::TooLong),

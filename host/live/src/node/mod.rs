@@ -23,9 +23,11 @@
 //! | `undo` | handlers that hit a limit of the plugin |
 //! | `arming` | when local events are to happen that begin to wait |
 //! | `timers` | when local events are due |
+//! | `disks` | the disks of nodes, by which one that lost its data is recognised |
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
 //! | `requests` | the requests that a node has taken since it started |
+//! | `known` | the starts and disks of peers that a node has learnt |
 //! | `inside` | what a simulation asks of a node, beyond its outputs |
 //! | `settings` | who a node is, and how it behaves in time |
 //! | `tests` | two nodes, their disks and the links between them |
@@ -36,11 +38,13 @@ mod arming;
 mod asked;
 mod bandwidth;
 mod clients;
+mod disks;
 mod frame;
 mod gathering;
 mod handler;
 mod inside;
 mod judge;
+mod known;
 mod moment;
 mod outbox;
 mod post;
@@ -54,6 +58,7 @@ mod timers;
 mod undo;
 
 pub use bandwidth::Backoff;
+pub use disks::{DiskId, Disks};
 pub(crate) use frame::opened;
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub use outbox::{Output, Record};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Durable, Outcome};
 use crate::mutant::{Mutant, is_present};
+use crate::node::disks::Disks;
 use crate::node::refusal::{Failure, Undone};
 
 /// All that a node has to find on its disk when it starts again.
@@ -19,6 +20,8 @@ pub struct Record {
     pub protocol: Option<Vec<u8>>,
     /// The latest start of each other node that this one has heard of.
     pub peers: BTreeMap<NodeId, u64>,
+    /// The disks by which nodes recognise each other.
+    pub disks: Disks,
 }
 
 /// What a node wants done, in this order.
@@ -81,7 +84,7 @@ pub(super) struct Outbox {
 /// Bytes that an output holds.
 fn held(output: &Output) -> usize {
     match output {
-        Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len) + 16 * record.peers.len(),
+        Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len) + 48 * record.peers.len(),
         Output::Send { frame, .. } => frame.len(),
         Output::Answer { response, .. } => response.body.len(),
         // The collection of a snapshot is one at a time.
@@ -156,6 +159,7 @@ mod tests {
             numbers: Durable { incarnation: 1, reserved: 1 },
             protocol: Some(vec![number]),
             peers: BTreeMap::new(),
+            disks: Disks::default(),
         }
     }
 

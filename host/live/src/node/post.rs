@@ -27,7 +27,8 @@ impl<G: Gate> Node<'_, G> {
     /// Packs a packet and sends it. In place of a checkpoint for which there is no bandwidth, or that is longer than any frame, it sends
     /// that there is none for now; nothing else waits for it, and nothing else is refused.
     pub(super) fn post(&mut self, to: NodeId, packet: &Packet) {
-        let mut frame = frame::encode(&self.identity, to, &self.differences.pack(to, packet));
+        let ends = self.disks.ends(self.identity.node, to);
+        let mut frame = frame::encode(&self.identity, to, ends, &self.differences.pack(to, packet));
         if let Body::Answer { request, checkpoint } = &packet.body {
             let (now, length) = (self.now, frame.len());
             if length <= longest_frame(self.settings.network)
@@ -39,7 +40,7 @@ impl<G: Gate> Node<'_, G> {
             } else {
                 self.counts.checkpoints_capped += 1;
                 let capped = Packet { header: packet.header, body: Body::Capped { request: *request } };
-                frame = frame::encode(&self.identity, to, &self.differences.pack(to, &capped));
+                frame = frame::encode(&self.identity, to, ends, &self.differences.pack(to, &capped));
             }
         }
         self.outbox.add(Output::Send { to, frame });

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use host_model::contract::{Fault, MachineError, NodeId};
 
 use crate::checkpoint::{Dropped, Unreadable};
+use crate::node::disks::DiskId;
 
 /// Why a frame is not processed. Nothing has changed, but for the number of the checkpoint where the frame is too far ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +54,23 @@ pub enum Refusal {
     /// Two processes have the identity of one node.
     #[error("two processes are node {0}")]
     TwoOfOne(NodeId),
+    /// Its sender had another disk before: its data file was lost, or two processes have the identity of one node.
+    #[error(
+        "node {0} had another data file before: that was lost, or two processes are node {0}; restore the file, or start node {0} again \
+         with `--rejoin`"
+    )]
+    OtherDisk(NodeId),
+    /// Others know this node by another disk.
+    #[error(
+        "other nodes know this node by another data file, up to start {start}: that was lost, or two processes are this node; restore the \
+         file, or start the node again with `--rejoin`, as one that knows nothing"
+    )]
+    LostDisk {
+        /// The disk that they know.
+        disk: DiskId,
+        /// The latest start of the node with it.
+        start: u64,
+    },
     /// It was overtaken on a link with an order, by what came over a newer connection.
     #[error("a later message of its sender was processed")]
     Overtaken,
@@ -71,6 +89,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The latest start of this node that another one knows, and the disk by which it does, if its own data is behind that. The default disk
+    /// stands for the own one.
+    pub fn known(&self) -> Option<(u64, DiskId)> {
+        match *self {
+            Self::Dropped(Dropped::LaterStart(start)) => Some((start, DiskId::default())),
+            Self::LostDisk { disk, start } => Some((start, disk)),
+            _ => None,
+        }
+    }
+
     /// Its name, for metrics.
     pub fn name(&self) -> &'static str {
         match self {
@@ -88,6 +116,8 @@ impl Refusal {
             Self::Unasked => "unasked",
             Self::Costly => "costly",
             Self::TwoOfOne(_) => "two-of-one",
+            Self::OtherDisk(_) => "other-disk",
+            Self::LostDisk { .. } => "lost-disk",
             Self::Overtaken => "overtaken",
             Self::Dropped(Dropped::FormerSender) => "former-sender",
             Self::Dropped(Dropped::FormerAddressee) => "former-addressee",

@@ -18,6 +18,7 @@ use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
 use crate::node::asked::Asked;
 use crate::node::bandwidth::Bucket;
+use crate::node::disks::{DiskId, Disks};
 use crate::node::frame::{self, Frame};
 use crate::node::judge::Judge;
 use crate::node::moment::{Moment, check_quorums};
@@ -62,7 +63,9 @@ pub struct Node<'m, G> {
     pub(super) requests: Requests,
     peers: BTreeMap<NodeId, Peer>,
     /// The latest start of each other node that was heard of, also before this start: on the disk before anything depends on it.
-    starts: BTreeMap<NodeId, u64>,
+    pub(super) starts: BTreeMap<NodeId, u64>,
+    /// The disks by which nodes recognise each other: on the disk as well before anything depends on them.
+    pub(super) disks: Disks,
     /// The nodes to which the protocol has sent a message, or from which it has taken one, since the connection was broken last.
     pub(super) open: BTreeSet<NodeId>,
     pub(super) full: BTreeSet<NodeId>,
@@ -110,8 +113,10 @@ impl<'m, G: Gate> Node<'m, G> {
     ) -> Result<Self, Failure> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
-        let (numbers, protocol, starts) = record
-            .map_or_else(Default::default, |Record { numbers, protocol, peers }| (Some(numbers), protocol, peers));
+        let (numbers, protocol, starts, disks) = record.map_or_else(Default::default, |record| {
+            (Some(record.numbers), record.protocol, record.peers, record.disks)
+        });
+        let disks = Disks::drawn_by(disks, identity.session);
         let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
         let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
@@ -120,13 +125,10 @@ impl<'m, G: Gate> Node<'m, G> {
             settings.network.check_lengths(&effects.sent).map_err(|fault| fault.of("init"))?;
             Ok((Moment::of(&mut *machine, node)?, machine.takes_quorums()?))
         });
-        let (moment, takes_quorums) = match moment {
-            Ok(all) => all,
-            Err(fault) => {
-                machine.confirm_fault()?;
-                return Err(fault.into());
-            }
-        };
+        if moment.is_err() {
+            machine.confirm_fault()?;
+        }
+        let (moment, takes_quorums) = moment?;
         check_quorums(node, takes_quorums)?;
         let content = exported(&mut *machine, &moment.snapshot, &identity)?;
         let mut outputs = Vec::new();
@@ -151,6 +153,7 @@ impl<'m, G: Gate> Node<'m, G> {
             requests: Requests::default(),
             peers: BTreeMap::from([(node, own)]),
             starts,
+            disks,
             open: BTreeSet::new(),
             full: BTreeSet::new(),
             asked: Asked::default(),
@@ -301,6 +304,11 @@ impl<'m, G: Gate> Node<'m, G> {
         &mut self.gate
     }
 
+    /// The identity of the disk of the node.
+    pub fn disk(&self) -> DiskId {
+        self.disks.own
+    }
+
     /// Which start of the node this is, counted from 1.
     pub fn incarnation(&self) -> u64 {
         self.manager.incarnation()
@@ -313,7 +321,7 @@ impl<'m, G: Gate> Node<'m, G> {
         if self.outbox.is_full(self.settings.held()) {
             return Err(Refusal::Full);
         }
-        let Frame { from, session, body } = frame::decode(&self.identity, bytes)?;
+        let Frame { from, session, ends, body } = frame::decode(&self.identity, bytes)?;
         self.differences.admit(from, body)?;
         let (packet, news) = self.differences.unpack(from, body)?;
         let Header { incarnation, .. } = packet.header;
@@ -327,6 +335,7 @@ impl<'m, G: Gate> Node<'m, G> {
             Body::Answer { request, .. } => (0, Some(request)),
             _ => (0, None),
         };
+        self.check_disks(from, ends, packet.header.addressee)?;
         self.accept(from, (incarnation, session), sequence)?;
         let (mut outputs, mut trouble) = (Vec::new(), Ok(()));
         let content = || {
@@ -356,7 +365,7 @@ impl<'m, G: Gate> Node<'m, G> {
             *peer = Peer { incarnation, session, last: 0 };
         }
         peer.last = peer.last.max(sequence);
-        self.note_start(from, incarnation);
+        self.note_start(from, incarnation, ends.sender);
         self.differences.learn(from, news);
         self.pass_on(outputs);
         answered.into_iter().for_each(|request| self.answered(from, request));
@@ -372,19 +381,10 @@ impl<'m, G: Gate> Node<'m, G> {
         Ok(())
     }
 
-    /// A start of a peer was heard of: the next start of this node has to know.
-    fn note_start(&mut self, peer: NodeId, start: u64) {
-        let known = self.starts.get(&peer).copied().unwrap_or_default();
-        if peer != self.identity.node && start > known {
-            self.starts.insert(peer, start);
-            self.persist();
-        }
-    }
-
     /// Has the disk know what has to be found there.
     pub(super) fn persist(&mut self) {
         let (numbers, protocol, peers) = (self.numbers, self.moment.durable.clone(), self.starts.clone());
-        self.outbox.persist(Record { numbers, protocol, peers });
+        self.outbox.persist(Record { numbers, protocol, peers, disks: self.disks.clone() });
     }
 
     /// Refuses what a second process with the identity of a node sends, and what was overtaken.

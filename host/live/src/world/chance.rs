@@ -17,6 +17,7 @@ pub(super) enum Purpose {
     Snapshots,
     Requests,
     Breaks,
+    Disks,
     /// All about frames that hold no message: what checkers ask for changes nothing for messages.
     Packets,
     Divisions,

@@ -6,9 +6,9 @@ use host_model::contract::NodeId;
 use host_model::scenario::Network;
 
 use crate::disk::records::{self, Wrong};
-use crate::disk::{Disk, Files, Trouble, Ways};
+use crate::disk::{Disk, Files, Owner, Trouble, Ways};
 use crate::gate::Gate;
-use crate::node::{Failure, Node, Record, Settings};
+use crate::node::{Failure, Node, Record, Refusal, Settings};
 use crate::world::advisor;
 use crate::world::chance::Purpose;
 use crate::world::driver::{PATIENCE, World};
@@ -16,6 +16,7 @@ use crate::world::files::{DiskOfWorld, FileError};
 use crate::world::history::Start;
 use crate::world::input::Input;
 use crate::world::place::{Running, Writing};
+use crate::world::plan;
 use crate::world::recorder::Recorder;
 
 /// Operations on files in a write, and in a start, at most.
@@ -70,6 +71,40 @@ impl<G: Gate> World<'_, G> {
         self.end(me, writing)
     }
 
+    /// A process is killed, and its disk is lost: it hears nothing for a while.
+    pub(super) fn lose(&mut self, trouble: plan::Trouble) -> Result<(), String> {
+        self.add_around(Purpose::Disks, trouble.every, Input::Lose(trouble));
+        let me = self.some_node(Purpose::Disks);
+        let Some(running) = self.running(me) else { return Ok(()) };
+        running.writing = None;
+        self.count("lost disk");
+        self.end(me, None)?;
+        let place = &mut self.places[me as usize];
+        (place.files, place.acknowledged) = (DiskOfWorld::default(), None);
+        let end = self.now.after(self.chance.within(Purpose::Disks, trouble.lasting));
+        self.cuts.extend((0..self.plan.nodes).map(|peer| ((peer, me), end)));
+        Ok(())
+    }
+
+    /// A node refuses a frame where disks are lost.
+    pub(super) fn hear_of_loss(&mut self, me: NodeId, refusal: Refusal) -> Result<(), String> {
+        match refusal {
+            Refusal::OtherDisk(_) => self.count("other disk"),
+            Refusal::TwoOfOne(_) => self.count("two of one"),
+            _ => return self.note_loss(me, refusal),
+        }
+        Ok(())
+    }
+
+    /// A node refuses a frame as it has lost its own disk: its next start knows.
+    fn note_loss(&mut self, me: NodeId, refusal: Refusal) -> Result<(), String> {
+        let Some((start, disk)) = refusal.known() else {
+            return Err(format!("node {me} refuses what another node has sent: {refusal}"));
+        };
+        let Some(own) = self.running(me).and_then(|running| running.disk.as_mut()) else { return Ok(()) };
+        own.note_known(start, disk).map_err(|error| format!("node {me} has no note: {error:?}"))
+    }
+
     /// A process has ended, and with it the machine: what the disk says then decides what has been.
     pub(super) fn end(&mut self, me: NodeId, writing: Option<Writing>) -> Result<(), String> {
         let lasting = self.plan.kills.map(|kills| kills.lasting).or(self.plan.down).unwrap_or(self.plan.latency);
@@ -119,10 +154,9 @@ impl<G: Gate> World<'_, G> {
             files = again;
             files.crash(self.chance.dice(Purpose::Crashes));
         }
-        let opened = self.plan.tries_disks().then(|| Disk::open(files, &owner, Ways::default())).transpose();
-        let opened = opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
-        let (disk, record) = opened.map_or((None, None), |(disk, record)| (Some(disk.with_file_max(FILE_MAX)), record));
-        if record != place.acknowledged && (record.is_none() || record != place.pending) {
+        let (disk, record, rejoins) = self.opened(me, files, &owner)?;
+        let place = &mut self.places[me as usize];
+        if !rejoins && record != place.acknowledged && (record.is_none() || record != place.pending) {
             return Err(format!("node {me} starts with {record:?}, and {:?} was acknowledged", place.acknowledged));
         }
         (place.acknowledged, place.pending) = (record.clone(), None);
@@ -141,7 +175,8 @@ impl<G: Gate> World<'_, G> {
         let node = machine.map_err(Failure::from);
         let node = node.and_then(|machine| Node::start_on(machine, self.factory, who, gate, record, now));
         let mut node = node.map_err(|failure| failure.to_string())?;
-        let of = Start { node: me, incarnation: node.incarnation() };
+        let of = Start { node: me, life: node.disk().drawn, incarnation: node.incarnation() };
+        self.history.rejoins.insert((me, of.life), node.disk().rejoins);
         self.history.note(of, clock, node.gate_mut().take());
         self.history.checkpoint(of, node.number(), clock);
         let own = VecDeque::new();
@@ -161,6 +196,29 @@ impl<G: Gate> World<'_, G> {
         }
         self.carry_out(me)
     }
+
+    /// The disk with these files, if something can go wrong with disks, the last record on it, and whether the node rejoins.
+    fn opened(&mut self, me: NodeId, files: DiskOfWorld, owner: &Owner) -> Result<Opened, String> {
+        if !self.plan.tries_disks() {
+            return Ok((None, None, false));
+        }
+        let ways = if self.plan.losses.is_some() { ways(&files, owner) } else { Ways::default() };
+        if ways.rejoins {
+            self.count("rejoin");
+        }
+        let opened = Disk::open(files, owner, ways);
+        let (disk, record) = opened.map_err(|trouble| format!("node {me} cannot open its file: {trouble:?}"))?;
+        Ok((Some(disk.with_file_max(FILE_MAX)), record, ways.rejoins))
+    }
+}
+
+/// A disk, the last record on it, and whether its node rejoins.
+type Opened = (Option<Disk<DiskOfWorld>>, Option<Record>, bool);
+
+/// What a start with these files takes: a node that is known by another disk or a later start rejoins.
+fn ways(files: &DiskOfWorld, owner: &Owner) -> Ways {
+    let opened = Disk::open(&mut files.clone(), owner, Ways::default()).err();
+    Ways { rejoins: matches!(opened, Some(Trouble::Later(_) | Trouble::OtherDisk)), ..Ways::default() }
 }
 
 /// The last record in the file of a node.

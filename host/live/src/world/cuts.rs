@@ -6,7 +6,7 @@ use host_model::contract::fingerprint::of_local_state;
 use host_model::contract::{Machine, NodeId, StateOwner};
 
 use crate::checkpoint::Snapshot;
-use crate::world::history::{History, MessageId, Start};
+use crate::world::history::{History, MessageId};
 
 /// What all nodes of a cluster have in common.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) fn compare(
 ) -> Result<(), String> {
     let mut clocks = BTreeMap::new();
     for (node, checkpoint) in &snapshot.checkpoints {
-        let of = Start { node: *node, incarnation: checkpoint.incarnation };
+        let of = history.start(*node, checkpoint.incarnation);
         let taken = history.taken(of, checkpoint.number);
         let taken = taken.ok_or_else(|| format!("{of:?} has no checkpoint {}, or it is undone", checkpoint.number))?;
         let owner = StateOwner { node: *node, nodes, config };
@@ -71,7 +71,7 @@ fn compare_link(
     Clocks { clocks, late_max }: &Clocks<'_>,
 ) -> Result<(), String> {
     let contents = snapshot.contents(from, to);
-    let sender = Start { node: from, incarnation: snapshot.checkpoints[&from].incarnation };
+    let sender = history.start(from, snapshot.checkpoints[&from].incarnation);
     let mut shown = BTreeSet::new();
     for kept in contents.in_flight.iter().chain(&contents.uncertain) {
         let id = MessageId { from: sender, to, sequence: kept.sequence };

@@ -19,7 +19,7 @@ use crate::world::history::{History, Start};
 use crate::world::input::{Input, Over, Parcel};
 use crate::world::memo::{self, Memory, Model};
 use crate::world::place::{Place, Running, Writing};
-use crate::world::plan::Plan;
+use crate::world::plan::{Plan, Trouble};
 use crate::world::recorder::Recorder;
 
 /// Frames of a node to itself that are handled at once: a protocol that sends itself a message for each must not stop time.
@@ -139,9 +139,10 @@ impl<'w, G: Gate> World<'w, G> {
         if !world.plan.script.is_empty() {
             world.agenda.add(Time(0), Input::Phase(0));
         }
-        let Plan { kills, breaks, cuts, divisions, pauses, jumps, snapshots, requests, .. } = &world.plan;
+        let Plan { kills, losses, breaks, cuts, divisions, pauses, jumps, snapshots, requests, .. } = &world.plan;
         let again = [
             kills.map(|trouble| (Purpose::Kills, trouble.every, Input::Kill(trouble))),
+            losses.map(|trouble| (Purpose::Disks, trouble.every, Input::Lose(trouble))),
             breaks.map(|every| (Purpose::Breaks, every, Input::Break(every))),
             cuts.map(|trouble| (Purpose::Cuts, trouble.every, Input::Cut(trouble))),
             divisions.map(|trouble| (Purpose::Divisions, trouble.every, Input::Divide(trouble))),
@@ -241,6 +242,8 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Phase(place) => self.begin_phase(place),
             Input::Gather(every) => self.gather(every),
             Input::Ask(every) => self.ask(every),
+            Input::Lose(_) if self.is_calm => Ok(()),
+            Input::Lose(trouble) => self.lose(trouble),
             Input::Break(_) | Input::Kill(_) | Input::Cut(_) | Input::Divide(_) | Input::Pause(_) | Input::Jump(_)
                 if self.is_calm =>
             {
@@ -285,16 +288,19 @@ impl<'w, G: Gate> World<'w, G> {
                 }
                 Ok(())
             }
-            Input::Jump(trouble) => {
-                self.add_around(Purpose::Jumps, trouble.every, Input::Jump(trouble));
-                let node = self.some_node(Purpose::Jumps);
-                let by = self.chance.within(Purpose::Jumps, trouble.lasting).as_nanos() as i64;
-                let is_back = self.chance.below(Purpose::Jumps, 2) > 0;
-                self.places[node as usize].ahead += if is_back { -by } else { by };
-                self.count("jump");
-                self.reach(node, Input::Wake(node))
-            }
+            Input::Jump(trouble) => self.jump(trouble),
         }
+    }
+
+    /// A clock jumps.
+    fn jump(&mut self, trouble: Trouble) -> Result<(), String> {
+        self.add_around(Purpose::Jumps, trouble.every, Input::Jump(trouble));
+        let node = self.some_node(Purpose::Jumps);
+        let by = self.chance.within(Purpose::Jumps, trouble.lasting).as_nanos() as i64;
+        let is_back = self.chance.below(Purpose::Jumps, 2) > 0;
+        self.places[node as usize].ahead += if is_back { -by } else { by };
+        self.count("jump");
+        self.reach(node, Input::Wake(node))
     }
 
     pub(super) fn count(&mut self, trouble: &'static str) {
@@ -399,6 +405,7 @@ impl<'w, G: Gate> World<'w, G> {
             Err(refusal) if over.is_some() => return self.refuse_in_order(parcel, refusal),
             Err(Refusal::Dropped(Dropped::FormerSender | Dropped::FormerAddressee | Dropped::Repeated))
             | Err(Refusal::NoBase | Refusal::Unasked | Refusal::Full) => return Ok(()),
+            Err(refusal) if self.plan.losses.is_some() => return self.hear_of_loss(to, refusal),
             Err(refusal) => return Err(format!("node {to} refuses what another node has sent: {refusal}")),
         }
         let place = &self.places[to as usize];

@@ -27,6 +27,8 @@ pub struct Step {
     pub state: Fingerprint,
     /// Of a break: how often the connection had broken when this end found it gone.
     pub(super) number: u64,
+    /// The number of the disk of the node.
+    life: u64,
     /// The record that its effects wait for.
     ticket: u64,
 }
@@ -35,6 +37,8 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Start {
     pub(super) node: NodeId,
+    /// The number of its disk: a node that lost it counts its starts from 1 again.
+    pub(super) life: u64,
     pub(super) incarnation: u64,
 }
 
@@ -62,7 +66,7 @@ pub(super) struct Fate {
 /// A message was taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receipt {
-    pub(super) incarnation: u64,
+    pub(super) at: Start,
     /// By the clock of the destination.
     pub(super) clock: u64,
     ticket: u64,
@@ -93,6 +97,8 @@ pub struct History {
     sequences: BTreeMap<(Start, NodeId), u64>,
     checkpoints: BTreeMap<(Start, u64), Taken>,
     present: BTreeMap<NodeId, Present>,
+    /// How often the node had rejoined with each of its disks, by their numbers.
+    pub(super) rejoins: BTreeMap<(NodeId, u64), u64>,
     /// Events that crashes have undone.
     pub undone: u64,
     /// Whether nothing is remembered and nothing compared: runs may be long.
@@ -115,8 +121,8 @@ impl History {
                     .insert(id, Fate { payload, sent_at: clock, ticket, addressee: None, received: Vec::new() });
             }
             self.present.insert(from.node, Present { state, ticket });
-            let Start { node, incarnation } = from;
-            self.steps.push(Step { node, incarnation, what, choices, sent, state, number: 0, ticket });
+            let Start { node, life, incarnation } = from;
+            self.steps.push(Step { node, incarnation, what, choices, sent, state, number: 0, life, ticket });
         }
     }
 
@@ -125,7 +131,7 @@ impl History {
         if self.forgets {
             return;
         }
-        let Start { node, incarnation } = from;
+        let Start { node, life, incarnation } = from;
         let Present { state, .. } = self.present.get(&node).copied().unwrap_or_default();
         let what = What::Unheard { peer };
         // No crash undoes that the connection is gone.
@@ -137,6 +143,7 @@ impl History {
             sent: Vec::new(),
             state,
             number,
+            life,
             ticket: 0,
         });
     }
@@ -148,6 +155,12 @@ impl History {
         }
         let Present { state, ticket } = self.present.get(&of.node).copied().unwrap_or_default();
         self.checkpoints.insert((of, number), Taken { clock, state, ticket });
+    }
+
+    /// A start of a node, if its disk was never lost.
+    pub(super) fn start(&self, node: NodeId, incarnation: u64) -> Start {
+        let life = self.steps.iter().find(|step| step.node == node).map_or(0, |step| step.life);
+        Start { node, life, incarnation }
     }
 
     /// A checkpoint of a node, unless no such one was taken or a crash has undone what it shows.
@@ -182,22 +195,22 @@ impl History {
             return Ok(());
         }
         let fate = self.messages.get_mut(&id).ok_or_else(|| format!("{id:?} is taken and was never sent"))?;
-        if fate.received.iter().any(|receipt| receipt.incarnation == at.incarnation) {
+        if fate.received.iter().any(|receipt| receipt.at == at) {
             return Err(format!("{at:?} takes {id:?} twice"));
         }
-        fate.received.push(Receipt { incarnation: at.incarnation, clock, ticket });
+        fate.received.push(Receipt { at, clock, ticket });
         Ok(())
     }
 
     /// A start of a node has ended with so much on its disk: what has left nothing behind is undone.
     pub(super) fn undo(&mut self, of: Start, on_disk: u64) {
         let before = self.steps.len();
-        let is_of = |step: &Step| step.node == of.node && step.incarnation == of.incarnation;
+        let is_of = |step: &Step| (step.node, step.life, step.incarnation) == (of.node, of.life, of.incarnation);
         self.steps.retain(|step| !is_of(step) || step.ticket <= on_disk);
         self.undone += (before - self.steps.len()) as u64;
         self.messages.retain(|id, fate| id.from != of || fate.ticket <= on_disk);
         for (_, fate) in self.messages.iter_mut().filter(|(id, _)| id.to == of.node) {
-            fate.received.retain(|receipt| receipt.incarnation != of.incarnation || receipt.ticket <= on_disk);
+            fate.received.retain(|receipt| receipt.at != of || receipt.ticket <= on_disk);
         }
         self.checkpoints.retain(|(start, _), taken| *start != of || taken.ticket <= on_disk);
         // A start that is forgotten as a whole has not been, and the next one has its number.

@@ -69,6 +69,7 @@ pub(super) enum Input {
     /// A process is started.
     Up(NodeId),
     Kill(Trouble),
+    Lose(Trouble),
     Cut(Trouble),
     Divide(Trouble),
     /// A phase of the script begins.

@@ -21,7 +21,7 @@ impl<G: Gate> World<'_, G> {
         if *self.spoken.entry(start).or_insert(session) != session {
             return Err(format!("two processes are {start:?}"));
         }
-        let message = message(to, &frame);
+        let message = message(to, &frame, start.life);
         let parcel = Parcel { bytes: frame, message: message.map(|(id, _)| id) };
         let of = |purpose| if message.is_some() { purpose } else { Purpose::Packets };
         if let Some((id, addressee)) = message {
@@ -146,10 +146,10 @@ impl<G: Gate> World<'_, G> {
     }
 }
 
-/// The message in a frame, and the start that it is for; none if it is a packet of the managers.
-fn message(to: NodeId, frame: &[u8]) -> Option<(MessageId, u64)> {
+/// The message in a frame of a node with this disk, and the start that it is for; none if it is a packet of the managers.
+fn message(to: NodeId, frame: &[u8], life: u64) -> Option<(MessageId, u64)> {
     let (from, body) = opened(frame)?;
     let (header, sequence, _) = Differences::message(body)?;
-    let from = Start { node: from, incarnation: header.incarnation };
+    let from = Start { node: from, life, incarnation: header.incarnation };
     Some((MessageId { from, to, sequence }, header.addressee))
 }

@@ -83,6 +83,6 @@ impl<'w, G> Place<'w, G> {
 
 impl<G: crate::gate::Gate> Running<'_, G> {
     pub(super) fn start(&self, node: NodeId) -> Start {
-        Start { node, incarnation: self.node.incarnation() }
+        Start { node, life: self.node.disk().drawn, incarnation: self.node.incarnation() }
     }
 }

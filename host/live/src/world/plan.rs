@@ -60,6 +60,9 @@ pub struct Plan {
     pub down: Option<Range>,
     /// Phases of the run, if it follows a script.
     pub script: Vec<Phase>,
+    /// Disks that are lost with the process of their node, which then hears nothing for a while, and may be started several times. It rejoins
+    /// once it has heard that others know it. On links without an order, and without snapshots.
+    pub losses: Option<Trouble>,
     /// How long a record takes to be written.
     pub writing: Range,
     /// Writes for which the disk has no room: the process ends, and is started again.
@@ -82,7 +85,7 @@ impl Plan {
     /// Whether a disk can lose something, or have no room.
     pub(super) fn tries_disks(&self) -> bool {
         let resets = self.script.iter().any(|phase| !phase.resets.is_empty());
-        self.kills.is_some() || resets || self.full > Share(0)
+        self.kills.is_some() || self.losses.is_some() || resets || self.full > Share(0)
     }
 
     /// One in which nothing goes wrong.
@@ -102,6 +105,7 @@ impl Plan {
             kills: None,
             down: None,
             script: Vec::new(),
+            losses: None,
             writing: Range::milliseconds(0, 5),
             full: Share(0),
             pauses: None,

@@ -7,10 +7,10 @@ use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
-use super::pair::{Pair, decode, encode, identity, settings};
+use super::pair::{Pair, decode, encode, encode_from, identity, settings};
 use crate::checkpoint::{Body, Checkpoint, Dropped, Packet};
 use crate::gate::Open;
-use crate::node::{Failure, Identity, Node, Output, Refusal, Settings};
+use crate::node::{DiskId, Failure, Identity, Node, Output, Refusal, Settings};
 use crate::time::Time;
 
 /// Node 0 sends 1, 2 and 3 when it starts.
@@ -85,8 +85,11 @@ fn a_second_process_with_the_identity_of_a_node_is_refused() {
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[0]), Ok(()));
     // The same start of the same node by another process has another session.
     let packet = decode(&identity(1, 0), &other[1]).expect("it is a frame");
-    let twin = encode(&identity(0, 99), 1, &packet);
+    let twin = encode_from(pair.nodes[0].disk(), &identity(0, 99), 1, &packet);
     assert_eq!(pair.nodes[1].receive(Time(0), &twin), Err(Refusal::TwoOfOne(0)));
+    // With a data file of its own, it is another disk of that node.
+    let other = encode(&identity(0, 99), 1, &packet);
+    assert_eq!(pair.nodes[1].receive(Time(0), &other), Err(Refusal::OtherDisk(0)));
     let own = encode(&Identity { node: 1, ..identity(1, 99) }, 1, &packet);
     assert_eq!(pair.nodes[1].receive(Time(0), &own), Err(Refusal::TwoOfOne(1)));
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Ok(()));
@@ -199,44 +202,61 @@ fn greeters() -> Toy {
     Toy::new(2).start(0, 0, &[(1, 1)]).start(1, 0, &[(0, 1)])
 }
 
-/// A node comes back without its disk after some starts, while the other one has gone on, or has started again and knows of these starts by its
-/// disk alone: it is refused, and hears why at its first message. As one of a later start it is taken again.
+/// A node comes back without its disk after some starts, having started less or more often without hearing anything, while the other one has
+/// gone on, or has started again and knows it by its own disk alone: it is refused, and hears why at its first message. As one that has
+/// rejoined it is taken again, and with the disk that it had, it is refused from then on.
 #[test]
-fn a_lost_disk_is_refused_also_after_the_other_node_has_started_again() {
-    for (network, starts, starts_again) in [Network::Ordered, Network::Unordered]
-        .into_iter()
-        .flat_map(|network| [2, 3, 5].map(|starts| (network, starts)))
-        .flat_map(|(network, starts)| [false, true].map(|again| (network, starts, again)))
+fn a_lost_disk_is_refused_whatever_the_number_of_starts() {
+    let networks = [Network::Ordered, Network::Unordered].into_iter();
+    for ((network, starts), (deaf, starts_again)) in networks
+        .flat_map(|network| [1, 2, 5].map(|starts| (network, starts)))
+        .flat_map(|before| [0, 1, 4, 7].map(|deaf| (before, deaf)))
+        .flat_map(|(before, deaf)| [false, true].map(|again| (before, (deaf, again))))
     {
-        let what = format!("{starts} starts over {network}, {starts_again}");
+        let what = format!("{starts} starts over {network}, {deaf} of a node without its disk, {starts_again}");
         let mut pair = Pair::open(greeters(), network);
         pair.settle();
         for _ in 1..starts {
             pair.kill(1);
             pair.settle();
         }
-        assert_eq!(pair.nodes[1].incarnation(), starts, "{what}");
         if starts_again {
             pair.kill(0);
+            pair.settle();
         }
-        pair.disks[1] = None;
+        let former = pair.disks[1].take();
+        for _ in 0..deaf {
+            pair.kill(1);
+            pair.write(1);
+            pair.links.clear();
+        }
         pair.kill(1);
         let before = pair.nodes[0].counts().messages;
         pair.settle();
         let refused = |pair: &Pair<Open>, node: usize, name| pair.nodes[node].counts().refused.get(name).copied();
-        assert_eq!((pair.nodes[0].counts().messages, pair.nodes[1].incarnation()), (before, 1), "{what}");
-        assert_eq!(refused(&pair, 0, "former-sender"), Some(1), "{what}");
-        // One that has gone on says it with what it sends next.
-        assert_eq!(refused(&pair, 1, "later-start").is_some(), starts_again, "{what}");
+        assert_eq!((pair.nodes[0].counts().messages, pair.nodes[1].incarnation()), (before, deaf + 1), "{what}");
+        let told = [refused(&pair, 0, "other-disk"), refused(&pair, 1, "lost-disk")];
+        assert_eq!(told, [Some(1), Some(1)], "{what}");
 
         let record = pair.disks[1].as_mut().expect("it has started");
-        record.numbers.incarnation = starts;
+        record.numbers.incarnation = record.numbers.incarnation.max(starts);
+        record.disks.own = DiskId { rejoins: 1, drawn: 0 };
         pair.kill(1);
         pair.settle();
         // Where messages may come twice, the first one to a node that has started again is refused.
         let is_taken = network == Network::Ordered || !starts_again;
-        let taken = before + u64::from(is_taken);
-        assert_eq!(pair.nodes[0].counts().messages, taken, "{what}");
-        assert_eq!(refused(&pair, 0, "former-sender"), Some(1), "{what}");
+        assert_eq!(pair.nodes[0].counts().messages, before + u64::from(is_taken), "{what}");
+        assert_eq!(refused(&pair, 0, "other-disk"), Some(1), "{what}");
+
+        // Who has taken nothing of a disk does not know it.
+        if !is_taken {
+            continue;
+        }
+        let before = pair.nodes[0].counts().messages;
+        pair.disks[1] = former;
+        pair.kill(1);
+        pair.settle();
+        assert_eq!(pair.nodes[0].counts().messages, before, "{what}");
+        assert_eq!(refused(&pair, 0, "other-disk"), Some(2), "{what}");
     }
 }

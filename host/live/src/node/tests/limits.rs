@@ -12,9 +12,10 @@ use host_model::contract::{
 use host_model::scenario::Network;
 
 use super::pair::{identity, settings};
+use crate::carried::Fork;
 use crate::checkpoint::Durable;
-use crate::gate::Open;
-use crate::node::{Cause, Failure, Identity, Node, Output, Record};
+use crate::gate::{Event, Gate, Happened, Judge, Open, Side, Verdict};
+use crate::node::{Cause, DiskId, Disks, Failure, Identity, Node, Output, Record};
 use crate::time::Time;
 
 /// The limits that a call can hit, and what it is then.
@@ -166,7 +167,7 @@ struct Left {
     undone: usize,
 }
 
-fn left(node: &mut Node<'static, Open>) -> Left {
+fn left(node: &mut Node<'static, Option<Careful>>) -> Left {
     let mut left = Left::default();
     while let Some(output) = node.next_output() {
         match output {
@@ -189,21 +190,58 @@ fn left(node: &mut Node<'static, Open>) -> Left {
     left
 }
 
-/// Two nodes on such a network that have counted their start.
-fn started(network: Network, plan: &Plan) -> [Node<'static, Open>; 2] {
+/// A gate that looks at everything, as steering with `--hold` does, and lets everything pass.
+#[derive(Default)]
+struct Careful {
+    happened: u64,
+}
+
+impl Gate for Careful {
+    fn breaks(&self) -> bool {
+        true
+    }
+
+    fn before(&mut self, _: Time, _: &Event<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn after(&mut self, _: Time, _: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
+        assert!(![Side::After, Side::Before].map(|side| judge(side, &[None, None])).contains(&true));
+        Verdict::Pass
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn ahead(&mut self, _: Time, _: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
+        fork();
+        Verdict::Pass
+    }
+
+    fn happened(&mut self, _: &Happened<'_>) {
+        self.happened += 1;
+    }
+}
+
+/// Two nodes on such a network that have counted their start, with a gate or without one.
+fn started(network: Network, plan: &Plan, is_steered: bool) -> [Node<'static, Option<Careful>>; 2] {
     [0, 1].map(|node| {
+        let gate = is_steered.then(Careful::default);
         let who = (identity(node, node.into()), settings(network));
         // It knows of the other one, whose first message has nothing written then.
         let numbers = Durable { incarnation: 0, reserved: 0 };
-        let record = Record { numbers, protocol: None, peers: BTreeMap::from([(1 - node, 1)]) };
-        let mut node = Node::start(&Counters(Arc::clone(plan)), who, Open, Some(record), Time(0)).expect("it starts");
+        // Either has drawn 1 for its disk.
+        let disks = Disks { peers: BTreeMap::from([(1 - node, DiskId { rejoins: 0, drawn: 1 })]), ..Disks::default() };
+        let record = Record { numbers, protocol: None, peers: BTreeMap::from([(1 - node, 1)]), disks };
+        let mut node = Node::start(&Counters(Arc::clone(plan)), who, gate, Some(record), Time(0)).expect("it starts");
         assert_eq!(left(&mut node).written, [1]);
         node
     })
 }
 
 /// Something happens to the first of two nodes at a time, by a fresh frame of the other one if it is a message. The number of the request.
-fn happen(nodes: &mut [Node<'static, Open>; 2], cause: Cause, now: Time, plan: &Plan) -> Option<u64> {
+fn happen(nodes: &mut [Node<'static, Option<Careful>>; 2], cause: Cause, now: Time, plan: &Plan) -> Option<u64> {
     let [node, other] = nodes;
     let request = Request { method: "GET".into(), path: "/".into(), body: Vec::new() };
     match cause {
@@ -231,11 +269,13 @@ fn seconds(at: u64) -> Time {
 }
 
 /// Each limit, in each call, around each kind of event, on each network: the node lives, nothing has left it, it is counted, the client is
-/// answered, and the same happens as usual afterwards, from the state before.
+/// answered, and the same happens as usual afterwards, from the state before. With a gate that judges, holds and looks ahead as well.
 #[test]
 fn what_hits_a_limit_is_undone_whatever_it_was_for() {
-    for (network, cause) in
-        [Network::Ordered, Network::Unordered].into_iter().flat_map(|network| Cause::ALL.map(|cause| (network, cause)))
+    let networks = [Network::Ordered, Network::Unordered].into_iter();
+    for ((network, is_steered), cause) in networks
+        .flat_map(|network| [false, true].map(|is_steered| (network, is_steered)))
+        .flat_map(|before| Cause::ALL.map(|cause| (before, cause)))
     {
         // Only connections break.
         if cause == Cause::Break && network != Network::Ordered {
@@ -243,9 +283,12 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
         }
         for call in CALLS.into_iter().filter(|call| *call != Call::Request || cause == Cause::Request) {
             for (limit, kind) in LIMITS {
-                let what = format!("{limit} in {call:?} of a {} over {network}", cause.name());
+                let what = format!("{limit} in {call:?} of a {} over {network}, {is_steered}", cause.name());
                 let plan = Plan::default();
-                let mut nodes = started(network, &plan);
+                let mut nodes = started(network, &plan, is_steered);
+                let seen = |nodes: &[Node<'static, Option<Careful>>; 2]| {
+                    nodes[0].gate().as_ref().map_or(0, |gate| gate.happened)
+                };
                 let fault = Fault::at_limit(kind, limit, "it needs too much");
                 *plan.lock().expect("no test panics with it in hand") = Some((call, fault));
                 let is_timer = cause == Cause::Local;
@@ -260,6 +303,8 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
                 assert_eq!(left(&mut nodes[0]), expected, "{what}");
                 let counted = &nodes[0].counts().undone;
                 assert_eq!(counted.iter().collect::<Vec<_>>(), [(&(cause, limit), &1)], "{what}");
+                // The gate knows of the start, and of nothing that was undone.
+                assert_eq!(seen(&nodes), u64::from(is_steered), "{what}");
                 // A timer is not tried again and again at once.
                 let again = if is_timer { 2 } else { 1 };
                 assert_eq!(nodes[0].deadline(), Some(seconds(again)), "{what}");
@@ -270,6 +315,7 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
                 assert_eq!((usual.written, usual.frames.len()), (vec![2], 1), "{what}");
                 assert_eq!(usual.answers, asked.map(|number| (number, 200)).into_iter().collect::<Vec<_>>(), "{what}");
                 assert_eq!(nodes[0].counts().undone.len(), 1, "{what}");
+                assert_eq!(seen(&nodes), 2 * u64::from(is_steered), "{what}");
             }
         }
     }
@@ -310,7 +356,7 @@ fn a_message_at_the_start_that_is_too_long_names_init() {
 fn what_is_no_limit_ends_the_node() {
     for kind in [FaultKind::Trap, FaultKind::Malformed, FaultKind::Choose, FaultKind::Platform] {
         let plan = Plan::default();
-        let mut nodes = started(Network::Ordered, &plan);
+        let mut nodes = started(Network::Ordered, &plan, kind == FaultKind::Trap);
         let fault = Fault::new(kind, "`handle-message` trapped: unreachable");
         *plan.lock().expect("no test panics with it in hand") = Some((Call::Handle, fault.clone()));
         happen(&mut nodes, Cause::Message, seconds(0), &plan);

@@ -11,6 +11,7 @@ use host_model::toys::Toy;
 use crate::checkpoint::{Body, Differences, Outcome, Packet};
 use crate::gate::{Gate, Open};
 use crate::node::bandwidth::Bucket;
+use crate::node::disks::{DiskId, Ends};
 use crate::node::frame;
 use crate::node::{Failure, Identity, Node, Output, Record, Refusal, Settings};
 use crate::time::{Range, Time};
@@ -28,9 +29,14 @@ pub(super) fn settings(network: Network) -> Settings {
     settings
 }
 
-/// A packet as a frame to a node that has no checkpoints yet.
+/// A packet as a frame to a node that has no checkpoints yet, from one whose data file was made by this process.
 pub(super) fn encode(identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8> {
-    frame::encode(identity, to, &Differences::default().pack(to, packet))
+    encode_from(DiskId::default().drawn_by(identity.session), identity, to, packet)
+}
+
+/// The same from a node with this disk.
+pub(super) fn encode_from(sender: DiskId, identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8> {
+    frame::encode(identity, to, Ends { sender, ..Ends::default() }, &Differences::default().pack(to, packet))
 }
 
 /// The packet in a frame to such a node.

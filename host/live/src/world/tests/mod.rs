@@ -12,6 +12,7 @@
 //! | `snapshots` | snapshots of nodes that talk all the time and are killed all the time |
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
 //! | `traces` | worlds of random toys, each a trace of the model |
+//! | `losses` | disks that are lost while their nodes hear nothing and start again and again |
 //! | `mutants` | mistakes in the runtime: a seed shows each |
 //! | `connections` | links with an order, whose connections break |
 //! | `registers` | a register that clients write and read: linearizable, and nothing acknowledged is lost |
@@ -22,6 +23,7 @@ mod compared;
 mod connections;
 mod guided;
 mod linearizable;
+mod losses;
 mod memo;
 mod mutants;
 mod register;

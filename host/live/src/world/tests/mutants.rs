@@ -1,6 +1,6 @@
 //! Mistakes in the runtime: a seed shows each.
 
-use super::{connections, snapshots, steered, traces};
+use super::{connections, losses, snapshots, steered, traces};
 use crate::mutant::{Mutant, with};
 
 /// Seeds until a mistake has to be shown.
@@ -15,7 +15,7 @@ fn first(run: Run) -> Option<(u64, String)> {
 type Run = fn(u64) -> Result<(), String>;
 
 /// A mistake, the worlds that show it, and a part of what the first seed that does has to say.
-const MUTANTS: [(Mutant, Run, &str); 14] = [
+const MUTANTS: [(Mutant, Run, &str); 15] = [
     (Mutant::PublishedRule, snapshots::shown, "snapshot"),
     (Mutant::AnswersWithTheNext, snapshots::shown, "snapshot"),
     (Mutant::ForgetsStarts, snapshots::shown, "snapshot"),
@@ -29,6 +29,7 @@ const MUTANTS: [(Mutant, Run, &str); 14] = [
     (Mutant::AddressesFormer, connections::shown, "is lost over a connection"),
     (Mutant::KeepsFrames, connections::shown, "is next"),
     (Mutant::HearsOfPackets, connections::shown, "cannot break"),
+    (Mutant::TakesAnyDisk, losses::shown, "lost its disk"),
     (Mutant::FiltersAnything, steered::shown, "owes"),
 ];
 

@@ -1,0 +1,42 @@
+//! What a node learns of its peers, and finds on its disk when it starts again: their starts and their disks.
+
+use host_model::contract::NodeId;
+
+use crate::checkpoint::Dropped;
+use crate::gate::Gate;
+use crate::node::disks::{DiskId, Ends, Stranger};
+use crate::node::refusal::Refusal;
+use crate::node::runtime::Node;
+
+impl<G: Gate> Node<'_, G> {
+    /// A start of a peer was heard of: the next start of this node has to know.
+    pub(super) fn note_start(&mut self, peer: NodeId, start: u64, disk: DiskId) {
+        if peer == self.identity.node {
+            return;
+        }
+        let is_later = start > self.starts.get(&peer).copied().unwrap_or_default();
+        if is_later {
+            self.starts.insert(peer, start);
+        }
+        if self.disks.learn(peer, disk) || is_later {
+            self.persist();
+        }
+    }
+
+    /// Refuses a frame of a node that has lost its disk, which then hears of it, and one for this node before it lost its own.
+    pub(super) fn check_disks(&mut self, from: NodeId, ends: Ends, start: u64) -> Result<(), Refusal> {
+        if from == self.identity.node {
+            return Ok(());
+        }
+        self.disks.judge(from, ends).map_err(|stranger| match stranger {
+            Stranger::Malformed => Dropped::Malformed.into(),
+            Stranger::Destination => Refusal::LostDisk { disk: ends.destination, start },
+            Stranger::Sender => {
+                let mut outputs = Vec::new();
+                self.manager.remind(from, &mut outputs);
+                self.pass_on(outputs);
+                Refusal::OtherDisk(from)
+            }
+        })
+    }
+}
