@@ -133,6 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_the_folder_is_built_with_the_copies() {
+        let place = place("\".\" = \"../sdk\"");
+        let file = place.0.path().join("plugin/app.py");
+        let state = SourceState::of(&file);
+        let open = || Source::open(&file).expect("a file");
+        let digest = open().digest().expect("readable");
+        assert_eq!(place.text("plugin/one.py").as_deref(), Some("1"));
+        assert!(!open().has("one.py"), "only the file itself is compiled");
+        assert_eq!(SourceState::of(&file), state, "a copy that is made is no edit");
+
+        place.put("sdk/one.py", "12");
+        assert_ne!(SourceState::of(&file), state);
+        assert_ne!(open().digest().expect("readable"), digest);
+        assert_eq!(place.text("plugin/one.py").as_deref(), Some("12"));
+    }
+
+    #[test]
     fn copies_that_are_there_do_without_their_source() {
         let place = place("\".\" = \"../sdk\"");
         assert!(place.open().expect("a folder").has("one.py"));

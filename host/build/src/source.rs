@@ -28,10 +28,12 @@ pub(crate) struct Source {
     pub file: Option<PathBuf>,
     /// The name of the component: the folder, or the file without its extension.
     pub name: String,
-    /// `host.toml`, if it is there and the folder was named.
+    /// `host.toml`, if it is there and the folder was named. For a file, only its copies are brought.
     pub manifest: Manifest,
     /// All files that can matter, from the folder on.
     files: BTreeSet<PathBuf>,
+    /// The copies that lie next to a file that was named, from the folder on: it can include or import them.
+    copies: BTreeSet<PathBuf>,
 }
 
 impl Source {
@@ -55,7 +57,7 @@ impl Source {
                 walk(&absolute, Path::new(""), &mut files)?;
                 files
             };
-            return Ok(Self { folder: absolute, file: None, name, manifest, files });
+            return Ok(Self { folder: absolute, file: None, name, manifest, files, copies: BTreeSet::new() });
         }
         // Before a toolchain is looked for, and installed.
         files::open_bounded(&absolute, BYTES_MAX).map_err(BuildError::io("read", &absolute))?;
@@ -63,7 +65,10 @@ impl Source {
         let file = PathBuf::from(absolute.file_name().ok_or_else(missing)?);
         let name = file.file_stem().map_or("plugin".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let files = BTreeSet::from([file.clone()]);
-        Ok(Self { folder, file: Some(file), name, manifest: Manifest::default(), files })
+        let copied = Manifest::read(&folder)?.build.copies;
+        copies::bring(&folder, &copied)?;
+        let copies = copies::all(&folder, &copied).into_iter().map(|copy| copy.to).collect();
+        Ok(Self { folder, file: Some(file), name, manifest: Manifest::default(), files, copies })
     }
 
     /// Whether a file is there; the path begins at the folder.
@@ -126,7 +131,7 @@ impl Source {
     /// One of them cannot be read or has too many bytes, or the build is to stop.
     pub fn digest(&self) -> Result<blake3::Hash, BuildError> {
         let mut hasher = blake3::Hasher::new();
-        for file in self.files.iter().filter(|file| !is_scenario(file)) {
+        for file in self.files.iter().filter(|file| !is_scenario(file)).chain(&self.copies) {
             let path = self.folder.join(file);
             let content = read(&path)?;
             tool::check()?;
@@ -179,6 +184,11 @@ impl SourceState {
             }
         } else {
             files.insert(PathBuf::new());
+            let absolute = path.canonicalize().ok();
+            if let Some(folder) = absolute.as_deref().and_then(Path::parent) {
+                let copied = Manifest::read(folder).unwrap_or_default().build.copies;
+                files.extend(copies::all(folder, &copied).into_iter().map(|copy| copy.from));
+            }
         }
         let state = |file: PathBuf| {
             let whole = if file.as_os_str().is_empty() { path.to_owned() } else { path.join(&file) };
