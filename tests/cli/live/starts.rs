@@ -222,3 +222,17 @@ fn a_cluster_takes_data_over_as_a_whole() {
     assert_eq!(read, Outcome::Value(Some(b"kept".to_vec())));
     drop(up);
 }
+
+/// A table that a handler writes is an error of the platform where a node runs, as it is in a search.
+#[test]
+fn a_late_write_to_a_table_ends_a_node_as_it_ends_a_search() {
+    let Some(desk) = Desk::new() else { return };
+    desk.put("late.wasm", fixtures::writes_table_by_table());
+    let node = |address| format!("[[node]]\naddress = \"{address}\"\n");
+    let nodes: String = addresses(2).into_iter().map(node).collect();
+    desk.put("c.toml", format!("plugin = \"late.wasm\"\nnetwork = \"ordered\"\n{nodes}"));
+    let ended = desk.types("timeout 300 host live node c.toml --id 0 --quiet");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(said.contains("node 0: `handle-local` ran `table.set` after start-up"), "{ended:?}");
+    assert_eq!(ended.status.code(), Some(150), "{said}");
+}

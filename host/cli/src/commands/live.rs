@@ -29,6 +29,7 @@ use host_session::base::text::json_text;
 use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Watching;
 use host_session::live::{Running, RunningSpec, Seat};
+use host_session::search::finding;
 use serde_json::json;
 
 use crate::commands::live::supervise::supervise;
@@ -368,7 +369,7 @@ fn failure(id: u32, error: &RunError) -> Failure {
             | DiskError::OtherDisk(_),
         ) => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
-        RunError::Node(NodeFailure::Fault(_)) => Exit::GuestFault,
+        RunError::Node(NodeFailure::Fault(fault)) => finding::fault_exit(fault),
         RunError::Bind { .. } | RunError::Checker(_) | RunError::Disk(_) | RunError::Node(NodeFailure::Machine(_)) => {
             Exit::System
         }

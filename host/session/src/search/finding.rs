@@ -3,7 +3,7 @@
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
 use host_inspect::shape::shape;
-use host_model::contract::{FaultKind, MachineError, NodeId, PropertyKind, Stopped};
+use host_model::contract::{Fault, FaultKind, MachineError, NodeId, PropertyKind, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::replay::ReplayError;
 use host_model::trace::start::StartError;
@@ -72,10 +72,17 @@ pub fn exit(finding: &Finding) -> Exit {
         Finding::Property { kind: PropertyKind::Eventually, .. } => Exit::Liveness,
         Finding::Property { kind: PropertyKind::Sometimes, .. } => Exit::Ok,
         Finding::Broken { .. } => Exit::Evaluation,
-        Finding::Fault { fault, .. } if fault.kind == FaultKind::Platform => Exit::Plugin,
-        Finding::Fault { .. } => Exit::GuestFault,
+        Finding::Fault { fault, .. } => fault_exit(fault),
         Finding::Deadlock { .. } => Exit::Deadlock,
         Finding::Promise(_) => Exit::Liveness,
+    }
+}
+
+/// The exit code for a fault of a plugin, in a search as where it runs.
+pub fn fault_exit(fault: &Fault) -> Exit {
+    match fault.kind {
+        FaultKind::Platform => Exit::Plugin,
+        _ => Exit::GuestFault,
     }
 }
 
