@@ -326,6 +326,7 @@ fn bundled(name: &str) -> &'static str {
         [
             "chord",
             "fanout",
+            "linearizable-register",
             "lock",
             "paxos",
             "paxos-spec",

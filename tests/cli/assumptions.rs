@@ -227,7 +227,7 @@ impl Advisor {
 }
 
 /// Options with others added, which replace those of the same name, and without some.
-fn with<'o>(options: &[&'o str], advised: &[&'o str], without: &[String]) -> Vec<&'o str> {
+pub(super) fn with<'o>(options: &[&'o str], advised: &[&'o str], without: &[String]) -> Vec<&'o str> {
     let is_replaced = |option: &str| without.iter().any(|it| it == option) || advised.contains(&option);
     let mut kept = Vec::new();
     let mut is_kept = true;

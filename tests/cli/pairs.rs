@@ -3,6 +3,7 @@
 use host_sandbox::fixtures::{self, Guest};
 use serde_json::{Value, json};
 
+use super::assumptions::with;
 use super::{Place, bundled};
 
 /// A goal that no state reaches.
@@ -126,4 +127,81 @@ fn a_late_write_to_a_table_is_no_violation() {
         is_platform(&place.host(&["replay", &short, "--plugin", "late.wasm"]).exits(150), algo);
     }
     is_platform(&place.host(&["simulate", "late.wasm", "--runs", "2", "--", "--nodes", "2"]).exits(150), "simulate");
+}
+
+/// A handler that hits a limit is a finding that is made short, also at a node of another component, and that a higher limit takes away.
+#[test]
+fn what_hits_a_limit_is_made_short() {
+    let place = Place::new();
+    // Both nodes can send node 0 a message, for which it needs a million turns of a loop.
+    let loops = "(i32.store (i32.const 4000) (i32.const 1000000))
+        (loop $again
+            (i32.store (i32.const 4000) (i32.sub (i32.load (i32.const 4000)) (i32.const 1)))
+            (br_if $again (i32.load (i32.const 4000))))
+        (call $list (i32.const 0) (i32.const 0))";
+    let local = "(i32.store (i32.const 1040) (i32.const 1)) (call $send (i32.const 0) (i32.const 1))".to_owned();
+    place.put("loops.wasm", Guest { local: local.clone(), message: loops.into(), ..Guest::default() }.component());
+    place.put("plain.wasm", Guest { local, ..Guest::default() }.component());
+    for mixed in [&[][..], &["--node", "1=plain.wasm"]] {
+        for algo in ["bdfs", "unfold", "walk"] {
+            let limit = ["--limit", "fuel=100000"];
+            let run = ["run", "loops.wasm", "--nodes", "2", "--algo", algo, "--depth", "2", "--out", "found"];
+            place.host(&[&run[..], mixed, &limit].concat()).exits(14);
+            let text = std::fs::read_to_string(place.path("found/trace.json")).expect("there is a trace");
+            let trace: Value = serde_json::from_str(&text).expect("JSON");
+            let steps = trace["steps"].as_array().expect("a list");
+            assert_eq!(steps.len(), 2, "{algo} {mixed:?}: {trace:#}");
+            let replay = ["replay", "found/trace.json", "--plugin", "loops.wasm"];
+            let again = place.host(&[&replay[..], mixed, &limit].concat()).exits(14);
+            assert!(again.out.contains("fuel"), "{algo} {mixed:?}: {again:?}");
+            place.host(&[&run[..], mixed].concat()).exits(0);
+        }
+    }
+}
+
+/// Local events are in words at the nodes of a mixed cluster, and with an expression for a property.
+#[test]
+fn local_events_are_in_words_in_mixed_clusters() {
+    let place = Place::new();
+    let register = bundled("linearizable-register");
+    let other = format!("3={register}");
+    let mistake = ["--set", "bug=no-query", "--set", "clients=w,w,r", "--algo", "walk", "--seed", "1"];
+    for with in [["--always", "four=size(nodes) == 4"], ["--node", &other]] {
+        let ran = place.host(&[&["run", register, "--quiet"][..], &mistake, &with].concat()).exits(12);
+        assert!(ran.out.contains("node 0: write (application, 0)"), "{with:?}: {}", ran.out);
+    }
+}
+
+/// What a run with a checkpoint is advised is accepted with it, and so is what a scenario that names its fairness is.
+#[test]
+fn advice_is_accepted_with_checkpoints_and_scenarios_with_fairness() {
+    let place = Place::new();
+    let fair = |fairness: &str| {
+        let plugin = bundled("lock");
+        let text = format!("plugin = {plugin:?}\n[strategy]\nalgo = \"bdfs\"\n{fairness}[bounds]\nstates = 5\n");
+        place.put("fair.scenario.toml", text);
+    };
+    let runs: [&[&str]; 2] = [
+        &["run", bundled("lock"), "--quiet", "--algo", "bdfs", "--states", "5", "--checkpoint", "kept"],
+        &["run", "fair.scenario.toml", "--quiet"],
+    ];
+    for run in runs {
+        fair("fairness = \"none\"\n");
+        let result = place.host(&[run, &["--json"]].concat()).json();
+        let advised = result["not_covered"].as_array().expect("a list");
+        assert!(!advised.is_empty(), "{result:#}");
+        for advice in advised {
+            // A run that is continued is the one that it was.
+            let _ = std::fs::remove_dir_all(place.path("kept"));
+            let words = |value: &Value| value.as_str().expect("options").to_owned();
+            let option = words(&advice["option"]);
+            let option: Vec<&str> = option.split(' ').collect();
+            let without: Vec<String> = advice["without"].as_array().into_iter().flatten().map(words).collect();
+            // What a scenario says is left out there.
+            let leaves_fairness_out = without.iter().any(|option| option == "--fairness");
+            fair(if leaves_fairness_out { "" } else { "fairness = \"none\"\n" });
+            let ran = place.host(&with(run, &option, &without));
+            assert!(ran.code != 2 && ran.code < 150, "{run:?} is advised {advice}: {}", ran.err);
+        }
+    }
 }
