@@ -110,7 +110,8 @@ fn adapter() -> Vec<u8> {
     let mut resolve = Resolve::default();
     let package = resolve.push_str("adapter.wit", WORLD).expect("the world that is compiled in is well-formed");
     let world = resolve.select_world(&[package], Some("adapter")).expect("it is the only one");
-    embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).expect("the adapter fits");
+    embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8)
+        .expect("the adapter that is compiled in fits its world");
     adapter
 }
 

@@ -155,8 +155,8 @@ pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
     let mut child = child.map_err(start)?;
     let watch = Watch::new(&child);
-    let mut stdout = child.stdout.take().expect("piped above");
-    let mut errors = BufReader::new(child.stderr.take().expect("piped above"));
+    let mut stdout = child.stdout.take().expect("the command pipes it, and it is taken once");
+    let mut errors = BufReader::new(child.stderr.take().expect("the command pipes it, and it is taken once"));
     // Both streams are read at once, since a program stops when either is full.
     let output = thread::spawn(move || {
         let mut output = Vec::new();

@@ -31,7 +31,7 @@ impl Course {
     }
 
     fn push(&mut self, replay: &mut Replay, step: usize) -> Result<(), MachineError> {
-        let property = u32::try_from(self.property).expect("properties are bounded");
+        let property = u32::try_from(self.property).expect("a limit keeps properties below 2^32");
         let standing = shortened(replay.standing(property, self.node)?);
         if self.standings.last().is_none_or(|(_, last)| *last != standing) {
             self.standings.push((step, standing));

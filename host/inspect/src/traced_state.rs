@@ -296,7 +296,7 @@ impl TracedState {
         self.locals[node as usize] = outcome.next;
         let taken = action.cause.taken().iter().copied();
         self.in_flight.step(&stepper.known().links(&self.locals), node, taken, sent);
-        let outcome = u32::try_from(index).expect("outcomes are bounded");
+        let outcome = u32::try_from(index).expect("a limit keeps outcomes below 2^32");
         Ok(Some(Step { node, trigger, outcome }))
     }
 

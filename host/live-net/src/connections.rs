@@ -100,7 +100,7 @@ impl<H> Default for Connections<H> {
 
 impl<H: Handle> Connections<H> {
     /// A peer has opened a stream, and may have proven to be a node.
-    pub(crate) fn accepted(&mut self, stream: u64, (proven, number): (Option<NodeId>, u64), handle: H) {
+    pub(crate) fn accepted(&mut self, stream: u64, proven: Option<NodeId>, number: u64, handle: H) {
         self.streams.insert(stream, Stream { peer: None, proven, number, handle });
     }
 
@@ -127,7 +127,7 @@ impl<H: Handle> Connections<H> {
     }
 
     /// A peer is heard over a stream for the first time, in one of its starts.
-    pub(crate) fn meet(&mut self, stream: u64, (peer, start): (NodeId, u64)) -> Meeting {
+    pub(crate) fn meet(&mut self, stream: u64, peer: NodeId, start: u64) -> Meeting {
         let Some(number) = self.streams.get(&stream).map(|stream| stream.number) else { return Meeting::Late };
         let end = self.ends.entry(peer).or_default();
         let is_same = end.start == Some(start);

@@ -409,7 +409,7 @@ impl Running {
                 self.connections.connected(stream, (peer, place), handle);
             }
             Arrival::Accepted { stream, proven, number, handle } => {
-                self.connections.accepted(stream, (proven, number), handle);
+                self.connections.accepted(stream, proven, number, handle);
             }
             Arrival::Distrusted(distrust) => {
                 *self.distrusted.entry(distrust.name()).or_default() += 1;
@@ -455,7 +455,7 @@ impl Running {
             }
             _ if speaker.is_met => {}
             // An invalid frame proves nothing about connections.
-            _ => match self.node.start_of(bytes).map(|start| self.connections.meet(stream, start)) {
+            _ => match self.node.start_of(bytes).map(|(peer, start)| self.connections.meet(stream, peer, start)) {
                 Some(Meeting::Late) => return Ok(()),
                 Some(Meeting::Next(broken)) => self.broken(broken),
                 Some(Meeting::Taken) | None => {}

@@ -71,7 +71,7 @@ impl Hold {
         thread::Builder::new().name("look-ahead".to_owned()).spawn(move || {
             let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
             if alone.is_ok() {
-                look_ahead(&*factory, scenario, (&asked, &answer), patience.mul_f64(LOOK));
+                look_ahead(&*factory, scenario, &asked, &answer, patience.mul_f64(LOOK));
             }
         })?;
         Ok(Self { questions, answers, asked: 0, waits: false, patience, counts: HoldCounts::default() })
@@ -131,7 +131,8 @@ impl Hold {
 fn look_ahead(
     factory: &dyn MachineFactory,
     scenario: Scenario,
-    (questions, answers): (&Receiver<Question>, &SyncSender<Answer>),
+    questions: &Receiver<Question>,
+    answers: &SyncSender<Answer>,
     time: Duration,
 ) {
     let deadline = Deadline::new();

@@ -135,8 +135,8 @@ fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr)
             continue;
         }
         if open.is_none() {
-            let Some((handle, stream)) = connect(to, &mut not_before, shared, &is_over) else { continue };
-            let Some((number, stream)) = begin((to.0, place), (handle, stream), shared) else { return };
+            let Some((handle, stream)) = connect(to.0, to.1, &mut not_before, shared, &is_over) else { continue };
+            let Some((number, stream)) = begin(to.0, place, handle, stream, shared) else { return };
             open = Some(Open { epoch: place.epoch, number, stream });
         }
         let Some(Open { epoch, number, stream }) = &mut open else { continue };
@@ -152,8 +152,10 @@ fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr)
 
 /// Begins a stream of a connection, and looks when it ends: nothing comes over it. None if the node is gone.
 fn begin(
-    (peer, place): (NodeId, Place),
-    (handle, mut stream): (TcpStream, Box<dyn Write>),
+    peer: NodeId,
+    place: Place,
+    handle: TcpStream,
+    mut stream: Box<dyn Write>,
     shared: &Shared,
 ) -> Option<(u64, Box<dyn Write>)> {
     let (number, shared) = (shared.number(), shared.clone());
@@ -173,7 +175,8 @@ fn begin(
 
 /// Connects, as often as it takes, unless there is no need any more. What can close the stream, and what writes to it.
 fn connect(
-    (peer, address): (NodeId, SocketAddr),
+    peer: NodeId,
+    address: SocketAddr,
     not_before: &mut Instant,
     shared: &Shared,
     is_over: &dyn Fn() -> bool,

@@ -208,7 +208,7 @@ impl Tls {
         let clients = clients.build().expect(none_is_revoked);
         let servers = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider));
         let servers = servers.build().expect(none_is_revoked);
-        check(&chain, (node, nodes), &*clients, &*servers)?;
+        check(&chain, node, nodes, &*clients, &*servers)?;
         let accepting = only_the_latest(ServerConfig::builder_with_provider(Arc::clone(&provider)));
         let accepting = accepting.with_client_cert_verifier(clients).with_single_cert(chain.clone(), key.clone_key());
         let connecting = only_the_latest(ClientConfig::builder_with_provider(provider)).with_webpki_verifier(servers);
@@ -286,7 +286,8 @@ fn node_of(certificate: &CertificateDer<'_>, nodes: u32) -> Option<NodeId> {
 /// Whether others take this node at both ends of a connection.
 fn check(
     chain: &[CertificateDer<'_>],
-    (node, nodes): (NodeId, u32),
+    node: NodeId,
+    nodes: u32,
     clients: &dyn ClientCertVerifier,
     servers: &dyn ServerCertVerifier,
 ) -> Result<(), TlsError> {

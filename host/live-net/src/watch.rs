@@ -105,7 +105,7 @@ impl Beside {
             // Searches spread over the threads of the pool that they are in. The node and others need the rest of the machine.
             let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
             if alone.is_ok() {
-                rounds::check(watch, me, (&taken, &inbox), &counted);
+                rounds::check(watch, me, &taken, &inbox, &counted);
             }
         })?;
         Ok(Self { collector, missing, slot, tally })

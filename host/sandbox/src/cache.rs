@@ -50,7 +50,9 @@ impl Hasher for Blake {
     }
 
     fn finish(&self) -> u64 {
-        u64::from_le_bytes(self.0.finalize().as_bytes()[..8].try_into().expect("eight bytes"))
+        u64::from_le_bytes(
+            self.0.finalize().as_bytes()[..8].try_into().expect("a slice of eight bytes fits eight bytes"),
+        )
     }
 }
 

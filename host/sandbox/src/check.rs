@@ -173,7 +173,7 @@ fn shape(bytes: &[u8]) -> Result<(), LoadError> {
             }
             Payload::End(_) => drop(levels.pop()),
             Payload::ComponentInstanceSection(section) if is_inside => {
-                let level = levels.last_mut().expect("inside of something");
+                let level = levels.last_mut().expect("a section lies between the version and the end of its component");
                 for instance in section {
                     let instance = instance.map_err(|error| parse_error(bytes, &error))?;
                     if let ComponentInstance::Instantiate { component_index, .. } = instance

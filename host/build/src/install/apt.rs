@@ -19,7 +19,7 @@ pub(crate) fn install(
     };
     let apt = |arguments: &[&str]| -> Result<Output, BuildError> {
         let mut words = become_root.iter().copied().chain(["apt-get"]);
-        let mut command = tool(words.next().expect("at least apt-get"), Path::new("/"));
+        let mut command = tool(words.next().expect("the words end with apt-get"), Path::new("/"));
         command.args(words).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
         finish(command)
     };

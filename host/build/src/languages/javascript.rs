@@ -12,6 +12,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use prepared::Tools;
+
 use super::{Tier, Toolchain};
 use crate::component::{self, CONTRACT, exported, wit_text};
 use crate::install::npm;
@@ -68,7 +70,8 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let wit_text = wit_text(|interface| names.contains(&interface), wants);
         let wit = work.join("wit/protocol.wit");
         files::write(&wit, wit_text.as_bytes())?;
-        if let Some(component) = prepared::build(job, work, (&bundler, &compiler), (&main, text), &wit_text, say)? {
+        let tools = Tools { bundler: &bundler, compiler: &compiler };
+        if let Some(component) = prepared::build(job, work, tools, &main, text, &wit_text, say)? {
             return Ok(component);
         }
         say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));

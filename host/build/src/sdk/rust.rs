@@ -114,12 +114,12 @@ pub(super) fn without_randomness(lock: &str) -> Vec<String> {
 }
 
 fn dependencies(package: &mut Table) -> &mut Table {
-    package["dependencies"].as_table_mut().expect("a table")
+    package["dependencies"].as_table_mut().expect("the manifest that is compiled in has this table")
 }
 
 fn package(name: &str, description: &str) -> Table {
     let mut package = standalone(PACKAGE, &workspace());
-    let about = package["package"].as_table_mut().expect("a table");
+    let about = package["package"].as_table_mut().expect("the manifest that is compiled in has this table");
     about.insert("name".to_owned(), name.into());
     about.insert("description".to_owned(), description.into());
     about.remove("license");
@@ -144,7 +144,7 @@ fn workspace() -> Table {
 /// A manifest with what it takes from its workspace written out; without lints, and without what only its own tests need.
 fn standalone(manifest: &str, workspace: &Table) -> Table {
     let mut manifest: Table = manifest.parse().expect("the manifest that is compiled in is TOML");
-    let shared = workspace["workspace"].as_table().expect("a table");
+    let shared = workspace["workspace"].as_table().expect("the manifest that is compiled in has this table");
     manifest.remove("lints");
     manifest.remove("dev-dependencies");
     write_out(&mut manifest, "package", shared["package"].as_table().expect("a table"));
@@ -152,7 +152,7 @@ fn standalone(manifest: &str, workspace: &Table) -> Table {
     write_out(&mut manifest, "dependencies", dependencies);
     if let Some(targets) = manifest.get_mut("target").and_then(Value::as_table_mut) {
         for (_, target) in targets.iter_mut() {
-            let target = target.as_table_mut().expect("a table");
+            let target = target.as_table_mut().expect("each target of a manifest is a table");
             target.remove("dev-dependencies");
             write_out(target, "dependencies", dependencies);
         }

@@ -40,7 +40,7 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     let scenario = scenario(&spec, &loaded, &Components::default(), None)?;
     if arguments.why_different {
         let cluster = Cluster::new(loaded, Components::default(), scenario)?;
-        return why_different::run((&spec, &cluster), (arguments.states, arguments.json), environment);
+        return why_different::run(&spec, &cluster, arguments.states, arguments.json, environment);
     }
     let seen = examine(loaded.factory(), &scenario, arguments.steps, true)?;
     let mut hazards = hazards(&loaded, &seen);

@@ -38,7 +38,7 @@ pub fn run(arguments: &GraphArguments, environment: &mut Environment<'_>) -> Res
         let lts = cluster.lts(cluster.factory())?;
         let is_local = arguments.local || arguments.node.is_some();
         let shown = if is_local { Shown::Local(arguments.node) } else { Shown::Global };
-        states(spec, &cluster, &lts, (shown, arguments.states), &mut environment.context())
+        states(spec, &cluster, &lts, shown, arguments.states, &mut environment.context())
     })?;
     for (path, form) in out.iter().zip(forms) {
         files::write(path, &draw_states(&graph, form), &environment.directory)?;

@@ -32,7 +32,8 @@ pub(super) struct Telling<'t> {
 /// Explores the states of a protocol and reports what was found. `program` and `command` are the command line, for people.
 pub fn run(
     arguments: &RunArguments,
-    (program, command): (&str, String),
+    program: &str,
+    command: String,
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     let once = |environment: &mut Environment<'_>| {

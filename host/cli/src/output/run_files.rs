@@ -81,14 +81,14 @@ impl<'r> RunFiles<'r> {
     ) -> Vec<Option<Saved>> {
         let mut saved = Vec::new();
         for (index, violation) in violations.iter().enumerate() {
-            let Some(trace) = self.write(("trace", "json"), index, &trace_file::text(&violation.trace), environment)
+            let Some(trace) = self.write("trace", "json", index, &trace_file::text(&violation.trace), environment)
             else {
                 saved.push(None);
                 continue;
             };
             let found = violation.found.as_ref();
-            let found = found
-                .and_then(|(found, _)| self.write(("found", "json"), index, &trace_file::text(found), environment));
+            let found =
+                found.and_then(|(found, _)| self.write("found", "json", index, &trace_file::text(found), environment));
             let recording = &violation.recording;
             // What was not run again from the start has no states to show.
             let is_seen = recording.init.len() == recording.nodes() as usize;
@@ -104,13 +104,13 @@ impl<'r> RunFiles<'r> {
                 on.unwrap_or_default(),
                 explain::end(recording)
             );
-            self.write(("trace", "txt"), index, &text, environment);
+            self.write("trace", "txt", index, &text, environment);
             let replay = self.cluster.replay_command(program, Path::new(&trace));
             let context = Context { prefix, replay: Some(&replay), sibling };
             let is_drawn = is_seen && violation.trace.steps.len() <= DRAWN_MAX;
             let mut drawn = |form: Form| {
-                let file = ("trace", form.extension());
-                is_drawn.then(|| self.write(file, index, &draw::draw(recording, form, context), environment)).flatten()
+                let draw = || draw::draw(recording, form, context);
+                is_drawn.then(|| self.write("trace", form.extension(), index, &draw(), environment)).flatten()
             };
             let (drawing, page) = (drawn(Form::Svg), drawn(Form::Html));
             saved.push(Some(Saved { replay, drawing, page, found, trace }));
@@ -131,7 +131,7 @@ impl<'r> RunFiles<'r> {
             // Two names can be the same in files.
             let index = saved.keys().filter(|other: &&String| safe_name(other) == safe_name(property)).count();
             let text = trace_file::text(&found.trace);
-            if let Some(path) = self.write((&name, "json"), index, &text, environment) {
+            if let Some(path) = self.write(&name, "json", index, &text, environment) {
                 saved.insert(property.clone(), path);
             }
         }
@@ -146,20 +146,21 @@ impl<'r> RunFiles<'r> {
         program: &str,
         environment: &mut Environment<'_>,
     ) -> Option<(String, String)> {
-        let path = self.write((name, "json"), 0, &trace_file::text(trace), environment)?;
+        let path = self.write(name, "json", 0, &trace_file::text(trace), environment)?;
         let replay = self.cluster.replay_command(program, Path::new(&path));
         Some((path, replay))
     }
 
     /// Writes the result as JSON.
     pub fn save_result(&mut self, json: &str, environment: &mut Environment<'_>) {
-        self.write(("stats", "json"), 0, json, environment);
+        self.write("stats", "json", 0, json, environment);
     }
 
     /// Writes a file and returns its path, as the user would name it.
     fn write(
         &mut self,
-        (name, extension): (&str, &str),
+        name: &str,
+        extension: &str,
         index: usize,
         text: &str,
         environment: &mut Environment<'_>,

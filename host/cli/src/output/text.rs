@@ -5,6 +5,7 @@ use host_inspect::recording::Recording;
 use host_inspect::words;
 use host_model::contract::NodeId;
 use host_model::scenario::{Network, Scenario};
+use host_search::kernel::rules::Recovery;
 use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
@@ -364,7 +365,7 @@ fn progress(rules: &ProgressRules, can_lose: bool) -> String {
         "late" => "timers fire only where nothing can be delivered, timers late",
         _ => "timers fire whenever they are set, timers free",
     };
-    let recovery = if rules.recover_by == "resets" { "; resets count as a way back" } else { "" };
+    let recovery = if rules.recover_by == Recovery::Resets.name() { "; resets count as a way back" } else { "" };
     format!("{fairness}; {timers}{recovery}")
 }
 

@@ -128,7 +128,7 @@ impl World {
         let (is_maker, is_closed) = (*maker == node, closed.0.get());
         if !is_maker && !*is_accepted {
             *is_accepted = true;
-            this.connections.accepted(stream as u64, (None, place.number), closed.clone());
+            this.connections.accepted(stream as u64, None, place.number, closed.clone());
         } else if !is_maker && let Some(frame) = under_way.pop_front() {
             this.take(node, stream as u64, frame);
         } else if is_closed && !told[node] && !this.made.contains(&stream) {
@@ -197,7 +197,7 @@ impl Node {
     fn take(&mut self, node: usize, stream: u64, frame: Frame) {
         let Some(speaker) = self.connections.speaker(stream) else { return };
         if !speaker.is_met {
-            match self.connections.meet(stream, (1 - node as u32, frame.start)) {
+            match self.connections.meet(stream, 1 - node as u32, frame.start) {
                 Meeting::Late => return,
                 Meeting::Next(broken) => self.hear_of(broken),
                 Meeting::Taken => {}
@@ -257,8 +257,8 @@ fn what_was_sent_before_a_break_is_heard_of_is_lost() {
     let mut connections = Connections::<Closed>::default();
     let accept = |connections: &mut Connections<Closed>, stream, number| {
         let closed = Closed::default();
-        connections.accepted(stream, (None, number), closed.clone());
-        (connections.meet(stream, (1, 7)), closed.0)
+        connections.accepted(stream, None, number, closed.clone());
+        (connections.meet(stream, 1, 7), closed.0)
     };
     let (meeting, first) = accept(&mut connections, 0, 0);
     assert_eq!((meeting, first.get()), (Meeting::Taken, false));

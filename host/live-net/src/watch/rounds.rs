@@ -17,10 +17,10 @@ use crate::slot::Slot;
 use crate::steer::Inbox;
 
 /// The checker: one round after the other, until the node ends or the host cannot go on.
-pub(super) fn check(mut watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
+pub(super) fn check(mut watch: Watch, me: NodeId, slot: &Slot, inbox: &Inbox, tally: &Tally) {
     let deadline = Deadline::new();
     // The tally says that it has ended; why is of no use to the node.
-    let _ = rounds(&mut watch, me, (inbox, tally), &deadline).and_then(|mut thread| thread.go_on(slot));
+    let _ = rounds(&mut watch, me, inbox, tally, &deadline).and_then(|mut thread| thread.go_on(slot));
 }
 
 /// How long a checker that rests waits for what it tells of the others: each snapshot is work for all nodes.
@@ -71,7 +71,8 @@ struct Running<'c> {
 fn rounds<'c>(
     watch: &'c mut Watch,
     me: NodeId,
-    (inbox, tally): (&'c Inbox, &'c Tally),
+    inbox: &'c Inbox,
+    tally: &'c Tally,
     deadline: &'c Deadline,
 ) -> Result<Running<'c>, MachineError> {
     let Watch { factory, scenario, limits, round_time, every, share, report, steer, kept, missing: _ } = watch;
@@ -175,7 +176,7 @@ mod tests {
         let watch = watch(round_time, share);
         let (slot, inbox, tally) = (&Slot::default(), &Inbox::default(), &Tally::default());
         thread::scope(|scope| {
-            scope.spawn(move || check(watch, 0, (slot, inbox), tally));
+            scope.spawn(move || check(watch, 0, slot, inbox, tally));
             let _closing = Closing(slot);
             then(slot, inbox, tally)
         })

@@ -84,7 +84,7 @@ fn follow(
         if outcomes.is_empty() {
             continue;
         }
-        let outcome = u32::try_from(same.unwrap_or(0)).expect("outcomes are bounded");
+        let outcome = u32::try_from(same.unwrap_or(0)).expect("a limit keeps outcomes below 2^32");
         at.advance(stepper, Step { node, trigger, outcome })?;
         if let Some((node, judgement)) = judge_system_state(stepper, &at.locals).bad()?.into_iter().next() {
             return Ok(Some(FoundViolation::new(start, &at.path[start.path.len()..], node, judgement)));

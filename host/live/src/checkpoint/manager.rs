@@ -360,7 +360,7 @@ impl Manager {
         let incarnation = self.numbers.incarnation;
         self.checkpoints.push_back(Checkpoint { number, incarnation, content, channels: self.channels.clone() });
         while self.keeps_too_many() {
-            let discarded = self.checkpoints.pop_front().expect("there are some");
+            let discarded = self.checkpoints.pop_front().expect("too many are more than none");
             if !is_present(Mutant::ForgetsDiscarded) {
                 self.numbers.discarded = discarded.number;
             }

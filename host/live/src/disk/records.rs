@@ -199,7 +199,7 @@ fn next(rest: &[u8]) -> Next<'_> {
     if hash::<4>(length) != check {
         return if is_zero(behind) { Next::Torn } else { Next::Damaged };
     }
-    let length = u32::from_le_bytes(length.try_into().expect("there are four")) as usize;
+    let length = u32::from_le_bytes(length.try_into().expect("a slice of four bytes fits four bytes")) as usize;
     if length > RECORD_MAX {
         return Next::Damaged;
     }
@@ -220,7 +220,7 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
     while end < bytes.len() {
         let damaged = Wrong::Damaged(end);
         let (head, behind) = bytes[end..].split_at_checked(HEAD_1).ok_or(damaged)?;
-        let length = u32::from_le_bytes(head[..4].try_into().expect("there are four")) as usize;
+        let length = u32::from_le_bytes(head[..4].try_into().expect("a slice of four bytes fits four bytes")) as usize;
         let body = behind.get(..length).filter(|body| hash::<8>(body) == head[4..]).ok_or(damaged)?;
         last = Some(record(body).ok_or(damaged)?);
         end += HEAD_1 + length;

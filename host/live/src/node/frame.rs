@@ -94,7 +94,7 @@ pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'
         return Err(Refusal::Damaged);
     }
     let from = addressed(identity, content)?;
-    let session = u64::from_le_bytes(content[30..38].try_into().expect("there are eight"));
+    let session = u64::from_le_bytes(content[30..38].try_into().expect("a slice of eight bytes fits eight bytes"));
     let (head, body) = content.split_at(HEAD);
     let (sender, destination) = head[DISKS_AT..].split_at(DiskId::LENGTH);
     let ends = Ends { sender: DiskId::from_bytes(sender), destination: DiskId::from_bytes(destination) };
@@ -106,7 +106,8 @@ fn addressed(identity: &Identity, head: &[u8]) -> Result<NodeId, Refusal> {
     if head[6..22] != identity.cluster {
         return Err(Refusal::Cluster);
     }
-    let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("there are four"));
+    let word =
+        |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("a slice of four bytes fits four bytes"));
     let (from, to) = (word(22), word(26));
     if to != identity.node {
         return Err(Refusal::Addressee(to));
@@ -119,7 +120,7 @@ fn addressed(identity: &Identity, head: &[u8]) -> Result<NodeId, Refusal> {
 
 /// The sender that a frame names, whoever it is; none if it is too short to name one.
 pub fn sender_of(frame: &[u8]) -> Option<NodeId> {
-    frame.get(22..26).map(|word| u32::from_le_bytes(word.try_into().expect("there are four")))
+    frame.get(22..26).map(|word| u32::from_le_bytes(word.try_into().expect("a slice of four bytes fits four bytes")))
 }
 
 /// How long the frame is that these bytes begin; none if they are too few to know.
@@ -134,7 +135,7 @@ fn length(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
         return Err(Refusal::Version(version));
     }
     let Some(length) = bytes.get(LENGTH_AT..DISKS_AT) else { return Ok(None) };
-    let body = u32::from_le_bytes(length.try_into().expect("there are four")) as usize;
+    let body = u32::from_le_bytes(length.try_into().expect("a slice of four bytes fits four bytes")) as usize;
     match HEAD.saturating_add(body).saturating_add(HASH) {
         length if length > FRAME_MAX => Err(Refusal::TooLong),
         length => Ok(Some(length)),

@@ -278,6 +278,6 @@ fn take_or_find(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) 
     {
         return refuse("it sends other messages than were recorded".to_owned());
     }
-    let outcome = u32::try_from(index).expect("outcomes are bounded");
+    let outcome = u32::try_from(index).expect("a limit keeps outcomes below 2^32");
     Ok(start.advance(stepper, Step { node, trigger, outcome })?)
 }

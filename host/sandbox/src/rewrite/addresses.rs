@@ -176,7 +176,9 @@ impl Extract {
             }
         }
         hasher.update(&module[kept_from..body.range().end]);
-        let hash = u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().expect("eight bytes"));
+        let hash = u64::from_le_bytes(
+            hasher.finalize().as_bytes()[..8].try_into().expect("a slice of eight bytes fits eight bytes"),
+        );
         Ok(Self { hash, addresses })
     }
 }

@@ -105,5 +105,5 @@ pub(super) fn hidden_write(op: &Operator<'_>) -> Option<u8> {
 
 /// The place of a name among [`VIOLATIONS`].
 pub(super) fn place(name: &str) -> u8 {
-    VIOLATIONS.iter().position(|known| *known == name).expect("a known instruction") as u8
+    VIOLATIONS.iter().position(|known| *known == name).expect("callers name instructions of the list") as u8
 }

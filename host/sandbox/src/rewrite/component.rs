@@ -68,7 +68,7 @@ fn rewrite_level(
     let (mut written, mut nested) = (rewritten.iter(), 0);
     payloads(bytes, |payload| {
         if let Payload::ModuleSection { .. } = &payload {
-            let module = written.next().expect("each was rewritten");
+            let module = written.next().expect("there is a rewritten module for each of the component");
             match module.library {
                 Some(index) => taken.refer(&mut component, index),
                 None => drop(component.section(&RawSection { id: 1, data: &module.bytes })),

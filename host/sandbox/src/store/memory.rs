@@ -254,7 +254,8 @@ pub(crate) fn collect<R>(
     let outer = BIRTHS.with(|slot| slot.borrow_mut().replace(births));
     assert!(outer.is_none(), "instantiations do not nest");
     let result = instantiate();
-    let births = BIRTHS.with(|slot| slot.borrow_mut().take()).expect("set above");
+    let births =
+        BIRTHS.with(|slot| slot.borrow_mut().take()).expect("it was put there before, and instantiations do not nest");
     (result, births.regions)
 }
 

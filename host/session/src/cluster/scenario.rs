@@ -59,7 +59,7 @@ pub fn scenario(
     let all = || std::iter::once(loaded).chain(components.loaded());
     parameters.retain(|key, value| all().any(|loaded| loaded.default_value(key) != Some(value)));
     let numbered = || numbered::with_names_of(loaded, nodes - components.twins(), &parameters);
-    let links = links(asked, components, (nodes, network), prefix, numbered)?;
+    let links = links(asked, components, nodes, network, prefix, numbered)?;
     let mut scenario = Scenario { parameters, network, links, ..Scenario::new(nodes) };
     scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
@@ -159,7 +159,8 @@ fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Fa
 fn links(
     asked: &ClusterSpec,
     components: &Components,
-    (nodes, network): (u32, Network),
+    nodes: u32,
+    network: Network,
     prefix: Option<&Trace>,
     numbered: impl FnOnce() -> String,
 ) -> Result<Vec<Link>, Failure> {

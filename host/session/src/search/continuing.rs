@@ -72,7 +72,7 @@ pub(super) fn search_on(
     bounds.search(None, None);
     let watch = Watch::new(bounds, &mut *context.log, None);
     let limits = SearchBounds { promises: Some(rules), ..limits::limits(&spec)? };
-    let report = search(&spec, limits, (&lts, &[start]), &watch, None)?;
+    let report = search(&spec, limits, &lts, &[start], &watch, None)?;
     drop(watch);
     bounds.record();
     let Some(found) = report.violations.first() else {

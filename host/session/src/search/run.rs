@@ -57,7 +57,7 @@ pub fn run(
     let limits = SearchBounds { promises: promises::rules(spec, cluster, lts)?, ..limits::limits(spec)? };
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
-    let (report, times) = match searched(spec, limits, (cluster, lts), shown, context) {
+    let (report, times) = match searched(spec, limits, cluster, lts, shown, context) {
         Ok(searched) => searched,
         Err(Failure { stopped: Some(stopped), .. }) => (nothing_found(lts, stopped), Times::default()),
         Err(failure) => return Err(failure),
@@ -70,7 +70,8 @@ pub fn run(
 fn searched(
     spec: &RunSpec,
     limits: SearchBounds,
-    (cluster, lts): (&Cluster, &Lts<'_>),
+    cluster: &Cluster,
+    lts: &Lts<'_>,
     shown: Option<Shown<'_>>,
     context: &mut Context<'_>,
 ) -> Result<(Report, Times), Failure> {
@@ -81,7 +82,7 @@ fn searched(
     let walks = strategy.honours.contains(&Bound::Walks).then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
     let watch = Watch::new(bounds, &mut *context.log, shown).with_goals(Goals { walks, states: limits.states });
     let watch = watch.with_keeper(keeper.as_ref().map(|keeper| keeper as &dyn Keeper));
-    let report = match search(spec, limits, (lts, &starts), &watch, keeper.as_ref()) {
+    let report = match search(spec, limits, lts, &starts, &watch, keeper.as_ref()) {
         Err(Failure { stopped: Some(stopped), .. }) => nothing_found(lts, stopped),
         report => report?,
     };
@@ -173,7 +174,8 @@ pub(super) fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result
 pub(super) fn search(
     spec: &RunSpec,
     limits: SearchBounds,
-    (lts, starts): (&Lts<'_>, &[Start]),
+    lts: &Lts<'_>,
+    starts: &[Start],
     watch: &Watch<'_>,
     keeper: Option<&checkpoint::Folder>,
 ) -> Result<Report, Failure> {

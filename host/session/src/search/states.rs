@@ -37,7 +37,8 @@ pub fn states(
     spec: &RunSpec,
     cluster: &Cluster,
     lts: &Lts<'_>,
-    (shown, states_max): (Shown, u64),
+    shown: Shown,
+    states_max: u64,
     context: &mut Context<'_>,
 ) -> Result<StateGraph, Failure> {
     if let Shown::Local(Some(node)) = shown {
@@ -49,7 +50,7 @@ pub fn states(
         }
     }
     let mut seen = Seen::default();
-    let end = explore(spec, cluster, lts, (&mut seen, states_max), context)?;
+    let end = explore(spec, cluster, lts, &mut seen, states_max, context)?;
     let start = seen.states.first().map_or(&[][..], |state| &state.locals);
     let mut drawing = Drawing { teller: Teller::new(cluster, lts, start)?, room: Room::new() };
     let mut graph = match shown {
@@ -78,7 +79,8 @@ pub(super) fn explore(
     spec: &RunSpec,
     cluster: &Cluster,
     lts: &Lts<'_>,
-    (sink, states_max): (&mut (dyn GraphSink + Send), u64),
+    sink: &mut (dyn GraphSink + Send),
+    states_max: u64,
     context: &mut Context<'_>,
 ) -> Result<EndCondition, Failure> {
     let clock = &cluster.plugin.bounds;

@@ -97,7 +97,7 @@ impl<'l> Teller<'l> {
         };
         // As long as nothing has gone wrong the two are one.
         if state.fingerprint != state.protocol.fingerprint {
-            let faults = serde_json::to_string(&state.fault_state).expect("plain data");
+            let faults = serde_json::to_string(&state.fault_state).expect("JSON has a form for numbers under names");
             said = format!("{said}, faults {}", words::compact(&faults));
         }
         let said = format!("{}: {said}", self.names.of(node));

@@ -114,7 +114,7 @@ pub fn why_different(
         return Err(Failure::configuration(why).help("name the component of the node as the plugin"));
     }
     let mut met = Met::default();
-    let end = explore(spec, cluster, lts, (&mut met, states_max), context)?;
+    let end = explore(spec, cluster, lts, &mut met, states_max, context)?;
     let mut machine = cluster.factory().machine()?;
     let mut described = BTreeMap::<(NodeId, String), (LocalStateId, u32)>::new();
     let (mut pair, mut alike, mut undescribed) = (None, 0, 0);

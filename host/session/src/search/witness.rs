@@ -79,7 +79,7 @@ fn witness(
             ..limits::limits(spec)?
         };
         let watch = Watch::new(&cluster.plugin.bounds, &mut *context.log, None);
-        let report: Report = search(spec, bounds, (&negated, &starts), &watch, None)?;
+        let report: Report = search(spec, bounds, &negated, &starts, &watch, None)?;
         // The negation is the only property.
         if let Some(found) = report.violations.iter().find(|found| found.judgement.violated().is_some()) {
             let trace = finding::record(&negated, cluster, found)?;

@@ -24,12 +24,20 @@ const HEAD: usize = 2;
 /// What means something else, or nothing, where a module is a function that is called later.
 const OTHERWISE: [&str; 5] = ["import.meta", "import(", "require(", "typeof module", "typeof exports"];
 
+/// What bundles a plugin, and what makes a component of the bundle.
+#[derive(Clone, Copy)]
+pub(super) struct Tools<'t> {
+    pub bundler: &'t Tool,
+    pub compiler: &'t Tool,
+}
+
 /// The plugin whose main file this is, and the text of its module, as a component; none if it has to be built as a whole.
 pub(super) fn build(
     job: &Job<'_>,
     work: &Path,
-    (bundler, compiler): (&Tool, &Tool),
-    (main, module): (&Path, &str),
+    tools: Tools<'_>,
+    main: &Path,
+    module: &str,
     wit_text: &str,
     say: Say<'_>,
 ) -> Result<Option<Vec<u8>>, BuildError> {
@@ -37,10 +45,10 @@ pub(super) fn build(
         return Ok(None);
     }
     let function = work.join("bundle.cjs");
-    if !finish(bundle(job, bundler, main, "cjs", &function))?.success {
+    if !finish(bundle(job, tools.bundler, main, "cjs", &function))?.success {
         return Ok(None);
     }
-    let waiting = Waiting { file: FILE, program: program(wit_text), wit_text, compiler };
+    let waiting = Waiting { file: FILE, program: program(wit_text), wit_text, compiler: tools.compiler };
     let arguments = |folder: &Path, wasm: &Path| {
         let (wit, program) = (work.join("wit"), folder.join(FILE));
         let before = [OsStr::new("--wit"), wit.as_os_str(), OsStr::new("--world"), OsStr::new("plugin")];

@@ -15,8 +15,10 @@ use crate::output::bytes::bytes_there;
 
 /// Looks for states of the plugin that look the same but count as different.
 pub(super) fn run(
-    (spec, cluster): (&RunSpec, &Cluster),
-    (states_max, is_json): (u64, bool),
+    spec: &RunSpec,
+    cluster: &Cluster,
+    states_max: u64,
+    is_json: bool,
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     let lts = cluster.lts(cluster.factory())?;

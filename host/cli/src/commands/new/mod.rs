@@ -99,8 +99,8 @@ fn make(
     let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
     for (name, content) in files {
         let path = partial.path().join(name);
-        let written =
-            fs::create_dir_all(path.parent().expect("below the folder")).and_then(|()| fs::write(&path, content));
+        let written = fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .and_then(|()| fs::write(&path, content));
         let dated = |()| if name.starts_with("guest-sdk/") { sdk::date(&path) } else { Ok(()) };
         written.and_then(dated).map_err(|error| refused(&error))?;
     }
