@@ -61,7 +61,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
     match command {
         Command::Run(arguments) => {
             let line = words.iter().map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" ");
-            run::run(arguments, program, line, environment)
+            run::run(arguments, program, &line, environment)
         }
         Command::Languages(arguments) => languages::run(arguments, environment),
         Command::New(arguments) => new::run(arguments, environment),

@@ -33,7 +33,7 @@ pub(super) struct Telling<'t> {
 pub fn run(
     arguments: &RunArguments,
     program: &str,
-    command: String,
+    command: &str,
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     let once = |environment: &mut Environment<'_>| {
@@ -45,7 +45,7 @@ pub fn run(
         };
         let telling = Telling {
             program,
-            command: command.clone(),
+            command: command.to_owned(),
             out: arguments.out.clone(),
             progress: (!arguments.source.quiet).then_some(form),
             verbose: arguments.verbose,
