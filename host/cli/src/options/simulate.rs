@@ -68,7 +68,7 @@ pub struct SimulateArguments {
     /// A file with the phases of each run: nodes cut off, called or reset, and messages lost
     #[arg(long, value_name = "FILE", help_heading = "Conditions")]
     pub script: Option<PathBuf>,
-    /// Run the node of `host live` in virtual time, with its frames, timers and restarts, in place of the model
+    /// Run the node of `host live` in virtual time, with its frames, timers and restarts, instead of the model
     #[arg(long, conflicts_with_all = ["watch", "duplicate"], help_heading = "Runtime")]
     pub runtime: bool,
     /// How long a process is down that --churn has killed [default: it restarts at once]

@@ -40,7 +40,7 @@ pub struct SimulationSpec {
     pub script: Vec<Phase>,
     /// What the checkers beside the nodes do, and how they work, if there are any.
     pub watch: Option<WatchSpec>,
-    /// What goes wrong with the nodes of a running cluster, if these run in place of the model.
+    /// What goes wrong with the nodes of a running cluster, if these run instead of the model.
     pub runtime: Option<Troubles>,
 }
 
