@@ -12,7 +12,6 @@ use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::start;
 use host_search::kernel::{Counts, EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
-use host_search::strategy::unfold::EventOrder;
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, lmc, unfold};
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -144,15 +143,13 @@ fn counting_system_states_changes_nothing_else() {
     });
 }
 
-/// The canary: an order that is not adequate makes the unfolding miss system states, and the comparison notices. Such
-/// systems are rare: among those of more than 400 global states this is the first of 4,000.
+/// An order that is not adequate makes the unfolding miss system states of this system, as one of the mutants shows. Such systems are
+/// rare: among those of more than 400 global states this is the first of 4,000.
 #[test]
-fn an_order_that_is_not_adequate_is_caught() {
+fn a_system_that_needs_the_adequate_order_is_covered() {
     let bounds = SearchBounds::default();
     let toy = Toy::random(6658, 3);
     let reached = reference::search(&System::new(toy.clone()), None, None, STATES_MAX).expect("2,130 global states");
-    let (_, states) = run(&unconstrained(&toy), bounds, |search| unfold::run_with(search, EventOrder::LargestFirst));
-    assert!(states.is_subset(&reached.system_states) && states != reached.system_states);
     let (_, states) = run(&unconstrained(&toy), bounds, unfold::run);
     assert_eq!(states, reached.system_states);
 }

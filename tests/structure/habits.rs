@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use host_structure::mutants::{self, MUTANTS};
 use host_structure::ratchet::{self, Habits};
 use host_structure::tree::{files, is_generated, read};
 use host_structure::{checks, imports, none};
@@ -134,4 +135,17 @@ fn faults_are_not_matched_by_their_names() {
     let outdated = outdated.map(|path| format!("{path} matches no fault by its name any more: take it off the list"));
     let new = found.iter().filter(|(path, _)| !is_known(path));
     none(new.map(|(path, matched)| format!("{path} matches faults by name: {matched:?}")).chain(outdated));
+}
+
+/// `.ci/run long mutants` makes the mistakes and runs the tests, in minutes.
+#[test]
+fn each_mutant_has_its_place_and_its_test() {
+    let written: Vec<(String, String)> = sources().collect();
+    let source = |path: &str| written.iter().find(|(file, _)| file == path).map_or("", |(_, source)| source);
+    none(MUTANTS.iter().filter_map(|mutant| {
+        let test = format!("fn {}()", mutant.test);
+        let is_there = written.iter().any(|(_, source)| source.contains(&test));
+        let unknown = (!is_there).then(|| format!("no test has the name {}", mutant.test));
+        mutants::misplaced(mutant, source(mutant.file)).or(unknown)
+    }));
 }

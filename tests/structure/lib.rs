@@ -5,6 +5,7 @@
 //! | `changelog` | the form of the changelog |
 //! | `checks` | the checks as functions of names and texts, each with a made-up violation that it must find |
 //! | `imports` | how the files of a crate import each other, and how long their functions are |
+//! | `mutants` | mistakes made on purpose, and the tests that must notice them |
 //! | `prose` | the lines of documents |
 //! | `ratchet` | habits that may only become rarer |
 //! | `tree` | the packages and files of this repository |
@@ -12,6 +13,7 @@
 pub mod changelog;
 pub mod checks;
 pub mod imports;
+pub mod mutants;
 pub mod prose;
 pub mod ratchet;
 pub mod tree;

@@ -25,7 +25,8 @@ impl Package {
     }
 }
 
-fn root() -> PathBuf {
+/// The folder of the repository.
+pub fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the tests lie in the repository");
     root.canonicalize().expect("the repository is there")
 }

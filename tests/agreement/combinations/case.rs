@@ -299,7 +299,6 @@ fn rules(row: &Row) -> Rules {
             [row[Axis::Fairness as usize]],
         timers: Timers::ALL[row[Axis::Timers as usize]],
         recovery: Recovery::ALL[row[Axis::Recovery as usize]],
-        mutant: None,
     }
 }
 

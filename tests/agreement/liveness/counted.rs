@@ -7,7 +7,7 @@ use host_agreement::reference::promises::{Edge, State};
 use host_model::contract::{LocalKind, PropertyScope};
 use host_model::scenario::{Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
-use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
+use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::kernel::{BreachClass, SearchBounds};
 use host_search::liveness::{self, EventClass, FAR};
 
@@ -210,16 +210,14 @@ fn rounds(losses: u32) -> System {
 fn a_message_that_is_lost_in_each_round_is_delivered_in_some() {
     let recorded = record(&rounds(Faults::UNLIMITED), SearchBounds::default());
     assert_eq!((recorded.graph.states(), recorded.graph.edges()), (8, 12));
-    let fair = |fairness, mutant| {
-        let verdict = judge(&recorded.graph, 0, Rules { fairness, mutant, ..Rules::default() });
+    let fair = |fairness| {
+        let verdict = judge(&recorded.graph, 0, Rules { fairness, ..Rules::default() });
         assert_eq!((verdict.dead_states, verdict.stuck.states), (1, 1));
         verdict.fair_components
     };
-    assert_eq!(fair(Fairness::None, None), 1);
-    assert_eq!(fair(Fairness::Stable, None), 0);
-    assert_eq!(fair(Fairness::FairLossy, None), 0);
-    assert_eq!(fair(Fairness::Stable, Some(Mutant::LossInCycles)), 1);
-    assert_eq!(fair(Fairness::FairLossy, Some(Mutant::WeakDelivery)), 1);
+    assert_eq!(fair(Fairness::None), 1);
+    assert_eq!(fair(Fairness::Stable), 0);
+    assert_eq!(fair(Fairness::FairLossy), 0);
     // With a limit on losses there is no such round, whatever is asked: each loss is counted.
     let limited = record(&rounds(1), SearchBounds::default());
     for fairness in [Fairness::None, Fairness::Stable, Fairness::FairLossy] {
@@ -276,18 +274,16 @@ fn retries_live_through_losses() {
     let states = enumerate(Lock { retries: true, loses: true });
     let built = built(&states);
     assert_eq!((built.graph.states(), built.graph.edges()), (39, 139));
-    let fair = |(fairness, mutant)| {
-        let verdict = built.judge(1, Rules { fairness, mutant, ..Rules::default() });
+    let fair = |fairness| {
+        let verdict = built.judge(1, Rules { fairness, ..Rules::default() });
         assert_eq!(verdict.dead_states, 0);
         verdict.fair_components
     };
     // The client waits. A request in flight can be lost and sent again. A grant can be lost and sent again while the server is locked,
     // and only be lost while it is free; a release can only be lost or delivered. So the components are: locked, with and without a
     // release; free, with and without a release, with and without a grant.
-    assert_eq!(fair((Fairness::None, None)), 6);
-    assert_eq!([Fairness::Stable, Fairness::FairLossy].map(|fairness| fair((fairness, None))), [0, 0]);
-    // A release or a grant that stays in flight is not weakly fair. Two components have neither: whatever is sent is lost.
-    assert_eq!(fair((Fairness::Stable, Some(Mutant::LossInCycles))), 2);
+    assert_eq!(fair(Fairness::None), 6);
+    assert_eq!([Fairness::Stable, Fairness::FairLossy].map(fair), [0, 0]);
 }
 
 /// One rung up, or back to the ground: the top is reached from everywhere, by as many events as there are rungs, so a search that keeps

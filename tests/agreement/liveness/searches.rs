@@ -2,7 +2,6 @@
 //! for several violations and any number of workers.
 
 use std::collections::BTreeMap;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +15,7 @@ use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Dice, Toy};
 use host_model::trace::start::{self, Start};
 use host_model::trace::{self, BreachClass, Trace};
-use host_search::kernel::rules::{Mutant, Rules};
+use host_search::kernel::rules::Rules;
 use host_search::kernel::{
     EndCondition, FoundViolation, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored,
 };
@@ -304,32 +303,6 @@ fn a_bound_on_states_hides_answers_and_makes_none_up() {
         });
     }
     telling(seen.len() == 3 && seen.values().all(|count| *count >= enough(11)), format_args!("{seen:?}"));
-}
-
-/// A mistake in the analysis is one in the report of `bdfs`. Whether the printed cycle is fair is compared on graphs.
-#[test]
-fn canary_mistakes_are_noticed_in_reports() {
-    for mutant in [
-        Mutant::NotSuppressed,
-        Mutant::OuterComponent,
-        Mutant::LossInCycles,
-        Mutant::Closed,
-        Mutant::WeakDelivery,
-        Mutant::TimersUnarmed,
-    ] {
-        let is_wrong = |seed| {
-            let mut case = Case::random(seed);
-            let rules = case.rules();
-            case.bounds = SearchBounds { violations: Some(u64::MAX), deadlock: false, ..case.bounds };
-            case.bounds.promises = Some(Rules { mutant: Some(mutant), ..rules });
-            let Some(outcomes) = case.outcomes(rules) else { return false };
-            let compared = panic::catch_unwind(AssertUnwindSafe(|| {
-                case.run(1, &Unmonitored, &mut |lts, report| compare(&case, lts, &report, &outcomes, ""));
-            }));
-            compared.is_err()
-        };
-        assert!((0..4_000).any(is_wrong), "{mutant:?}");
-    }
 }
 
 /// Says stop when it was asked so often.

@@ -113,7 +113,6 @@ fn verdicts_do_not_depend_on_the_number_of_workers() {
             fairness: [Fairness::Stable, Fairness::Stable, Fairness::None, Fairness::FairLossy][dice.below(4) as usize],
             timers: [Timers::Free, Timers::Late][dice.below(2) as usize],
             recovery: Recovery::ALL[dice.below(2) as usize],
-            mutant: None,
         };
         let [one, two, five] = pools.each_ref().map(|pool| pool.install(|| judge(&large.graph, 0, rules)));
         assert!(one == two && one == five, "seed {seed}, {rules:?}: {}", said(&[&one, &two, &five]));
@@ -224,7 +223,7 @@ fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers(
         let mut dice = Dice(seed ^ 0xc01);
         let chain = chain(&mut dice);
         let fairness = [Fairness::Stable, Fairness::FairLossy, Fairness::None][dice.below(3) as usize];
-        let rules = Rules { fairness, timers: Timers::Free, recovery: Recovery::Events, mutant: None };
+        let rules = Rules { fairness, timers: Timers::Free, recovery: Recovery::Events };
         let [one, two, five] = pools.each_ref().map(|pool| pool.install(|| judge(&chain.graph, 0, rules)));
         assert!(one == two && one == five, "seed {seed}, {rules:?}: {}", said(&[&one, &two, &five]));
         let expected = intervals(&chain, fairness != Fairness::None);

@@ -238,11 +238,6 @@ impl Execution {
         self.locals.len() as NodeId
     }
 
-    /// The events of a node in order, as indices.
-    pub fn chain(&self, node: NodeId) -> &[u32] {
-        &self.chains[node as usize]
-    }
-
     /// How many events of each node are in the past of an event, itself included.
     pub fn clock(&self, index: usize) -> &[u32] {
         let nodes = self.locals.len();

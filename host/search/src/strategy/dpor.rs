@@ -1,7 +1,5 @@
 //! Optimal dynamic partial-order reduction.
 
-use std::collections::BTreeSet;
-
 use host_model::contract::NodeId;
 use host_model::lts::{Step, Trigger};
 
@@ -25,25 +23,9 @@ pub use crate::stateless::exploration::DEPTH_DEFAULT;
 /// has several outcomes, so besides races between executed events, those with events that could have been executed
 /// instead are reversed.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    run_with(search, Races::All)
-}
-
-/// Which races are reversed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Races {
-    /// All.
-    All,
-    /// Only those between executed events. Wrong on purpose, for a test that notices. Without the feature `canary` the same as all.
-    Executed,
-}
-
-/// [`run`] with a choice of the races.
-#[doc(hidden)]
-pub fn run_with(search: &Search<'_>, races: Races) -> Result<Report, SearchError> {
     exploration::explore_all(search, |exploration| {
         let (levels, enabled, found) = (vec![Level::default()], Vec::new(), Vec::new());
-        DporSearch { exploration, races, levels, enabled, found, asked: 0, asleep: 0 }.explore()
+        DporSearch { exploration, levels, enabled, found, asked: 0, asleep: 0 }.explore()
     })
 }
 
@@ -58,7 +40,6 @@ struct Level {
 
 struct DporSearch<'r, 's, 'l> {
     exploration: &'r mut StatelessExploration<'s, 'l>,
-    races: Races,
     levels: Vec<Level>,
     /// Kept to spare allocations.
     enabled: Vec<(NodeId, Trigger)>,
@@ -144,11 +125,6 @@ impl DporSearch<'_, '_, '_> {
             let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;
             found.clear();
             execution.races(stepper, node, |race| found.push((race.event, race.trigger)))?;
-            if cfg!(feature = "canary") && self.races == Races::Executed {
-                let events = execution.chain(node).iter().map(|index| &execution.events()[*index as usize]);
-                let executed: BTreeSet<Trigger> = events.map(|event| event.step.trigger).collect();
-                found.retain(|(_, trigger)| executed.contains(trigger));
-            }
             for (index, trigger) in &found {
                 let end = self.reverse(*index, *trigger)?;
                 if end.is_some() {

@@ -17,8 +17,6 @@ use crate::unfolding::reachable_tuples::{JudgedConfig, ReachableTuples};
 use crate::unfolding::smallest_violations::Best;
 use crate::unfolding::{Everything, Grown, Relevance, Unfolding, configurations, deadlocks};
 
-pub use crate::unfolding::EventOrder;
-
 /// The first number of events at which tuples of classes are combined; later ones are this many times the one before.
 /// Most violations show right after an event, so this is for the few that need two events side by side.
 const FIRST_SEARCH: usize = 64;
@@ -37,12 +35,6 @@ const JUDGED: u32 = 128;
 /// Source: see `unfolding/mod.rs`; differs in: properties are decided on tuples of view classes, see
 /// `unfolding/reachable_tuples.rs`.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    run_with(search, EventOrder::Adequate)
-}
-
-/// [`run`] with a choice of the order of the events.
-#[doc(hidden)]
-pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let mut report = Report::new(search.lts).collecting(&search.bounds);
     let mut states = BTreeSet::new();
@@ -51,8 +43,7 @@ pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, Search
     // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
     let last = search.starts.last().expect("there is a start state");
     for start in search.starts {
-        let mut run =
-            UnfoldSearch { order, events_before: events, steps, ..UnfoldSearch::new(search, start, &mut report) };
+        let mut run = UnfoldSearch { events_before: events, steps, ..UnfoldSearch::new(search, start, &mut report) };
         let explored = run.look_for(&mut best, &mut stepper, &Everything, &mut states);
         events += run.events;
         steps = run.steps;
@@ -133,7 +124,7 @@ pub(crate) fn end_of_local_events(
     if stepper.known().is_over(&start.locals) {
         return Ok(EndCondition::SpaceExhausted);
     }
-    let mut unfolding = Unfolding::new(stepper, start, search.bounds, &Everything, EventOrder::Adequate)?;
+    let mut unfolding = Unfolding::new(stepper, start, search.bounds, &Everything)?;
     let ask = |unfolding: &Unfolding<'_, '_>| search.monitor.check(&progress(search, unfolding, 0));
     let mut grown = Grown::More;
     while grown == Grown::More && !unfolding.local_events_cut() {
@@ -174,7 +165,6 @@ pub(crate) struct UnfoldSearch<'r, 's> {
     pub(crate) search: &'r Search<'s>,
     pub(crate) start: &'r Start,
     pub(crate) report: &'r mut Report,
-    pub(crate) order: EventOrder,
     /// Properties of kind `sometimes` whose witnesses are all that is asked for; none: everything is.
     pub(crate) until_witnessed: &'r [u32],
     pub(crate) events_before: u64,
@@ -187,8 +177,7 @@ pub(crate) struct UnfoldSearch<'r, 's> {
 impl<'r, 's> UnfoldSearch<'r, 's> {
     /// Nothing executed yet.
     pub(crate) fn new(search: &'r Search<'s>, start: &'r Start, report: &'r mut Report) -> Self {
-        let order = EventOrder::Adequate;
-        Self { search, start, report, order, until_witnessed: &[], events_before: 0, events: 0, steps: 0 }
+        Self { search, start, report, until_witnessed: &[], events_before: 0, events: 0, steps: 0 }
     }
 
     /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
@@ -224,7 +213,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
             best.settle(self.start, |_| Vec::new());
             return stopped.map_or(Ok(()), |stopped| Err(stopped.into()));
         }
-        let mut unfolding = Unfolding::new(stepper, self.start, self.search.bounds, relevance, self.order)?;
+        let mut unfolding = Unfolding::new(stepper, self.start, self.search.bounds, relevance)?;
         let mut tuples = ReachableTuples::new(self.start.locals.len());
         let grown = self.grow(&mut unfolding, &mut tuples, best).or_else(stopped_end)?;
         let mut end = grown;

@@ -11,17 +11,6 @@ use host_model::lts::{LocalStateId, Trigger};
 use crate::unfolding::Event;
 use crate::unfolding::chains::{Chains, EventId};
 
-/// The order in which events are made, and so which of those that reach the same global state survive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EventOrder {
-    /// Size first, then the local words: the total adequate order that makes the unfolding complete.
-    #[default]
-    Adequate,
-    /// Large events first. Wrong on purpose: the agreement tests must notice. Without the feature `canary` the same as the other.
-    #[doc(hidden)]
-    LargestFirst,
-}
-
 /// The local words of the past of an event that competes: for each node the labels of its chain.
 pub(crate) struct Words<'p> {
     /// The event before on the node.

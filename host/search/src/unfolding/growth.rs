@@ -9,7 +9,6 @@ use host_model::lts::Step;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::unfolding::adequate_order::EventOrder;
 use crate::unfolding::view::{Extension, Instance, InstanceId, NONE, Offer, Staged};
 use crate::unfolding::{Event, EventId, Unfolding, class_bit};
 
@@ -40,9 +39,6 @@ impl Unfolding<'_, '_> {
     /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
     /// `go_on` is asked from time to time; once it has returned false, the unfolding is of no use but for what it has.
     pub fn grow(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
-        if cfg!(feature = "canary") && self.order == EventOrder::LargestFirst {
-            self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
-        }
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {
             if self.size >= self.queue.len() {
                 return Ok(Grown::Complete);

@@ -36,7 +36,6 @@ use host_model::contract::{ClassId, MachineError};
 use host_model::lts::{LocalStateId, Step, Stepper};
 use host_model::trace::start::Start;
 
-pub use crate::unfolding::adequate_order::EventOrder;
 pub use crate::unfolding::chains::EventId;
 pub use crate::unfolding::growth::Grown;
 
@@ -105,7 +104,6 @@ pub struct Unfolding<'u, 'l> {
     stepper: &'u mut Stepper<'l>,
     relevance: &'u dyn Relevance,
     bounds: SearchBounds,
-    order: EventOrder,
     nodes: usize,
     base: Fingerprint,
     /// On an ordered network, the part of it that is in flight on links without order.
@@ -146,14 +144,12 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         start: &Start,
         bounds: SearchBounds,
         relevance: &'u dyn Relevance,
-        order: EventOrder,
     ) -> Result<Self, MachineError> {
         let nodes = start.locals.len();
         let mut unfolding = Self {
             stepper,
             relevance,
             bounds,
-            order,
             nodes,
             base: 0,
             unordered_base: 0,

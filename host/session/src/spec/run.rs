@@ -129,7 +129,6 @@ impl SearchSpec {
             fairness: self.fairness.unwrap_or_default(),
             timers: self.timers.unwrap_or_default(),
             recovery: self.recover_by.unwrap_or_default(),
-            mutant: None,
         }
     }
 

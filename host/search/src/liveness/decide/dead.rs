@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::rules::{Mutant, Recovery, Rules};
+use crate::kernel::rules::{Recovery, Rules};
 use crate::kernel::{EndCondition, table_bytes};
 use crate::liveness::graph::bits::{SharedSet, StateSet};
 use crate::liveness::graph::label::EventClass;
@@ -81,7 +81,7 @@ pub fn prospects(
 ) -> Result<Prospects, EndCondition> {
     let states = graph.states();
     let live = close_backwards(graph, rules.recovery, watch, |state| !graph.owes(promise, state))?;
-    let open = match graph.has_truncated() && !rules.makes(Mutant::Closed) {
+    let open = match graph.has_truncated() {
         true => {
             let is_open = |state| live.contains(state) || graph.is_truncated(state);
             Some(close_backwards(graph, rules.recovery, watch, is_open)?)

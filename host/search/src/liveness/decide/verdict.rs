@@ -120,7 +120,8 @@ fn death(
     if prospects.dead() == 0 {
         return Ok(None);
     }
-    let first = (0..graph.states()).find(|state| prospects.is_dead(*state)).expect("there is one");
+    let first =
+        (0..graph.states()).find(|state| prospects.is_dead(*state)).expect("some state is dead, as counted above");
     let path = graph.path_to(first);
     let unexplained = Death { state: first, path, critical: None, sibling: Vec::new() };
     // The first kind of critical steps begins where the fewest events lead to; some dead state may be closer where something is unknown.

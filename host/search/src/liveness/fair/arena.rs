@@ -1,7 +1,7 @@
 //! What an execution that owes something for ever may do: the part of the graph where it stays, and what is fair there.
 
 use crate::kernel::EndCondition;
-use crate::kernel::rules::{Fairness, Mutant, Rules, Timers};
+use crate::kernel::rules::{Fairness, Rules, Timers};
 use crate::liveness::fair::chance::lasting;
 use crate::liveness::graph::bits::{SharedSet, StateSet};
 use crate::liveness::graph::label::{ActionId, Draw, EventClass};
@@ -42,11 +42,6 @@ impl<'g> Arena<'g> {
         Ok(Self { graph, promise, rules, busy, has_draws })
     }
 
-    /// Whether a mistake is made on purpose.
-    pub fn makes(&self, mutant: Mutant) -> bool {
-        self.rules.makes(mutant)
-    }
-
     /// Whether the promise is not kept in a state.
     #[inline]
     pub fn contains(&self, state: u32) -> bool {
@@ -65,7 +60,7 @@ impl<'g> Arena<'g> {
         match self.graph.class(edge.label) {
             EventClass::Delivery | EventClass::Internal | EventClass::Free => true,
             EventClass::Timer => self.busy.as_ref().is_none_or(|busy| !busy.contains(edge.from)),
-            EventClass::Loss => self.rules.fairness != Fairness::Stable || self.makes(Mutant::LossInCycles),
+            EventClass::Loss => self.rules.fairness != Fairness::Stable,
             EventClass::Reset | EventClass::Fault | EventClass::Suppressed => false,
         }
     }
@@ -73,14 +68,7 @@ impl<'g> Arena<'g> {
     /// The fair actions that are possible in a state, in no order and maybe several times: also those that a bound suppresses, and timers
     /// that have to wait.
     pub fn possible(&self, state: u32) -> impl Iterator<Item = ActionId> {
-        let is_busy = self.busy.as_ref().is_some_and(|busy| busy.contains(state));
-        let is_forgotten = move |label: &LabelId| match self.graph.class(*label) {
-            EventClass::Suppressed => self.makes(Mutant::NotSuppressed),
-            EventClass::Timer => is_busy && self.makes(Mutant::TimersUnarmed),
-            _ => false,
-        };
-        let labels = self.graph.row(state).map(|(_, label)| label).filter(move |label| !is_forgotten(label));
-        labels.filter_map(|label| self.graph.label(label).action)
+        self.graph.row(state).filter_map(|(_, label)| self.graph.label(label).action)
     }
 
     /// Leaves of these actions those that are possible in a state.
@@ -112,7 +100,7 @@ impl<'g> Arena<'g> {
 
     /// Whether there is anything that has to happen only because it is possible again and again.
     pub fn has_strong(&self) -> bool {
-        self.rules.fairness == Fairness::FairLossy && !self.makes(Mutant::WeakDelivery)
+        self.rules.fairness == Fairness::FairLossy
     }
 
     /// Puts the edges of a state that can be taken for ever into `edges`, if those that `inside` keeps are wanted.

@@ -9,7 +9,6 @@
 //! fairness by components; de Alfaro, "Formal verification of probabilistic systems", 1997, for chance (end components).
 
 use crate::kernel::EndCondition;
-use crate::kernel::rules::Mutant;
 use crate::liveness::fair::arena::Arena;
 use crate::liveness::fair::components::{Component, Components};
 use crate::liveness::fair::large::take_large;
@@ -67,13 +66,12 @@ fn is_weakly_fair(
     if owed.is_empty() {
         return Ok(true);
     }
-    let is_wanted = |edge: &Edge| arena.makes(Mutant::OuterComponent) || inside(edge);
     let note = |place: u32, (left, edges): &mut (Option<Vec<ActionId>>, Vec<Edge>), watch: &mut Watch<'_>| {
         let left = left.get_or_insert_with(|| owed.clone());
         if left.is_empty() {
             return Ok(());
         }
-        arena.lasting(members[place as usize], &is_wanted, edges);
+        arena.lasting(members[place as usize], inside, edges);
         let is_taken =
             |action: &ActionId| edges.iter().any(|edge| arena.graph.label(edge.label).action == Some(*action));
         left.retain(|action| !is_taken(action));

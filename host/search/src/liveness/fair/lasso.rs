@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::EndCondition;
-use crate::kernel::rules::{Mutant, Rules};
+use crate::kernel::rules::Rules;
 use crate::liveness::fair::arena::Arena;
 use crate::liveness::fair::walk::{Need, is_fair_cycle, need};
 use crate::liveness::graph::label::ActionId;
@@ -36,7 +36,7 @@ pub struct Lasso {
 pub fn lasso(arena: &Arena<'_>, (members, entry): (&[u32], u32), watch: &mut Watch<'_>) -> Result<Lasso, EndCondition> {
     let tour = Tour { arena, members };
     let mut cycle = tour.way(entry, entry, watch)?;
-    while let Some(need) = need(arena, &cycle).filter(|_| !arena.makes(Mutant::AnyCycle)) {
+    while let Some(need) = need(arena, &cycle) {
         let detour = tour.detour(entry, &need, watch)?;
         let back = detour.last().map_or(entry, |edge| edge.to);
         cycle.extend(detour);
@@ -45,7 +45,7 @@ pub fn lasso(arena: &Arena<'_>, (members, entry): (&[u32], u32), watch: &mut Wat
         }
     }
     tour.shorten(&mut cycle, watch)?;
-    assert!(arena.makes(Mutant::AnyCycle) || is_fair_cycle(arena, &cycle), "the cycle is one, and it is fair");
+    assert!(is_fair_cycle(arena, &cycle), "the cycle is one, and it is fair");
     Ok(Lasso { prefix: arena.graph.path_to(entry), cycle })
 }
 
@@ -135,9 +135,6 @@ impl Tour<'_, '_> {
 
     /// Replaces parts of a cycle by shorter ways as long as it stays fair.
     fn shorten(&self, cycle: &mut Vec<Edge>, watch: &mut Watch<'_>) -> Result<(), EndCondition> {
-        if self.arena.makes(Mutant::AnyCycle) {
-            return Ok(());
-        }
         while cycle.len().saturating_mul(cycle.len()).saturating_mul(self.members.len()) <= EFFORT_MAX {
             let Some(shorter) = self.shorter(cycle, watch)? else { return Ok(()) };
             *cycle = shorter;

@@ -79,7 +79,10 @@ impl Execution {
         let inbox = &self.inboxes[node as usize];
         let position = |message| {
             let channel = self.channel_of(stepper, message) as u32;
-            inbox.iter().position(|other| *other == channel).expect("it was delivered")
+            inbox
+                .iter()
+                .position(|other| *other == channel)
+                .expect("a message that an event takes is in its channel of the inbox")
         };
         if let Some(message) = event.step.trigger.message() {
             delivered[position(message)] = event.delivered as usize;
