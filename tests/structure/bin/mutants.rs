@@ -1,4 +1,4 @@
-//! Makes each mistake of the table in a copy of the tree, and runs the test that must notice it.
+//! Makes each mistake of the table in a copy of the tree, and runs the tests that must notice it.
 //!
 //! `cargo run -p host-structure --bin mutants [WORD]` takes those whose words or files contain a word. The copy and what is compiled of it stay
 //! in `target/mutants`, so that the next run compiles only what has changed.
@@ -32,7 +32,8 @@ fn main() -> ExitCode {
         findings.push(format!("no mistake has the word {word}"));
     }
     // A test that fails anyway would notice nothing.
-    let tests: BTreeSet<(&str, &str)> = wanted.iter().map(|mutant| (mutant.package, mutant.test)).collect();
+    let tests: BTreeSet<(&str, &str)> =
+        wanted.iter().flat_map(|mutant| mutant.tests.iter().map(|test| (mutant.package, *test))).collect();
     for (package, test) in tests {
         println!("without a mistake: {test}");
         match run(&tree, &folder, package, test) {
@@ -40,31 +41,32 @@ fn main() -> ExitCode {
             other => findings.push(format!("{test} of {package}, without a mistake: {other:?}")),
         }
     }
-    for mutant in wanted {
+    for mutant in &wanted {
         println!("{}: {}", mutant.file, mutant.what);
         findings.extend(survives(mutant, &tree, &folder));
     }
     findings.iter().for_each(|finding| println!("{finding}"));
-    println!("\n{} mistakes of {} are not noticed, or could not be made", findings.len(), MUTANTS.len());
+    let tests: usize = wanted.iter().map(|mutant| mutant.tests.len()).sum();
+    println!("\n{} mistakes for {tests} tests: {} findings", wanted.len(), findings.len());
     if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Makes a mistake, runs its test, and takes it back; the finding, if the test does not fail.
-fn survives(mutant: &Mutant, tree: &Path, folder: &Path) -> Option<String> {
+/// Makes a mistake, runs its tests, and takes it back; a finding for each test that does not fail.
+fn survives(mutant: &Mutant, tree: &Path, folder: &Path) -> Vec<String> {
     let path = tree.join(mutant.file);
     let source = std::fs::read_to_string(&path).expect("the tree was copied");
-    let misplaced = misplaced(mutant, &source);
-    if misplaced.is_some() {
-        return misplaced;
+    if let Some(misplaced) = misplaced(mutant, &source) {
+        return vec![misplaced];
     }
     std::fs::write(&path, source.replace(mutant.from, mutant.to)).expect("the copy can be written");
-    let outcome = run(tree, folder, mutant.package, mutant.test);
-    std::fs::write(&path, source).expect("the copy can be written");
-    match outcome {
+    let survived = |test: &&str| match run(tree, folder, mutant.package, test) {
         Outcome::Failed => None,
-        Outcome::Passed => Some(format!("{} does not notice: {}", mutant.test, mutant.what)),
-        Outcome::NotRun(why) => Some(format!("{} did not run with \"{}\":\n{why}", mutant.test, mutant.what)),
-    }
+        Outcome::Passed => Some(format!("{test} does not notice: {}", mutant.what)),
+        Outcome::NotRun(why) => Some(format!("{test} did not run with \"{}\":\n{why}", mutant.what)),
+    };
+    let findings = mutant.tests.iter().filter_map(survived).collect();
+    std::fs::write(&path, source).expect("the copy can be written");
+    findings
 }
 
 /// Copies what differs, and removes what is no longer there, so that cargo compiles no more than it must.
