@@ -1,0 +1,145 @@
+// The shapes of `/<token>/api/v1`. Every text is plain text to be shown as it is.
+
+/** A state in the tree of executions; 0 is the beginning. */
+export type Place = number;
+
+/** `GET session`. */
+export interface Session {
+  version: 1;
+  title: string;
+  plugin: { reference: string; digest: string };
+  /** Where the page begins, and the branch that it shows: the places from the beginning to its end. */
+  place: Place;
+  line: Place[];
+  nodes: string[];
+  properties: Property[];
+}
+
+export interface Property {
+  name: string;
+  /** `always`, `eventually`, ... as in the report of `host run`. */
+  kind: string;
+  scope: "node" | "cluster";
+}
+
+/** An entry of `GET line?to=P` (the steps from the beginning to P) and of `GET tree` (all places). */
+export interface Step {
+  place: Place;
+  parent: Place | null;
+  depth: number;
+  /** None at the beginning. */
+  event: Event | null;
+  /** What a person called this moment. */
+  name: string | null;
+}
+
+export interface Event {
+  node: number;
+  kind: "deliver" | "quorum" | "local" | "timer" | "fault" | "lose";
+  /** As in the list of steps of `host replay`. */
+  text: string;
+  /** The messages that the event takes out of flight. `sent`: the place after the step that sent it; 0: by `init` or in flight at the beginning. */
+  received: { from: number; to: number; sent: Place; text: string; lost: boolean }[];
+  sent: { from: number; to: number; text: string }[];
+}
+
+/** `GET places/P`. */
+export interface State {
+  step: Step;
+  children: Step[];
+  nodes: NodeState[];
+  flight: { from: number; to: number; text: string; sent: Place }[];
+  standings: Standing[];
+  enabled: Enabled[];
+}
+
+export interface NodeState {
+  /** Rows of the state, in order, against the state of the parent place. */
+  rows: Row[];
+  stuck: string | null;
+}
+
+/** A row of a state tree. */
+export interface Row {
+  depth: number;
+  mark: "same" | "changed" | "new" | "gone";
+  name: string;
+  value: string;
+  /** The value before, of a row that is changed. */
+  old: string | null;
+}
+
+export interface Standing {
+  property: number;
+  node: number | null;
+  standing: "holds" | "violated" | "owed" | "unknown";
+  why: string | null;
+}
+
+export interface Enabled {
+  /** Stays the same for a place. */
+  action: number;
+  node: number;
+  kind: Event["kind"];
+  text: string;
+  /** One per combination of choices; usually one. */
+  outcomes: { outcome: number; text: string | null; child: Place | null }[];
+}
+
+/** `GET places/P/preview?action=A&outcome=O`: what the step would change. Nothing moves. */
+export interface Preview {
+  node: number;
+  rows: Row[];
+  sent: { from: number; to: number; text: string }[];
+  standings: Standing[];
+}
+
+/** `POST places/P/take` with `{ action, outcome }`; `POST open` with a trace; `POST replay` with `{ fragment }`. */
+export interface Moved {
+  place: Place;
+  line: Place[];
+}
+
+/** `GET diff?one=P&other=Q`: nodes that do not differ are left out. `first`: the number of shared steps, where the branches part. */
+export interface Difference {
+  shared: number;
+  nodes: { node: number; rows: Row[] }[];
+}
+
+/** `GET places/P/why?message=N` (index in `flight`) or `?event=WORDS`: why something is not enabled. `GET places/P/writer?node=N&path=a.b`: the last step that wrote a field. */
+export interface Why {
+  text: string;
+  places: Place[];
+}
+
+/** `POST probes` with `{ expression }` gives `{ probe }`; `GET probes/N?to=P` gives one value per step of the line; `DELETE probes/N`. */
+export interface Probe {
+  probe: number;
+  expression: string;
+  values: (string | null)[];
+}
+
+/** `POST places/P/search` with `{ strategy, seconds, depth }` gives `{ search }`; `GET searches/N`; `DELETE searches/N` stops it. */
+export interface Search {
+  search: number;
+  strategy: string;
+  state: "running" | "stopped" | "done" | "failed";
+  /** The last line of progress, or the verdict. */
+  text: string;
+  findings: { text: string; place: Place; line: Place[] }[];
+}
+
+/** `GET map?limit=N`: the states within reach, breadth first, at most N. */
+export interface StateMap {
+  complete: boolean;
+  states: { level: number; violated: number[]; local: string }[];
+  edges: { from: number; to: number; node: number; text: string }[];
+}
+
+/** `POST places/P/name` with `{ name }`. `POST places/P/save` with `{ path }` writes a trace: `{ text }`. `GET places/P/link`: `{ fragment }`. `GET places/P/trace`: the trace. */
+
+/** Every refusal: status 400, 403, 404 or 409. */
+export interface Refusal {
+  error: string;
+  help: string | null;
+}
