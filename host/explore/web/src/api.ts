@@ -13,6 +13,8 @@ export interface Session {
   line: Place[];
   nodes: string[];
   properties: Property[];
+  /** Names for the form of a search, the best one first. */
+  strategies?: string[];
 }
 
 export interface Property {
@@ -86,6 +88,11 @@ export interface Enabled {
   outcomes: { outcome: number; text: string | null; child: Place | null }[];
 }
 
+/** `GET standings?to=P`: per property one letter per step of the line from the beginning to P, the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown. */
+export interface Strips {
+  strips: string[];
+}
+
 /** `GET places/P/preview?action=A&outcome=O`: what the step would change. Nothing moves. */
 export interface Preview {
   node: number;
@@ -129,10 +136,11 @@ export interface Search {
   findings: { text: string; place: Place; line: Place[] }[];
 }
 
-/** `GET map?limit=N`: the states within reach, breadth first, at most N. */
+/** `GET map?limit=N`: the states within reach, breadth first, at most N. `POST map/go` with `{ state, limit }`: goes to a state of it. */
 export interface StateMap {
   complete: boolean;
-  states: { level: number; violated: number[]; local: string }[];
+  /** `place`: where the state has been, if it has. */
+  states: { level: number; violated: number[]; local: string; place?: Place | null }[];
   edges: { from: number; to: number; node: number; text: string }[];
 }
 

@@ -1,0 +1,60 @@
+// Builds dist/; with --check only says whether dist/ is what the sources give.
+import { build } from "esbuild";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const APP_BYTES_MAX = 100_000;
+
+const bundle = await build({
+  absWorkingDir: here,
+  entryPoints: { app: "src/main.tsx" },
+  outdir: "dist",
+  bundle: true,
+  minify: true,
+  write: false,
+  format: "iife",
+  target: "es2022",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  charset: "utf8",
+  legalComments: "none",
+  logLevel: "warning",
+});
+const styles = await build({
+  absWorkingDir: here,
+  entryPoints: { app: "src/styles/app.css" },
+  outdir: "dist",
+  bundle: true,
+  minify: true,
+  write: false,
+  charset: "utf8",
+  logLevel: "warning",
+});
+
+const files = new Map();
+for (const file of [...bundle.outputFiles, ...styles.outputFiles]) files.set(path.basename(file.path), file.text);
+files.set("index.html", await readFile(path.join(here, "src/index.html"), "utf8"));
+
+const bytes = Buffer.byteLength(files.get("app.js"));
+if (bytes > APP_BYTES_MAX) {
+  console.error(`app.js has ${bytes} bytes, and at most ${APP_BYTES_MAX} are allowed`);
+  process.exit(1);
+}
+
+if (process.argv.includes("--check")) {
+  const stale = [];
+  for (const [name, text] of files) {
+    const there = await readFile(path.join(here, "dist", name), "utf8").catch(() => null);
+    if (there !== text) stale.push(name);
+  }
+  if (stale.length > 0) {
+    console.error(`dist is older than the sources: ${stale.join(", ")}; npm run build`);
+    process.exit(1);
+  }
+} else {
+  await mkdir(path.join(here, "dist"), { recursive: true });
+  for (const [name, text] of files) await writeFile(path.join(here, "dist", name), text);
+  console.log(`dist: app.js ${bytes} bytes, app.css ${Buffer.byteLength(files.get("app.css"))} bytes`);
+}

@@ -1,0 +1,82 @@
+// What all parts of the model share: listeners, and the lines in which errors are shown.
+
+import { Ended, Refused } from "../client";
+
+export interface Notice {
+  id: number;
+  text: string;
+  help: string | null;
+  isError: boolean;
+  count: number;
+}
+
+const NOTICES_MAX = 5;
+
+export class Core {
+  notices: Notice[] = [];
+  /** No server answered the last request. */
+  isEnded = false;
+  /** Requests without an answer so far. */
+  pending = 0;
+  private listeners: (() => void)[] = [];
+  private isScheduled = false;
+  private notice = 0;
+
+  listen(listener: () => void): () => void {
+    this.listeners.push(listener);
+    return () => {
+      this.listeners = this.listeners.filter((other) => other !== listener);
+    };
+  }
+
+  /** Draws the page again, once per task. */
+  changed(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    queueMicrotask(() => {
+      this.isScheduled = false;
+      for (const listener of this.listeners) listener();
+    });
+  }
+
+  say(text: string, help: string | null = null, isError = false): void {
+    const same = this.notices.find((other) => other.text === text && other.help === help);
+    if (same) same.count += 1;
+    else this.notices = [...this.notices, { id: (this.notice += 1), text, help, isError, count: 1 }].slice(-NOTICES_MAX);
+    this.changed();
+  }
+
+  dismiss(id: number | null): void {
+    this.notices = id === null ? [] : this.notices.filter((notice) => notice.id !== id);
+    this.changed();
+  }
+
+  /** Runs a request. Its error becomes a line of the page, and its answer null. */
+  async attempt<T>(request: () => Promise<T>): Promise<T | null> {
+    this.pending += 1;
+    this.changed();
+    try {
+      const answered = await request();
+      this.isEnded = false;
+      return answered;
+    } catch (error) {
+      this.failed(error);
+      return null;
+    } finally {
+      this.pending -= 1;
+      this.changed();
+    }
+  }
+
+  private failed(error: unknown): void {
+    if (error instanceof DOMException && error.name === "AbortError") return;
+    if (error instanceof Ended) {
+      this.isEnded = true;
+    } else if (error instanceof Refused) {
+      this.isEnded = false;
+      this.say(error.message, error.help, true);
+    } else {
+      this.say(`the page failed: ${error instanceof Error ? error.message : String(error)}`, null, true);
+    }
+  }
+}

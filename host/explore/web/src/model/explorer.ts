@@ -1,0 +1,110 @@
+// The model of the page: its parts, and how they begin.
+
+import type { Place, Session } from "../api";
+import { get } from "../client";
+import { Atlas } from "./atlas";
+import { Causes } from "./causes";
+import { Choice } from "./choice";
+import { Comparison } from "./comparison";
+import { Core } from "./core";
+import { Files } from "./files";
+import { Places } from "./places";
+import { Probes } from "./probes";
+import { reorder } from "./reorder";
+import { Searches } from "./searches";
+import { Timeline } from "./timeline";
+
+export type View = "time" | "branches" | "compare" | "map";
+export const VIEWS: { view: View; name: string }[] = [
+  { view: "time", name: "Space-time" },
+  { view: "branches", name: "Branches" },
+  { view: "compare", name: "Compare" },
+  { view: "map", name: "Map" },
+];
+
+export class Explorer {
+  readonly core = new Core();
+  readonly places = new Places(this.core);
+  readonly timeline = new Timeline(this.core, this.places);
+  readonly choice = new Choice(this.core);
+  readonly probes = new Probes(this.core, this.places);
+  readonly searches = new Searches(this.core, this.places);
+  readonly causes = new Causes(this.core);
+  readonly comparison = new Comparison(this.core);
+  readonly atlas = new Atlas(this.core, this.places);
+  readonly files = new Files(this.core, this.places);
+  session: Session | null = null;
+  view: View = "time";
+  /** The node whose state is in front; null for that of the step. */
+  node: number | null = null;
+  /** The place to which states and branches are compared. */
+  other: Place | null = null;
+  isPastOnly = false;
+  isHelpShown = false;
+  isSaveShown = false;
+
+  async begin(): Promise<void> {
+    await this.core.attempt(async () => {
+      const session = await get<Session>("session");
+      this.session = session;
+      document.title = `${session.title} · host explore`;
+      await this.places.begin(session.place, session.line);
+      const moved = await this.files.replay(location.hash);
+      if (moved) await this.places.begin(moved.place, moved.line);
+    });
+  }
+
+  /** What follows from a move. */
+  follow(): void {
+    if (!this.session) return;
+    this.probes.follow();
+    this.files.follow();
+  }
+
+  async linked(): Promise<void> {
+    const moved = await this.files.replay(location.hash);
+    if (moved) await this.core.attempt(() => this.places.arrive(moved));
+  }
+
+  nodeName(node: number): string {
+    return this.session?.nodes[node] ?? `node ${node}`;
+  }
+
+  show(view: View): void {
+    this.view = view;
+    this.core.changed();
+  }
+
+  go(place: Place): void {
+    this.choice.point(null);
+    void this.core.attempt(() => this.places.go(place));
+  }
+
+  goIndex(index: number): void {
+    this.choice.point(null);
+    void this.core.attempt(() => this.places.goIndex(index));
+  }
+
+  take(place: Place, action: number, outcome: number): void {
+    this.choice.point(null);
+    void this.core.attempt(() => this.places.take(place, action, outcome));
+  }
+
+  undo(): void {
+    void this.core.attempt(() => this.places.undo());
+  }
+
+  redo(): void {
+    void this.core.attempt(() => this.places.redo());
+  }
+
+  /** Moves a step of the branch before the one above it. */
+  earlier(index: number): void {
+    void this.core.attempt(() => reorder(this.places, this.core, index));
+  }
+
+  compare(other: Place): void {
+    this.other = other;
+    this.show("compare");
+  }
+}

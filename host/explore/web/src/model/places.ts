@@ -1,0 +1,201 @@
+// Where the page is: the tree of places as far as it is known, the branch that is shown, and the way back.
+
+import type { Moved, Place, State, Step } from "../api";
+import { get, post } from "../client";
+import type { Core } from "./core";
+
+/** States that are kept. */
+const STATES_MAX = 400;
+const PAST_MAX = 1000;
+
+interface At {
+  place: Place;
+  line: Place[];
+}
+
+export class Places {
+  /** The branch that is shown: the places from the beginning to its end. */
+  line: Place[] = [0];
+  place: Place = 0;
+  readonly steps = new Map<Place, Step>();
+  /** Counts changes of steps and of the line. */
+  version = 0;
+  private readonly states = new Map<Place, State>();
+  private readonly children = new Map<Place, Place[]>();
+  private readonly preferred = new Map<Place, Place>();
+  private readonly loading = new Set<Place>();
+  private readonly failed = new Set<Place>();
+  private past: At[] = [];
+  private future: At[] = [];
+  private turn = 0;
+
+  constructor(private readonly core: Core) {}
+
+  /** The number of the present step in the branch. */
+  get index(): number {
+    return Math.max(this.line.indexOf(this.place), 0);
+  }
+
+  get canUndo(): boolean {
+    return this.past.length > 0;
+  }
+
+  get canRedo(): boolean {
+    return this.future.length > 0;
+  }
+
+  /** The state of the present place, if it is here. */
+  get state(): State | null {
+    return this.states.get(this.place) ?? null;
+  }
+
+  /** What the page shows until the state of the present place is here. */
+  lastState: State | null = null;
+
+  stateOf(place: Place): State | null {
+    return this.states.get(place) ?? null;
+  }
+
+  childrenOf(place: Place): Place[] {
+    return this.children.get(place) ?? [];
+  }
+
+  /** The state of a place; asks for it if it is not here. */
+  need(place: Place): State | null {
+    const state = this.states.get(place);
+    if (!state && !this.loading.has(place) && !this.failed.has(place)) {
+      // Asked once: a view that needs it again does not repeat a request that fails.
+      this.failed.add(place);
+      void this.core.attempt(() => this.load(place));
+    }
+    return state ?? null;
+  }
+
+  async begin(place: Place, line: Place[]): Promise<void> {
+    await this.loadTree();
+    this.past = [];
+    await this.show({ place, line });
+  }
+
+  async loadTree(): Promise<void> {
+    for (const step of await get<Step[]>("tree")) this.learn(step);
+    this.version += 1;
+    this.core.changed();
+  }
+
+  /** Goes to a place: within the branch that is shown if it lies there. */
+  async go(place: Place): Promise<void> {
+    if (place === this.place) return;
+    this.remember();
+    await this.show({ place, line: this.line.includes(place) ? this.line : this.through(place) });
+  }
+
+  async goIndex(index: number): Promise<void> {
+    const place = this.line[Math.min(Math.max(index, 0), this.line.length - 1)];
+    if (place !== undefined) await this.go(place);
+  }
+
+  async arrive(moved: Moved): Promise<void> {
+    this.remember();
+    await this.show(moved);
+  }
+
+  async undo(): Promise<void> {
+    const at = this.past.pop();
+    if (!at) return;
+    this.future.push({ place: this.place, line: this.line });
+    await this.show(at);
+  }
+
+  async redo(): Promise<void> {
+    const at = this.future.pop();
+    if (!at) return;
+    this.past.push({ place: this.place, line: this.line });
+    await this.show(at);
+  }
+
+  /** Takes an enabled event of a place. */
+  async take(place: Place, action: number, outcome: number): Promise<void> {
+    const turn = (this.turn += 1);
+    const moved = await post<Moved>(`places/${place}/take`, { action, outcome });
+    if (turn !== this.turn) return;
+    const known = this.line[this.line.indexOf(place) + 1];
+    this.states.delete(place);
+    this.remember();
+    // What the branch does afterwards stays if the step is in it already.
+    await this.show(known === moved.place && this.line.includes(place) ? { place: moved.place, line: this.line } : moved);
+  }
+
+  async name(place: Place, name: string | null): Promise<void> {
+    await post(`places/${place}/name`, { name });
+    const step = this.steps.get(place);
+    if (step) this.learn({ ...step, name });
+    this.version += 1;
+    this.core.changed();
+  }
+
+  /** The branch through a place that the page showed last. */
+  through(place: Place): Place[] {
+    const line: Place[] = [];
+    for (let at: Place | null = place; at !== null; at = this.steps.get(at)?.parent ?? null) line.unshift(at);
+    let next: Place | undefined = place;
+    while ((next = this.preferred.get(next) ?? this.childrenOf(next)[0]) !== undefined) line.push(next);
+    return line;
+  }
+
+  /** Other steps from the same parent, in order, the place among them. */
+  siblings(place: Place): Place[] {
+    const parent = this.steps.get(place)?.parent ?? null;
+    return parent === null ? [place] : this.childrenOf(parent);
+  }
+
+  private remember(): void {
+    this.past = [...this.past, { place: this.place, line: this.line }].slice(-PAST_MAX);
+    this.future = [];
+  }
+
+  private async show(at: At): Promise<void> {
+    const turn = (this.turn += 1);
+    const missing = at.line.filter((place) => !this.steps.has(place));
+    if (missing.length > 1) {
+      const end = at.line[at.line.length - 1] ?? 0;
+      for (const step of await get<Step[]>(`line?to=${end}`)) this.learn(step);
+    } else if (missing[0] !== undefined) {
+      await this.load(missing[0]);
+    }
+    if (turn !== this.turn) return;
+    for (let index = 1; index < at.line.length; index += 1) this.preferred.set(at.line[index - 1] ?? 0, at.line[index] ?? 0);
+    this.line = at.line;
+    this.lastState = this.state ?? this.lastState;
+    this.place = at.place;
+    this.core.changed();
+    if (!this.states.has(at.place)) await this.load(at.place);
+  }
+
+  private async load(place: Place): Promise<void> {
+    this.loading.add(place);
+    try {
+      const state = await get<State>(`places/${place}`);
+      this.states.delete(place);
+      this.states.set(place, state);
+      if (place === this.place) this.lastState = state;
+      this.failed.delete(place);
+      for (const old of this.states.keys()) {
+        if (this.states.size <= STATES_MAX) break;
+        this.states.delete(old);
+      }
+      for (const step of [state.step, ...state.children]) this.learn(step);
+    } finally {
+      this.loading.delete(place);
+      this.core.changed();
+    }
+  }
+
+  private learn(step: Step): void {
+    const isNew = !this.steps.has(step.place);
+    this.steps.set(step.place, step);
+    if (!isNew || step.parent === null) return;
+    this.children.set(step.parent, [...this.childrenOf(step.parent), step.place]);
+    this.version += 1;
+  }
+}

@@ -1,0 +1,79 @@
+// How each property stands along the branch that is shown.
+
+import type { Place, Standing, Strips } from "../api";
+import { get, Refused } from "../client";
+import type { Core } from "./core";
+import type { Places } from "./places";
+
+export type Letter = "h" | "v" | "o" | "u";
+
+const BADNESS: Letter[] = ["h", "u", "o", "v"];
+const LETTERS: Record<Standing["standing"], Letter> = { holds: "h", violated: "v", owed: "o", unknown: "u" };
+
+/** The standing of a property that shows: the worst of its nodes. */
+export function worst(standings: Standing[], property: number): Standing | null {
+  let worst: Standing | null = null;
+  for (const standing of standings) {
+    if (standing.property !== property) continue;
+    if (!worst || BADNESS.indexOf(LETTERS[standing.standing]) > BADNESS.indexOf(LETTERS[worst.standing])) worst = standing;
+  }
+  return worst;
+}
+
+export class Timeline {
+  private strips: string[] = [];
+  private end: Place | null = null;
+  private wanted: Place | null = null;
+  /** The server has no standings of a whole line; those of places seen are shown. */
+  private isMissing = false;
+
+  constructor(
+    private readonly core: Core,
+    private readonly places: Places,
+  ) {}
+
+  /** One letter per step of the branch: `.` where it is not known. */
+  strip(property: number): string {
+    this.ask();
+    const line = this.places.line;
+    const known = this.end !== null && line.includes(this.end) ? (this.strips[property] ?? "") : "";
+    let strip = known.slice(0, line.indexOf(this.end ?? -1) + 1);
+    for (let index = strip.length; index < line.length; index += 1) {
+      const state = this.places.stateOf(line[index] ?? 0);
+      const standing = state && worst(state.standings, property);
+      strip += standing ? LETTERS[standing.standing] : ".";
+    }
+    return strip;
+  }
+
+  /** The first step of the branch in which a property is violated and was not before, after a step. */
+  nextViolation(properties: number, after: number): number | null {
+    let first: number | null = null;
+    for (let property = 0; property < properties; property += 1) {
+      const strip = this.strip(property);
+      for (let index = after + 1; index < strip.length; index += 1) {
+        if (strip[index] !== "v" || strip[index - 1] === "v") continue;
+        if (first === null || index < first) first = index;
+        break;
+      }
+    }
+    return first;
+  }
+
+  private ask(): void {
+    const end = this.places.line[this.places.line.length - 1] ?? 0;
+    if (this.isMissing || end === this.end || end === this.wanted) return;
+    this.wanted = end;
+    void this.core.attempt(async () => {
+      try {
+        const { strips } = await get<Strips>(`standings?to=${end}`);
+        if (this.wanted !== end) return;
+        this.strips = strips;
+        this.end = end;
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.isMissing = error.status === 404;
+      }
+    });
+  }
+}

@@ -1,0 +1,82 @@
+// The page: a view of the branch, the next events, the states.
+
+import { useEffect, useState } from "preact/hooks";
+
+import { Branches } from "../branches/Branches";
+import { Compare } from "../branches/Compare";
+import { MapView } from "../map/MapView";
+import { VIEWS, type Explorer } from "../model/explorer";
+import { Flight } from "../next/Flight";
+import { Next } from "../next/Next";
+import { Preview } from "../next/Preview";
+import { ProbeForm } from "../probes/ProbeForm";
+import { Properties } from "../properties/Properties";
+import { SearchPanel } from "../search/SearchPanel";
+import { SpaceTime } from "../space/SpaceTime";
+import { Trees } from "../state/Trees";
+import { Header } from "./Header";
+import { Help } from "./Help";
+import { Notices } from "./Notices";
+import { SaveDialog } from "./SaveDialog";
+import { Steps } from "./Steps";
+import { WhyBox, WhyForm } from "./WhyBox";
+
+export function App({ explorer }: { explorer: Explorer }) {
+  const [, draw] = useState(0);
+  useEffect(() => explorer.core.listen(() => draw((count) => count + 1)), []);
+  useEffect(() => explorer.follow());
+  const { places } = explorer;
+  const state = places.state ?? places.lastState;
+  return (
+    <>
+      <Header {...{ explorer }} />
+      <Notices {...{ explorer }} />
+      {explorer.session && (
+        <>
+          <Properties {...{ explorer }} />
+          <main>
+            <div class="view">
+              <Bar {...{ explorer }} />
+              <WhyBox {...{ explorer }} />
+              {explorer.view === "time" && <SpaceTime {...{ explorer }} />}
+              {explorer.view === "branches" && <Branches {...{ explorer }} />}
+              {explorer.view === "compare" && <Compare {...{ explorer }} />}
+              {explorer.view === "map" && <MapView {...{ explorer }} />}
+            </div>
+            <div class={places.state ? "panel" : "panel stale"}>
+              <div class="scroll">
+                {state && <Next {...{ explorer, state }} />}
+                {state && <Flight {...{ explorer, state }} />}
+                <WhyForm {...{ explorer }} />
+                <SearchPanel {...{ explorer }} />
+              </div>
+              <Preview {...{ explorer }} />
+            </div>
+            <div class={places.state ? "panel" : "panel stale"}>
+              <Trees {...{ explorer }} />
+            </div>
+          </main>
+        </>
+      )}
+      {explorer.isHelpShown && <Help {...{ explorer }} />}
+      {explorer.isSaveShown && <SaveDialog {...{ explorer }} />}
+    </>
+  );
+}
+
+/** The views, and the way along the branch. */
+function Bar({ explorer }: { explorer: Explorer }) {
+  return (
+    <div class="bar">
+      <nav aria-label="Views">
+        {VIEWS.map(({ view, name }) => (
+          <button key={view} type="button" aria-current={explorer.view === view ? "page" : undefined} onClick={() => explorer.show(view)}>
+            {name}
+          </button>
+        ))}
+      </nav>
+      <Steps {...{ explorer }} />
+      {explorer.view === "time" && <ProbeForm {...{ explorer }} />}
+    </div>
+  );
+}

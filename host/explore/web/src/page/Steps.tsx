@@ -1,0 +1,30 @@
+// The present step, in words, and the way along the branch.
+
+import type { Explorer } from "../model/explorer";
+
+export function Steps({ explorer }: { explorer: Explorer }) {
+  const { places } = explorer;
+  const { index, line } = places;
+  const event = places.steps.get(places.place)?.event;
+  const end = line.length - 1;
+  return (
+    <div class="steps">
+      <button type="button" aria-label="Start" title="Start (g)" disabled={index === 0} onClick={() => explorer.goIndex(0)}>
+        |◀
+      </button>
+      <button type="button" aria-label="Step before" title="Step before (k)" disabled={index === 0} onClick={() => explorer.goIndex(index - 1)}>
+        ◀
+      </button>
+      <button type="button" aria-label="Next step" title="Next step (j)" disabled={index === end} onClick={() => explorer.goIndex(index + 1)}>
+        ▶
+      </button>
+      <button type="button" aria-label="End" title="End (G)" disabled={index === end} onClick={() => explorer.goIndex(end)}>
+        ▶|
+      </button>
+      <span class="present" role="status">
+        step {index} of {end}
+        {event && <code>{event.text}</code>}
+      </span>
+    </div>
+  );
+}

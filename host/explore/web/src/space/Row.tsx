@@ -1,0 +1,100 @@
+// One step of the branch: its number, its sign, its text, the values of the probes.
+
+import type { Place } from "../api";
+import type { Explorer } from "../model/explorer";
+import { clipped } from "../plain";
+import { LEFT, LETTER, nodeX, PROBE_LETTERS, probeX, ROW, rowY, type Layout } from "./layout";
+import { Shape } from "./Shape";
+import { short } from "./words";
+
+interface Properties {
+  explorer: Explorer;
+  layout: Layout;
+  place: Place;
+  row: number;
+  isViolation: boolean;
+  /** Outside of the causal past that is shown. */
+  isOutside: boolean;
+}
+
+export function Row({ explorer, layout, place, row, isViolation, isOutside }: Properties) {
+  const { places } = explorer;
+  const step = places.steps.get(place);
+  const event = step?.event ?? null;
+  const now = places.index;
+  const y = rowY(row);
+  const classes = ["event", row > now ? "later" : "", row === now ? "now" : "", isOutside ? "outside" : ""].join(" ");
+  const words = event ? event.text : "start";
+  const forks = places.childrenOf(place).length;
+  return (
+    <g
+      class={classes}
+      role="listitem"
+      aria-label={`Step ${row}: ${words}${isViolation ? ", a property is violated" : ""}`}
+      aria-current={row === now ? "step" : undefined}
+      data-row={row}
+      onClick={() => explorer.go(place)}
+    >
+      <title>{step?.name ? `${step.name}\n${words}` : words}</title>
+      <rect class="hit" x={0} y={row * ROW} width={layout.width} height={ROW} />
+      <text class="number" x={LEFT - 26} y={y + 4}>
+        {row}
+      </text>
+      {forks > 1 && (
+        <path class="fork" d={`M${LEFT - 18} ${y - 6} v4 l5 3 v5 m-5 -8 l-5 3 v5`}>
+          <title>{forks} branches part here</title>
+        </path>
+      )}
+      {step?.name && (
+        <text class="moment halo" x={6} y={y + 16}>
+          {clipped(step.name, Math.floor(nodeX(layout, 0) / LETTER))}
+        </text>
+      )}
+      {event && <Sign {...{ explorer, layout, row, isViolation, place }} />}
+      {!event && (
+        <text class="faint" x={nodeX(layout, 0) + 10} y={y + 4}>
+          start
+        </text>
+      )}
+      <Values {...{ explorer, layout, row }} />
+    </g>
+  );
+}
+
+type SignProperties = Pick<Properties, "explorer" | "layout" | "row" | "isViolation" | "place">;
+
+function Sign({ explorer, layout, row, isViolation, place }: SignProperties) {
+  const event = explorer.places.steps.get(place)?.event;
+  if (!event) return null;
+  const [x, y] = [nodeX(layout, event.node), rowY(row)];
+  const letters = Math.floor((layout.column - 22) / LETTER);
+  return (
+    <>
+      {isViolation && <circle class="violation" cx={x} cy={y} r={11} />}
+      <Shape kind={event.kind} node={event.node} x={x} y={y} />
+      {!layout.isDense && (
+        <text class={`halo${event.kind === "fault" || event.kind === "lose" ? " bad" : ""}`} x={x + 14} y={y + 3}>
+          {clipped(short(event, explorer.nodeName(event.node)), letters)}
+        </text>
+      )}
+    </>
+  );
+}
+
+function Values({ explorer, layout, row }: Pick<Properties, "explorer" | "layout" | "row">) {
+  return (
+    <>
+      {explorer.probes.all.map(({ probe, values }, index) => {
+        const value = values[row];
+        if (value === undefined) return null;
+        const isSame = row > 0 && values[row - 1] === value;
+        return (
+          <text key={probe} class={isSame ? "faint" : "mark"} x={probeX(layout, index)} y={rowY(row) + 4}>
+            <title>{value ?? "no value"}</title>
+            {clipped(value ?? "–", PROBE_LETTERS)}
+          </text>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+// Where nodes, steps and probes are in the drawing.
+
+export const ROW = 38;
+export const HEAD = 30;
+export const LEFT = 58;
+export const LETTER = 6.65;
+const COLUMN_MIN = 150;
+const PROBE = 150;
+/** Columns of many nodes are narrow, and have shapes only. */
+const DENSE_MIN = 44;
+const DENSE_NODES = 10;
+
+export interface Layout {
+  width: number;
+  column: number;
+  nodes: number;
+  probes: number;
+  isDense: boolean;
+}
+
+export function layout(room: number, nodes: number, probes: number): Layout {
+  const isDense = nodes > DENSE_NODES;
+  const free = room - LEFT - probes * PROBE;
+  const column = Math.max(free / Math.max(nodes, 1), isDense ? DENSE_MIN : COLUMN_MIN);
+  return { width: LEFT + column * nodes + probes * PROBE, column, nodes, probes, isDense };
+}
+
+export function nodeX({ column }: Layout, node: number): number {
+  return LEFT + 22 + column * node;
+}
+
+export function probeX({ column, nodes }: Layout, probe: number): number {
+  return LEFT + column * nodes + PROBE * probe + 8;
+}
+
+export const PROBE_LETTERS = Math.floor((PROBE - 16) / LETTER);
+
+export function rowY(row: number): number {
+  return row * ROW + ROW / 2;
+}
+
+/** The first and the last row to be drawn. */
+export function visible(top: number, height: number, rows: number): [number, number] {
+  const margin = 6;
+  const first = Math.max(Math.floor(top / ROW) - margin, 0);
+  const last = Math.min(Math.ceil((top + height) / ROW) + margin, rows - 1);
+  return [Math.min(first, last), last];
+}

@@ -1,0 +1,43 @@
+// A row of a state tree with its change.
+
+import type { ComponentChildren } from "preact";
+
+import type { Row } from "../api";
+
+const SIGNS: Record<Row["mark"], string> = { same: "", changed: "~", new: "+", gone: "-" };
+const WORDS: Record<Row["mark"], string> = { same: "", changed: "changed: ", new: "new: ", gone: "gone: " };
+
+interface Properties {
+  row: Row;
+  toggle?: ComponentChildren;
+  onWriter?: () => void;
+}
+
+export function TreeRow({ row, toggle, onWriter }: Properties) {
+  const { mark, name, value, old, depth } = row;
+  const isChange = mark === "changed" && old !== null;
+  return (
+    <div class={`tree-row ${mark}`} style={{ "--depth": depth }}>
+      {toggle}
+      <span class="sign" aria-hidden="true">
+        {SIGNS[mark]}
+      </span>
+      {WORDS[mark] && <span class="only-read">{WORDS[mark]}</span>}
+      {name !== "" &&
+        (onWriter ? (
+          <button type="button" class="field" title="Which step wrote it last?" onClick={onWriter}>
+            {name}:
+          </button>
+        ) : (
+          <span class="field">{name}:</span>
+        ))}
+      {isChange && (
+        <>
+          <del>{old}</del>
+          <span class="arrow">→</span>
+        </>
+      )}
+      {value !== "" && (isChange ? <ins>{value}</ins> : <span>{value}</span>)}
+    </div>
+  );
+}
