@@ -1,6 +1,7 @@
 //! The bounds of a search, from what is asked for.
 
 use host_search::kernel::SearchBounds;
+use host_search::strategy::auto::Member;
 use host_search::strategy::{Bound, STRATEGIES};
 
 use crate::base::Failure;
@@ -60,7 +61,27 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
             Failure::configuration(format_args!("the strategy {name} has no option `--{option}`")).about(option);
         return Err(failure.help(format_args!("leave it out, or use one that has: {}", names.join(", "))));
     }
+    if strategy.name == "auto" {
+        check_walks(&limits)?;
+    }
     Ok(limits)
+}
+
+/// Refuses options of walks where `auto` makes none.
+fn check_walks(limits: &SearchBounds) -> Result<(), Failure> {
+    let of_walks = [Bound::Seed, Bound::Schedule];
+    let Some(bound) = of_walks.into_iter().find(|bound| bound.is_set(limits)).filter(|_| !Member::walks(limits)) else {
+        return Ok(());
+    };
+    let (option, why) = match limits.states.is_some() {
+        true => (bound.option(), "--states bounds what searches keep, and walks keep no states"),
+        false => (
+            bound.option(),
+            "a walk ends with its first violation, and --continue and --max-violations collect several",
+        ),
+    };
+    let failure = Failure::configuration(format_args!("`--{option}`: auto makes no walks here: {why}")).about(option);
+    Err(failure.help("leave one of the two out, or use --algo walk"))
 }
 
 /// Why deadlocks are not found where a node takes messages together.

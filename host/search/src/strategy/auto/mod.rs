@@ -133,12 +133,17 @@ impl Member {
         let mut members = vec![Self::Bdfs, Self::Unfold];
         let reduces = bounds.depth.is_none() && !bounds.deadlock && !scenario.has_network(Network::Ordered) && is_one;
         members.extend(reduces.then_some(Self::Reduced));
-        members.extend((bounds.states.is_none() && is_one).then_some(Self::Walk));
+        members.extend(Self::walks(bounds).then_some(Self::Walk));
         let is_local = bounds.depth.is_none() && bounds.states.is_none() && !bounds.deadlock;
         members.extend(is_local.then_some(Self::Lmc));
         let can_lose = scenario.faults.losses > 0;
         members.retain(|member| !can_lose || member.loses_messages());
         members
+    }
+
+    /// Whether walks are a member: they keep no states to count, and each ends with its first violation.
+    pub fn walks(bounds: &SearchBounds) -> bool {
+        bounds.states.is_none() && bounds.violations.unwrap_or(1) <= 1
     }
 
     /// What it is asked for.
