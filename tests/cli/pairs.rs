@@ -143,9 +143,16 @@ fn what_hits_a_limit_is_made_short() {
     place.put("loops.wasm", Guest { local: local.clone(), message: loops.into(), ..Guest::default() }.component());
     place.put("plain.wasm", Guest { local, ..Guest::default() }.component());
     for mixed in [&[][..], &["--node", "1=plain.wasm"]] {
-        for algo in ["bdfs", "unfold", "walk"] {
+        for (algo, bound) in [
+            ("bdfs", "--depth"),
+            ("unfold", "--depth"),
+            ("walk", "--depth"),
+            ("lmc", "--local-events"),
+            ("dpor", "--depth"),
+            ("consequence", "--depth"),
+        ] {
             let limit = ["--limit", "fuel=100000"];
-            let run = ["run", "loops.wasm", "--nodes", "2", "--algo", algo, "--depth", "2", "--out", "found"];
+            let run = ["run", "loops.wasm", "--nodes", "2", "--algo", algo, bound, "2", "--out", "found"];
             place.host(&[&run[..], mixed, &limit].concat()).exits(14);
             let text = std::fs::read_to_string(place.path("found/trace.json")).expect("there is a trace");
             let trace: Value = serde_json::from_str(&text).expect("JSON");
@@ -159,7 +166,7 @@ fn what_hits_a_limit_is_made_short() {
     }
 }
 
-/// Local events are in words at the nodes of a mixed cluster, and with an expression for a property.
+/// Local events are in words at the nodes of a mixed cluster, with an expression for a property, and in the formats of other tools.
 #[test]
 fn local_events_are_in_words_in_mixed_clusters() {
     let place = Place::new();
@@ -169,6 +176,46 @@ fn local_events_are_in_words_in_mixed_clusters() {
     for with in [["--always", "four=size(nodes) == 4"], ["--node", &other]] {
         let ran = place.host(&[&["run", register, "--quiet"][..], &mistake, &with].concat()).exits(12);
         assert!(ran.out.contains("node 0: write (application, 0)"), "{with:?}: {}", ran.out);
+    }
+    place.host(&[&["run", register, "--quiet", "--out", "found"][..], &mistake].concat()).exits(12);
+    for (format, words) in [("shiviz", "write (application, 0)"), ("itf", "write"), ("json", "write")] {
+        let ran = place.host(&["export", "found/trace.json", "--plugin", register, "--format", format]).exits(0);
+        assert!(ran.out.contains(words), "{format}: {}", ran.out);
+    }
+}
+
+/// The same where a specification from outside judges, whose finding is replayed with it.
+#[test]
+fn local_events_are_in_words_with_a_specification() {
+    let place = Place::new();
+    let (paxos, spec) = (bundled("paxos"), bundled("paxos-spec"));
+    let run = ["run", paxos, "--quiet", "--set", "bug=last-response", "--set", "proposers=2", "--algo", "walk"];
+    let ran =
+        place.host(&[&run[..], &["--spec", spec, "--property", "one-value", "--out", "found"]].concat()).exits(12);
+    let replay = ["replay", "found/trace.json", "--plugin", paxos, "--spec", spec];
+    let again = place.host(&replay).exits(12);
+    for text in [&ran.out, &again.out] {
+        assert!(text.contains("node 0: propose (application)\n"), "{text}");
+        assert!(!text.contains("propose (application, "), "{text}");
+    }
+}
+
+/// Options of walks are refused where `auto` makes none, and the two that do not go together are named; one of them alone is accepted, and so are
+/// both where a strategy honours them.
+#[test]
+fn options_of_walks_are_refused_where_auto_makes_none() {
+    let place = Place::new();
+    let run = ["run", bundled("lock"), "--ignore", "served", "--quiet", "--json"];
+    for of_walks in [&["--seed", "5"][..], &["--schedule", "pos"]] {
+        for other in [&["--continue"][..], &["--max-violations", "3"], &["--states", "1000000"]] {
+            let refused = place.host(&[&run[..], of_walks, other].concat()).exits(151);
+            refused.says(&[of_walks[0], other[0], "--algo walk"]);
+            place.host(&[&run[..], other].concat()).exits(0);
+            if other[0] != "--states" {
+                place.host(&[&run[..], of_walks, other, &["--algo", "walk"]].concat()).exits(0);
+            }
+        }
+        place.host(&[&run[..], of_walks, &["--max-violations", "1"]].concat()).exits(0);
     }
 }
 

@@ -158,6 +158,39 @@ fn what_clients_were_told_is_true_of_steered_nodes_where_datagrams_are_lost_and_
     tormented("unordered", HELD);
 }
 
+/// A request that hits a limit is undone and answered by nodes that prove who they are, with and without a gate: what was written before and after is
+/// there, no node ends, and connections stay as they are.
+#[test]
+fn what_hits_a_limit_under_tls_is_undone_and_answered() {
+    let parameters = "terms = 0\nkept = 20\nheartbeats = true\npiece = 36_864\n[limits]\nmessage = \"40KiB\"\n";
+    for words in ["", STEERED] {
+        let (nodes, cluster) = Cluster::start_of(&cluster::plugin(), "encrypted", parameters, words);
+        let ask = |method: &str, path: &str, body: &[u8]| {
+            let begun = Instant::now();
+            loop {
+                let answers = cluster.clients().iter().filter_map(|node| http::request(*node, method, path, body).ok());
+                let mut told = answers.filter(|answer| !matches!(answer.status, 307 | 503 | 504));
+                if let Some(answer) = told.next() {
+                    return (answer.status, String::from_utf8_lossy(&answer.body).into_owned());
+                }
+                assert!(begun.elapsed() < Duration::from_secs(120), "no leader answers: {:?}", nodes.lines(""));
+            }
+        };
+        assert_eq!(ask("PUT", "/first", b"one").0, 204, "{words}");
+        assert_eq!(ask("PUT", "/second", &vec![0; 50_000]).0, 413, "{words}");
+        let (status, body) = ask("PUT", "/second", &vec![0; 40_940]);
+        assert!(status == 507 && body.contains("`--limit message=N` allows more"), "{words}: {status} {body}");
+        assert_eq!(ask("PUT", "/third", b"three").0, 204, "{words}");
+        assert_eq!(ask("GET", "/first", b""), (200, "one".to_owned()), "{words}");
+        assert_eq!(ask("GET", "/third", b""), (200, "three".to_owned()), "{words}");
+        let undone = cluster.counted_by_all("undone_total{event=\"request\",limit=\"message\"}");
+        assert!(undone >= 2.0, "{words}: {undone}");
+        let running = (0..3).filter(|node| cluster.counted(*node, "messages_total") > Some(0.0));
+        assert_eq!(running.count(), 3, "{words}");
+        assert!(cluster.refuses_plaintext(), "{words}");
+    }
+}
+
 /// A client writes at a leader whose followers are dead, and reads where that leader is dead and the others live again. What it was
 /// told of the write, and whether that is true.
 fn written_at_one_node(bug: &str) -> (Answer, Result<Told, String>) {

@@ -1,6 +1,7 @@
 //! Starts of nodes: what ends one, whom it speaks with, and what it knows of earlier ones.
 
-use host_sandbox::fixtures;
+use host_model::contract::FaultKind;
+use host_sandbox::fixtures::{self, Guest};
 
 use super::client::ask_until_told;
 use super::cluster::{Cluster, addresses, plugin};
@@ -235,4 +236,85 @@ fn a_late_write_to_a_table_ends_a_node_as_it_ends_a_search() {
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(said.contains("node 0: `handle-local` ran `table.set` after start-up"), "{ended:?}");
     assert_eq!(ended.status.code(), Some(150), "{said}");
+}
+
+/// Guests that end a node by a fault of this kind, and what its message names: at the start where it is a limit, as a handler that hits one later is
+/// undone.
+fn ends_by(kind: FaultKind) -> Vec<(&'static str, Vec<u8>)> {
+    let init = |init: &str, memory: &str| {
+        Guest { init: init.to_owned(), memory: memory.to_owned(), ..Guest::default() }.component()
+    };
+    match kind {
+        FaultKind::Trap => vec![
+            ("init", fixtures::traps_in_init()),
+            ("handle-local", fixtures::traps()),
+            ("handle-local", fixtures::panics()),
+            ("handle-local", fixtures::reads_past_the_end()),
+        ],
+        FaultKind::Divergence => {
+            ["init", "serialize", "local-events"].map(|function| (function, fixtures::loops_in(function))).into()
+        }
+        FaultKind::MemoryLimit => {
+            let bomb = "(loop $again (br_if $again (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) unreachable";
+            vec![("init", init(bomb, "1"))]
+        }
+        FaultKind::OutputLimit => vec![("serialize", fixtures::huge_output())],
+        FaultKind::Malformed => vec![
+            ("local-events", fixtures::malformed_string()),
+            ("local-events", fixtures::malformed_enum()),
+            ("serialize", fixtures::list_out_of_bounds()),
+            ("sends a message to node 7", fixtures::wrong_node()),
+        ],
+        FaultKind::Choose => {
+            vec![
+                ("serialize", fixtures::chooses_in_serialize()),
+                ("calls `choose` with no alternative", fixtures::chooses_from_nothing()),
+            ]
+        }
+        FaultKind::Refused => vec![("init", fixtures::refuses_config())],
+        FaultKind::Platform => vec![("handle-local", fixtures::writes_table_by_table())],
+    }
+}
+
+/// Whatever the plugin does wrong, a node and a search end with the same code.
+#[test]
+fn every_fault_ends_a_node_as_it_ends_a_search() {
+    let Some(desk) = Desk::new() else { return };
+    let limit = "--limit fuel=100000";
+    let kinds = [
+        FaultKind::Trap,
+        FaultKind::Divergence,
+        FaultKind::MemoryLimit,
+        FaultKind::OutputLimit,
+        FaultKind::Malformed,
+        FaultKind::Choose,
+        FaultKind::Refused,
+        FaultKind::Platform,
+    ];
+    for kind in kinds {
+        for (number, (name, component)) in ends_by(kind).into_iter().enumerate() {
+            let case = format!("{kind:?} {number} with `{name}`");
+            desk.put("x.wasm", component);
+            let searched = desk.types(&format!("host run x.wasm --nodes 2 --algo bdfs --quiet {limit} --out found"));
+            let said = String::from_utf8_lossy(&[&searched.stdout[..], &searched.stderr].concat()).into_owned();
+            assert!(said.contains(name), "{case}: {said}");
+            let node = |address| format!("[[node]]\naddress = \"{address}\"\n");
+            let nodes: String = addresses(2).into_iter().map(node).collect();
+            let data = format!("data = \"data of {case}\"\n").replace('`', "");
+            desk.put("c.toml", format!("plugin = \"x.wasm\"\nnetwork = \"ordered\"\n{data}{nodes}"));
+            let ended = desk.types(&format!("timeout 300 host live node c.toml --id 0 --quiet {limit}"));
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert!(said.contains("node 0: ") && said.contains(name), "{case}: {said}");
+            let expected = match kind {
+                FaultKind::Platform => 150,
+                FaultKind::Refused => 151,
+                _ => 14,
+            };
+            assert_eq!(
+                (ended.status.code(), searched.status.code()),
+                (Some(expected), Some(expected)),
+                "{case}: {said}"
+            );
+        }
+    }
 }

@@ -238,6 +238,51 @@ fn a_file_by_which_others_do_not_know_the_node_is_refused() {
     assert_eq!(opened(&path).1, Some(of(3, 0)), "it is asked once");
 }
 
+/// A file of another cluster or build that is also behind what other nodes know: each of the two has its own way out, neither stands for the
+/// other, and with both the node takes the file over once and has rejoined once.
+#[test]
+fn a_file_is_taken_over_and_rejoins_by_a_word_each() {
+    let try_opened = |path: &Path, here: &Owner, ways: Ways| loop {
+        match Disk::open(path, here, ways) {
+            Err(DiskError::InUse(_)) => std::thread::yield_now(),
+            other => return other.map(|(_, last)| last),
+        }
+    };
+    let changed = [
+        Owner { digest: "other".into(), ..owner() },
+        Owner { nodes: 5, ..owner() },
+        Owner { name: "east".into(), ..owner() },
+        Owner { config: "kept=1".into(), ..owner() },
+        Owner { network: "unordered".into(), ..owner() },
+    ];
+    let behind = [(7, DiskId::default()), (1, DiskId { rejoins: 2, drawn: 70 })];
+    for (here, (start, disk)) in changed.iter().flat_map(|here| behind.map(|behind| (here, behind))) {
+        let (_folder, path) = folder();
+        written(&path, 0..2);
+        opened(&path).0.note_known(start, disk).expect("there is room");
+        let (file, lock) = (std::fs::read(&path), std::fs::read(path.with_extension("lock")));
+        let (file, lock) = (file.expect("it is there"), lock.expect("it is there"));
+        for (takes_over, rejoins, word) in
+            [(false, false, "`--rejoin`"), (false, true, "`--take-data`"), (true, false, "`--rejoin`")]
+        {
+            let ways = Ways { takes_over, rejoins };
+            let error = try_opened(&path, here, ways).expect_err("one word is missing").to_string();
+            assert!(error.contains(word), "{ways:?}: {error}");
+            let now = (std::fs::read(&path), std::fs::read(path.with_extension("lock")));
+            assert_eq!(
+                (now.0.expect("it is there"), now.1.expect("it is there")),
+                (file.clone(), lock.clone()),
+                "{ways:?}"
+            );
+        }
+        let last = try_opened(&path, here, Ways { takes_over: true, rejoins: true }).expect("both are said");
+        let last = last.expect("there was one");
+        assert_eq!((last.protocol.as_ref(), last.disks.own.rejoins), (record(1).protocol.as_ref(), disk.rejoins + 1));
+        assert_eq!(last.numbers.incarnation, start);
+        assert_eq!(try_opened(&path, here, Ways::default()).expect("it is its own"), Some(last), "it is asked once");
+    }
+}
+
 /// What the version before has written is taken, and is the node's own from then on.
 #[test]
 fn a_file_of_an_earlier_version_is_taken_over() {
