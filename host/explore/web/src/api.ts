@@ -74,7 +74,8 @@ export interface Row {
 export interface Standing {
   property: number;
   node: number | null;
-  standing: "holds" | "violated" | "owed" | "unknown";
+  /** A `sometimes` property is reached or not reached. */
+  standing: "holds" | "violated" | "owed" | "unknown" | "reached" | "not reached";
   why: string | null;
 }
 

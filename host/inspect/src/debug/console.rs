@@ -5,7 +5,8 @@ use host_model::trace::Trace;
 use serde_json::Value;
 
 use crate::debug::commands::{Answer, COMMANDS, Command, Reply, Wrong, find, help, needed, number, number_or, regex};
-use crate::debug::cursor::{Cursor, Place};
+use crate::debug::cursor::Cursor;
+use crate::debug::moments::Place;
 use crate::words;
 
 /// A command that has nothing to say but where it leads.
@@ -120,16 +121,16 @@ impl<'l> Console<'l> {
     /// The step that led here, what it did, and the watches that changed.
     fn arrived(&mut self) -> String {
         let here = self.cursor.here();
-        let mut text = format!("{:>4}. {}\n", self.cursor.depth(), self.cursor.event(here));
+        let mut text = format!("{:>4}. {}\n", self.cursor.depth(), self.cursor.moments.event(here));
         // A step forward or backward: one step says it all. After a jump, the step that led here alone.
-        if let [.., parent, _] = self.cursor.line_to(here)[..] {
+        if let [.., parent, _] = self.cursor.moments.line_to(here)[..] {
             text.push_str(&self.effects(parent, here));
         }
         for Watch { node, pointer, last } in &mut self.watches {
-            let now = self.cursor.state(here, *node).pointer(pointer).cloned();
+            let now = self.cursor.moments.state(here, *node).pointer(pointer).cloned();
             if now != *last {
                 let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".into(), words::value_on_one_line);
-                let name = self.cursor.names().of(*node);
+                let name = self.cursor.moments.names().of(*node);
                 text += &format!("      watch: {name} {pointer}: {} -> {}\n", shown(last), shown(&now));
                 *last = now;
             }
@@ -164,7 +165,10 @@ impl<'l> Console<'l> {
     fn go_to_node(&mut self, rest: &str) -> Answer {
         let node = self.node(rest)?;
         let found = self.cursor.find(|cursor, number| cursor.step(number).is_some_and(|step| step.node == node));
-        self.arrive(found, &format!("nothing happens at {} after this on the branch", self.cursor.names().of(node)))
+        self.arrive(
+            found,
+            &format!("nothing happens at {} after this on the branch", self.cursor.moments.names().of(node)),
+        )
     }
 
     fn go_to_match(&mut self, rest: &str) -> Answer {
@@ -172,7 +176,7 @@ impl<'l> Console<'l> {
         let found = (self.cursor.depth() + 1..=self.cursor.length()).find(|number| {
             let [parent, place] =
                 [number - 1, *number].map(|number| self.cursor.place(number).expect("the branch is that long"));
-            wanted.is_match(&(self.cursor.event(place) + "\n" + &self.effects(parent, place)))
+            wanted.is_match(&(self.cursor.moments.event(place) + "\n" + &self.effects(parent, place)))
         });
         self.arrive(found, "nothing after this on the branch matches")
     }
@@ -185,12 +189,12 @@ impl<'l> Console<'l> {
     fn take(&mut self, rest: &str) -> Answer {
         let (index, outcome) = rest.split_once(char::is_whitespace).unwrap_or((rest, "0"));
         let (index, outcome) = (number(index, "K, a number of `enabled`")?, number(outcome.trim(), "OUTCOME")?);
-        let enabled = self.cursor.enabled()?;
+        let enabled = self.cursor.moments.enabled(self.cursor.here())?;
         let Some(action) = enabled.get(index) else {
             let count = enabled.len();
             return Err(format!("there are {count} events here, counted from 0; `enabled` lists them").into());
         };
-        let outcomes = self.cursor.outcomes(action)?;
+        let outcomes = self.cursor.moments.outcomes(self.cursor.here(), action)?;
         if outcome >= outcomes {
             return Err(format!("this event has {outcomes} outcomes, counted from 0").into());
         }
@@ -202,10 +206,10 @@ impl<'l> Console<'l> {
     fn lose(&mut self, rest: &str) -> Answer {
         let (node, wanted) = self.node_and(rest, "lose needs NODE REGEX")?;
         let wanted = regex(wanted)?;
-        let found = self.cursor.losses().into_iter().find(|loss| {
+        let found = self.cursor.moments.losses(self.cursor.here()).into_iter().find(|loss| {
             let taken = loss.cause.messages();
-            let payload = self.cursor.stepper().message(taken[0]).payload.clone();
-            loss.node == node && wanted.is_match(&self.cursor.message(&payload))
+            let payload = self.cursor.moments.stepper().message(taken[0]).payload.clone();
+            loss.node == node && wanted.is_match(&self.cursor.moments.message(&payload))
         });
         self.cursor.take(&found.ok_or("no message to this node that could come next matches")?, 0)?;
         self.renumber();
@@ -217,7 +221,8 @@ impl<'l> Console<'l> {
         let leaves: Vec<Place> = self.cursor.branches().into_iter().map(|(leaf, _)| leaf).collect();
         let mut numbered: Vec<Place> = Vec::new();
         for branch in self.branches.iter().chain(&leaves) {
-            let grown = leaves.iter().find(|leaf| self.cursor.line_to(**leaf).contains(branch)).unwrap_or(branch);
+            let grown =
+                leaves.iter().find(|leaf| self.cursor.moments.line_to(**leaf).contains(branch)).unwrap_or(branch);
             if !numbered.contains(grown) {
                 numbered.push(*grown);
             }
@@ -246,7 +251,7 @@ impl<'l> Console<'l> {
         let (branch, step) = (number(branch, "K, a number of `branches`")?, number(step, "N, a step")?);
         let leaf = self.branches.get(branch).copied();
         let leaf = leaf.ok_or_else(|| format!("there are {} branches, counted from 0", self.branches.len()))?;
-        let line = self.cursor.line_to(leaf);
+        let line = self.cursor.moments.line_to(leaf);
         Ok(line.get(step).copied().ok_or_else(|| format!("branch {branch} has only {} steps", line.len() - 1))?)
     }
 
@@ -257,17 +262,17 @@ impl<'l> Console<'l> {
             return Err("a pointer begins with /, such as /Running/acceptor/promised".into());
         }
         let here = self.cursor.here();
-        let last = self.cursor.state(here, node).pointer(&pointer).cloned();
+        let last = self.cursor.moments.state(here, node).pointer(&pointer).cloned();
         let shown = last.as_ref().map_or("nothing here".to_owned(), words::value_on_one_line);
-        let text = format!("{} {pointer}: {shown}\n", self.cursor.names().of(node));
+        let text = format!("{} {pointer}: {shown}\n", self.cursor.moments.names().of(node));
         self.watches.push(Watch { node, pointer, last });
         Ok(Reply::Text(text))
     }
 
     /// A node, and the text behind it.
     pub(super) fn node_and<'t>(&self, text: &'t str, needs: &str) -> Result<(NodeId, &'t str), Wrong> {
-        let names = self.cursor.names();
-        let named = (0..self.cursor.nodes()).filter_map(|node| {
+        let names = self.cursor.moments.names();
+        let named = (0..self.cursor.moments.nodes()).filter_map(|node| {
             let rest = text.strip_prefix(names.get(node)?)?;
             (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| (node, rest.trim()))
         });
@@ -284,14 +289,14 @@ impl<'l> Console<'l> {
 
     /// A node by its name or number.
     pub(super) fn node(&self, text: &str) -> Result<NodeId, Wrong> {
-        let names = self.cursor.names();
-        if let Some(node) = (0..self.cursor.nodes()).find(|node| names.get(*node) == Some(text)) {
+        let names = self.cursor.moments.names();
+        if let Some(node) = (0..self.cursor.moments.nodes()).find(|node| names.get(*node) == Some(text)) {
             return Ok(node);
         }
         let node = number(text, "NODE, a name or number")?;
-        match node < self.cursor.nodes() as usize {
+        match node < self.cursor.moments.nodes() as usize {
             true => Ok(node as NodeId),
-            false => Err(format!("there are only {} nodes, counted from 0", self.cursor.nodes()).into()),
+            false => Err(format!("there are only {} nodes, counted from 0", self.cursor.moments.nodes()).into()),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! A debugger without a terminal: a cursor over a tree of executions, and the commands that move it.
+//! A debugger without a terminal: a tree of executions, a cursor in it, and the commands that move the cursor.
 //!
 //! In the style of MDB (Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition", NSDI 2007, section
 //! 5): forwards and backwards, other branches, and what differs between a path that dies and one that lives.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `cursor` | a position in a tree of executions |
+//! | `moments` | a tree of executions |
+//! | `cursor` | a position in that tree |
 //! | `commands` | the table of commands, the words behind them, and what they lead to |
 //! | `console` | the session: a line in, a text out |
 //! | `show` | commands that show something and move nothing |
@@ -14,9 +15,12 @@
 mod commands;
 mod console;
 mod cursor;
+mod moments;
 mod show;
 mod why;
 
 pub use commands::{COMMANDS, Command, Reply};
 pub use console::Console;
-pub use cursor::{Cursor, CursorError, Place};
+pub use cursor::Cursor;
+pub use moments::{CursorError, Moments, PLACES_MAX, Place};
+pub use why::Asked;

@@ -9,8 +9,8 @@ use host_model::trace::TraceStep;
 
 use crate::debug::commands::{Answer, Reply, regex};
 use crate::debug::console::Console;
-use crate::debug::cursor::Place;
-use crate::debug::why;
+use crate::debug::moments::Place;
+use crate::debug::why::Asked;
 use crate::traced_state::Action;
 use crate::words;
 
@@ -26,15 +26,15 @@ impl Console<'_> {
     /// The changes and messages of the step between two states.
     pub(super) fn effects(&mut self, parent: Place, place: Place) -> String {
         let mut text = String::new();
-        for change in self.cursor.diff(parent, place).iter().flat_map(|(_, changes)| changes) {
+        for change in self.cursor.moments.diff(parent, place).iter().flat_map(|(_, changes)| changes) {
             let _ = writeln!(text, "      {change}");
         }
-        let step = self.cursor.step_at(place).cloned();
+        let step = self.cursor.moments.step_at(place).cloned();
         let sent = step.and_then(|step| step.sent).unwrap_or_default();
         for group in sent.chunk_by(|one, other| one.payload == other.payload) {
             let nodes: Vec<NodeId> = group.iter().map(|sent| sent.to).collect();
-            let message = self.cursor.message(&group[0].payload.0);
-            let _ = writeln!(text, "      sends {message} to {}", self.cursor.names().list(&nodes));
+            let message = self.cursor.moments.message(&group[0].payload.0);
+            let _ = writeln!(text, "      sends {message} to {}", self.cursor.moments.names().list(&nodes));
         }
         if text.is_empty() { "      changes nothing\n".to_owned() } else { text }
     }
@@ -47,7 +47,7 @@ impl Console<'_> {
         let mut text = String::new();
         for number in first..=last {
             let place = self.cursor.place(number).expect("the branch is that long");
-            let event = self.cursor.event(place);
+            let event = self.cursor.moments.event(place);
             if wanted.as_ref().is_none_or(|wanted| wanted.is_match(&event)) {
                 let _ = writeln!(text, "{}{number:>4}. {event}", if number == depth { ">" } else { " " });
             }
@@ -61,14 +61,14 @@ impl Console<'_> {
     pub(super) fn enabled(&mut self) -> Answer {
         let mut text = String::new();
         let next = self.cursor.place(self.cursor.depth() + 1);
-        let next = next.map(|place| self.cursor.event(place));
-        let enabled = self.cursor.enabled()?;
+        let next = next.map(|place| self.cursor.moments.event(place));
+        let enabled = self.cursor.moments.enabled(self.cursor.here())?;
         let events: Vec<String> = enabled.iter().map(|action| self.describe(action)).collect();
         for (index, (action, event)) in enabled.iter().zip(&events).enumerate() {
             // Events of one name are told apart by what they are about.
             let is_alone = events.iter().filter(|other| *other == event).count() == 1;
             let shown = if is_alone { event.clone() } else { self.describe_in_full(action) };
-            let outcomes = self.cursor.outcomes(action)?;
+            let outcomes = self.cursor.moments.outcomes(self.cursor.here(), action)?;
             let choices = if outcomes > 1 { format!(", {outcomes} outcomes") } else { String::new() };
             let is_next = next.as_ref().is_some_and(|next| next.starts_with(event));
             let _ = writeln!(text, "{}{index:>4}. {shown}{choices}", if is_next { ">" } else { " " });
@@ -77,19 +77,19 @@ impl Console<'_> {
     }
 
     fn describe(&mut self, action: &Action) -> String {
-        let event = self.cursor.trace_event(action);
+        let event = self.cursor.moments.trace_event(self.cursor.here(), action);
         let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
-        let names = self.cursor.names().clone();
-        words::event(&step, &names, None, |payload| self.cursor.message(payload))
+        let names = self.cursor.moments.names().clone();
+        words::event(&step, &names, None, |payload| self.cursor.moments.message(payload))
     }
 
     /// The same with what a local event is about.
     fn describe_in_full(&mut self, action: &Action) -> String {
-        let event = self.cursor.trace_event(action);
-        let argument = event.to_local().map(|event| self.cursor.argument(&event));
+        let event = self.cursor.moments.trace_event(self.cursor.here(), action);
+        let argument = event.to_local().map(|event| self.cursor.moments.argument(&event));
         let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
-        let names = self.cursor.names().clone();
-        words::event(&step, &names, argument, |payload| self.cursor.message(payload))
+        let names = self.cursor.moments.names().clone();
+        words::event(&step, &names, argument, |payload| self.cursor.moments.message(payload))
     }
 
     pub(super) fn list_branches(&mut self) -> Reply {
@@ -97,8 +97,8 @@ impl Console<'_> {
         let shared = self.cursor.branches();
         let mut text = String::new();
         for (index, leaf) in self.branches.clone().into_iter().enumerate() {
-            let depth = self.cursor.depth_of(leaf);
-            let event = self.cursor.event(leaf);
+            let depth = self.cursor.moments.depth_of(leaf);
+            let event = self.cursor.moments.event(leaf);
             let from = shared.iter().find(|(other, _)| *other == leaf).map_or(0, |(_, shared)| *shared);
             let is_here = self.cursor.is_end_of_line(leaf);
             let how = if is_here { "this one".to_owned() } else { format!("leaves this one after step {from}") };
@@ -111,15 +111,15 @@ impl Console<'_> {
     pub(super) fn state(&mut self, rest: &str) -> Answer {
         let here = self.cursor.here();
         if rest.is_empty() {
-            let nodes = 0..self.cursor.nodes();
+            let nodes = 0..self.cursor.moments.nodes();
             let line = |node| {
-                let state = words::value_on_one_line(&self.cursor.state(here, node));
-                format!("{}: {state}\n", self.cursor.names().with_number(node))
+                let state = words::value_on_one_line(&self.cursor.moments.state(here, node));
+                format!("{}: {state}\n", self.cursor.moments.names().with_number(node))
             };
             return Ok(Reply::Text(nodes.map(line).collect()));
         }
         let node = self.node(rest)?;
-        let json = serde_json::to_string_pretty(&self.cursor.state(here, node)).expect("JSON can be written");
+        let json = serde_json::to_string_pretty(&self.cursor.moments.state(here, node)).expect("JSON can be written");
         Ok(Reply::Text(words::without_controls(&json) + "\n"))
     }
 
@@ -130,13 +130,13 @@ impl Console<'_> {
 
     /// The messages in flight at a place, in the order of sending.
     fn in_flight(&self, place: Place) -> Vec<MessageId> {
-        self.cursor.traced(place).in_flight().iter().map(|flying| flying.message).collect()
+        self.cursor.moments.traced(place).in_flight().iter().map(|flying| flying.message).collect()
     }
 
     fn message(&mut self, id: MessageId) -> String {
-        let message = self.cursor.stepper().message(id).clone();
-        let said = (!message.is_notice).then(|| self.cursor.message(&message.payload));
-        let names = self.cursor.names();
+        let message = self.cursor.moments.stepper().message(id).clone();
+        let said = (!message.is_notice).then(|| self.cursor.moments.message(&message.payload));
+        let names = self.cursor.moments.names();
         let Some(said) = said else {
             // It has no text: the network makes it, not the protocol.
             return format!(
@@ -156,8 +156,8 @@ impl Console<'_> {
             None => self.cursor.here(),
         };
         let mut text = String::new();
-        for (node, changes) in self.cursor.diff(one, other) {
-            let _ = writeln!(text, "{}", self.cursor.names().with_number(node));
+        for (node, changes) in self.cursor.moments.diff(one, other) {
+            let _ = writeln!(text, "{}", self.cursor.moments.names().with_number(node));
             for change in changes {
                 let _ = writeln!(text, "      {change}");
             }
@@ -180,13 +180,15 @@ impl Console<'_> {
     pub(super) fn why(&mut self, rest: &str) -> Answer {
         let (node, wanted) = self.node_and(rest, "why needs NODE REGEX")?;
         let wanted = regex(wanted)?;
-        let lines = why::why(&mut self.cursor, node, &wanted);
+        let (line, at) = (self.cursor.line().to_vec(), self.cursor.depth());
+        let mut asked = Asked { moments: &mut self.cursor.moments, line: &line, at };
+        let lines = asked.why(node, &wanted);
         Ok(Reply::Text(lines.iter().map(|line| format!("{line}\n")).collect()))
     }
 
     pub(super) fn check(&mut self) -> Answer {
-        let judgements = self.cursor.judge()?;
-        let properties = self.cursor.stepper().lts().properties().to_vec();
+        let judgements = self.cursor.moments.judge(self.cursor.here())?;
+        let properties = self.cursor.moments.stepper().lts().properties().to_vec();
         let name = |index: u32| words::on_one_line(&properties[index as usize].name);
         let mut text = String::new();
         for judgement in judgements {
@@ -195,15 +197,17 @@ impl Console<'_> {
                 Judgement::Witnessed { property } => format!("{} is reached", name(*property)),
                 Judgement::Broken { property, fault } => format!("{} cannot be evaluated: {fault}", name(*property)),
                 Judgement::Fault(fault) => format!("a node is stuck in a fault: {fault}"),
-                Judgement::Deadlock { message } => format!("deadlock: {}", with_names(message, self.cursor.names())),
+                Judgement::Deadlock { message } => {
+                    format!("deadlock: {}", with_names(message, self.cursor.moments.names()))
+                }
             };
             let line = words::shortened(words::on_one_line(&line));
             if !text.contains(&line) {
                 let _ = writeln!(text, "{line}");
             }
         }
-        for (property, node, message) in self.cursor.owed()? {
-            let at = node.map(|node| format!(" at {}", self.cursor.names().of(node))).unwrap_or_default();
+        for (property, node, message) in self.cursor.moments.owed(self.cursor.here())? {
+            let at = node.map(|node| format!(" at {}", self.cursor.moments.names().of(node))).unwrap_or_default();
             let line = words::shortened(words::on_one_line(&message));
             let _ = writeln!(text, "{} does not hold here{at}: {line}", name(property));
         }
