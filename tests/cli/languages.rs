@@ -75,13 +75,13 @@ fn every_language_is_gone_on_from() {
 }
 
 /// A prepared interpreter with known modules, next to nodes of another component: nothing is installed, and after an edit the cluster
-/// is the same.
+/// is the same; a search of it that is stopped is gone on with.
 #[test]
 fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
     if component("register-typescript").is_none() {
         return;
     }
-    let place = Place::new();
+    let mut place = Place::new();
     let to = place.path("mine");
     std::fs::create_dir(&to).expect("a new folder");
     copy(&folder("register-typescript"), &to);
@@ -97,6 +97,8 @@ fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
         // As in `languages_are_put_side_by_side`.
         assert_eq!(ran.json()["counts"]["global_states"], 14_588);
     }
+    let whole = place.host(&run).exits(0).json();
+    place.goes_on_to_the_same(&run, &whole);
 }
 
 #[test]

@@ -76,6 +76,10 @@ mod tests {
         fs::create_dir_all(path("plugin/target")).expect("writable");
         fs::write(path("plugin/a.py"), "1").expect("writable");
         fs::write(path("other.wasm"), "1").expect("writable");
+        // The folder of another node, with a header that its flags name.
+        fs::create_dir_all(path("node/include")).and_then(|()| fs::create_dir_all(path("headers"))).expect("writable");
+        fs::write(path("node/host.toml"), "[build]\nflags = [\"-I../headers\"]\n").expect("writable");
+        fs::write(path("headers/a.h"), "1").expect("writable");
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut environment = Environment {
             stdout: &mut out,
@@ -91,7 +95,7 @@ mod tests {
             builds: Builds::default(),
         };
         let (mut rounds, mut builds) = (0, 0);
-        let exit = run(&["plugin".into(), "other.wasm".into()], &mut environment, |environment| {
+        let exit = run(&["plugin".into(), "other.wasm".into(), "node".into()], &mut environment, |environment| {
             rounds += 1;
             let build = || Ok::<_, Failure>(path("plugin/a.py")).inspect(|_| builds += 1);
             environment.builds.component(&path("plugin"), build)?;
@@ -107,14 +111,15 @@ mod tests {
                 }
                 3 => fs::write(path("plugin/b.py"), "").expect("writable"),
                 4 => fs::remove_file(path("other.wasm")).expect("writable"),
+                5 => fs::write(path("headers/a.h"), "22").expect("writable"),
                 _ => environment.interrupted.store(true, Ordering::Relaxed),
             }
             Ok(Exit::Safety)
         });
-        assert_eq!((exit.expect("no failure"), rounds, builds), (Exit::Stopped, 5, 5));
+        assert_eq!((exit.expect("no failure"), rounds, builds), (Exit::Stopped, 6, 6));
         let err = String::from_utf8(err).expect("text");
-        assert_eq!(err.matches("watch: waiting").count(), 4, "{err}");
-        assert_eq!(err.matches("watch: the sources have changed").count(), 4, "{err}");
+        assert_eq!(err.matches("watch: waiting").count(), 5, "{err}");
+        assert_eq!(err.matches("watch: the sources have changed").count(), 5, "{err}");
         assert!(err.contains("error: it does not build\nhelp: mend it\n"), "{err}");
     }
 }
