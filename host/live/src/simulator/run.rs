@@ -52,9 +52,6 @@ pub enum RuntimeError {
     /// A script cuts nodes off from others that have connections with them.
     #[error("a script cuts nodes off whose links have an order")]
     CutOff,
-    /// Processes are killed that have connections.
-    #[error("processes are killed that have connections, and not each of these runs is one of the model")]
-    Connections,
 }
 
 /// Runs in the same local transition system: what a handler does is executed once for all of them.

@@ -110,7 +110,11 @@ impl<G: Gate> World<'_, G> {
         let lasting = self.plan.kills.map(|kills| kills.lasting).or(self.plan.down).unwrap_or(self.plan.latency);
         let down = self.chance.within(Purpose::Kills, lasting);
         self.agenda.add(self.now.after(down), Input::Up(me));
-        self.break_connections_of(me);
+        match self.links() {
+            // They break when the process is started again.
+            Some(_) => self.keep_waiting(me),
+            None => self.break_connections_of(me),
+        }
         self.asked.retain(|(node, _), _| *node != me);
         let place = &mut self.places[me as usize];
         let Some(running) = place.running.take() else { return Ok(()) };
@@ -184,6 +188,11 @@ impl<G: Gate> World<'_, G> {
         let advisor = advice.transpose()?;
         let running = Running { node, advisor, disk, writing: None, on_disk: 0, own, wake: None, paused: None };
         self.places[me as usize].running = Some(running);
+        if self.links().is_some() {
+            self.post_notices();
+            self.carry_out(me)?;
+            return self.take_waiting(me);
+        }
         // A process knows of no connections before its own.
         for peer in 0..self.plan.nodes {
             let number = self.connections.begin(me, peer);

@@ -78,6 +78,8 @@ pub struct World<'w, G> {
     /// Until when a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
     pub(super) connections: Connections,
+    /// Whether connections are those of the model.
+    pub(super) is_linked: bool,
     /// Which process has said to be which start of a node.
     pub(super) spoken: BTreeMap<Start, u64>,
     /// By node and number of the request.
@@ -124,6 +126,7 @@ impl<'w, G: Gate> World<'w, G> {
             places: (0..plan.nodes).map(|_| Place::new()).collect(),
             cuts: BTreeMap::new(),
             connections: Connections::default(),
+            is_linked: false,
             spoken: BTreeMap::new(),
             asked: BTreeMap::new(),
             events: 0,
@@ -317,10 +320,16 @@ impl<'w, G: Gate> World<'w, G> {
     }
 
     /// An input for a node that may be down or paused.
-    fn reach(&mut self, node: NodeId, input: Input) -> Result<(), String> {
+    pub(super) fn reach(&mut self, node: NodeId, input: Input) -> Result<(), String> {
+        let links = self.links();
         let place = &mut self.places[node as usize];
         let Some(running) = &mut place.running else {
-            if let Input::Frame { over: Some(_), .. } = input {
+            let waits = match input {
+                Input::Frame { over, .. } => over.is_some(),
+                Input::Broken { .. } => links.is_some(),
+                _ => false,
+            };
+            if waits {
                 place.waiting.push(input);
             }
             return Ok(());
@@ -331,19 +340,12 @@ impl<'w, G: Gate> World<'w, G> {
         }
         running.wake = running.wake.filter(|_| !matches!(input, Input::Wake(_)));
         match input {
-            Input::Frame { over: Some(over), .. } if !self.connections.takes(node, over) => return Ok(()),
+            Input::Frame { over: Some(over), .. } if !self.is_there(node, over) => return Ok(()),
             Input::Frame { parcel, over, .. } => self.receive(node, &parcel, over)?,
-            Input::Broken { peer, number, .. } => {
-                let before = self.history.steps.len();
-                if self.connections.hear(node, peer, number) {
-                    self.feed(node, |node, now| node.disconnected(now, peer))?;
-                }
-                let start = self.running(node).map(|running| running.start(node));
-                self.history.steps[before..].iter_mut().for_each(|step| step.number = number);
-                if let Some(start) = start.filter(|_| self.history.steps.len() == before) {
-                    self.history.lose(start, peer, number);
-                }
-            }
+            Input::Broken { peer, number, .. } => match links {
+                Some(model) => self.take_notice(model, node, peer, number)?,
+                None => self.find_broken(node, peer, number)?,
+            },
             Input::Collect { start, .. }
             | Input::News { start, .. }
             | Input::Free { start, .. }
@@ -394,6 +396,7 @@ impl<'w, G: Gate> World<'w, G> {
             self.history.checkpoint(of, number, clock);
         }
         self.history.note(of, clock, running.node.gate_mut().take());
+        self.post_notices();
         Ok(Some(result))
     }
 

@@ -18,9 +18,10 @@ use host_model::contract::{
     Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot, Span,
 };
 use host_model::lts::{LocalEventId, LocalStateId, Lts, Outcome, Stepper, Trigger};
-use host_model::scenario::FaultEvent;
+use host_model::scenario::{FaultEvent, Network};
 
 use crate::gate::Happened;
+use crate::world::links::{ModelEnd, Notice};
 
 /// A step of the model that a handler is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,10 @@ pub struct Memory<'l> {
     path: Vec<(NodeId, Taken)>,
     /// The step that the last handler was, of a node in a local state.
     latest: Option<(NodeId, Option<LocalStateId>, Taken)>,
+    /// What peers are to hear of since this was asked last.
+    notices: Vec<Notice>,
+    /// A node that takes a notice of a peer now, if one does.
+    noticed: Option<(NodeId, NodeId)>,
     keeps_log: bool,
     /// The step that a handler was which has failed, or has led to a state that says nothing, and where it began; the first such one.
     failed: Option<(NodeId, Option<LocalStateId>, Taken)>,
@@ -90,6 +95,8 @@ impl<'l> Memory<'l> {
             present: BTreeMap::new(),
             path: Vec::new(),
             latest: None,
+            notices: Vec::new(),
+            noticed: None,
             keeps_log: false,
             failed: None,
             failure: None,
@@ -111,6 +118,7 @@ impl<'l> Memory<'l> {
     pub fn begin(&mut self) {
         self.present.clear();
         self.path.clear();
+        self.notices.clear();
         (self.latest, self.failed, self.trouble) = (None, None, None);
     }
 
@@ -153,8 +161,52 @@ impl<'l> Memory<'l> {
             None => self.step(node, from, &happened.input, &answer),
         };
         if let Ok(Some(taken)) = taken {
-            self.present.insert(node, taken.next);
-            self.path.push((node, taken));
+            self.take(node, taken);
+        }
+    }
+
+    /// A node has taken a step.
+    fn take(&mut self, node: NodeId, taken: Taken) {
+        let from = self.present.insert(node, taken.next);
+        self.path.push((node, taken));
+        let Some(from) = from.filter(|_| taken.trigger.is_some_and(|trigger| trigger.fault().is_some())) else { return };
+        // Nothing follows a fault of the guest, so no peer gets a notice.
+        if self.stepper.state(taken.next).fault().is_some() {
+            return;
+        }
+        let (before, after) = (&self.stepper.state(from).fault_state, &self.stepper.state(taken.next).fault_state);
+        for to in (0..self.stepper.lts().scenario().nodes).filter(|peer| *peer != node) {
+            let incarnation = after.incarnation(to);
+            if incarnation > before.incarnation(to) {
+                self.notices.push(Notice { from: node, to, incarnation });
+            }
+        }
+    }
+
+    /// An end of a connection; one of a node that has not started yet is new.
+    fn end_of(&self, node: NodeId, peer: NodeId) -> ModelEnd {
+        self.present.get(&node).map_or_else(ModelEnd::default, |present| {
+            let fault_state = &self.stepper.state(*present).fault_state;
+            ModelEnd { incarnation: fault_state.incarnation(peer), is_open: fault_state.is_open(peer) }
+        })
+    }
+
+    /// A node takes the next notice of a peer, and its protocol does not hear of it.
+    fn miss(&mut self, node: NodeId, peer: NodeId) {
+        // A handler that has failed on it ends the run.
+        let Some(from) = self.present.get(&node).copied().filter(|_| self.failed.is_none()) else { return };
+        let trigger = Trigger::deliver(self.stepper.arriving(from, peer, None));
+        let row = self.stepper.step(from, trigger);
+        let Ok(row) = self.told(row) else { return };
+        let protocol = |local| &self.stepper.state(local).protocol;
+        // A handler that ignores the error does what one does that never hears of it.
+        let is_unheard = |outcome: &Outcome| {
+            outcome.is_lost || (outcome.sent.is_empty() && Arc::ptr_eq(protocol(outcome.next), protocol(from)))
+        };
+        let found = (0..).zip(self.stepper.outcomes(row)).find(|(_, outcome)| is_unheard(outcome));
+        if let Some((outcome, Outcome { next, .. })) = found {
+            let taken = Taken { trigger: Some(trigger), outcome, next: *next };
+            self.take(node, taken);
         }
     }
 
@@ -214,7 +266,9 @@ impl<'l> Memory<'l> {
             }
             Input::TransportError { peer } => {
                 let own = FaultEvent::of_kind("break", Some(*peer)).map(Trigger::from);
-                let is_own = |event: &Trigger| self.stepper.state(here).faults.contains(event);
+                let (state, noticed) = (self.stepper.state(here), self.noticed);
+                let is_noticed = noticed == Some((state.protocol.node, *peer));
+                let is_own = |event: &Trigger| !is_noticed && state.faults.contains(event);
                 let own = own.filter(is_own);
                 Some(own.unwrap_or_else(|| Trigger::deliver(self.stepper.arriving(here, *peer, None))))
             }
@@ -365,6 +419,21 @@ pub(super) trait Model {
 
     /// Whether a node may be killed and start again.
     fn can_restart(&self, node: NodeId) -> bool;
+
+    /// Whether it has connections that can break.
+    fn has_connections(&self) -> bool;
+
+    /// An end of a connection.
+    fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd;
+
+    /// What peers are to hear of, since this was asked last.
+    fn take_notices(&self) -> Vec<Notice>;
+
+    /// If a node hears of a broken connection from now on, it is by a notice of this peer.
+    fn expect_notice(&self, noticed: Option<(NodeId, NodeId)>);
+
+    /// A node takes the next notice of a peer, and its protocol does not hear of it.
+    fn miss(&self, node: NodeId, peer: NodeId);
 }
 
 impl Model for Mutex<Memory<'_>> {
@@ -381,6 +450,27 @@ impl Model for Mutex<Memory<'_>> {
         let reset = FaultEvent::of_kind("reset", None).map(Trigger::from);
         let Some((present, reset)) = memory.present.get(&node).zip(reset) else { return false };
         memory.stepper.state(*present).faults.contains(&reset)
+    }
+
+    fn has_connections(&self) -> bool {
+        let scenario = lock(self).stepper.lts().scenario().clone();
+        scenario.network == Network::Ordered && scenario.faults.breaks_of_connections() > 0
+    }
+
+    fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd {
+        lock(self).end_of(node, peer)
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut lock(self).notices)
+    }
+
+    fn expect_notice(&self, noticed: Option<(NodeId, NodeId)>) {
+        lock(self).noticed = noticed;
+    }
+
+    fn miss(&self, node: NodeId, peer: NodeId) {
+        lock(self).miss(node, peer);
     }
 }
 

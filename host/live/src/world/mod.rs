@@ -17,6 +17,7 @@
 //! | `plan` | what goes wrong, and how often |
 //! | `network` | frames on their way between nodes |
 //! | `connections` | connections between nodes, where links have an order |
+//! | `links` | the same as the model has them |
 //! | `files` | files on a disk that crashes |
 //! | `history` | what has happened at the nodes, and to each message |
 //! | `path` | what has happened as a trace of the model |
@@ -41,6 +42,7 @@ mod files;
 mod guided;
 mod history;
 mod input;
+mod links;
 mod memo;
 mod network;
 mod path;

@@ -110,14 +110,11 @@ impl<G: Gate> World<'_, G> {
 
     /// A frame leaves a node over its connection with another one.
     pub(super) fn send_in_order(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
-        let Some(over) = self.connections.send(from, to) else {
+        let Some(over) = self.over(from, to) else {
             self.count("lost with a connection");
             return;
         };
-        // What cannot get through is sent again and again.
-        let cut = self.cuts.get(&(from, to)).copied().unwrap_or_default().max(self.now);
-        let latency = self.chance.within(Purpose::Latency, self.plan.latency);
-        let at = self.connections.arrive(from, to, cut.after(latency));
+        let at = self.arrival(from, to);
         self.agenda.add(at, Input::Frame { to, parcel, over: Some(over) });
     }
 
@@ -127,6 +124,20 @@ impl<G: Gate> World<'_, G> {
         for (node, peer) in [(one, other), (other, one)] {
             self.agenda.add(self.now, Input::Broken { node, peer, number });
         }
+    }
+
+    /// A node finds the connection with a peer gone, and its protocol hears of that or not.
+    pub(super) fn find_broken(&mut self, me: NodeId, peer: NodeId, number: u64) -> Result<(), String> {
+        let before = self.history.steps.len();
+        if self.connections.hear(me, peer, number) {
+            self.feed(me, |node, now| node.disconnected(now, peer))?;
+        }
+        let start = self.running(me).map(|running| running.start(me));
+        self.history.steps[before..].iter_mut().for_each(|step| step.number = number);
+        if let Some(start) = start.filter(|_| self.history.steps.len() == before) {
+            self.history.lose(start, peer, number);
+        }
+        Ok(())
     }
 
     /// All connections of a process break with it.

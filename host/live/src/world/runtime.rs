@@ -70,11 +70,9 @@ impl<'f, 'l> Runtime<'f, 'l> {
         let scenario = stepper.lts().scenario().clone();
         conditions.check(&scenario)?;
         troubles.check()?;
-        let kills = conditions.churn.is_some();
         match () {
             () if !scenario.links.is_empty() => return Err(RuntimeError::Links.into()),
             () if scenario.network == Network::UnorderedDuplicating => return Err(RuntimeError::Duplicates.into()),
-            () if scenario.network == Network::Ordered && kills => return Err(RuntimeError::Connections.into()),
             () => {}
         }
         if let Some(node) = (0..scenario.nodes).find(|node| stepper.known().takes_quorums(*node)) {
@@ -100,13 +98,8 @@ impl<'f, 'l> Runtime<'f, 'l> {
     /// The script does not fit the scenario, or does what [`new`](Self::new) refuses.
     pub fn scripted(self, script: &'f [Phase]) -> Result<Self, SimulatorError> {
         script::check(script, &self.scenario)?;
-        if self.scenario.network == Network::Ordered {
-            if script.iter().any(|phase| !phase.resets.is_empty()) {
-                return Err(RuntimeError::Connections.into());
-            }
-            if script.iter().any(|phase| !phase.cut.is_empty()) {
-                return Err(RuntimeError::CutOff.into());
-            }
+        if self.scenario.network == Network::Ordered && script.iter().any(|phase| !phase.cut.is_empty()) {
+            return Err(RuntimeError::CutOff.into());
         }
         Ok(Self { script, ..self })
     }
@@ -121,15 +114,21 @@ impl<'f, 'l> Runtime<'f, 'l> {
     ///
     /// The host cannot continue, or is to stop.
     pub fn run(&self, seed: u64) -> Result<Finished, MachineError> {
+        let Over { run, end, at } = self.over(seed)?;
+        Ok(run.verdicts.finish(seed, end, at, run.counts, &run.log))
+    }
+
+    /// A run to its end.
+    fn over(&self, seed: u64) -> Result<Over, MachineError> {
         let mut run = Run::new(&self.memory(), &self.conditions);
         if let Some(start) = self.failing {
             (run.locals, run.start) = (start.locals.clone(), start.clone());
             run.judge(&mut self.memory(), Time(0))?;
-            return Ok(run.verdicts.finish(seed, End::Violation, Time(0), run.counts, &run.log));
+            return Ok(Over { run, end: End::Violation, at: Time(0) });
         }
         let world = World::new(self.factory, self.plan(seed), |_| Open);
-        let mut world =
-            world.map_err(|broken| MachineError::Host(broken.to_string()))?.looking_up(&self.memory).forgetting();
+        let world = world.map_err(|broken| MachineError::Host(broken.to_string()))?;
+        let mut world = world.looking_up(&self.memory).linked().forgetting();
         let end = loop {
             let advanced = world.advance();
             let mut memory = self.memory();
@@ -147,8 +146,15 @@ impl<'f, 'l> Runtime<'f, 'l> {
             }
         };
         let of = |name: &str| world.troubles.get(name).copied().unwrap_or(0);
-        let counts = Counts { lost: of("lost"), partitions: of("division"), ..run.counts };
-        Ok(run.verdicts.finish(seed, end, world.latest(), counts, &run.log))
+        (run.counts.lost, run.counts.partitions) = (of("lost"), of("division"));
+        Ok(Over { run, end, at: world.latest() })
+    }
+
+    /// A run, where it begins, and its steps.
+    #[cfg(test)]
+    pub(super) fn path(&self, seed: u64) -> Result<(Finished, Start, Vec<Step>), MachineError> {
+        let Over { run, end, at } = self.over(seed)?;
+        Ok((run.verdicts.finish(seed, end, at, run.counts, &run.log), run.start, run.path))
     }
 
     /// How large what is known has become, in bytes.
@@ -215,6 +221,13 @@ impl Troubles {
 
 /// The longest trouble: several of them together are still an instant.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// A run that is over: why, and when.
+struct Over {
+    run: Run,
+    end: End,
+    at: Time,
+}
 
 /// A run in progress, as the model has it.
 struct Run {

@@ -492,9 +492,6 @@ fn refused(error: SimulatorError) -> Failure {
         SimulatorError::Runtime(RuntimeError::CutOff) => {
             "leave --runtime or --script out, or give links no order: -- --network unordered"
         }
-        SimulatorError::Runtime(RuntimeError::Connections) => {
-            "leave --runtime or the resets out, or give links no order: -- --network unordered"
-        }
     };
     Failure::configuration(error).help(help)
 }

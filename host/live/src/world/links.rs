@@ -1,0 +1,111 @@
+//! Connections as the model has them, in a world whose events are a path of the model.
+//!
+//! The model knows of each end of a connection how often it was broken, and whether something was sent or received over it since. A
+//! process that was killed breaks the connections of its open ends when it is started again; its peers get a notice of that behind all
+//! that it had sent before. So each step that a node takes here is one that the model can take after those before it.
+
+use host_model::contract::NodeId;
+
+use crate::gate::Gate;
+use crate::world::chance::Purpose;
+use crate::world::driver::World;
+use crate::world::input::{Input, Over};
+use crate::world::memo::Model;
+
+/// One end of a connection in the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ModelEnd {
+    /// How often it was broken, as far as this end knows.
+    pub(super) incarnation: u32,
+    /// Whether anything was sent or received over it since.
+    pub(super) is_open: bool,
+}
+
+/// A node is to hear of a break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Notice {
+    /// The end that has broken.
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    /// How often the connection was broken by then.
+    pub(super) incarnation: u32,
+}
+
+impl<'w, G: Gate> World<'w, G> {
+    /// The same where connections are those of the model, if it has some: each event is one that the model can take where it happens.
+    #[must_use]
+    pub(crate) fn linked(mut self) -> Self {
+        self.is_linked = self.model.is_some_and(Model::has_connections);
+        self
+    }
+
+    /// The model, if connections are as it has them.
+    pub(super) fn links(&self) -> Option<&'w dyn Model> {
+        self.model.filter(|_| self.is_linked)
+    }
+
+    /// The connection over which a frame is sent; none if it is broken by now.
+    pub(super) fn over(&mut self, from: NodeId, to: NodeId) -> Option<Over> {
+        match self.links() {
+            Some(model) => Some(Over { from, number: model.end(from, to).incarnation.into() }),
+            None => self.connections.send(from, to),
+        }
+    }
+
+    /// Whether the connection of a frame is there at this end.
+    pub(super) fn is_there(&mut self, to: NodeId, over: Over) -> bool {
+        match self.links() {
+            Some(model) => u64::from(model.end(to, over.from).incarnation) == over.number,
+            None => self.connections.takes(to, over),
+        }
+    }
+
+    /// The notices of what has broken since are on their way, each behind what was sent before it.
+    pub(super) fn post_notices(&mut self) {
+        let Some(model) = self.links() else { return };
+        for Notice { from, to, incarnation } in model.take_notices() {
+            let at = self.arrival(from, to);
+            self.agenda.add(at, Input::Broken { node: to, peer: from, number: incarnation.into() });
+        }
+    }
+
+    /// When a frame arrives that is sent now over a link with an order: what cannot get through is sent again and again.
+    pub(super) fn arrival(&mut self, from: NodeId, to: NodeId) -> crate::time::Time {
+        let cut = self.cuts.get(&(from, to)).copied().unwrap_or_default().max(self.now);
+        let latency = self.chance.within(Purpose::Latency, self.plan.latency);
+        self.connections.arrive(from, to, cut.after(latency))
+    }
+
+    /// A node takes a notice, unless it knows of the break already: its protocol hears of it if the node says so.
+    pub(super) fn take_notice(&mut self, model: &dyn Model, me: NodeId, peer: NodeId, number: u64) -> Result<(), String> {
+        let known = u64::from(model.end(me, peer).incarnation);
+        if number <= known {
+            return Ok(());
+        }
+        if number > known + 1 {
+            return Err(format!("node {me} hears of break {number} with node {peer}, and knows of {known}"));
+        }
+        model.expect_notice(Some((me, peer)));
+        let result = self.feed(me, |node, now| node.disconnected(now, peer));
+        model.expect_notice(None);
+        result?;
+        if u64::from(model.end(me, peer).incarnation) == known {
+            model.miss(me, peer);
+        }
+        Ok(())
+    }
+
+    /// What has reached a process that has ended, and waits for the next one: frames and notices over connections.
+    pub(super) fn keep_waiting(&mut self, me: NodeId) {
+        let place = &mut self.places[me as usize];
+        let paused = place.running.as_mut().and_then(|running| running.paused.take());
+        let is_over = |input: &Input| matches!(input, Input::Frame { over: Some(_), .. } | Input::Broken { .. });
+        place.waiting.extend(paused.into_iter().flatten().filter(is_over));
+    }
+
+    /// A process that has started takes what has waited for it, before anything else.
+    pub(super) fn take_waiting(&mut self, me: NodeId) -> Result<(), String> {
+        let waiting = std::mem::take(&mut self.places[me as usize].waiting);
+        waiting.into_iter().try_for_each(|input| self.reach(me, input))
+    }
+}
