@@ -77,7 +77,13 @@ impl<'w, G: Gate> World<'w, G> {
     }
 
     /// A node takes a notice, unless it knows of the break already: its protocol hears of it if the node says so.
-    pub(super) fn take_notice(&mut self, model: &dyn Model, me: NodeId, peer: NodeId, number: u64) -> Result<(), String> {
+    pub(super) fn take_notice(
+        &mut self,
+        model: &dyn Model,
+        me: NodeId,
+        peer: NodeId,
+        number: u64,
+    ) -> Result<(), String> {
         let known = u64::from(model.end(me, peer).incarnation);
         if number <= known {
             return Ok(());

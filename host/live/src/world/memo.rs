@@ -169,7 +169,9 @@ impl<'l> Memory<'l> {
     fn take(&mut self, node: NodeId, taken: Taken) {
         let from = self.present.insert(node, taken.next);
         self.path.push((node, taken));
-        let Some(from) = from.filter(|_| taken.trigger.is_some_and(|trigger| trigger.fault().is_some())) else { return };
+        let Some(from) = from.filter(|_| taken.trigger.is_some_and(|trigger| trigger.fault().is_some())) else {
+            return;
+        };
         // Nothing follows a fault of the guest, so no peer gets a notice.
         if self.stepper.state(taken.next).fault().is_some() {
             return;

@@ -72,13 +72,15 @@ fn replayed(
         let (finished, start, path) = runtime.path(seed).expect("nothing is broken");
         let steps = trace::record(&mut stepper, &start.initial, &path).expect("it is native");
         let (mut replay, _) = Replay::new(&factory, scenario, &start.origin).expect("it is native");
-        let mut here = start.clone();
+        let mut locals = start.initial.clone();
         for (number, (step, taken)) in steps.iter().zip(path).enumerate() {
             let report = replay.step(step);
             let report = report.unwrap_or_else(|error| panic!("seed {seed}, step {}: {error}; {step:?}", number + 1));
-            here.advance(&mut stepper, taken).expect("it is native");
-            let expected = &stepper.state(here.locals[step.node as usize]).protocol;
-            let is_same = |bytes: Vec<u8>| of_local_state(step.node, &bytes) == expected.fingerprint;
+            let local = &mut locals[step.node as usize];
+            let row = stepper.step(*local, taken.trigger).expect("it is native");
+            *local = stepper.outcomes(row)[taken.outcome as usize].next;
+            let expected = stepper.state(*local).protocol.fingerprint;
+            let is_same = |bytes: Vec<u8>| of_local_state(step.node, &bytes) == expected;
             assert!(report.state.is_none_or(is_same), "seed {seed}, step {}: {step:?}", number + 1);
         }
         let in_flight = replay.in_flight().count();
