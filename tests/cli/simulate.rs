@@ -70,7 +70,7 @@ fn nodes_that_ship_run_from_seeds() {
 fn nodes_that_ship_are_killed_over_connections() {
     let place = Place::new();
     let words = ["simulate", bundled("paxos"), "--runtime", "--seed", "1", "--runs", "3000", "--time", "2m", "--json"];
-    let killed = ["--churn", "6/m", "--down", "0s..5s", "--application", "1ms..20s", "--out", "found"];
+    let killed = ["--churn", "6/m", "--down", "1ms..5s", "--application", "1ms..20s", "--out", "found"];
     let mistaken = ["--", "--network", "ordered", "--set", "bug=forget-accepted", "--set", "proposers=2"];
     let said = place.host(&[&words[..], &killed, &mistaken].concat()).exits(12).json();
     assert!(said["violation"]["confirmed"] == true && said["resets"].as_u64() > Some(0), "{said}");
