@@ -37,6 +37,7 @@ export function Choices({ explorer, state, enabled }: Properties) {
             data-action={enabled.action}
             title={enabled.text}
             onMouseEnter={point}
+            onMouseMove={point}
             onFocus={point}
             onBlur={() => explorer.choice.point(null)}
             onClick={() => explorer.take(state.step.place, enabled.action, outcome)}

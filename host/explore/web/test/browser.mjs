@@ -1,0 +1,69 @@
+// Chromium with the page in it, and what it must never do.
+
+import assert from "node:assert/strict";
+
+import { chromium } from "playwright-core";
+
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+export async function launch() {
+  return chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox"] });
+}
+
+/** Opens the page; `end` closes it and fails if it did what it must not. */
+export async function open(browser, url, { colorScheme = "light", isRefused = () => false } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme, acceptDownloads: true });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const { origin } = new URL(url);
+  const wrong = [];
+  page.on("request", (request) => {
+    const to = new URL(request.url());
+    if (to.origin !== origin && to.protocol !== "data:") wrong.push(`a request leaves the origin: ${request.url()}`);
+  });
+  page.on("pageerror", (error) => wrong.push(`a script fails: ${error.message}`));
+  page.on("console", (message) => {
+    // The browser reports answers other than 200 itself; the page shows them.
+    const isAnswer = message.text().startsWith("Failed to load resource");
+    if (message.type() === "error" && !isAnswer) wrong.push(`the console says: ${message.text()}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400 && !isRefused(response)) wrong.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+  });
+  await page.goto(url);
+  await page.waitForSelector("section.next");
+  const end = async () => {
+    await context.close();
+    assert.deepEqual(wrong, []);
+  };
+  return { page, context, end };
+}
+
+/** Waits until no request is under way and the page shows the state of its place. */
+export async function settled(page) {
+  await page.waitForFunction(() => document.querySelector(".busy")?.textContent === "" && !document.querySelector(".panel.stale"));
+}
+
+/** The number of the present step, and of the last one of the branch. */
+export async function steps(page) {
+  const text = await page.locator(".present").innerText();
+  const [, step, end] = /step (\d+) of (\d+)/.exec(text) ?? [];
+  return { step: Number(step), end: Number(end) };
+}
+
+export async function press(page, ...keys) {
+  for (const key of keys) await page.keyboard.press(key);
+  await settled(page);
+}
+
+/** Takes an enabled event whose text has these words. */
+export async function take(page, words) {
+  const before = await steps(page);
+  await page.locator(".next button.choice", { hasText: words }).first().click();
+  await page.waitForFunction((step) => document.querySelector(".present")?.textContent?.startsWith(`step ${step} of`), before.step + 1);
+  await settled(page);
+}
+
+export async function countElements(page) {
+  return page.evaluate(() => document.querySelectorAll("*").length);
+}

@@ -1,0 +1,286 @@
+// The page against the mock server. Times are printed and never asserted: what is asserted is how much is drawn.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { countElements, launch, open, press, settled, steps, take } from "./browser.mjs";
+import { serve } from "./mock.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const VIOLATION = ["propose", "from node 0: {Ask:100}", "from node 0: {Ask:100}", "from node 1: {Vote:100", "from node 0: {Vote:100"];
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+/** Runs a test with a server of its own and the page in it. */
+async function withPage(options, run, refused) {
+  const server = await serve(options);
+  const session = await open(browser, server.url, { isRefused: refused });
+  try {
+    await run(session.page, server, session.context);
+    await session.end();
+  } finally {
+    await session.context.close();
+    await server.close();
+  }
+}
+
+test("a violation is reached by clicks, and the page says which and why", () =>
+  withPage({}, async (page) => {
+    for (const words of VIOLATION) await take(page, words);
+    await page.locator(".next h3:has-text('node 1') + ul button:has-text('propose')").click();
+    await settled(page);
+    for (const words of ["from node 1: {Ask:101}", "from node 1: {Ask:101}", "from node 1: {Vote:101"]) await take(page, words);
+    const agreement = page.locator(".properties .strip").first();
+    assert.match(await agreement.innerText(), /holds/);
+    const last = page.locator(".next button.choice", { hasText: "from node 0: {Vote:101" }).first();
+    await last.hover();
+    await page.waitForSelector(".preview .standing.violated");
+    await last.click();
+    await settled(page);
+    assert.match(await agreement.innerText(), /violated\s+100 and 101 are decided/);
+    await page.waitForSelector(".sheet g.event.now .violation");
+    await press(page, "g", "v");
+    assert.deepEqual(await steps(page), { step: 10, end: 10 });
+  }));
+
+test("the next step of a branch stays, another one makes a new branch, and the two are compared", () =>
+  withPage({}, async (page) => {
+    for (const words of VIOLATION) await take(page, words);
+    await press(page, "k", "k");
+    await take(page, "from node 1: {Vote:100");
+    assert.deepEqual(await steps(page), { step: 4, end: 5 });
+    await press(page, "k");
+    await take(page, "tails");
+    assert.deepEqual(await steps(page), { step: 4, end: 4 });
+    await press(page, "2");
+    assert.equal(await page.locator(".tree-drawing .lane").count(), 2);
+    await page.locator(".moments button:has-text('Compare'):enabled").click();
+    await page.waitForSelector(".sides .first-difference");
+    assert.match(await page.locator(".compare").innerText(), /first 3 steps are shared/);
+    assert.deepEqual(await page.locator(".sides .first-difference code").allInnerTexts(), ["node 0 <- node 1: {Vote:100,by:1}", "node 2: toss"]);
+    assert.match(await page.locator(".compare .tree").last().innerText(), /coin:\s*null\s*→\s*"tails"/);
+    await press(page, "1", "k", "]", "[");
+    await press(page, "u");
+    assert.equal((await steps(page)).step > 0, true);
+  }));
+
+test("a fault is taken by click; a probe, a writer and a moment's name are shown", () =>
+  withPage({}, async (page) => {
+    await take(page, "propose");
+    await page.locator("details.faults summary").click();
+    await page.locator("details.faults button", { hasText: "node 0: reset" }).click();
+    await settled(page);
+    assert.equal(await page.locator(".sheet g.event.now .fault").count(), 1);
+    await page.locator("#probe").fill("locals.0.proposed");
+    await page.locator("#probe").press("Enter");
+    await page.waitForSelector(".probe-name");
+    assert.deepEqual(await page.locator(".sheet g.event text.mark").allInnerTexts(), ["false", "true", "false"]);
+    await page.locator(".tree-row button.field", { hasText: "proposed" }).first().click();
+    await page.waitForSelector(".why-box .text");
+    assert.match(await page.locator(".why-box .text").innerText(), /false since step 2/);
+    assert.equal(await page.locator(".why-row").count(), 1);
+    await page.keyboard.press("m");
+    await page.locator("#moment-name").fill("after the reset");
+    await page.locator("#moment-name").press("Enter");
+    await page.waitForSelector(".moments li.here:has-text('after the reset')");
+  }));
+
+test("messages in flight end open, and a click says why; a step moves before an independent one", () =>
+  withPage({}, async (page) => {
+    await take(page, "propose");
+    await take(page, "heads");
+    assert.match(await page.locator(".sheet .open text").first().innerText(), /to 0, 1, 2: \{Ask:100\}/);
+    await page.locator(".sheet .open text").first().click();
+    await page.waitForSelector(".why-box .text");
+    assert.match(await page.locator(".why-box .text").innerText(), /can be delivered now/);
+    assert.deepEqual(await steps(page), { step: 2, end: 2 });
+    await press(page, "Escape", ",");
+    await page.waitForFunction(() => document.querySelector('.sheet [data-row="1"]')?.getAttribute("aria-label")?.includes("toss"));
+    assert.deepEqual(await steps(page), { step: 2, end: 2 });
+  }));
+
+test("a search from here ends in a branch; a refused one is a line with its help", () =>
+  withPage(
+    {},
+    async (page) => {
+      for (const words of VIOLATION) await take(page, words);
+      await page.locator(".next h3:has-text('node 1') + ul button:has-text('propose')").click();
+      await settled(page);
+      await press(page, "/");
+      await page.locator("details.search button[type=submit]").click();
+      await page.waitForSelector(".result.running");
+      await page.locator(".finding").click();
+      await settled(page);
+      assert.match(await page.locator(".properties .strip").first().innerText(), /violated/);
+      await page.locator("#strategy").selectOption("broken");
+      await page.locator("details.search button[type=submit]").click();
+      await page.waitForSelector(".notice.error");
+      assert.match(await page.locator(".notice.error").innerText(), /there is no strategy broken\s*host list names them/);
+    },
+    (response) => response.url().endsWith("/search"),
+  ));
+
+test("5,000 states are a map; a click goes to a state", () =>
+  withPage({}, async (page) => {
+    await press(page, "4");
+    await page.waitForSelector(".map-canvas");
+    const start = Date.now();
+    await page.getByLabel("States of the map at most").selectOption("5000");
+    await page.waitForFunction(() => document.querySelector(".map .note")?.textContent?.startsWith("5000 states"));
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    console.log(`5,000 states: ${Date.now() - start} ms with the server`);
+    await page.locator(".map-canvas").focus();
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await settled(page);
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 2 of"));
+    assert.ok((await countElements(page)) < 2000);
+  }));
+
+test("of 1,000 steps only those in sight are drawn, and a click costs little", () =>
+  withPage({ steps: 1000 }, async (page) => {
+    await press(page, "g");
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send("Performance.enable");
+    const busy = async () => {
+      const { metrics } = await cdp.send("Performance.getMetrics");
+      const of = (name) => metrics.find((metric) => metric.name === name)?.value ?? 0;
+      return { script: 1000 * of("ScriptDuration"), layout: 1000 * (of("LayoutDuration") + of("RecalcStyleDuration")) };
+    };
+    const moves = ["j", "j", "G", "k", "g", "v", "G"];
+    const before = await busy();
+    for (const key of moves) await press(page, key);
+    const moved = await busy();
+    for (let count = 0; count < 5; count += 1) await take(page, "tick");
+    const taken = await busy();
+    const each = (from, to, count) => `${((to.script - from.script) / count).toFixed(1)} ms of scripts, ${((to.layout - from.layout) / count).toFixed(1)} ms of layout`;
+    console.log(`1,000 steps, each move: ${each(before, moved, moves.length)}`);
+    console.log(`1,000 steps, each event taken: ${each(moved, taken, 5)}`);
+    assert.deepEqual(await steps(page), { step: 1005, end: 1005 });
+    const elements = await countElements(page);
+    assert.ok(elements < 2500, `${elements} elements`);
+    assert.ok((await page.locator(".sheet g.event").count()) < 60);
+  }));
+
+test("hostile names inject nothing, and letters that reverse text are shown as such", () =>
+  withPage({ isHostile: true }, async (page) => {
+    await page.locator(".next button.choice").first().click();
+    await settled(page);
+    for (const key of ["2", "3", "4", "1"]) await press(page, key);
+    await page.waitForTimeout(300);
+    assert.equal(await page.evaluate(() => window.injected), undefined);
+    assert.equal(await page.locator("img").count(), 0);
+    const text = await page.evaluate(() => document.documentElement.outerHTML);
+    assert.ok(!text.includes("\u202E"), "a letter that reverses text is in the page");
+    assert.ok(text.includes("‹U+202E›"), "the letter is not shown");
+  }));
+
+test("the keyboard alone suffices", () =>
+  withPage({}, async (page) => {
+    await page.keyboard.press("e");
+    await page.waitForSelector(".preview h3");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 1 of 1"));
+    await settled(page);
+    await press(page, "k", "j", "u", "U");
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open] kbd");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => !document.querySelector("dialog"));
+    await page.keyboard.press("f");
+    await page.waitForFunction(() => document.activeElement?.closest(".faults") !== null);
+    await page.keyboard.press("s");
+    await page.waitForSelector("dialog #save-path");
+    await page.locator("#save-path").press("Enter");
+    await page.waitForSelector(".notice:has-text('The trace is in')");
+    await press(page, "n", "c", "h", "2", "m");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "moment-name");
+  }));
+
+test("a link opens the same step; a link of another cluster is refused in words", () =>
+  withPage(
+    {},
+    async (page, server) => {
+      await take(page, "propose");
+      await take(page, "tails");
+      await page.waitForFunction(() => location.hash.startsWith("#v1/"));
+      await page.waitForFunction(() => location.hash.split("-").length === 2);
+      const before = await page.locator(".present").innerText();
+      await page.reload();
+      await page.waitForFunction((text) => document.querySelector(".present")?.innerText === text, before);
+      await page.goto(`${server.url}#other`);
+      await page.waitForSelector(".notice.error");
+      assert.match(await page.locator(".notice.error").innerText(), /none of this cluster\s*It is one of another version/);
+    },
+    (response) => response.url().endsWith("/replay"),
+  ));
+
+test("a trace that is dropped or chosen is opened", () =>
+  withPage({}, async (page) => {
+    const trace = JSON.stringify({ fragment: "v1/0.0-0.0" });
+    await page.locator("input[type=file]").setInputFiles({ name: "trace.json", mimeType: "application/json", buffer: Buffer.from(trace) });
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 2 of 2"));
+    await press(page, "g");
+    await page.evaluate((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], "trace.json", { type: "application/json" }));
+      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }, trace);
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 2 of 2"));
+  }));
+
+test("a server that is gone is said, and the page stays", () =>
+  withPage({}, async (page, server) => {
+    await take(page, "propose");
+    await page.waitForTimeout(600);
+    await server.close();
+    await page.keyboard.press("k");
+    await page.waitForSelector(".notice.ended");
+    assert.match(await page.locator(".notice.ended").innerText(), /host explore has ended; what you saved is there/);
+    assert.ok((await page.locator(".tree-row").count()) > 5);
+  }));
+
+test("of requests that overlap, the latest wins", () =>
+  withPage({ steps: 30 }, async (page) => {
+    await page.route("**/places/*", async (route) => {
+      // The earlier place takes longer.
+      const place = Number(route.request().url().split("/").pop());
+      await new Promise((resolve) => setTimeout(resolve, place * 12));
+      await route.continue();
+    });
+    await press(page, "k");
+    for (const key of ["k", "k", "k", "g"]) await page.keyboard.press(key);
+    await page.waitForTimeout(600);
+    await settled(page);
+    assert.deepEqual(await steps(page), { step: 0, end: 30 });
+    assert.equal(await page.locator(".states .tree-row.changed").count(), 0);
+  }));
+
+test("the page is drawn in the dark, and narrow", () =>
+  withPage({}, async (page) => {
+    await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(15, 23, 42)");
+    await page.setViewportSize({ width: 500, height: 800 });
+    const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
+    assert.equal(isWide, false, "the page scrolls sideways");
+  }));
+
+test("the checks for any server pass with the mock", { timeout: 60_000 }, async () => {
+  const server = await serve({});
+  try {
+    const child = spawn(process.execPath, [path.join(here, "drive.mjs"), server.url], { stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    child.stdout.on("data", (data) => (output += data));
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    assert.equal(code, 0, output);
+  } finally {
+    await server.close();
+  }
+});
