@@ -89,7 +89,7 @@ export interface Enabled {
   outcomes: { outcome: number; text: string | null; child: Place | null }[];
 }
 
-/** `GET standings?to=P`: per property one letter per step of the line from the beginning to P, the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown. */
+/** `GET standings?to=P`: per property one letter per step of the line from the beginning to P, the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown, `r`eached, `n`ot reached. */
 export interface Strips {
   strips: string[];
 }

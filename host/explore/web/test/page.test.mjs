@@ -79,7 +79,7 @@ test("a fault is taken by click; a probe, a writer and a moment's name are shown
     await page.locator("#probe").fill("locals.0.proposed");
     await page.locator("#probe").press("Enter");
     await page.waitForSelector(".probe-name");
-    assert.deepEqual(await page.locator(".sheet g.event text.mark").allInnerTexts(), ["false", "true", "false"]);
+    assert.deepEqual(await page.locator(".sheet g.event text.mark").allTextContents(), ["falsefalse", "truetrue", "falsefalse"]);
     await page.locator(".tree-row button.field", { hasText: "proposed" }).first().click();
     await page.waitForSelector(".why-box .text");
     assert.match(await page.locator(".why-box .text").innerText(), /false since step 2/);
@@ -94,7 +94,7 @@ test("messages in flight end open, and a click says why; a step moves before an 
   withPage({}, async (page) => {
     await take(page, "propose");
     await take(page, "heads");
-    assert.match(await page.locator(".sheet .open text").first().innerText(), /to 0, 1, 2: \{Ask:100\}/);
+    assert.match(await page.locator(".sheet .open text").first().textContent(), /to 0, 1, 2: \{Ask:100\}/);
     await page.locator(".sheet .open text").first().click();
     await page.waitForSelector(".why-box .text");
     assert.match(await page.locator(".why-box .text").innerText(), /can be delivered now/);
@@ -201,7 +201,7 @@ test("the keyboard alone suffices", () =>
     await page.locator("#save-path").press("Enter");
     await page.waitForSelector(".notice:has-text('The trace is in')");
     await press(page, "n", "c", "h", "2", "m");
-    assert.equal(await page.evaluate(() => document.activeElement?.id), "moment-name");
+    await page.waitForFunction(() => document.activeElement?.id === "moment-name");
   }));
 
 test("a link opens the same step; a link of another cluster is refused in words", () =>

@@ -27,6 +27,7 @@ export class Places {
   private readonly failed = new Set<Place>();
   private past: At[] = [];
   private future: At[] = [];
+  private lastState: State | null = null;
   private turn = 0;
 
   constructor(private readonly core: Core) {}
@@ -49,8 +50,10 @@ export class Places {
     return this.states.get(this.place) ?? null;
   }
 
-  /** What the page shows until the state of the present place is here. */
-  lastState: State | null = null;
+  /** The state that the page shows: the last one until that of the present place is here. */
+  get shown(): State | null {
+    return this.state ?? this.lastState;
+  }
 
   stateOf(place: Place): State | null {
     return this.states.get(place) ?? null;

@@ -5,10 +5,15 @@ import { get, Refused } from "../client";
 import type { Core } from "./core";
 import type { Places } from "./places";
 
-export type Letter = "h" | "v" | "o" | "u";
+export type Letter = "h" | "v" | "o" | "u" | "r" | "n";
 
-const BADNESS: Letter[] = ["h", "u", "o", "v"];
-const LETTERS: Record<Standing["standing"], Letter> = { holds: "h", violated: "v", owed: "o", unknown: "u" };
+const BADNESS: Letter[] = ["r", "h", "n", "u", "o", "v"];
+const LETTERS: Record<Standing["standing"], Letter> = { holds: "h", violated: "v", owed: "o", unknown: "u", reached: "r", "not reached": "n" };
+
+/** The class of a standing in the style sheet. */
+export function classOf(standing: Standing["standing"]): string {
+  return standing.replace(" ", "-");
+}
 
 /** The standing of a property that shows: the worst of its nodes. */
 export function worst(standings: Standing[], property: number): Standing | null {

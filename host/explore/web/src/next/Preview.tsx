@@ -2,6 +2,7 @@
 
 import type { Standing } from "../api";
 import type { Explorer } from "../model/explorer";
+import { classOf } from "../model/timeline";
 import { changed } from "../state/rows";
 import { TreeRow } from "../state/TreeRow";
 
@@ -29,14 +30,14 @@ export function Preview({ explorer }: { explorer: Explorer }) {
 
 function Changes({ explorer }: { explorer: Explorer }) {
   const { preview } = explorer.choice;
-  const state = explorer.places.state;
+  const state = explorer.places.shown;
   if (!preview || !state) return null;
   const rows = changed(preview.rows);
   const news = preview.standings.filter((standing) => isNews(state.standings, standing));
   return (
     <>
       {news.map((standing, index) => (
-        <p key={index} class={`standing ${standing.standing}`}>
+        <p key={index} class={`standing ${classOf(standing.standing)}`}>
           {propertyName(explorer, standing)}: {standing.standing}
           {standing.why && `, ${standing.why}`}
         </p>

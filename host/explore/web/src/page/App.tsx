@@ -26,7 +26,7 @@ export function App({ explorer }: { explorer: Explorer }) {
   useEffect(() => explorer.core.listen(() => draw((count) => count + 1)), []);
   useEffect(() => explorer.follow());
   const { places } = explorer;
-  const state = places.state ?? places.lastState;
+  const state = places.shown;
   return (
     <>
       <Header {...{ explorer }} />

@@ -2,9 +2,9 @@
 
 import type { Property, Standing } from "../api";
 import type { Explorer } from "../model/explorer";
-import { worst, type Letter } from "../model/timeline";
+import { classOf, worst, type Letter } from "../model/timeline";
 
-const CLASSES: Record<Letter | ".", string> = { h: "holds", v: "violated", o: "owed", u: "unknown", ".": "unseen" };
+const CLASSES: Record<Letter | ".", string> = { h: "holds", v: "violated", o: "owed", u: "unknown", r: "reached", n: "not-reached", ".": "unseen" };
 
 export function Properties({ explorer }: { explorer: Explorer }) {
   const { session, places } = explorer;
@@ -28,14 +28,14 @@ interface OfPropertyProperties {
 
 function OfProperty({ explorer, property, index, standings }: OfPropertyProperties) {
   const standing = worst(standings, index);
-  const own = standings.filter((other) => other.property === index && other.standing !== "holds");
+  const own = standings.filter((other) => other.property === index && (other.standing !== "holds" || other.why !== null));
   return (
     <div class="strip">
       <span class="name" title={`${property.kind}, of ${property.scope === "node" ? "each node" : "the cluster"}`}>
         {property.name} <span class="note">{property.kind}</span>
       </span>
       <Strip {...{ explorer, index }} name={property.name} />
-      <span class={`now ${standing?.standing ?? "unseen"}`}>
+      <span class={`now ${standing ? classOf(standing.standing) : "unseen"}`}>
         {standing?.standing ?? "…"}
         {own.map(({ node, why, standing: own }) => (
           <span key={node ?? "cluster"}>

@@ -3,7 +3,7 @@
 import type { Place } from "../api";
 import type { Explorer } from "../model/explorer";
 import { clipped } from "../plain";
-import { LEFT, LETTER, nodeX, PROBE_LETTERS, probeX, ROW, rowY, type Layout } from "./layout";
+import { LEFT, LETTER, nodeX, PROBE_LETTERS, probeX, rowY, type Layout } from "./layout";
 import { Shape } from "./Shape";
 import { short } from "./words";
 
@@ -36,7 +36,6 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
       onClick={() => explorer.go(place)}
     >
       <title>{step?.name ? `${step.name}\n${words}` : words}</title>
-      <rect class="hit" x={0} y={row * ROW} width={layout.width} height={ROW} />
       <text class="number" x={LEFT - 26} y={y + 4}>
         {row}
       </text>

@@ -3,7 +3,7 @@
 import type { Explorer } from "../model/explorer";
 import { Arrows, Heads } from "./Arrows";
 import { Ghost } from "./Ghost";
-import type { Layout } from "./layout";
+import { ROW, type Layout } from "./layout";
 import type { Message } from "./messages";
 import { Open } from "./Open";
 import { Row } from "./Row";
@@ -31,6 +31,7 @@ export function Rows({ explorer, layout, first, last, messages, past }: Properti
   return (
     <>
       <Heads />
+      <Hits {...{ explorer, layout, first, last }} />
       <Arrows {...{ layout, first, last, now, all: past ? messages.filter(({ sent, end }) => past.has(sent) && end !== null && past.has(end)) : messages }} />
       {[...senders.entries()].map(([key, all]) => (
         <Open
@@ -48,6 +49,19 @@ export function Rows({ explorer, layout, first, last, messages, past }: Properti
       })}
       {explorer.choice.pointed && now === places.line.length - 1 && <Ghost {...{ explorer, layout }} row={now + 1} />}
     </>
+  );
+}
+
+/** Rows can be clicked all over, below what is drawn in them. */
+function Hits({ explorer, layout, first, last }: Pick<Properties, "explorer" | "layout" | "first" | "last">) {
+  const { index, line } = explorer.places;
+  return (
+    <g aria-hidden="true">
+      {line.slice(first, last + 1).map((place, offset) => {
+        const row = first + offset;
+        return <rect key={place} class={row === index ? "hit now" : "hit"} x={0} y={row * ROW} width={layout.width} height={ROW} onClick={() => explorer.go(place)} />;
+      })}
+    </g>
   );
 }
 

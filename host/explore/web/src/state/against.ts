@@ -16,7 +16,7 @@ export interface Tree {
 
 /** The trees of all nodes; null for what is not here yet. */
 export function trees(explorer: Explorer, against: Against): (Tree | null)[] {
-  const state = explorer.places.state;
+  const state = explorer.places.shown;
   if (!state) return [];
   return state.nodes.map(({ rows, stuck }, node) => {
     if (against === "step") return { node, rows, stuck, since: "" };
