@@ -405,7 +405,10 @@ impl<'w, G: Gate> World<'w, G> {
         let Some(result) = self.feed(to, |node, now| node.receive(now, &parcel.bytes))? else { return Ok(()) };
         match result {
             Ok(()) => {}
-            Err(refusal) if over.is_some() => return self.refuse_in_order(parcel, refusal),
+            // A node that lost its disk can be refused whatever the order.
+            Err(refusal) if over.is_some() && self.plan.losses.is_none() => {
+                return self.refuse_in_order(parcel, refusal);
+            }
             Err(Refusal::Dropped(Dropped::FormerSender | Dropped::FormerAddressee | Dropped::Repeated))
             | Err(Refusal::NoBase | Refusal::Unasked | Refusal::Full) => return Ok(()),
             Err(refusal) if self.plan.losses.is_some() => return self.hear_of_loss(to, refusal),

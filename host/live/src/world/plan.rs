@@ -61,7 +61,7 @@ pub struct Plan {
     /// Phases of the run, if it follows a script.
     pub script: Vec<Phase>,
     /// Disks that are lost with the process of their node, which then hears nothing for a while, and may be started several times. It rejoins
-    /// once it has heard that others know it. On links without an order, and without snapshots.
+    /// once it has heard that others know it. Without snapshots: what they show of the lost disk is undone.
     pub losses: Option<Trouble>,
     /// How long a record takes to be written.
     pub writing: Range,
