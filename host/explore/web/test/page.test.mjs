@@ -101,8 +101,36 @@ test("messages in flight end open, and a click says why; a step moves before an 
     assert.deepEqual(await steps(page), { step: 2, end: 2 });
     await press(page, "Escape", ",");
     await page.waitForFunction(() => document.querySelector('.sheet [data-row="1"]')?.getAttribute("aria-label")?.includes("toss"));
-    assert.deepEqual(await steps(page), { step: 2, end: 2 });
+    assert.deepEqual(await steps(page), { step: 1, end: 2 });
   }));
+
+test("a step is dragged up where it is independent, and not where it is caused", () =>
+  withPage(
+    {},
+    async (page) => {
+      for (const words of ["propose", "from node 0: {Ask:100}", "from node 0: {Ask:100}", "heads"]) await take(page, words);
+      const texts = () => page.locator(".sheet g.event").evaluateAll((rows) => rows.map((row) => row.getAttribute("aria-label").replace(/^Step \d+: /, "")));
+      const drag = async (from, to) => {
+        const [one, other] = [await page.locator(`.sheet [data-row="${from}"] .number`).boundingBox(), await page.locator(`.sheet [data-row="${to}"] .number`).boundingBox()];
+        await page.mouse.move(one.x + 200, one.y + 5);
+        await page.mouse.down();
+        await page.mouse.move(one.x + 200, one.y - 10, { steps: 3 });
+        await page.mouse.move(other.x + 200, other.y + 5, { steps: 5 });
+        await page.mouse.up();
+        await settled(page);
+      };
+      const before = await texts();
+      await drag(4, 1);
+      await page.waitForFunction(() => document.querySelector('.sheet [data-row="1"]')?.getAttribute("aria-label")?.includes("toss"));
+      const [start, one, two, three, four] = before;
+      assert.deepEqual(await texts(), [start, four, one, two, three]);
+      assert.deepEqual(await steps(page), { step: 1, end: 4 });
+      await drag(4, 2);
+      await page.waitForSelector(".notice.error");
+      assert.match(await page.locator(".notice.error").innerText(), /not possible before step 2/);
+      assert.deepEqual(await texts(), [start, four, one, two, three]);
+    },
+  ));
 
 test("a search from here ends in a branch; a refused one is a line with its help", () =>
   withPage(

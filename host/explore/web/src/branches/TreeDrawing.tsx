@@ -42,8 +42,8 @@ export function TreeDrawing({ explorer, lanes }: { explorer: Explorer; lanes: La
               {lane.from !== null && <path d={`M${x(lane.depth - 1)} ${y(lane.from)} V${y(lane.lane) - 6} q0 6 6 6 H${x(lane.depth)}`} />}
               <path class="whole" d={`M${x(lane.depth)} ${y(lane.lane)} H${x(end)}`} />
               {isShown && <path d={`M${x(lane.depth)} ${y(lane.lane)} H${x(lane.depth + lane.places.filter((place) => line.has(place)).length - 1)}`} />}
-              {lane.places.map((place, index) => (
-                <Dot key={place} {...{ explorer, place }} isShown={line.has(place)} isEnd={place === last} isSmall={lane.places.length > DOTS_MAX} x={x(lane.depth + index)} y={y(lane.lane)} />
+              {dots(explorer, lane).map((place) => (
+                <Dot key={place} {...{ explorer, place }} isShown={line.has(place)} isEnd={place === last} x={x(places.steps.get(place)?.depth ?? 0)} y={y(lane.lane)} />
               ))}
               <text class={line.has(last) ? "shown" : ""} x={x(end) + 12} y={y(lane.lane) + 4} onClick={() => explorer.go(last)}>
                 {clipped(`${end}: ${step?.name ?? step?.event?.text ?? "start"}`, 60)}
@@ -56,22 +56,29 @@ export function TreeDrawing({ explorer, lanes }: { explorer: Explorer; lanes: La
   );
 }
 
+/** The places of a lane that are drawn. */
+function dots({ places }: Explorer, lane: Lane): Place[] {
+  if (lane.places.length <= DOTS_MAX) return lane.places;
+  const last = lane.places[lane.places.length - 1];
+  return lane.places.filter(
+    (place) => place === last || place === places.place || places.childrenOf(place).length > 1 || places.steps.get(place)?.name != null,
+  );
+}
+
 interface DotProperties {
   explorer: Explorer;
   place: Place;
   isEnd: boolean;
-  isSmall: boolean;
   isShown: boolean;
   x: number;
   y: number;
 }
 
-function Dot({ explorer, place, isEnd, isSmall, isShown, x, y }: DotProperties) {
+function Dot({ explorer, place, isEnd, isShown, x, y }: DotProperties) {
   const { places } = explorer;
   const step = places.steps.get(place);
   const isHere = place === places.place;
   const isFork = places.childrenOf(place).length > 1;
-  if (isSmall && !isEnd && !isHere && !isFork && !step?.name) return null;
   const isViolated = places.stateOf(place)?.standings.some(({ standing }) => standing === "violated") ?? false;
   const classes = ["dot", isShown ? "shown" : "", isHere ? "here" : "", step?.name ? "named" : "", isViolated ? "bad" : ""].join(" ");
   return (

@@ -98,9 +98,9 @@ export class Explorer {
     void this.core.attempt(() => this.places.redo());
   }
 
-  /** Moves a step of the branch before the one above it. */
-  earlier(index: number): void {
-    void this.core.attempt(() => reorder(this.places, this.core, index));
+  /** Moves a step of the branch up to another row. */
+  earlier(from: number, to: number): void {
+    void this.core.attempt(() => reorder(this.places, this.core, from, to));
   }
 
   compare(other: Place): void {

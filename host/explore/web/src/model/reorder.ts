@@ -1,31 +1,44 @@
-// A step moved before the one above it, where the two are independent.
+// A step moved up the branch, where it is independent of the steps that it passes.
 
-import type { Event, Place, State } from "../api";
-import { get } from "../client";
+import type { Event, Moved, Place, State } from "../api";
+import { get, post } from "../client";
 import type { Core } from "./core";
 import type { Places } from "./places";
 
-export async function reorder(places: Places, core: Core, index: number): Promise<void> {
-  const [before, above, below] = [places.line[index - 2], places.line[index - 1], places.line[index]];
-  if (before === undefined || above === undefined || below === undefined) return;
-  const events = [places.steps.get(below)?.event, places.steps.get(above)?.event];
-  let at: Place = before;
-  for (const event of events) {
-    if (!event) return;
-    const found = await enabled(at, event);
-    if (!found) {
-      core.say(`${event.text} is not possible before the step above`, "The step above causes it, or takes away what it needs.", true);
-      return;
-    }
-    await places.take(at, found.action, found.outcome);
-    at = places.place;
+/** Later steps that are taken again after the moved one. */
+const LATER_MAX = 100;
+
+/** Moves the step of row `from` to row `to`, above it. */
+export async function reorder(places: Places, core: Core, from: number, to: number): Promise<void> {
+  const eventAt = (row: number) => places.steps.get(places.line[row] ?? -1)?.event ?? null;
+  const start = places.line[to - 1];
+  const moved = eventAt(from);
+  if (start === undefined || !moved || to >= from) return;
+  const first = await takeSame(start, moved);
+  if (!first) {
+    core.say(`"${moved.text}" is not possible before step ${to}`, "A step between causes it, or it needs what that one sends.", true);
+    return;
   }
+  const end = Math.min(places.line.length, from + 1 + LATER_MAX);
+  let last: Moved = first;
+  for (let row = to; row < end; row += 1) {
+    const event = row === from ? null : eventAt(row);
+    if (!event) continue;
+    const next = await takeSame(last.place, event);
+    if (!next) {
+      core.say(`"${event.text}", which was step ${row}, is not possible any more: the new branch ends before it.`);
+      break;
+    }
+    last = next;
+  }
+  await places.arrive({ place: first.place, line: last.line });
 }
 
-/** An event among those that are enabled in a place, with the outcome of the same words if it has several. */
-async function enabled(place: Place, event: Event): Promise<{ action: number; outcome: number } | null> {
-  const state = await get<State>(`places/${place}`);
-  const same = state.enabled.find(({ node, kind, text }) => node === event.node && kind === event.kind && text === event.text);
+/** Takes the event with the same words, if it is enabled. */
+async function takeSame(at: Place, event: Event): Promise<Moved | null> {
+  const state = await get<State>(`places/${at}`);
+  const same = state.enabled.find(({ node, kind, text }) => node === event.node && kind === event.kind && event.text.startsWith(text));
   const outcome = same?.outcomes.find(({ text }) => text !== null && event.text.includes(text)) ?? same?.outcomes[0];
-  return same && outcome ? { action: same.action, outcome: outcome.outcome } : null;
+  if (!same || !outcome) return null;
+  return post<Moved>(`places/${at}/take`, { action: same.action, outcome: outcome.outcome });
 }

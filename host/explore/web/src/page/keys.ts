@@ -17,7 +17,7 @@ export const KEYS: Key[] = [
   { keys: ["G", "End"], text: "end of the branch", run: (explorer) => explorer.goIndex(explorer.places.line.length - 1) },
   { keys: ["v"], text: "next step in which a violation begins", run: toViolation },
   { keys: ["]", "["], text: "next and last branch from the step before", run: toSibling },
-  { keys: [","], text: "move this step before the one above, if they are independent", run: (explorer) => explorer.earlier(explorer.places.index) },
+  { keys: [","], text: "move this step before the one above, if they are independent; dragging does the same", run: (explorer) => explorer.earlier(explorer.places.index, explorer.places.index - 1) },
   { keys: ["e"], text: "to the enabled events; arrows move, Enter takes", run: () => focus(".next button.choice") },
   { keys: ["f"], text: "to the faults", run: openFaults },
   { keys: ["u"], text: "undo the last move", run: (explorer) => explorer.undo() },

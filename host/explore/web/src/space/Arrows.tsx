@@ -14,29 +14,32 @@ interface Properties {
   last: number;
   /** The present row. */
   now: number;
+  onGo: (row: number) => void;
 }
 
-export function Arrows({ layout, all, first, last, now }: Properties) {
+export function Arrows({ layout, all, first, last, now, onGo }: Properties) {
   const isInSight = (row: number | null) => row !== null && row >= first && row <= last;
   const ending = all.filter(({ sent, end }) => end !== null && (isInSight(sent) || isInSight(end)));
   const passing = all.filter(({ sent, end }) => end !== null && sent < first && end > last);
   return (
     <g aria-hidden="true">
       {[...ending, ...passing].slice(0, ARROWS_MAX).map((message) => (
-        <Arrow key={message.id} {...{ layout, message, now }} />
+        <Arrow key={message.id} {...{ layout, message, now, onGo }} />
       ))}
     </g>
   );
 }
 
-function Arrow({ layout, message, now }: { layout: Layout; message: Message; now: number }) {
+type ArrowProperties = Pick<Properties, "layout" | "now" | "onGo"> & { message: Message };
+
+function Arrow({ layout, message, now, onGo }: ArrowProperties) {
   const { from, to, sent, end, isLost, isAgain, text } = message;
   const colour = from % COLOURS;
   const state = (end ?? 0) > now ? (sent > now ? " later" : " flying") : "";
   const line = isLost ? "lost" : `message s${colour}${isAgain ? " again" : ""}`;
   const route = path(layout, message);
   return (
-    <g class={`arrow${state}`}>
+    <g class={`arrow${state}`} onClick={() => onGo(end ?? sent)}>
       <title>{text}</title>
       <path class={line} d={route} marker-end={isLost ? undefined : `url(#head${colour})`} />
       {isLost && <path class="cross" d={`M${nodeX(layout, to) - 4} ${rowY(end ?? 0) - 4} l8 8 m0 -8 l-8 8`} />}

@@ -7,6 +7,7 @@ import { ROW, type Layout } from "./layout";
 import type { Message } from "./messages";
 import { Open } from "./Open";
 import { Row } from "./Row";
+import { WhyChain } from "./WhyChain";
 
 interface Properties {
   explorer: Explorer;
@@ -32,7 +33,8 @@ export function Rows({ explorer, layout, first, last, messages, past }: Properti
     <>
       <Heads />
       <Hits {...{ explorer, layout, first, last }} />
-      <Arrows {...{ layout, first, last, now, all: past ? messages.filter(({ sent, end }) => past.has(sent) && end !== null && past.has(end)) : messages }} />
+      <Arrows onGo={(row) => explorer.goIndex(row)} {...{ layout, first, last, now, all: past ? messages.filter(({ sent, end }) => past.has(sent) && end !== null && past.has(end)) : messages }} />
+      {explorer.causes.answer && <WhyChain {...{ explorer, layout }} />}
       {[...senders.entries()].map(([key, all]) => (
         <Open
           key={key}

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Explorer } from "../model/explorer";
 import { Columns } from "./Columns";
+import { useDrag } from "./drag";
 import { layout as layoutOf, ROW, visible } from "./layout";
 import { messages as messagesOf } from "./messages";
 import { Names } from "./Names";
@@ -42,6 +43,7 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
   }, [index, line]);
 
+  const { drag, ...listeners } = useDrag(line.length, ({ from, to }) => explorer.earlier(from, to));
   const layout = layoutOf(sight.width, nodes, probes.all.length);
   const rows = line.length + (explorer.choice.pointed && index === line.length - 1 ? 1 : 0);
   const [first, last] = visible(sight.top, sight.height, rows);
@@ -50,8 +52,9 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
     <div class="space-time" ref={frame} tabIndex={0} role="region" aria-label="Space-time: nodes as columns, time downwards; j and k move">
       <Names {...{ explorer, layout }} />
       <div class="sheet" style={{ width: `${layout.width}px`, height: `${height}px` }}>
-        <svg width={layout.width} height={height} role="list" aria-label="Steps">
+        <svg class={drag ? "dragged" : ""} width={layout.width} height={height} role="list" aria-label="Steps" {...listeners}>
           <Columns {...{ explorer, layout, first, last, rows }} />
+          {drag && <path class="drop" d={`M0 ${drag.to * ROW} H${layout.width}`} />}
           <Rows {...{ explorer, layout, first, last, messages, past }} />
         </svg>
       </div>
