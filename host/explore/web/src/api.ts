@@ -24,7 +24,7 @@ export interface Property {
   scope: "node" | "cluster";
 }
 
-/** An entry of `GET line?to=P` (the steps from the beginning to P) and of `GET tree` (all places). */
+/** An entry of `GET line?to=P&from=N` (the steps to P, from the Nth on) and of `GET tree?from=P` (all places from P on); at most 20,000 in one answer. */
 export interface Step {
   place: Place;
   parent: Place | null;

@@ -267,6 +267,7 @@ export class Mock {
 /** Answers a request of the API. */
 function answer(mock, method, name, query, body) {
   const to = Number(query.get("to") ?? mock.end);
+  const from = Number(query.get("from") ?? 0);
   const [part, first, second] = name.split("/");
   const number = Number(first);
   const { names, properties } = mock.cluster;
@@ -283,9 +284,9 @@ function answer(mock, method, name, query, body) {
         strategies: ["auto", "bdfs", "walk", "broken"],
       };
     case "GET line":
-      return mock.line(to).map((place) => mock.step(mock.at(place)));
+      return mock.line(to).slice(from).map((place) => mock.step(mock.at(place)));
     case "GET tree":
-      return mock.places.map((place) => mock.step(place));
+      return mock.places.slice(from).map((place) => mock.step(place));
     case "GET standings":
       return { strips: mock.strips(to) };
     case "GET places/":
@@ -321,7 +322,7 @@ function answer(mock, method, name, query, body) {
     case "POST map/":
       return mock.goTo(body.state, body.limit);
     case "POST places/name":
-      mock.at(number).name = body.name;
+      mock.at(number).name = body.name === "" ? null : body.name;
       return {};
     case "POST places/save":
       if (body.path.startsWith("/")) throw new Refusal(403, `${body.path} is outside of the folder`, "Give a path below it.");

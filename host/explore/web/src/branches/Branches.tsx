@@ -49,7 +49,7 @@ function Moment({ explorer, end }: { explorer: Explorer; end: End }) {
 function Naming({ explorer }: { explorer: Explorer }) {
   const { places } = explorer;
   const [name, setName] = useState(places.steps.get(places.place)?.name ?? "");
-  const save = (place: Place) => void explorer.core.attempt(() => places.name(place, name.trim() === "" ? null : name.trim()));
+  const save = (place: Place) => void explorer.core.attempt(() => places.name(place, name.trim()));
   return (
     <form
       class="row"

@@ -10,6 +10,8 @@ import type { Lane } from "./lanes";
 const HEIGHT = 24;
 const LEFT = 16;
 const WIDTH = 760;
+/** Pixels for the text at the end of a branch. */
+const LABEL = 380;
 const STEP_MAX = 26;
 /** Places of one lane that are drawn as dots; of longer ones, only ends, names and the present place. */
 const DOTS_MAX = 60;
@@ -18,7 +20,8 @@ export function TreeDrawing({ explorer, lanes }: { explorer: Explorer; lanes: La
   const { places } = explorer;
   const frame = useRef<HTMLDivElement>(null);
   const depth = Math.max(...lanes.map((lane) => lane.depth + lane.places.length), 1);
-  const width = Math.min(STEP_MAX, WIDTH / depth);
+  const room = (frame.current?.clientWidth ?? WIDTH) - LABEL;
+  const width = Math.min(STEP_MAX, Math.max(room, LABEL) / depth);
   const x = (step: number) => LEFT + step * width;
   const y = (lane: number) => HEIGHT * (lane + 0.7);
   const line = new Set(places.line);
@@ -31,7 +34,7 @@ export function TreeDrawing({ explorer, lanes }: { explorer: Explorer; lanes: La
   }, [here]);
   return (
     <div class="tree-drawing" ref={frame} tabIndex={0} role="region" aria-label="Tree of branches">
-      <svg width={x(depth) + 420} height={y(lanes.length) + 6}>
+      <svg width={x(depth) + LABEL - LEFT} height={y(lanes.length) + 6}>
         {lanes.map((lane) => {
           const last = lane.places[lane.places.length - 1] ?? 0;
           const isShown = line.has(lane.places[0] ?? -1);

@@ -7,6 +7,8 @@ import type { Core } from "./core";
 /** States that are kept. */
 const STATES_MAX = 400;
 const PAST_MAX = 1000;
+/** Steps of one answer. */
+const STEPS_MAX = 20_000;
 
 interface At {
   place: Place;
@@ -27,6 +29,8 @@ export class Places {
   private readonly failed = new Set<Place>();
   private past: At[] = [];
   private future: At[] = [];
+  /** More than every place that is known. */
+  private placesMax = 0;
   private lastState: State | null = null;
   private turn = 0;
 
@@ -81,7 +85,7 @@ export class Places {
   }
 
   async loadTree(): Promise<void> {
-    for (const step of await get<Step[]>("tree")) this.learn(step);
+    await this.learnAll((from) => `tree?from=${from}`, this.placesMax);
     this.version += 1;
     this.core.changed();
   }
@@ -129,10 +133,10 @@ export class Places {
     await this.show(known === moved.place && this.line.includes(place) ? { place: moved.place, line: this.line } : moved);
   }
 
-  async name(place: Place, name: string | null): Promise<void> {
+  async name(place: Place, name: string): Promise<void> {
     await post(`places/${place}/name`, { name });
     const step = this.steps.get(place);
-    if (step) this.learn({ ...step, name });
+    if (step) this.learn({ ...step, name: name === "" ? null : name });
     this.version += 1;
     this.core.changed();
   }
@@ -162,7 +166,8 @@ export class Places {
     const missing = at.line.filter((place) => !this.steps.has(place));
     if (missing.length > 1) {
       const end = at.line[at.line.length - 1] ?? 0;
-      for (const step of await get<Step[]>(`line?to=${end}`)) this.learn(step);
+      const first = at.line.findIndex((place) => !this.steps.has(place));
+      await this.learnAll((from) => `line?to=${end}&from=${from}`, first);
     } else if (missing[0] !== undefined) {
       await this.load(missing[0]);
     }
@@ -194,7 +199,18 @@ export class Places {
     }
   }
 
+  /** Asks page by page. */
+  private async learnAll(path: (from: number) => string, first: number): Promise<void> {
+    for (let from = first; ; ) {
+      const steps = await get<Step[]>(path(from));
+      for (const step of steps) this.learn(step);
+      from += steps.length;
+      if (steps.length < STEPS_MAX) return;
+    }
+  }
+
   private learn(step: Step): void {
+    this.placesMax = Math.max(this.placesMax, step.place + 1);
     const isNew = !this.steps.has(step.place);
     this.steps.set(step.place, step);
     if (!isNew || step.parent === null) return;

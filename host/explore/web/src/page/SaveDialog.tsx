@@ -6,7 +6,7 @@ import type { Explorer } from "../model/explorer";
 import { Dialog } from "./Dialog";
 
 export function SaveDialog({ explorer }: { explorer: Explorer }) {
-  const [path, setPath] = useState("found/explored.json");
+  const [path, setPath] = useState("explored.json");
   const close = () => {
     explorer.isSaveShown = false;
     explorer.core.changed();

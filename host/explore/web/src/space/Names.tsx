@@ -6,7 +6,7 @@ import { LETTER, nodeX, PROBE_LETTERS, probeX, type Layout } from "./layout";
 import { COLOURS } from "./Shape";
 
 export function Names({ explorer, layout }: { explorer: Explorer; layout: Layout }) {
-  const letters = Math.floor((layout.column - 8) / LETTER);
+  const letters = Math.floor((layout.column - 22) / LETTER);
   return (
     <div class="names" style={{ width: `${layout.width}px` }}>
       {explorer.session?.nodes.map((name, node) => (

@@ -41,7 +41,7 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
     const [top, bottom] = [(index - 1) * ROW, (index + 4) * ROW];
     if (top < element.scrollTop) element.scrollTop = Math.max(top, 0);
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
-  }, [index, line]);
+  }, [index, line, sight.height]);
 
   const { drag, ...listeners } = useDrag(line.length, ({ from, to }) => explorer.earlier(from, to));
   const layout = layoutOf(sight.width, nodes, probes.all.length);
