@@ -225,6 +225,27 @@ fn walks_have_most_of_the_turns_where_levels_explode() {
     }
 }
 
+/// A walk that breaks a promise leaves `bdfs` a quarter of the units that it took itself, and at least 50,000, to show a shorter way: what it has after
+/// the last turn of the walks, up to what it does between two questions.
+#[test]
+fn bdfs_has_a_quarter_of_the_answer_after_a_broken_promise() {
+    /// States that `bdfs` counts between two questions, and the rest of a turn.
+    const SLACK: u64 = 4_096;
+    let mut grants = Vec::new();
+    for seed in 0..6 {
+        let bounds = Bounds::new(u64::MAX, u64::MAX);
+        let report = explore(&deep(), seed, &bounds, &auto_in(1 << 13));
+        assert_eq!(report.decided_by.map(|decider| decider.strategy), Some("walk"), "seed {seed}");
+        let before = bounds.walked.into_inner().expect("one tells");
+        let after = bounds.units.into_inner().expect("one tells");
+        let grant = (before["walk"] / 4).max(50_000);
+        let had = after["bdfs"] - before["bdfs"];
+        assert!((grant..grant + SLACK).contains(&had), "seed {seed}: {had} units for {grant}, {before:?}");
+        grants.push(grant);
+    }
+    assert!(grants.contains(&50_000), "{grants:?}");
+}
+
 /// The same without promises, where the levels are those of a reduced search, or of the unfolding if there is none. With these seeds
 /// and even draws a mistake is found after the first batch of walks, and before they have had most of the turns for as long as they are to.
 #[test]

@@ -360,11 +360,11 @@ impl Turn<'_, '_> {
         self.race.lock().stop.get_or_insert(EndCondition::Interrupted);
     }
 
-    /// Ends each other one when it has done so much work and has begun this many walks, if it makes any.
+    /// Ends each other one when it has done so much work and has begun this many walks, if it makes any, whatever an earlier answer left to it.
     pub fn limit(&self, least: impl Fn(usize) -> (u64, u64)) {
         for (runner, it) in self.race.lock().runners.iter_mut().enumerate() {
             let (work_max, walks_min) = least(runner);
-            it.work_max = it.work_max.min(work_max);
+            it.work_max = work_max;
             it.walks_min = if it.pace.forgets { walks_min } else { 0 };
         }
     }
