@@ -1,13 +1,21 @@
 // Chromium with the page in it, and what it must never do.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 
 import { chromium } from "playwright-core";
 
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const NAMES = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/** The browser, as a path or in one of the folders of PATH. */
+function executable() {
+  const folders = (process.env.PATH ?? "").split(":");
+  const paths = NAMES.filter(Boolean).flatMap((name) => (name.includes("/") ? [name] : folders.map((folder) => `${folder}/${name}`)));
+  return paths.find((path) => existsSync(path));
+}
 
 export async function launch() {
-  return chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath: executable(), args: ["--no-sandbox"] });
 }
 
 /** Opens the page; `end` closes it and fails if it did what it must not. */

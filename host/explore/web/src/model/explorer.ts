@@ -2,6 +2,7 @@
 
 import type { Place, Session } from "../api";
 import { get } from "../client";
+import { Ahead } from "./ahead";
 import { Atlas } from "./atlas";
 import { Causes } from "./causes";
 import { Choice } from "./choice";
@@ -25,6 +26,7 @@ export const VIEWS: { view: View; name: string }[] = [
 export class Explorer {
   readonly core = new Core();
   readonly places = new Places(this.core);
+  readonly ahead = new Ahead(this.core, this.places);
   readonly timeline = new Timeline(this.core, this.places);
   readonly choice = new Choice(this.core);
   readonly probes = new Probes(this.core, this.places);

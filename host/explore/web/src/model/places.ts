@@ -180,23 +180,37 @@ export class Places {
     if (!this.states.has(at.place)) await this.load(at.place);
   }
 
+  /** Asks for a state that is only good to have; false if there is no answer. */
+  async fetchQuietly(place: Place): Promise<boolean> {
+    try {
+      this.keep(await get<State>(`places/${place}`));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   private async load(place: Place): Promise<void> {
     this.loading.add(place);
     try {
-      const state = await get<State>(`places/${place}`);
-      this.states.delete(place);
-      this.states.set(place, state);
-      if (place === this.place) this.lastState = state;
-      this.failed.delete(place);
-      for (const old of this.states.keys()) {
-        if (this.states.size <= STATES_MAX) break;
-        this.states.delete(old);
-      }
-      for (const step of [state.step, ...state.children]) this.learn(step);
+      this.keep(await get<State>(`places/${place}`));
     } finally {
       this.loading.delete(place);
       this.core.changed();
     }
+  }
+
+  private keep(state: State): void {
+    const { place } = state.step;
+    this.states.delete(place);
+    this.states.set(place, state);
+    if (place === this.place) this.lastState = state;
+    this.failed.delete(place);
+    for (const old of this.states.keys()) {
+      if (this.states.size <= STATES_MAX) break;
+      if (old !== this.place) this.states.delete(old);
+    }
+    for (const step of [state.step, ...state.children]) this.learn(step);
   }
 
   /** Asks page by page. */

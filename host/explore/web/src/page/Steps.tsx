@@ -1,12 +1,14 @@
 // The present step, in words, and the way along the branch.
 
 import type { Explorer } from "../model/explorer";
+import { toViolation } from "./keys";
 
 export function Steps({ explorer }: { explorer: Explorer }) {
   const { places } = explorer;
   const { index, line } = places;
   const event = places.steps.get(places.place)?.event;
   const end = line.length - 1;
+  const hasViolation = explorer.timeline.nextViolation(explorer.session?.properties.length ?? 0, -1) !== null;
   return (
     <div class="steps">
       <button type="button" aria-label="Start" title="Start (g)" disabled={index === 0} onClick={() => explorer.goIndex(0)}>
@@ -21,6 +23,11 @@ export function Steps({ explorer }: { explorer: Explorer }) {
       <button type="button" aria-label="End" title="End (G)" disabled={index === end} onClick={() => explorer.goIndex(end)}>
         ▶|
       </button>
+      {hasViolation && (
+        <button type="button" class="to-violation" title="Next step in which a violation begins (v)" onClick={() => toViolation(explorer)}>
+          violation
+        </button>
+      )}
       <span class="present" role="status">
         step {index} of {end}
         {event && <code>{event.text}</code>}

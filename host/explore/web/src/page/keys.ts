@@ -71,7 +71,7 @@ function later(run: () => void): void {
   window.setTimeout(run, 0);
 }
 
-function toViolation(explorer: Explorer): void {
+export function toViolation(explorer: Explorer): void {
   const properties = explorer.session?.properties.length ?? 0;
   const next = explorer.timeline.nextViolation(properties, explorer.places.index) ?? explorer.timeline.nextViolation(properties, -1);
   if (next === null) explorer.core.say("No violation is known in this branch.");

@@ -41,15 +41,15 @@ export function Open({ layout, row, messages, now, names, onWhy }: Properties) {
   return (
     <g class={isLater ? "open later" : "open"}>
       <title>{title}</title>
-      <path class="lost" d={`M${x} ${y} l12 14`} />
-      <circle class="open-end" cx={x + 14} cy={y + 15} r={2.5} />
+      <path class="lost" d={`M${x} ${y} l12 20`} />
+      <circle class="open-end" cx={x + 13} cy={y + 21} r={2.5} />
       {!layout.isDense &&
         all.slice(0, TEXTS_MAX).map(({ message, to }, index) => (
           <text
             key={index}
             class="faint halo why"
             x={x + 20 + index * (letters + 1) * LETTER}
-            y={y + 18}
+            y={y + 25}
             onClick={(event) => {
               event.stopPropagation();
               if (!isLater) onWhy(message);

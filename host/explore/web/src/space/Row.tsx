@@ -3,6 +3,7 @@
 import type { Place } from "../api";
 import type { Explorer } from "../model/explorer";
 import { clipped } from "../plain";
+import { changesOf } from "./changes";
 import { LEFT, LETTER, nodeX, PROBE_LETTERS, probeX, rowY, type Layout } from "./layout";
 import { Shape } from "./Shape";
 import { short } from "./words";
@@ -35,7 +36,7 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
       data-row={row}
       onClick={() => explorer.go(place)}
     >
-      <title>{step?.name ? `${step.name}\n${words}` : words}</title>
+      <title>{[step?.name, words, event && changesOf(places.stateOf(place))].filter(Boolean).join("\n")}</title>
       <text class="number" x={LEFT - 26} y={y + 4}>
         {row}
       </text>
@@ -45,7 +46,7 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
         </path>
       )}
       {step?.name && (
-        <text class="moment halo" x={6} y={y + 16}>
+        <text class="moment halo" x={6} y={y + 18}>
           {clipped(step.name, Math.floor(nodeX(layout, 0) / LETTER))}
         </text>
       )}
@@ -67,10 +68,16 @@ function Sign({ explorer, layout, row, isViolation, place }: SignProperties) {
   if (!event) return null;
   const [x, y] = [nodeX(layout, event.node), rowY(row)];
   const letters = Math.floor((layout.column - 22) / LETTER);
+  const changes = changesOf(explorer.places.stateOf(place));
   return (
     <>
       {isViolation && <circle class="violation" cx={x} cy={y} r={11} />}
       <Shape kind={event.kind} node={event.node} x={x} y={y} />
+      {!layout.isDense && changes !== "" && (
+        <text class="halo change" x={x + 14} y={y + 14}>
+          {clipped(changes, Math.floor((letters * 11) / 10))}
+        </text>
+      )}
       {!layout.isDense && (
         <text class={`halo${event.kind === "fault" || event.kind === "lose" ? " bad" : ""}`} x={x + 14} y={y + 3}>
           {clipped(short(event, explorer.nodeName(event.node)), letters)}

@@ -47,6 +47,8 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
   const layout = layoutOf(sight.width, nodes, probes.all.length);
   const rows = line.length + (explorer.choice.pointed && index === line.length - 1 ? 1 : 0);
   const [first, last] = visible(sight.top, sight.height, rows);
+  const inSight = line.slice(first, last + 1);
+  useEffect(() => explorer.ahead.want(inSight));
   const height = Math.max(rows * ROW + ROW, sight.height - 40);
   return (
     <div class="space-time" ref={frame} tabIndex={0} role="region" aria-label="Space-time: nodes as columns, time downwards; j and k move">

@@ -1,6 +1,6 @@
 // Where nodes, steps and probes are in the drawing.
 
-export const ROW = 38;
+export const ROW = 46;
 export const HEAD = 30;
 export const LEFT = 58;
 export const LETTER = 6.65;
@@ -36,12 +36,12 @@ export function probeX({ column, nodes }: Layout, probe: number): number {
 export const PROBE_LETTERS = Math.floor((PROBE - 16) / LETTER);
 
 export function rowY(row: number): number {
-  return row * ROW + ROW / 2;
+  return row * ROW + 15;
 }
 
 /** The first and the last row to be drawn. */
 export function visible(top: number, height: number, rows: number): [number, number] {
-  const margin = 6;
+  const margin = 4;
   const first = Math.max(Math.floor(top / ROW) - margin, 0);
   const last = Math.min(Math.ceil((top + height) / ROW) + margin, rows - 1);
   return [Math.min(first, last), last];
