@@ -217,6 +217,9 @@ test("the keyboard alone suffices", () =>
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 1 of 1"));
     await settled(page);
+    // The focus is on the next events, and the first of them is previewed.
+    await page.waitForSelector(".preview h3");
+    assert.equal(await page.evaluate(() => document.activeElement?.closest(".next") !== null), true);
     await press(page, "k", "j", "u", "U");
     await page.keyboard.press("?");
     await page.waitForSelector("dialog[open] kbd");

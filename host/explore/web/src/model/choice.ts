@@ -15,6 +15,8 @@ export interface Pointed {
 
 export class Choice {
   pointed: Pointed | null = null;
+  /** The last event was taken by a key: the focus belongs to the next events. */
+  isByKey = false;
   private readonly previews = new Map<string, Preview>();
   private timer = 0;
   private abort = new AbortController();

@@ -40,7 +40,11 @@ export function Choices({ explorer, state, enabled }: Properties) {
             onMouseMove={point}
             onFocus={point}
             onBlur={() => explorer.choice.point(null)}
-            onClick={() => explorer.take(state.step.place, enabled.action, outcome)}
+            onClick={({ detail }) => {
+              // A click of the keyboard counts none.
+              explorer.choice.isByKey = detail === 0;
+              explorer.take(state.step.place, enabled.action, outcome);
+            }}
           >
             {!isSeveral && <Sign enabled={enabled} />}
             <code>{isSeveral ? (text ?? `outcome ${outcome}`) : text ? `${words}: ${text}` : words}</code>

@@ -1,6 +1,6 @@
 // The enabled events of the present place: pointing at one previews it, a click takes it.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { State } from "../api";
 import type { Explorer } from "../model/explorer";
@@ -13,8 +13,17 @@ const EVENTS_MAX = 60;
 
 export function Next({ explorer, state }: { explorer: Explorer; state: State }) {
   const all = groups(state.enabled);
+  const section = useRef<HTMLElement>(null);
+  const isStale = state.step.place !== explorer.places.place;
+  useEffect(() => {
+    if (isStale || !explorer.choice.isByKey) return;
+    explorer.choice.isByKey = false;
+    const first = section.current?.querySelector<HTMLElement>("button.choice");
+    if (document.activeElement === first) first?.blur();
+    first?.focus();
+  }, [state, isStale]);
   return (
-    <section aria-label="Next events" class="next" onMouseLeave={() => explorer.choice.point(null)}>
+    <section ref={section} aria-label="Next events" class="next" onMouseLeave={() => explorer.choice.point(null)}>
       <h2>
         Next events <span class="count">{state.enabled.length}</span>
       </h2>

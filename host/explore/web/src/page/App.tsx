@@ -66,6 +66,7 @@ export function App({ explorer }: { explorer: Explorer }) {
 
 /** The views, and the way along the branch. */
 function Bar({ explorer }: { explorer: Explorer }) {
+  const step = explorer.places.steps.get(explorer.places.place);
   return (
     <div class="bar">
       <nav aria-label="Views">
@@ -76,7 +77,13 @@ function Bar({ explorer }: { explorer: Explorer }) {
         ))}
       </nav>
       <Steps {...{ explorer }} />
-      {explorer.view === "time" && <ProbeForm {...{ explorer }} />}
+      <div class="second">
+        <span class="event-text" role="status">
+          {step?.name && <strong>{step.name} </strong>}
+          <code>{step?.event?.text ?? "start"}</code>
+        </span>
+        {explorer.view === "time" && <ProbeForm {...{ explorer }} />}
+      </div>
     </div>
   );
 }

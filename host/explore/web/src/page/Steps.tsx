@@ -6,7 +6,6 @@ import { toViolation } from "./keys";
 export function Steps({ explorer }: { explorer: Explorer }) {
   const { places } = explorer;
   const { index, line } = places;
-  const event = places.steps.get(places.place)?.event;
   const end = line.length - 1;
   const hasViolation = explorer.timeline.nextViolation(explorer.session?.properties.length ?? 0, -1) !== null;
   return (
@@ -30,7 +29,6 @@ export function Steps({ explorer }: { explorer: Explorer }) {
       )}
       <span class="present" role="status">
         step {index} of {end}
-        {event && <code>{event.text}</code>}
       </span>
     </div>
   );
