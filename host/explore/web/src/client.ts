@@ -2,8 +2,16 @@
 
 import type { Refusal } from "./api";
 import { plainJson } from "./plain";
+import { Player } from "./recording/player";
+import { recordingOf } from "./recording/recording";
 
 const BASE = "api/v1/";
+
+const recording = recordingOf(document);
+const player = recording && new Player(recording);
+
+/** The page is a bundle: it has a recording, and no server. */
+export const isRecorded = player !== null;
 
 /** The server refuses a request and says why. */
 export class Refused extends Error {
@@ -22,6 +30,7 @@ export class Ended extends Error {}
 type Method = "GET" | "POST" | "DELETE";
 
 async function answer(method: Method, path: string, body: string | null, signal: AbortSignal | null): Promise<string> {
+  if (player) return played(player, method, path, body);
   const headers: Record<string, string> = body === null ? {} : { "Content-Type": "application/json" };
   let response: Response;
   let text: string;
@@ -34,6 +43,12 @@ async function answer(method: Method, path: string, body: string | null, signal:
   }
   if (response.ok) return text;
   throw refused(response.status, text);
+}
+
+function played(player: Player, method: Method, path: string, body: string | null): string {
+  const answered = player.answer(method, path, body);
+  if (answered) return JSON.stringify(answered);
+  throw new Refused(404, "this page is a recording, which does not have that", "`host explore` with the trace goes on from any step");
 }
 
 function refused(status: number, text: string): Refused {

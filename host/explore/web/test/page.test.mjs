@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -265,6 +267,39 @@ test("a trace that is dropped or chosen is opened", () =>
       document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     }, trace);
     await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 2 of 2"));
+  }));
+
+test("a bundle opens without a server: steps, branches, writers, links", () =>
+  withPage({}, async (page, server, context) => {
+    for (const words of VIOLATION) await take(page, words);
+    await press(page, "k", "k");
+    await take(page, "tails");
+    const downloads = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Bundle" }).click();
+    const file = path.join(tmpdir(), `host-explore-${process.pid}.html`);
+    await (await downloads).saveAs(file);
+    await server.close();
+    const recorded = await open(browser, `file://${file}`);
+    await settled(recorded.page);
+    assert.deepEqual(await steps(recorded.page), { step: 4, end: 4 });
+    await press(recorded.page, "k", "[", "]", "g", "j");
+    assert.equal(await recorded.page.locator(".next button.choice .been").count(), 1);
+    await press(recorded.page, "k");
+    await take(recorded.page, "propose");
+    await recorded.page.locator(".tree-row button.field", { hasText: "proposed" }).first().click();
+    await recorded.page.waitForSelector(".why-box .text");
+    assert.match(await recorded.page.locator(".why-box .text").innerText(), /proposed is true since step 1/);
+    await press(recorded.page, "2");
+    await recorded.page.locator(".moments button:has-text('Compare'):enabled").first().click();
+    await recorded.page.waitForSelector(".compare .sides");
+    assert.ok((await recorded.page.locator(".compare .tree-row.changed").count()) > 0);
+    await press(recorded.page, "1");
+    await recorded.page.locator(".next button.choice", { hasText: "toss" }).or(recorded.page.locator(".next button.choice", { hasText: "tick" })).first().click();
+    await recorded.page.waitForSelector(".notice.error");
+    assert.match(await recorded.page.locator(".notice.error").innerText(), /is a recording/);
+    await recorded.page.waitForFunction(() => location.hash === "#place-1");
+    await recorded.end();
+    await rm(file);
   }));
 
 test("a server that is gone is said, and the page stays", () =>

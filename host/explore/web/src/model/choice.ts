@@ -1,7 +1,7 @@
 // The enabled event that a person points at, and what it would change.
 
 import type { Enabled, Place, Preview } from "../api";
-import { get } from "../client";
+import { get, isRecorded } from "../client";
 import type { Core } from "./core";
 
 const WAIT_MS = 60;
@@ -41,7 +41,11 @@ export class Choice {
     this.abort = new AbortController();
     const { place, enabled, outcome } = pointed;
     const path = `places/${place}/preview?action=${enabled.action}&outcome=${outcome}`;
-    const preview = await get<Preview>(path, this.abort.signal);
+    const preview = await get<Preview>(path, this.abort.signal).catch((error: unknown) => {
+      if (isRecorded) return null;
+      throw error;
+    });
+    if (!preview) return;
     if (this.previews.size >= PREVIEWS_MAX) this.previews.clear();
     this.previews.set(key(pointed), preview);
   }

@@ -4,6 +4,7 @@ import type { Place, Session } from "../api";
 import { get } from "../client";
 import { Ahead } from "./ahead";
 import { Atlas } from "./atlas";
+import { download } from "./bundles";
 import { Causes } from "./causes";
 import { Choice } from "./choice";
 import { Comparison } from "./comparison";
@@ -103,6 +104,11 @@ export class Explorer {
   /** Moves a step of the branch up to another row. */
   earlier(from: number, to: number): void {
     void this.core.attempt(() => reorder(this.places, this.core, from, to));
+  }
+
+  bundle(): void {
+    const { session } = this;
+    if (session) void this.core.attempt(() => download(this.core, this.places, session));
   }
 
   compare(other: Place): void {

@@ -1,29 +1,10 @@
 // How each property stands along the branch that is shown.
 
-import type { Place, Standing, Strips } from "../api";
+import type { Place, Strips } from "../api";
 import { get, Refused } from "../client";
+import { LETTERS, worst } from "../standings";
 import type { Core } from "./core";
 import type { Places } from "./places";
-
-export type Letter = "h" | "v" | "o" | "u" | "r" | "n";
-
-const BADNESS: Letter[] = ["r", "h", "n", "u", "o", "v"];
-const LETTERS: Record<Standing["standing"], Letter> = { holds: "h", violated: "v", owed: "o", unknown: "u", reached: "r", "not reached": "n" };
-
-/** The class of a standing in the style sheet. */
-export function classOf(standing: Standing["standing"]): string {
-  return standing.replace(" ", "-");
-}
-
-/** The standing of a property that shows: the worst of its nodes. */
-export function worst(standings: Standing[], property: number): Standing | null {
-  let worst: Standing | null = null;
-  for (const standing of standings) {
-    if (standing.property !== property) continue;
-    if (!worst || BADNESS.indexOf(LETTERS[standing.standing]) > BADNESS.indexOf(LETTERS[worst.standing])) worst = standing;
-  }
-  return worst;
-}
 
 export class Timeline {
   private strips: string[] = [];

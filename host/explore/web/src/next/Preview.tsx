@@ -2,7 +2,7 @@
 
 import type { Standing } from "../api";
 import type { Explorer } from "../model/explorer";
-import { classOf } from "../model/timeline";
+import { classOf } from "../standings";
 import { changed } from "../state/rows";
 import { TreeRow } from "../state/TreeRow";
 

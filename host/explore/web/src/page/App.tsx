@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Branches } from "../branches/Branches";
 import { Compare } from "../branches/Compare";
+import { isRecorded } from "../client";
 import { MapView } from "../map/MapView";
 import { VIEWS, type Explorer } from "../model/explorer";
 import { Flight } from "../next/Flight";
@@ -47,8 +48,8 @@ export function App({ explorer }: { explorer: Explorer }) {
               <div class="scroll">
                 {state && <Next {...{ explorer, state }} />}
                 {state && <Flight {...{ explorer, state }} />}
-                <WhyForm {...{ explorer }} />
-                <SearchPanel {...{ explorer }} />
+                {!isRecorded && <WhyForm {...{ explorer }} />}
+                {!isRecorded && <SearchPanel {...{ explorer }} />}
               </div>
               <Preview {...{ explorer }} />
             </div>
@@ -82,7 +83,7 @@ function Bar({ explorer }: { explorer: Explorer }) {
           {step?.name && <strong>{step.name} </strong>}
           <code>{step?.event?.text ?? "start"}</code>
         </span>
-        {explorer.view === "time" && <ProbeForm {...{ explorer }} />}
+        {explorer.view === "time" && !isRecorded && <ProbeForm {...{ explorer }} />}
       </div>
     </div>
   );

@@ -2,15 +2,15 @@
 
 import { useRef } from "preact/hooks";
 
-import { address } from "../client";
+import { address, isRecorded } from "../client";
 import type { Explorer } from "../model/explorer";
 
 export function Header({ explorer }: { explorer: Explorer }) {
   const { session, places, files, core } = explorer;
-  const picker = useRef<HTMLInputElement>(null);
   return (
     <header>
       <h1>{session?.title ?? "host explore"}</h1>
+      {isRecorded && <span class="note">a recording</span>}
       <span class="note plugin" title={session?.plugin.digest}>
         {session?.plugin.reference}
       </span>
@@ -27,32 +27,46 @@ export function Header({ explorer }: { explorer: Explorer }) {
         <button type="button" title="Copy a link to this step (l)" onClick={() => void files.copyLink()}>
           Copy link
         </button>
-        <button type="button" title="Write the trace to a file (s)" onClick={() => openSave(explorer)}>
-          Save trace
-        </button>
-        <a class="button" href={address(`places/${places.place}/trace`)} download="trace.json">
-          Download
-        </a>
-        <button type="button" title="Open a trace; a file can be dropped, too (o)" id="open-trace" onClick={() => picker.current?.click()}>
-          Open trace
-        </button>
-        <input
-          ref={picker}
-          type="file"
-          accept=".json,application/json"
-          hidden
-          aria-label="A trace"
-          onChange={({ currentTarget }) => {
-            const file = currentTarget.files?.[0];
-            if (file) void files.open(file);
-            currentTarget.value = "";
-          }}
-        />
+        {!isRecorded && <Traces {...{ explorer }} />}
         <button type="button" title="Keys and signs (?)" onClick={() => openHelp(explorer)}>
           ?
         </button>
       </div>
     </header>
+  );
+}
+
+/** Traces and bundles, which need the server. */
+function Traces({ explorer }: { explorer: Explorer }) {
+  const { places, files } = explorer;
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button type="button" title="Write the trace to a file (s)" onClick={() => openSave(explorer)}>
+        Save trace
+      </button>
+      <a class="button" href={address(`places/${places.place}/trace`)} download="trace.json">
+        Download
+      </a>
+      <button type="button" title="Open a trace; a file can be dropped, too (o)" id="open-trace" onClick={() => picker.current?.click()}>
+        Open trace
+      </button>
+      <input
+        ref={picker}
+        type="file"
+        accept=".json,application/json"
+        hidden
+        aria-label="A trace"
+        onChange={({ currentTarget }) => {
+          const file = currentTarget.files?.[0];
+          if (file) void files.open(file);
+          currentTarget.value = "";
+        }}
+      />
+      <button type="button" title="One HTML file of the steps, which opens without a server (b)" onClick={() => explorer.bundle()}>
+        Bundle
+      </button>
+    </>
   );
 }
 

@@ -32,6 +32,7 @@ export const KEYS: Key[] = [
   { keys: ["/"], text: "search from here", run: toSearch },
   { keys: ["l"], text: "copy a link to this step", run: (explorer) => void explorer.files.copyLink() },
   { keys: ["s"], text: "save the trace", run: openSave },
+  { keys: ["b"], text: "bundle: one HTML file of the steps, which opens without a server", run: (explorer) => explorer.bundle() },
   { keys: ["o"], text: "open a trace", run: () => document.getElementById("open-trace")?.click() },
   { keys: ["Escape"], text: "leave a field, close an answer", run: leave },
   { keys: ["?"], text: "this list", run: openHelp },

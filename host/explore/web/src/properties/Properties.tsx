@@ -2,7 +2,7 @@
 
 import type { Property, Standing } from "../api";
 import type { Explorer } from "../model/explorer";
-import { classOf, worst, type Letter } from "../model/timeline";
+import { classOf, worst, type Letter } from "../standings";
 
 const CLASSES: Record<Letter | ".", string> = { h: "holds", v: "violated", o: "owed", u: "unknown", r: "reached", n: "not-reached", ".": "unseen" };
 

@@ -1,0 +1,46 @@
+// Makes a bundle of the branch that is shown, or of all branches if they are few.
+
+import type { Place, Session, State } from "../api";
+import { get } from "../client";
+import { bundle } from "../recording/bundle";
+import type { Core } from "./core";
+import type { Places } from "./places";
+
+/** Places of all branches that are recorded together. */
+const PLACES_MAX = 500;
+const BYTES_MAX = 32 * 1024 * 1024;
+
+/** A state without ways to places that are not recorded. */
+function within(state: State, there: Set<Place>): State {
+  const isThere = (place: Place | null) => place !== null && there.has(place);
+  const enabled = state.enabled.map((event) => ({
+    ...event,
+    outcomes: event.outcomes.map((outcome) => ({ ...outcome, child: isThere(outcome.child) ? outcome.child : null })),
+  }));
+  return { ...state, enabled, children: state.children.filter(({ place }) => there.has(place)) };
+}
+
+export async function download(core: Core, places: Places, session: Session): Promise<void> {
+  const all = [...places.steps.keys()].sort((one, other) => one - other);
+  const chosen: Place[] = all.length <= PLACES_MAX ? all : places.line;
+  const states: State[] = [];
+  let bytes = 0;
+  for (const place of chosen) {
+    const state = await get<State>(`places/${place}`);
+    bytes += JSON.stringify(state).length;
+    if (bytes > BYTES_MAX) {
+      core.say(`The bundle ends at step ${states.length - 1}: more than ${BYTES_MAX / 1024 / 1024} MiB are not recorded.`);
+      break;
+    }
+    states.push(state);
+  }
+  const there = new Set(states.map(({ step }) => step.place));
+  const line = places.line.filter((place) => there.has(place));
+  const place = there.has(places.place) ? places.place : (line[0] ?? 0);
+  const html = await bundle({ session: { ...session, place, line }, states: states.map((state) => within(state, there)) });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([html], { type: "text/html" }));
+  link.download = "explored.html";
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
