@@ -1,0 +1,138 @@
+// The parts of the page that compute, on random walks, against what the mock server says or what a naive way gives.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { build } from "esbuild";
+
+import { Mock } from "./mock.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const SEEDS = 40;
+const STEPS = 40;
+
+/** A module of the page. */
+async function module(name) {
+  const { outputFiles } = await build({ entryPoints: [path.join(here, "../src", name)], bundle: true, write: false, format: "esm" });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}
+
+/** Numbers below a bound, from a seed. */
+function draws(seed) {
+  let state = seed * 2654435761 + 1;
+  return (bound) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+}
+
+/** A session in which steps were taken from random places, mostly from the last one; ends of branches. */
+function walked(seed) {
+  const draw = draws(seed);
+  const mock = new Mock({});
+  let place = 0;
+  const ends = [];
+  for (let step = 0; step < STEPS; step += 1) {
+    if (draw(10) === 0) {
+      ends.push(place);
+      place = draw(mock.places.length);
+    }
+    const enabled = mock.cluster.enabled(mock.places[place].global);
+    const action = enabled[draw(enabled.length)];
+    place = mock.take(place, action.action, draw(action.outcomes.length));
+  }
+  return { mock, ends: [...ends, place], draw };
+}
+
+function stepsOf(mock) {
+  return new Map(mock.places.map((place) => [place.place, mock.step(place)]));
+}
+
+/** For each seed and end of a branch. */
+function eachBranch(check) {
+  let branches = 0;
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const { mock, ends, draw } = walked(seed);
+    for (const end of ends) check(mock, end, draw, `seed ${seed}, place ${end}`);
+    branches += ends.length;
+  }
+  assert.ok(branches > 2 * SEEDS, "the walks have branches");
+}
+
+const sorted = (all) => all.map((one) => JSON.stringify(one)).sort();
+
+test("messages without an end are those in flight", async () => {
+  const { messages } = await module("space/messages.ts");
+  eachBranch((mock, end, _, which) => {
+    const line = mock.line(end);
+    const open = messages(line, stepsOf(mock), []).filter((message) => message.end === null);
+    const flying = mock.state(end).flight.map(({ from, to, text, sent }) => [from, to, text, line.indexOf(sent)]);
+    assert.deepEqual(sorted(open.map(({ from, to, text, sent }) => [from, to, text, sent])), sorted(flying), which);
+  });
+});
+
+test("the past of a step is the closure of its causes", async () => {
+  const { past } = await module("space/past.ts");
+  eachBranch((mock, end, draw, which) => {
+    const line = mock.line(end);
+    const steps = stepsOf(mock);
+    const row = draw(line.length);
+    // Naive: add direct causes until nothing is added.
+    const wanted = new Set([row]);
+    for (let before = -1; before !== wanted.size; ) {
+      before = wanted.size;
+      for (const at of [...wanted]) {
+        const event = steps.get(line[at]).event;
+        if (!event) continue;
+        for (const { sent } of event.received) wanted.add(line.indexOf(sent));
+        for (let other = 0; other < at; other += 1) if (steps.get(line[other]).event?.node === event.node) wanted.add(other);
+      }
+    }
+    assert.deepEqual([...past(line, steps, row)].sort(), [...wanted].sort(), which);
+  });
+});
+
+test("lanes have every place once, below its parent", async () => {
+  const { lanes } = await module("branches/lanes.ts");
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const { mock } = walked(seed);
+    const childrenOf = (place) => [...mock.places[place].children.values()];
+    const { all } = lanes(stepsOf(mock), childrenOf, 0);
+    const places = all.flatMap((lane) => lane.places);
+    assert.deepEqual(places.sort((one, other) => one - other), mock.places.map(({ place }) => place));
+    for (const lane of all.slice(1)) {
+      assert.ok(lane.from < lane.lane);
+      assert.ok(all[lane.from].places.includes(mock.places[lane.places[0]].parent));
+    }
+  }
+});
+
+test("a recording answers as the server does", async () => {
+  const { Player } = await module("recording/player.ts");
+  const { path: pathOf } = await module("state/rows.ts");
+  const leaves = (rows) =>
+    sorted(rows.flatMap((row, index) => (row.mark === "same" || ["", "{}", "[]"].includes(row.value) ? [] : [[pathOf(rows, index), row.mark]])));
+  eachBranch((mock, end, draw, which) => {
+    const session = { properties: mock.cluster.properties, nodes: mock.cluster.names };
+    const player = new Player({ session, states: mock.places.map(({ place }) => mock.state(place)) });
+    const get = (path) => player.answer("GET", path, null);
+    assert.deepEqual(get(`line?to=${end}&from=0`), mock.line(end).map((place) => mock.step(mock.at(place))), which);
+    assert.deepEqual(get(`standings?to=${end}`).strips, mock.strips(end), which);
+    const other = draw(mock.places.length);
+    const [ours, theirs] = [get(`diff?one=${other}&other=${end}`), mock.diff(other, end)];
+    assert.equal(ours.shared, theirs.shared, which);
+    const changed = ({ nodes }) => nodes.map(({ node, rows }) => [node, leaves(rows)]).filter(([, all]) => all.length > 0);
+    // A list that becomes longer or empty is one row for the one and several for the other.
+    const names = (all) => JSON.stringify(all.map(([node]) => node));
+    assert.equal(names(changed(ours)), names(changed(theirs)), which);
+    for (const place of mock.line(end).slice(1)) {
+      const parent = mock.places[place].parent;
+      const [key] = [...mock.places[parent].children.entries()].find(([, child]) => child === place);
+      const [action, outcome] = key.split(" ").map(Number);
+      const [preview, wanted] = [get(`places/${parent}/preview?action=${action}&outcome=${outcome}`), mock.preview(parent, action, outcome)];
+      assert.deepEqual(preview, wanted, which);
+    }
+  });
+});
