@@ -97,7 +97,7 @@ test("messages in flight end open, and a click says why; a step moves before an 
     await take(page, "propose");
     await take(page, "heads");
     assert.match(await page.locator(".sheet .open text").first().textContent(), /to 0, 1, 2: \{Ask:100\}/);
-    await page.locator(".sheet .open text").first().click();
+    await page.locator(".sheet .open .why").first().click();
     await page.waitForSelector(".why-box .text");
     assert.match(await page.locator(".why-box .text").innerText(), /can be delivered now/);
     assert.deepEqual(await steps(page), { step: 2, end: 2 });

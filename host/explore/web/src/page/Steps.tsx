@@ -1,7 +1,7 @@
 // The present step, in words, and the way along the branch.
 
 import type { Explorer } from "../model/explorer";
-import { toViolation } from "./keys";
+import { togglePast, toViolation } from "./keys";
 
 export function Steps({ explorer }: { explorer: Explorer }) {
   const { places } = explorer;
@@ -22,6 +22,11 @@ export function Steps({ explorer }: { explorer: Explorer }) {
       <button type="button" aria-label="End" title="End (G)" disabled={index === end} onClick={() => explorer.goIndex(end)}>
         ▶|
       </button>
+      {explorer.view === "time" && (
+        <button type="button" aria-pressed={explorer.isPastOnly} title="Only what this step follows from (h)" onClick={() => togglePast(explorer)}>
+          causes
+        </button>
+      )}
       {hasViolation && (
         <button type="button" class="to-violation" title="Next step in which a violation begins (v)" onClick={() => toViolation(explorer)}>
           violation

@@ -93,7 +93,7 @@ function toNode(explorer: Explorer, key: string): void {
   explorer.core.changed();
 }
 
-function togglePast(explorer: Explorer): void {
+export function togglePast(explorer: Explorer): void {
   explorer.isPastOnly = !explorer.isPastOnly;
   explorer.core.changed();
 }

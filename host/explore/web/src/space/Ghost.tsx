@@ -2,7 +2,7 @@
 
 import type { Explorer } from "../model/explorer";
 import { clipped } from "../plain";
-import { LETTER, nodeX, rowY, type Layout } from "./layout";
+import { beside, nodeX, rowY, type Layout } from "./layout";
 import { Shape } from "./Shape";
 import { short } from "./words";
 
@@ -11,16 +11,14 @@ export function Ghost({ explorer, layout, row }: { explorer: Explorer; layout: L
   if (!pointed) return null;
   const { node, kind, text } = pointed.enabled;
   const [x, y] = [nodeX(layout, node), rowY(row)];
-  const letters = Math.floor((layout.column - 22) / LETTER);
   const words = short({ node, kind, text, received: [], sent: [] }, explorer.nodeName(node));
+  const spot = beside(layout, node, 14, words);
   return (
     <g class="ghost" aria-hidden="true">
       <Shape kind={kind} node={node} x={x} y={y} />
-      {!layout.isDense && (
-        <text class="halo" x={x + 14} y={y + 3}>
-          {clipped(words, letters)}
-        </text>
-      )}
+      <text class={spot.isLeft ? "halo left" : "halo"} x={spot.x} y={y + 3}>
+        {clipped(words, spot.letters)}
+      </text>
     </g>
   );
 }

@@ -4,7 +4,7 @@ import type { Place } from "../api";
 import type { Explorer } from "../model/explorer";
 import { clipped } from "../plain";
 import { changesOf } from "./changes";
-import { LEFT, LETTER, nodeX, PROBE_LETTERS, probeX, rowY, type Layout } from "./layout";
+import { beside, LEFT, LETTER, nodeX, PROBE_LETTERS, probeX, rowY, type Layout } from "./layout";
 import { Shape } from "./Shape";
 import { short } from "./words";
 
@@ -67,22 +67,22 @@ function Sign({ explorer, layout, row, isViolation, place }: SignProperties) {
   const event = explorer.places.steps.get(place)?.event;
   if (!event) return null;
   const [x, y] = [nodeX(layout, event.node), rowY(row)];
-  const letters = Math.floor((layout.column - 22) / LETTER);
+  const words = short(event, explorer.nodeName(event.node));
   const changes = changesOf(explorer.places.stateOf(place));
+  const spot = beside(layout, event.node, 14, words.length > changes.length ? words : changes);
+  const side = spot.isLeft ? " left" : "";
   return (
     <>
       {isViolation && <circle class="violation" cx={x} cy={y} r={11} />}
       <Shape kind={event.kind} node={event.node} x={x} y={y} />
-      {!layout.isDense && changes !== "" && (
-        <text class="halo change" x={x + 14} y={y + 14}>
-          {clipped(changes, Math.floor((letters * 11) / 10))}
+      {changes !== "" && (
+        <text class={`halo change${side}`} x={spot.x} y={y + 14}>
+          {clipped(changes, Math.floor(spot.letters * 1.1))}
         </text>
       )}
-      {!layout.isDense && (
-        <text class={`halo${event.kind === "fault" || event.kind === "lose" ? " bad" : ""}`} x={x + 14} y={y + 3}>
-          {clipped(short(event, explorer.nodeName(event.node)), letters)}
-        </text>
-      )}
+      <text class={`halo${side}${event.kind === "fault" || event.kind === "lose" ? " bad" : ""}`} x={spot.x} y={y + 3}>
+        {clipped(words, spot.letters)}
+      </text>
     </>
   );
 }

@@ -22,7 +22,7 @@ interface Properties {
 export function Rows({ explorer, layout, first, last, messages, past }: Properties) {
   const { places } = explorer;
   const now = places.index;
-  const open = messages.filter(({ sent, end }) => end === null && sent >= first && sent <= last);
+  const open = messages.filter(({ sent, end }) => end === null && sent >= first && sent <= last && (!past || past.has(sent)));
   const senders = new Map<string, Message[]>();
   for (const message of open) {
     const key = `${message.sent} ${message.from}`;

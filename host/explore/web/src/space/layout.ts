@@ -46,3 +46,18 @@ export function visible(top: number, height: number, rows: number): [number, num
   const last = Math.min(Math.ceil((top + height) / ROW) + margin, rows - 1);
   return [Math.min(first, last), last];
 }
+
+/** Where a text stands next to a lifeline: to its right if it fits there, or if there is more room than to its left. */
+export interface Beside {
+  x: number;
+  letters: number;
+  isLeft: boolean;
+}
+
+export function beside(layout: Layout, node: number, gap: number, text: string): Beside {
+  const x = nodeX(layout, node);
+  const right = Math.floor((LEFT + layout.column * layout.nodes - x - gap) / LETTER);
+  const left = Math.floor((x - LEFT - gap) / LETTER);
+  const isLeft = text.length > right && left > right;
+  return isLeft ? { x: x - gap, letters: left, isLeft } : { x: x + gap, letters: right, isLeft };
+}
