@@ -4,7 +4,8 @@ import type { Standing } from "./api";
 
 export type Letter = "h" | "v" | "o" | "u" | "r" | "n";
 
-const BADNESS: Letter[] = ["r", "h", "n", "u", "o", "v"];
+/** One node that reaches a property is enough, so this comes before those that do not. */
+const BADNESS: Letter[] = ["h", "n", "r", "u", "o", "v"];
 export const LETTERS: Record<Standing["standing"], Letter> = {
   holds: "h",
   violated: "v",
@@ -19,7 +20,7 @@ export function classOf(standing: Standing["standing"]): string {
   return standing.replace(" ", "-");
 }
 
-/** The standing of a property that shows: the worst of its nodes. */
+/** The standing of a property that shows: the worst of its nodes, or that it is reached. */
 export function worst(standings: Standing[], property: number): Standing | null {
   let worst: Standing | null = null;
   for (const standing of standings) {

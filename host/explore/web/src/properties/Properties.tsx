@@ -28,7 +28,7 @@ interface OfPropertyProperties {
 
 function OfProperty({ explorer, property, index, standings }: OfPropertyProperties) {
   const standing = worst(standings, index);
-  const own = standings.filter((other) => other.property === index && (other.standing !== "holds" || other.why !== null));
+  const reasons = standing ? reasonsOf(standings.filter((other) => other.property === index), standing) : [];
   return (
     <div class="strip">
       <span class="name" title={`${property.kind}, of ${property.scope === "node" ? "each node" : "the cluster"}`}>
@@ -37,16 +37,28 @@ function OfProperty({ explorer, property, index, standings }: OfPropertyProperti
       <Strip {...{ explorer, index }} name={property.name} />
       <span class={`now ${standing ? classOf(standing.standing) : "unseen"}`}>
         {standing?.standing ?? "…"}
-        {own.map(({ node, why, standing: own }) => (
-          <span key={node ?? "cluster"}>
-            {" "}
-            {node !== null && <span class="whose">{explorer.nodeName(node)}</span>} {node !== null && own !== standing?.standing && own}{" "}
-            {why && <span class="because">{why}</span>}
+        {reasons.map(({ nodes, why }, index) => (
+          <span key={index}>
+            {nodes.length > 0 && <span class="whose"> {nodes.map((node) => explorer.nodeName(node)).join(", ")}</span>}
+            {why !== null && <span class="because"> {why}</span>}
           </span>
         ))}
       </span>
     </div>
   );
+}
+
+/** The nodes of the standing that shows, by the reason. */
+function reasonsOf(standings: Standing[], shown: Standing): { nodes: number[]; why: string | null }[] {
+  const all: { nodes: number[]; why: string | null }[] = [];
+  const isPlain = shown.standing === "holds" || shown.standing === "not reached";
+  for (const { node, why, standing } of standings) {
+    if (standing !== shown.standing || (isPlain && why === null)) continue;
+    const same = all.find((other) => other.why === why);
+    if (!same) all.push({ nodes: node === null ? [] : [node], why });
+    else if (node !== null) same.nodes.push(node);
+  }
+  return all;
 }
 
 function Strip({ explorer, index, name }: { explorer: Explorer; index: number; name: string }) {

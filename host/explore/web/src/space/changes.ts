@@ -9,13 +9,19 @@ export function changesOf(state: State | null): string {
   const node = state?.step.event?.node;
   const rows = node === undefined ? [] : (state?.nodes[node]?.rows ?? []);
   const all: string[] = [];
+  // A name around everything says nothing about a change.
+  const root = rows.filter(({ depth, mark }) => depth === 0 && mark !== "gone").length === 1 ? `${rows[0]?.name}.` : "";
   rows.forEach((row, index) => {
-    const text = row.mark === "same" ? null : textOf(row, path(rows, index));
+    const text = row.mark === "same" ? null : textOf(row, cut(path(rows, index), root));
     if (text === null) return;
     all.push(text);
   });
   const more = all.length > CHANGES_MAX ? `, ${all.length - CHANGES_MAX} more` : "";
   return all.slice(0, CHANGES_MAX).join(", ") + more;
+}
+
+function cut(path: string, root: string): string {
+  return path.startsWith(root) ? path.slice(root.length) : path;
 }
 
 function textOf({ mark, value, old }: Row, path: string): string | null {

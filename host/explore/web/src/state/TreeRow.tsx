@@ -25,11 +25,11 @@ export function TreeRow({ row, toggle, onWriter }: Properties) {
       {WORDS[mark] && <span class="only-read">{WORDS[mark]}</span>}
       {name !== "" &&
         (onWriter ? (
-          <button type="button" class="field" title="Which step wrote it last?" onClick={onWriter}>
+          <button type="button" class={`field ${mark}`} title="Which step wrote it last?" onClick={onWriter}>
             {name}:
           </button>
         ) : (
-          <span class="field">{name}:</span>
+          <span class={`field ${mark}`}>{name}:</span>
         ))}
       {isChange && (
         <>
