@@ -29,13 +29,21 @@ export function Next({ explorer, state }: { explorer: Explorer; state: State }) 
       </h2>
       {all.length === 0 && <p class="note">No event is enabled: the execution ends here.</p>}
       {all.map((group) => (
-        <OfNode key={group.node ?? "faults"} {...{ explorer, state, group }} />
+        <OfNode key={group.node ?? "faults"} isAlone={all.length === 1} {...{ explorer, state, group }} />
       ))}
     </section>
   );
 }
 
-function OfNode({ explorer, state, group }: { explorer: Explorer; state: State; group: Group }) {
+interface OfNodeProperties {
+  explorer: Explorer;
+  state: State;
+  group: Group;
+  /** No other group has events. */
+  isAlone: boolean;
+}
+
+function OfNode({ explorer, state, group, isAlone }: OfNodeProperties) {
   const [isWhole, setWhole] = useState(false);
   const { node, enabled } = group;
   const shown = isWhole ? enabled : enabled.slice(0, EVENTS_MAX);
@@ -55,7 +63,7 @@ function OfNode({ explorer, state, group }: { explorer: Explorer; state: State; 
   );
   if (node === null) {
     return (
-      <details class="faults">
+      <details class="faults" open={isAlone || undefined}>
         <summary>
           Faults <span class="count">{enabled.length}</span>
         </summary>

@@ -4,7 +4,7 @@ export const ROW = 46;
 export const HEAD = 30;
 export const LEFT = 58;
 export const LETTER = 6.65;
-const COLUMN_MIN = 150;
+const COLUMN_MIN = 90;
 const PROBE = 150;
 /** Columns of many nodes are narrow, and have shapes only. */
 const DENSE_MIN = 44;
