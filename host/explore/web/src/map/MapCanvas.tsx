@@ -15,6 +15,7 @@ interface Properties {
   onChoose: (state: number | null) => void;
 }
 
+const ZOOMS: Record<string, number> = { "+": 1.25, "-": 0.8, "0": 0 };
 const WHOLE: Sight = { scale: 1, left: 0, top: 0 };
 const SCALE_MAX = 40;
 const DRAG_PX_MIN = 4;
@@ -64,7 +65,7 @@ export function MapCanvas({ explorer, map, property, chosen, onChoose }: Propert
       class="map-canvas"
       tabIndex={0}
       role="application"
-      aria-label={`Map of ${map.states.length} states; arrow keys move between states, Enter goes there`}
+      aria-label={`Map of ${map.states.length} states; arrow keys move between states, Enter goes there, plus and minus zoom`}
       onWheel={zoom}
       onMouseDown={(event) => {
         drag.current = { x: event.clientX, y: event.clientY, sight, isMoved: false };
@@ -84,6 +85,14 @@ export function MapCanvas({ explorer, map, property, chosen, onChoose }: Propert
       }}
       onKeyDown={(event) => {
         if (event.key === "Enter" && chosen !== null) void explorer.atlas.go(chosen);
+        const zoom = ZOOMS[event.key];
+        if (zoom !== undefined) {
+          event.preventDefault();
+          // Around the chosen state, so that it stays where it is.
+          const [x, y] = chosen === null ? [size.width / 2, size.height / 2] : position(looks, chosen);
+          setSight(zoomed(sight, zoom, x, y));
+          return;
+        }
         const next = moved(looks, event.key);
         if (next === null && event.key !== "Enter") return;
         event.preventDefault();

@@ -60,7 +60,7 @@ function Chosen({ explorer, chosen }: { explorer: Explorer; chosen: number | nul
   const { map } = explorer.atlas;
   const state = chosen === null ? null : map?.states[chosen];
   if (!map || chosen === null || !state) {
-    return <p class="note">Point at a state, or use the arrow keys; click or Enter goes there. The wheel zooms, dragging moves.</p>;
+    return <p class="note">Point at a state, or use the arrow keys; click or Enter goes there. The wheel, + and - zoom, 0 shows all, dragging moves.</p>;
   }
   const into = map.edges.find(({ to }) => to === chosen);
   const names = state.violated.map((index) => explorer.session?.properties[index]?.name ?? String(index));
