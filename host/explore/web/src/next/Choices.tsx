@@ -1,6 +1,7 @@
 // One enabled event as a button; one button per outcome if it has several.
 
 import type { Enabled, State } from "../api";
+import { isRecorded } from "../client";
 import type { Explorer } from "../model/explorer";
 import { Shape } from "../space/Shape";
 import { short } from "../space/words";
@@ -34,6 +35,7 @@ export function Choices({ explorer, state, enabled }: Properties) {
             key={outcome}
             type="button"
             class={`choice${isSeveral ? " outcome" : ""}${isShown ? " pointed" : ""}`}
+            disabled={isRecorded && child === null}
             data-action={enabled.action}
             title={enabled.text}
             onMouseEnter={point}

@@ -1,6 +1,7 @@
 // What the event that a person points at would change. Nothing moves.
 
 import type { Standing } from "../api";
+import { isRecorded } from "../client";
 import type { Explorer } from "../model/explorer";
 import { classOf } from "../standings";
 import { changed } from "../state/rows";
@@ -14,7 +15,7 @@ export function Preview({ explorer }: { explorer: Explorer }) {
   if (!pointed) {
     return (
       <section class="preview" aria-label="Preview">
-        <p class="note">Point at an event to see what it changes; click it to take it.</p>
+        <p class="note">{isRecorded ? "Events that were taken can be taken again." : "Point at an event to see what it changes; click it to take it."}</p>
       </section>
     );
   }

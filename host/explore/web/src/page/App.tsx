@@ -71,7 +71,7 @@ function Bar({ explorer }: { explorer: Explorer }) {
   return (
     <div class="bar">
       <nav aria-label="Views">
-        {VIEWS.map(({ view, name }) => (
+        {VIEWS.filter(({ view }) => view !== "map" || !isRecorded).map(({ view, name }) => (
           <button key={view} type="button" aria-current={explorer.view === view ? "page" : undefined} onClick={() => explorer.show(view)}>
             {name}
           </button>
