@@ -127,10 +127,17 @@ export class Places {
     const moved = await post<Moved>(`places/${place}/take`, { action, outcome });
     if (turn !== this.turn) return;
     const known = this.line[this.line.indexOf(place) + 1];
-    this.states.delete(place);
+    this.taken(place, action, outcome, moved.place);
     this.remember();
     // What the branch does afterwards stays if the step is in it already.
     await this.show(known === moved.place && this.line.includes(place) ? { place: moved.place, line: this.line } : moved);
+  }
+
+  /** The state of a place knows where its events lead. */
+  private taken(place: Place, action: number, outcome: number, child: Place): void {
+    const chosen = this.states.get(place)?.enabled.find((event) => event.action === action);
+    const taken = chosen?.outcomes.find((other) => other.outcome === outcome);
+    if (taken) taken.child = child;
   }
 
   async name(place: Place, name: string): Promise<void> {

@@ -47,8 +47,12 @@ export class Timeline {
   }
 
   private ask(): void {
-    const end = this.places.line[this.places.line.length - 1] ?? 0;
+    const { line, place } = this.places;
+    const end = line[line.length - 1] ?? 0;
     if (this.isMissing || end === this.end || end === this.wanted) return;
+    // Steps that were just taken come with their standings; that of the present place is on its way.
+    const known = this.end === null ? -1 : line.indexOf(this.end);
+    if (known >= 0 && line.slice(known + 1).every((other) => other === place || this.places.stateOf(other))) return;
     this.wanted = end;
     void this.core.attempt(async () => {
       try {
