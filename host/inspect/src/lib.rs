@@ -14,6 +14,7 @@
 //! | `explain` | a recording in words: changes, messages, and the reason for the verdict |
 //! | `graph` | senders, messages and deliveries: happens-before and vector clocks |
 //! | `draw` | space-time drawings of traces |
+//! | `rows` | a state before and after a step, row by row |
 //! | `diff` | differences between two states, field by field |
 //! | `escape` | text of others for terminals, logs, JSON, XML and HTML |
 //! | `words` | events, messages, states and bytes in words |
@@ -32,6 +33,7 @@ pub mod graph;
 pub mod minimize;
 pub mod recording;
 mod reorder;
+pub mod rows;
 pub mod shape;
 pub mod traced_state;
 pub mod words;

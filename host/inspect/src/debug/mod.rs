@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `moments` | a tree of executions |
 //! | `cursor` | a position in that tree |
+//! | `questions` | events in words, and how the properties stand |
 //! | `commands` | the table of commands, the words behind them, and what they lead to |
 //! | `console` | the session: a line in, a text out |
 //! | `show` | commands that show something and move nothing |
@@ -16,6 +17,7 @@ mod commands;
 mod console;
 mod cursor;
 mod moments;
+mod questions;
 mod show;
 mod why;
 
@@ -23,4 +25,5 @@ pub use commands::{COMMANDS, Command, Reply};
 pub use console::Console;
 pub use cursor::Cursor;
 pub use moments::{CursorError, Moments, PLACES_MAX, Place};
+pub use questions::{Stands, Told};
 pub use why::Asked;

@@ -196,6 +196,11 @@ impl<'l> Moments<'l> {
         &self.points[place].traced
     }
 
+    /// The local transition system, to execute what it does not know yet.
+    pub fn stepper_mut(&mut self) -> &mut Stepper<'l> {
+        &mut self.stepper
+    }
+
     /// The access to the local transition system.
     pub fn stepper(&self) -> &Stepper<'l> {
         &self.stepper
@@ -291,7 +296,11 @@ impl<'l> Moments<'l> {
 
     /// The state of a node at a place: as the plugin describes it, or a string of its bytes.
     pub fn state(&mut self, place: Place, node: NodeId) -> Value {
-        let local = self.points[place].traced.locals()[node as usize];
+        self.local_state(self.points[place].traced.locals()[node as usize])
+    }
+
+    /// A local state: as the plugin describes it, or a string of its bytes.
+    pub fn local_state(&mut self, local: LocalStateId) -> Value {
         if let Some(state) = self.states.get(&local) {
             return state.clone();
         }
@@ -382,13 +391,24 @@ impl<'l> Moments<'l> {
         Ok(owed)
     }
 
-    /// The child of a place by an action, made if it is not there; none if the action changes nothing.
-    fn child(&mut self, from: Place, action: &Action) -> Result<Option<Place>, CursorError> {
+    /// The state behind an action at a place and the step that leads there, without going there; none if the action changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn peek(&mut self, from: Place, action: &Action) -> Result<Option<(TracedState, TraceStep)>, MachineError> {
         let mut traced = self.points[from].traced.clone();
+        // What it sends is sent by the step to the place that it would be.
         let tag = u32::try_from(self.points.len()).expect("fewer than four billion places");
         let before = traced.locals().to_vec();
         let Some(step) = traced.take(&mut self.stepper, action, tag)? else { return Ok(None) };
         let step = trace::record(&mut self.stepper, &before, &[step])?.remove(0);
+        Ok(Some((traced, step)))
+    }
+
+    /// The child of a place by an action, made if it is not there; none if the action changes nothing.
+    fn child(&mut self, from: Place, action: &Action) -> Result<Option<Place>, CursorError> {
+        let Some((traced, step)) = self.peek(from, action)? else { return Ok(None) };
         let known = self.points[from].children.iter();
         let mut known = known.filter(|child| self.points[**child].step.as_ref() == Some(&step));
         if let Some(child) = known.next() {

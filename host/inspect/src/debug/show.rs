@@ -5,13 +5,12 @@ use std::fmt::Write;
 use host_model::contract::{Judgement, NodeId};
 use host_model::lts::MessageId;
 use host_model::lts::deadlock::with_names;
-use host_model::trace::TraceStep;
 
 use crate::debug::commands::{Answer, Reply, regex};
 use crate::debug::console::Console;
 use crate::debug::moments::Place;
+use crate::debug::questions::Told;
 use crate::debug::why::Asked;
-use crate::traced_state::Action;
 use crate::words;
 
 /// Steps that `list` shows around the present one where nothing is looked for.
@@ -63,33 +62,14 @@ impl Console<'_> {
         let next = self.cursor.place(self.cursor.depth() + 1);
         let next = next.map(|place| self.cursor.moments.event(place));
         let enabled = self.cursor.moments.enabled(self.cursor.here())?;
-        let events: Vec<String> = enabled.iter().map(|action| self.describe(action)).collect();
-        for (index, (action, event)) in enabled.iter().zip(&events).enumerate() {
-            // Events of one name are told apart by what they are about.
-            let is_alone = events.iter().filter(|other| *other == event).count() == 1;
-            let shown = if is_alone { event.clone() } else { self.describe_in_full(action) };
+        let events = self.cursor.moments.told(self.cursor.here(), &enabled);
+        for (index, (action, Told { event, full: shown })) in enabled.iter().zip(&events).enumerate() {
             let outcomes = self.cursor.moments.outcomes(self.cursor.here(), action)?;
             let choices = if outcomes > 1 { format!(", {outcomes} outcomes") } else { String::new() };
             let is_next = next.as_ref().is_some_and(|next| next.starts_with(event));
             let _ = writeln!(text, "{}{index:>4}. {shown}{choices}", if is_next { ">" } else { " " });
         }
         Ok(text_or(text, "nothing can happen here"))
-    }
-
-    fn describe(&mut self, action: &Action) -> String {
-        let event = self.cursor.moments.trace_event(self.cursor.here(), action);
-        let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
-        let names = self.cursor.moments.names().clone();
-        words::event(&step, &names, None, |payload| self.cursor.moments.message(payload))
-    }
-
-    /// The same with what a local event is about.
-    fn describe_in_full(&mut self, action: &Action) -> String {
-        let event = self.cursor.moments.trace_event(self.cursor.here(), action);
-        let argument = event.to_local().map(|event| self.cursor.moments.argument(&event));
-        let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
-        let names = self.cursor.moments.names().clone();
-        words::event(&step, &names, argument, |payload| self.cursor.moments.message(payload))
     }
 
     pub(super) fn list_branches(&mut self) -> Reply {

@@ -13,11 +13,11 @@ use crate::escape;
 use crate::explain;
 use crate::graph::{Arrow, Fate};
 use crate::recording::{Observed, Recording};
+use crate::rows::{self, Mark, Row};
 use crate::words::{clipped, shortened};
 
 use super::BYTES_MAX;
 use super::strips::Strips;
-use super::tree::{self, Mark, Row};
 
 /// Bytes of the trees, of the messages, and of the effects of steps; what follows is left out, which the page says.
 const PART_BYTES_MAX: usize = BYTES_MAX / 8;
@@ -100,7 +100,7 @@ impl Trees {
 
 fn rows(before: &Observed, after: &Observed) -> Vec<Row> {
     if let (Some(before), Some(after)) = (&before.description, &after.description) {
-        return tree::rows(before, after);
+        return rows::rows(before, after);
     }
     let (old, new) = (explain::state(before), explain::state(after));
     let [old, new] = [old, new].map(|state| clipped(&state, LETTERS_MAX));

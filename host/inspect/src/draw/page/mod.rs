@@ -9,14 +9,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `data` | what the script knows |
-//! | `tree` | a state before and after a step, row by row |
 //! | `steps` | the list of the steps |
 //! | `strips` | the properties over time |
 
 mod data;
 mod steps;
 mod strips;
-mod tree;
 
 use std::fmt::Write;
 

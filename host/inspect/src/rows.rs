@@ -14,29 +14,34 @@ const SHORT: usize = 56;
 
 /// The fate of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub enum Mark {
+    /// It is as it was.
     Same,
     /// It has another value, or there is a change below it.
     Changed,
+    /// It was not there before.
     Added,
+    /// It is no more there.
     Removed,
 }
 
 /// A row of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) depth: usize,
-    pub(super) mark: Mark,
+pub struct Row {
+    /// How far inside it is.
+    pub depth: usize,
+    /// What became of it.
+    pub mark: Mark,
     /// The name of the field; empty for elements of lists.
-    pub(super) name: String,
+    pub name: String,
     /// The value; empty where it follows in rows below.
-    pub(super) value: String,
+    pub value: String,
     /// The value before.
-    pub(super) old: Option<String>,
+    pub old: Option<String>,
 }
 
 /// The rows of a state after a step, with what was there before it.
-pub(super) fn rows(before: &Value, after: &Value) -> Vec<Row> {
+pub fn rows(before: &Value, after: &Value) -> Vec<Row> {
     let mut rows = Vec::new();
     match (before, after) {
         // The fields of the state itself have no row above them.
