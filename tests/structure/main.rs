@@ -38,6 +38,7 @@ const EDGES: &[Rule] = &[
         package: "host",
         on: &[
             "host-build",
+            "host-explore",
             "host-inspect",
             "host-live",
             "host-live-net",

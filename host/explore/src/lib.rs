@@ -1,8 +1,24 @@
-//! The server behind the page of `host explore`.
+//! The server behind the page of `host explore`: HTTP on loopback over a tree of executions.
+//!
+//! One thread owns the tree and executes handlers; requests are jobs for it. Each request names its place, so that two tabs do not
+//! disturb each other. The page is part of the binary, and asks for nothing elsewhere.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `shapes` | the answers of its API, as the page knows them |
+//! | `shapes` | the answers of the API, as the page knows them |
+//! | `refused` | why a request is refused |
+//! | `engine` | the tree of executions, and what requests ask of it |
+//! | `routes` | from the words of a request to a job for the engine |
+//! | `guard` | requests that are not from the page |
+//! | `server` | the sockets, and the thread of the engine |
 #![forbid(unsafe_code)]
 
+mod engine;
+mod guard;
+mod refused;
+mod routes;
+mod server;
 pub mod shapes;
+
+pub use engine::{Explored, PLACES_MAX};
+pub use server::serve;

@@ -21,6 +21,8 @@ pub struct Session {
     pub nodes: Vec<String>,
     /// The properties that are judged.
     pub properties: Vec<Property>,
+    /// The strategies that a search can have.
+    pub strategies: Vec<String>,
 }
 
 /// The plugin of a session.
@@ -250,6 +252,13 @@ pub struct NodeDifference {
     pub rows: Vec<Row>,
 }
 
+/// The properties along a branch.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Strips {
+    /// For each property a letter per place: h holds or is reached, v violated, o owed, u unknown or not reached.
+    pub strips: Vec<String>,
+}
+
 /// An explanation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Why {
@@ -316,6 +325,8 @@ pub struct MapState {
     pub violated: Vec<usize>,
     /// The states of the nodes, a line each.
     pub local: String,
+    /// Where the state has been in this session.
+    pub place: Option<usize>,
 }
 
 /// A step of the map.
@@ -365,7 +376,7 @@ mod tests {
                 depth < 0 || (depth == 0 && letter == ';')
             });
             let end = end.expect("an interface has an end");
-            fields.push((name.trim().to_owned(), kind[..end].trim().to_owned()));
+            fields.push((name.trim().trim_end_matches('?').to_owned(), kind[..end].trim().to_owned()));
             rest = kind[end..].trim_start_matches(';');
         }
     }

@@ -3,6 +3,7 @@
 //! Steps are looked up in the local transition system, so going along a path of a thousand events costs a thousand
 //! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
 
+use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, ClassId, Judgement, MachineError, NodeId, Role};
 use host_model::lts::quorum::{Member, for_each_set};
 use host_model::lts::{AsMessage, KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Stepper, deadlock};
@@ -112,6 +113,12 @@ impl TracedState {
     /// The messages in flight in the order of sending.
     pub fn in_flight(&self) -> &[TracedMessage] {
         &self.in_flight
+    }
+
+    /// A fingerprint of the messages in flight, in their order where the network keeps one.
+    pub fn fingerprint(&self, stepper: &Stepper<'_>) -> Fingerprint {
+        let links = stepper.known().links(&self.locals);
+        self.in_flight.fingerprint(&links, |traced| stepper.message(traced.message).fingerprint)
     }
 
     /// The messages and notices in flight that can be taken next.

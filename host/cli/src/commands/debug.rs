@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
-use host_inspect::recording::Recording;
 use host_model::lts::Stepper;
 use host_model::trace::{self, Trace, TraceStep};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::{Cluster, trace_file};
-use host_session::search::following;
+use host_session::search::{following, path};
 
 use crate::commands::line_editor::Lines;
 use crate::commands::replay;
@@ -27,10 +26,7 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
             let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
             (following::shown(&cluster, trace, &mut environment.context())?, cluster)
         }
-        true => {
-            let failure = Failure::configuration("a trace brings its cluster along; it takes no options after `--`");
-            return Err(failure.help("give a plugin in place of the trace, or leave the options out"));
-        }
+        true => return Err(options_behind_a_trace()),
         false => begin(arguments, environment)?,
     };
     let lts = cluster.lts(cluster.factory())?;
@@ -57,8 +53,14 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
 }
 
 /// Whether a path is that of a trace; else it is one of a plugin.
-fn is_trace(path: &Path) -> bool {
+pub(super) fn is_trace(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// The failure of a command line with a trace and a cluster.
+pub(super) fn options_behind_a_trace() -> Failure {
+    let failure = Failure::configuration("a trace brings its cluster along; it takes no options after `--`");
+    failure.help("give a plugin in place of the trace, or leave the options out")
 }
 
 /// A cluster where nothing has happened yet, as `host run` would start it.
@@ -124,17 +126,13 @@ fn session(
 }
 
 /// Writes the path to the present state, with what it shows at its end.
-fn save(path: &Path, steps: Vec<TraceStep>, trace: &Trace, cluster: &Cluster, environment: &Environment<'_>) -> Reply {
-    let plugin = cluster.plugin.reference.clone();
-    let path_only = Trace { steps, plugin, finding: None, ..trace.clone() };
-    let (recording, result) = Recording::new(cluster.factory(), &path_only);
-    if let Err(error) = result {
-        return Reply::Wrong(format!("the path does not replay: {error}"));
-    }
-    let finding = recording.finding().map(|(_, finding)| finding.clone());
-    let saved = Trace { finding, ..recording.trace }.with_version();
-    match trace_file::write(path, &saved, &environment.directory) {
-        Ok(()) => Reply::Text(format!("{} steps in {}\n", saved.steps.len(), path.display())),
+fn save(file: &Path, steps: Vec<TraceStep>, trace: &Trace, cluster: &Cluster, environment: &Environment<'_>) -> Reply {
+    let saved = match path::trace_of(cluster, trace, steps) {
+        Ok(saved) => saved,
+        Err(error) => return Reply::Wrong(format!("the path does not replay: {error}")),
+    };
+    match trace_file::write(file, &saved, &environment.directory) {
+        Ok(()) => Reply::Text(format!("{} steps in {}\n", saved.steps.len(), file.display())),
         Err(failure) => Reply::Wrong(failure.message),
     }
 }

@@ -16,6 +16,7 @@
 //! | `live` | `host live` |
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
+//! | `explore` | `host explore` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
 //! | `list` | `host list` |
@@ -30,6 +31,7 @@ mod completions;
 mod debug;
 mod doctor;
 mod draw;
+mod explore;
 mod export;
 mod graph;
 mod inspect;
@@ -71,6 +73,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Replay(arguments) => replay::run(arguments, environment),
         Command::Export(arguments) => export::run(arguments, environment),
         Command::Debug(arguments) => debug::run(arguments, environment),
+        Command::Explore(arguments) => explore::run(arguments, environment),
         Command::Draw(arguments) => draw::run(arguments, program, environment),
         Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),

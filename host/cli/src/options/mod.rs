@@ -37,7 +37,9 @@ use crate::options::plugins::{
 use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;
 use crate::options::simulate::SimulateArguments;
-use crate::options::traces::{DebugArguments, DrawArguments, ExportArguments, MinimizeArguments, ReplayArguments};
+use crate::options::traces::{
+    DebugArguments, DrawArguments, ExploreArguments, ExportArguments, MinimizeArguments, ReplayArguments,
+};
 
 /// Checks distributed protocols that are compiled to WebAssembly components.
 ///
@@ -161,6 +163,13 @@ pub enum Command {
     /// can be a script. `help` lists them. A script exits with 1 if one of its commands was not understood.
     #[command(after_help = DEBUG_EXAMPLES, after_long_help = with_limits(DEBUG_EXAMPLES))]
     Debug(DebugArguments),
+    /// Show a cluster on a page in the browser: step through it, branch, look for the reason, search from here
+    ///
+    /// Prints the address of the page, and serves it until Ctrl-C, which ends the session with 0. The address is one of this machine
+    /// alone, with a token that no other page knows. The page needs no network and no other program. Nothing is written unless a moment
+    /// is saved as a trace.
+    #[command(after_help = EXPLORE_EXAMPLES, after_long_help = with_limits(EXPLORE_EXAMPLES))]
+    Explore(ExploreArguments),
     /// Run the scenarios and saved traces of a folder and compare with the expected results
     ///
     /// Tests are: files *.toml and *.json in folders `scenarios`, and *.scenario.toml, anywhere below the paths; files given as
@@ -265,6 +274,11 @@ const DEBUG_EXAMPLES: &str = "Examples:\n  \
     host debug trace.json --plugin plugins/paxos\n  \
     host debug plugins/paxos -- --set bug=last-response --set proposers=2\n  \
     host debug trace.json < session.txt";
+
+const EXPLORE_EXAMPLES: &str = "Examples:\n  \
+    host explore trace.json\n  \
+    host explore plugins/paxos/scenarios/last-response.toml\n  \
+    host explore plugins/paxos -- --set bug=last-response --set proposers=2";
 
 const CACHE_EXAMPLES: &str = "Examples:\n  \
     host cache\n  \

@@ -130,3 +130,17 @@ pub struct DebugArguments {
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,
 }
+
+/// `host explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArguments {
+    /// A trace; or the component or folder of a plugin, or a scenario, to begin with a new cluster
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Port of 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Without a trace: options of `host run` that define the cluster, such as --set bug=last-response --nodes 4
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
+}

@@ -264,6 +264,15 @@ impl<'l> Moments<'l> {
         self.child(place, &taken)
     }
 
+    /// Takes an action that is enabled at a place, with its own choices, and returns the place behind it; none if it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`take`](Self::take).
+    pub fn go(&mut self, place: Place, action: &Action) -> Result<Option<Place>, CursorError> {
+        self.child(place, action)
+    }
+
     /// The places behind a place, in the order in which they were tried.
     pub fn children(&self, place: Place) -> &[Place] {
         &self.points[place].children

@@ -33,15 +33,8 @@ pub fn read(given: &Path, directory: &Path) -> Result<Trace, Failure> {
     let is_itf = name.to_string().ends_with(".itf.json");
     let bytes_max = if is_itf { exchange::ITF_BYTES_MAX as u64 } else { BYTES_MAX };
     let bytes = files::read_bounded(&path, bytes_max).map_err(|error| cannot_read(&error))?;
-    let malformed = |error: serde_json::Error| {
-        let what = if error.is_data() { "is no trace that this version understands" } else { "is not JSON" };
-        let failure = Failure::configuration(format_args!("{name} {what}: {error}"));
-        failure.help(format_args!(
-            "traces are written by `host run`; this version reads the formats {TRACE_VERSION} and {TRACE_VERSION_MAX}"
-        ))
-    };
     if is_itf {
-        let document: exchange::Document = serde_json::from_slice(&bytes).map_err(malformed)?;
+        let document: exchange::Document = serde_json::from_slice(&bytes).map_err(|error| malformed(&name, &error))?;
         let trace = exchange::from_itf(&document).map_err(|what| {
             let failure =
                 Failure::configuration(format_args!("{name} is no trace that this version understands: {what}"));
@@ -51,17 +44,35 @@ pub fn read(given: &Path, directory: &Path) -> Result<Trace, Failure> {
             .map_err(|what| Failure::configuration(format_args!("the trace {name} cannot be right: {what}")))?;
         return Ok(trace);
     }
+    parse(&name, &bytes)
+}
+
+/// A trace from the bytes of a file, or from elsewhere: `name` says from where.
+///
+/// # Errors
+///
+/// It is no trace that this version understands. The sentence names line and column.
+pub fn parse(name: &dyn std::fmt::Display, bytes: &[u8]) -> Result<Trace, Failure> {
     // The version first: a newer format may well have fields that are unknown here.
-    let Version { trace_version } = serde_json::from_slice(&bytes).map_err(malformed)?;
+    let read = serde_json::from_slice(bytes);
+    let Version { trace_version } = read.map_err(|error| malformed(name, &error))?;
     if !(TRACE_VERSION..=TRACE_VERSION_MAX).contains(&trace_version) {
         let what = format_args!(
             "{name} has trace format {trace_version}, this version understands {TRACE_VERSION} and {TRACE_VERSION_MAX}"
         );
         return Err(Failure::configuration(what).help("use the version of `host` that wrote it, or record it again"));
     }
-    let trace: Trace = serde_json::from_slice(&bytes).map_err(malformed)?;
+    let trace: Trace = serde_json::from_slice(bytes).map_err(|error| malformed(name, &error))?;
     check(&trace).map_err(|what| Failure::configuration(format_args!("the trace {name} cannot be right: {what}")))?;
     Ok(trace)
+}
+
+fn malformed(name: &dyn std::fmt::Display, error: &serde_json::Error) -> Failure {
+    let what = if error.is_data() { "is no trace that this version understands" } else { "is not JSON" };
+    let failure = Failure::configuration(format_args!("{name} {what}: {error}"));
+    failure.help(format_args!(
+        "traces are written by `host run`; this version reads the formats {TRACE_VERSION} and {TRACE_VERSION_MAX}"
+    ))
 }
 
 #[derive(Deserialize)]

@@ -47,7 +47,8 @@ impl<'e> Evaluation<'e> {
         Ok(is_equal)
     }
 
-    fn value(&mut self, part: &'e Part) -> Evaluated {
+    /// The value of a part.
+    pub fn value(&mut self, part: &'e Part) -> Evaluated {
         let at = part.at;
         self.works(at, 1)?;
         match &part.kind {

@@ -88,4 +88,31 @@ impl Expression {
         };
         Ok(Self { reads: derived.of_a_node(), whole, is_about_all })
     }
+
+    /// The value in a state, as compact JSON: of an expression about `node`, a list with the value at each node. `None` stands for a
+    /// node that no property reads.
+    ///
+    /// # Errors
+    ///
+    /// It has no value: a field is missing, a value is of another kind, or the evaluation takes more than [`WORK_MAX`] steps.
+    pub fn value(&self, states: &[Option<&serde_json::Value>]) -> Result<String, ExpressionError> {
+        let read = |state: &Option<&serde_json::Value>| {
+            let value = state.map_or(Ok(value::Value::Absent), value::Value::of_json);
+            value.map_err(|why| error(1, format!("in the description of the state, {why}")))
+        };
+        let nodes: Vec<value::Value> = states.iter().map(read).collect::<Result<_, _>>()?;
+        let value = match self.is_about_all {
+            true => eval::Evaluation::new(("nodes", value::Value::list(nodes))).value(&self.whole)?,
+            false => {
+                let of_node = |node: value::Value| match node {
+                    value::Value::Absent => Ok(node),
+                    node => eval::Evaluation::new(("node", node)).value(&self.whole),
+                };
+                value::Value::list(nodes.into_iter().map(of_node).collect::<Result<_, _>>()?)
+            }
+        };
+        let mut text = String::new();
+        value.write(&mut text);
+        Ok(text)
+    }
 }

@@ -14,6 +14,7 @@
 //! | `why_different` | local states that are described in the same way and distinguished |
 //! | `witness` | paths to states in which `sometimes` properties hold |
 //! | `finding` | from a finding of a search to a confirmed one |
+//! | `path` | a path as a trace |
 //! | `replay` | how the replay of a trace ends |
 //! | `following` | a trace in another build of its plugin |
 //! | `continuing` | whether a promise is kept by all that follows a path |
@@ -29,6 +30,7 @@ mod identity;
 pub mod limits;
 pub mod minimizing;
 pub mod monitor;
+pub mod path;
 pub mod promises;
 pub mod refusal;
 pub mod replay;

@@ -1,0 +1,189 @@
+//! The tree of executions, and what requests ask of it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `places` | states, steps and differences |
+//! | `taking` | what can happen, what it would change, and taking it |
+//! | `files` | names of moments, traces in and out |
+//! | `links` | a moment as a fragment of an address |
+//! | `probes` | expressions along a branch |
+//! | `reasons` | why an event is not enabled, and the writer of a field |
+//! | `map` | the states within reach |
+//! | `searches` | searches from a place |
+
+mod files;
+mod links;
+mod map;
+mod places;
+mod probes;
+mod reasons;
+mod searches;
+mod taking;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use host_inspect::debug::{CursorError, Moments, Place};
+use host_inspect::words;
+use host_model::lts::{Lts, Stepper};
+use host_model::trace::{self, Trace};
+use host_session::base::Failure;
+use host_session::base::context::Clock;
+use host_session::cluster::Cluster;
+use host_session::spec::RunSpec;
+use serde::Serialize;
+
+use crate::refused::{Answer, Refused};
+use crate::shapes::{Plugin, Property, Session};
+use probes::Asked;
+use searches::Running;
+
+pub use searches::Wanted;
+
+/// Places of a session.
+pub const PLACES_MAX: usize = 200_000;
+
+/// The version of the API.
+const VERSION: u32 = 1;
+
+/// Steps of one answer; the next request begins behind them.
+const STEPS_MAX: usize = 20_000;
+
+/// What a session is about, and what it touches outside of itself.
+pub struct Explored<'c> {
+    /// The cluster.
+    pub cluster: &'c Cluster,
+    /// Where it begins, and the branch that is there from the start: a trace without steps for none.
+    pub trace: Trace,
+    /// The cluster on one line.
+    pub title: String,
+    /// The cluster for searches, which open it themselves. A prefix is put in for each.
+    pub spec: RunSpec,
+    /// Where relative paths begin.
+    pub directory: PathBuf,
+    /// Where compiled code is kept.
+    pub cache: Option<PathBuf>,
+    /// The clock of bounds on time.
+    pub clock: Clock,
+    /// Ends the session.
+    pub interrupted: Arc<AtomicBool>,
+    /// Places that the session may have; [`PLACES_MAX`] at most.
+    pub places_max: usize,
+}
+
+/// The owner of the tree.
+pub struct Engine<'l> {
+    explored: Explored<'l>,
+    moments: Moments<'l>,
+    /// The branch that the page begins with.
+    line: Vec<Place>,
+    names: BTreeMap<Place, String>,
+    probes: BTreeMap<usize, Asked>,
+    searches: BTreeMap<usize, Running>,
+    /// Probes and searches so far.
+    numbers: usize,
+}
+
+impl<'l> Engine<'l> {
+    /// An engine at the beginning of a session.
+    ///
+    /// # Errors
+    ///
+    /// The trace cannot be followed, or the host cannot provide an instance.
+    pub fn new(explored: Explored<'l>, lts: &'l Lts<'l>) -> Result<Self, Failure> {
+        let failure = |error| match error {
+            CursorError::Machine(error) => Failure::from(error),
+            error => Failure::configuration(format_args!("the trace cannot be explored: {error}")),
+        };
+        let (trace, factory) = (&explored.trace, explored.cluster.factory());
+        let moments = Moments::new(factory, Stepper::new(lts)?, trace).map_err(failure)?;
+        let mut moments = moments.with_places_max(explored.places_max.min(PLACES_MAX));
+        // The way that keeps a promise is a branch of its own.
+        if let Some(sibling) = trace::sibling(trace) {
+            moments.open(&sibling).map_err(|(_, error)| failure(error))?;
+        }
+        let line = moments.open(trace).map_err(|(_, error)| failure(error))?;
+        Ok(Self {
+            explored,
+            moments,
+            line,
+            names: BTreeMap::new(),
+            probes: BTreeMap::new(),
+            searches: BTreeMap::new(),
+            numbers: 0,
+        })
+    }
+
+    /// What the page shows first.
+    pub fn session(&self) -> Answer {
+        let reference = &self.explored.cluster.plugin.reference;
+        let version = reference.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+        let property = |property: &host_model::contract::Property| Property {
+            name: clean(&property.name),
+            kind: words::name(property.kind),
+            scope: match property.scope {
+                host_model::contract::PropertyScope::Node => "node",
+                host_model::contract::PropertyScope::System => "cluster",
+            },
+        };
+        let finding = self.explored.trace.finding.as_ref();
+        let finding = finding.map(|finding| format!(": {}", words::finding(finding, None, self.moments.names())));
+        json(&Session {
+            version: VERSION,
+            title: clean(&format!("{}{}", self.explored.title, finding.unwrap_or_default())),
+            plugin: Plugin {
+                reference: clean(&format!("{}{version}", reference.name)),
+                digest: reference.digest.clone().unwrap_or_default(),
+            },
+            place: 0,
+            line: self.line.clone(),
+            nodes: (0..self.moments.nodes()).map(|node| clean(&self.moments.names().of(node))).collect(),
+            properties: self.moments.stepper().lts().properties().iter().map(property).collect(),
+            strategies: searches::strategies(),
+        })
+    }
+
+    /// Stops what runs in other threads, and waits for it.
+    pub fn end(&mut self) {
+        self.searches.values_mut().for_each(Running::stop);
+        while let Some((_, search)) = self.searches.pop_first() {
+            search.join();
+        }
+    }
+
+    /// A place that is there.
+    fn place(&self, place: Place) -> Result<Place, Refused> {
+        match place < self.moments.places() {
+            true => Ok(place),
+            false => Err(Refused::missing(format_args!("there is no place {place} in this session"))
+                .help("places are those of one run of `host explore`: begin again at 0")),
+        }
+    }
+
+    /// The places from the beginning to a place, and from there as far as that was explored before.
+    fn line_through(&self, place: Place) -> Vec<Place> {
+        let (mut line, mut last) = (self.moments.line_to(place), place);
+        while let Some(child) = self.moments.children(last).first() {
+            line.push(*child);
+            last = *child;
+        }
+        line
+    }
+
+    /// A new number for a probe or a search.
+    fn number(&mut self) -> usize {
+        self.numbers += 1;
+        self.numbers
+    }
+}
+
+/// A text that can be shown as it is.
+fn clean(text: &str) -> String {
+    words::shortened(words::on_one_line(text))
+}
+
+fn json(answer: &impl Serialize) -> Answer {
+    serde_json::to_string(answer).map_err(Refused::conflict)
+}

@@ -1,0 +1,212 @@
+//! States, steps and differences.
+
+use host_inspect::course;
+use host_inspect::debug::{Place, Stands};
+use host_inspect::rows::{self, Mark};
+use host_inspect::traced_state::{INIT, TracedMessage, TracedState};
+use host_inspect::words;
+use host_model::contract::{LocalKind, NodeId};
+use host_model::lts::LocalStateId;
+use host_model::trace::{TraceEvent, TraceStep};
+
+use super::{Engine, STEPS_MAX, clean, json};
+use crate::refused::{Answer, Refused};
+use crate::shapes::{
+    Difference, Event, EventKind, Flying, NodeDifference, NodeState, Received, Row, Sent, Standing, State, Step, Strips,
+};
+
+impl Engine<'_> {
+    /// The state at a place.
+    pub fn state(&mut self, place: Place) -> Answer {
+        let place = self.place(place)?;
+        let before = self.moments.parent(place).unwrap_or(place);
+        let traced = self.moments.traced(place).clone();
+        let nodes = (0..self.moments.nodes()).map(|node| self.node_state(before, place, node)).collect();
+        let children = self.moments.children(place).to_vec();
+        let state = State {
+            step: self.step(place),
+            children: children.into_iter().map(|child| self.step(child)).collect(),
+            nodes,
+            flight: traced.in_flight().iter().map(|flying| self.flying(flying)).collect(),
+            standings: self.standings_of(&traced)?,
+            enabled: self.enabled(place)?,
+        };
+        json(&state)
+    }
+
+    fn node_state(&mut self, before: Place, place: Place, node: NodeId) -> NodeState {
+        let [old, new] = [before, place].map(|place| self.moments.traced(place).locals()[node as usize]);
+        let stuck = self.moments.stepper().state(new).fault().map(|fault| clean(&fault.to_string()));
+        NodeState { rows: self.rows(old, new), stuck }
+    }
+
+    /// A local state row by row, with what was there before.
+    pub(super) fn rows(&mut self, before: LocalStateId, after: LocalStateId) -> Vec<Row> {
+        let [before, after] = [before, after].map(|local| self.moments.local_state(local));
+        rows::rows(&before, &after).into_iter().map(row).collect()
+    }
+
+    /// How the properties stand in a state.
+    pub(super) fn standings_of(&mut self, traced: &TracedState) -> Result<Vec<Standing>, Refused> {
+        let standings = self.moments.standings(traced)?;
+        let shown = |Stands { property, node, standing }: Stands| {
+            let why = clean(course::why(&standing));
+            let word = match course::word(&standing) {
+                "not known" => "unknown",
+                word => word,
+            };
+            Standing { property, node, standing: word, why: (!why.is_empty()).then_some(why) }
+        };
+        Ok(standings.into_iter().map(shown).collect())
+    }
+
+    /// The steps from one on, of the branch to a place.
+    pub fn line(&mut self, to: Place, from: usize) -> Answer {
+        let line = self.moments.line_to(self.place(to)?);
+        self.steps(line.into_iter().skip(from))
+    }
+
+    /// All places from one on.
+    pub fn tree(&mut self, from: Place) -> Answer {
+        self.steps(from..self.moments.places())
+    }
+
+    fn steps(&mut self, places: impl Iterator<Item = Place>) -> Answer {
+        let steps: Vec<Step> = places.take(STEPS_MAX).map(|place| self.step(place)).collect();
+        json(&steps)
+    }
+
+    /// How the properties stand along the branch to a place: a letter for each place, the worst over the nodes.
+    pub fn strips(&mut self, to: Place) -> Answer {
+        let line = self.moments.line_to(self.place(to)?);
+        let properties = self.moments.stepper().lts().properties().len();
+        let mut strips = vec![String::new(); properties];
+        for place in line {
+            let traced = self.moments.traced(place).clone();
+            let standings = self.moments.standings(&traced)?;
+            for (property, strip) in strips.iter_mut().enumerate() {
+                let of_it = standings.iter().filter(|stands| stands.property == property);
+                let letter = of_it.map(|stands| letter(&stands.standing)).max_by_key(|letter| badness(*letter));
+                strip.push(letter.unwrap_or('h'));
+            }
+        }
+        json(&Strips { strips })
+    }
+
+    /// The step that led to a place.
+    pub(super) fn step(&mut self, place: Place) -> Step {
+        let step = self.moments.step_at(place).cloned();
+        Step {
+            place,
+            parent: self.moments.parent(place),
+            depth: self.moments.depth_of(place),
+            event: step.map(|step| self.event(place, &step)),
+            name: self.names.get(&place).cloned(),
+        }
+    }
+
+    fn event(&mut self, place: Place, step: &TraceStep) -> Event {
+        let sent = step.sent.iter().flatten().map(|sent| (sent.to, sent.payload.0.clone())).collect::<Vec<_>>();
+        let sent =
+            sent.into_iter().map(|(to, payload)| Sent { from: step.node, to, text: self.moments.message(&payload) });
+        let sent = sent.collect();
+        Event {
+            node: step.node,
+            kind: kind(&step.event),
+            text: clean(&self.moments.event(place)),
+            received: self.received(place, step),
+            sent,
+        }
+    }
+
+    /// The messages that a step takes out of flight; one that is delivered and stays in flight for another time is among them.
+    fn received(&mut self, place: Place, step: &TraceStep) -> Vec<Received> {
+        let Some(parent) = self.moments.parent(place) else { return Vec::new() };
+        let after = self.moments.traced(place).in_flight().to_vec();
+        let before = self.moments.traced(parent).in_flight().to_vec();
+        let mut wanted: Vec<(NodeId, Vec<u8>)> =
+            step.event.received().into_iter().map(|(from, payload)| (from, payload.to_vec())).collect();
+        let mut received = Vec::new();
+        // What is gone first: of equal messages it is the one that was taken.
+        let (gone, kept): (Vec<TracedMessage>, Vec<TracedMessage>) =
+            before.into_iter().partition(|flying| !after.contains(flying));
+        for (flying, is_gone) in gone.iter().map(|it| (it, true)).chain(kept.iter().map(|it| (it, false))) {
+            let message = self.moments.stepper().message(flying.message).clone();
+            let is_wanted = |(from, payload): &(NodeId, Vec<u8>)| *from == message.from && *payload == message.payload;
+            let found = wanted.iter().position(is_wanted).filter(|_| message.to == step.node && !message.is_notice);
+            if let Some(index) = found {
+                wanted.remove(index);
+            }
+            if found.is_some() || is_gone {
+                let heard = found.is_some() || (message.is_notice && message.to == step.node);
+                let Flying { from, to, text, sent } = self.flying(flying);
+                received.push(Received { from, to, sent, text, lost: !heard });
+            }
+        }
+        received
+    }
+
+    pub(super) fn flying(&mut self, flying: &TracedMessage) -> Flying {
+        let message = self.moments.stepper().message(flying.message).clone();
+        let text = match message.is_notice {
+            true => format!("the connection to {} is broken", self.moments.names().of(message.from)),
+            false => self.moments.message(&message.payload),
+        };
+        // The tag of a step is the place that it leads to.
+        let sent = if flying.origin.tag >= INIT { 0 } else { flying.origin.tag as Place };
+        Flying { from: message.from, to: message.to, text, sent }
+    }
+
+    /// What differs between two places.
+    pub fn diff(&mut self, one: Place, other: Place) -> Answer {
+        let (one, other) = (self.place(one)?, self.place(other)?);
+        let lines = [one, other].map(|place| self.moments.line_to(place));
+        let shared = lines[0].iter().zip(&lines[1]).take_while(|(one, other)| one == other).count() - 1;
+        let mut nodes = Vec::new();
+        for node in 0..self.moments.nodes() {
+            let [before, after] = [one, other].map(|place| self.moments.traced(place).locals()[node as usize]);
+            if before != after {
+                nodes.push(NodeDifference { node, rows: self.rows(before, after) });
+            }
+        }
+        json(&Difference { shared, nodes })
+    }
+}
+
+/// The kind of an event.
+pub(super) fn kind(event: &TraceEvent) -> EventKind {
+    match event {
+        TraceEvent::Deliver { .. } => EventKind::Deliver,
+        TraceEvent::Quorum { .. } => EventKind::Quorum,
+        TraceEvent::Lose { .. } => EventKind::Lose,
+        TraceEvent::Fault { .. } | TraceEvent::TransportError { .. } => EventKind::Fault,
+        TraceEvent::Local { cause: LocalKind::Timer, .. } => EventKind::Timer,
+        TraceEvent::Local { .. } => EventKind::Local,
+    }
+}
+
+fn row(row: rows::Row) -> Row {
+    let mark = match row.mark {
+        Mark::Same => "same",
+        Mark::Changed => "changed",
+        Mark::Added => "new",
+        Mark::Removed => "gone",
+    };
+    let [name, value] = [row.name, row.value].map(|text| words::on_one_line(&text));
+    Row { depth: row.depth, mark, name, value, old: row.old.map(|old| words::on_one_line(&old)) }
+}
+
+/// A standing as a letter.
+fn letter(standing: &host_model::trace::Standing) -> char {
+    use host_model::trace::Standing as S;
+    match standing {
+        S::Holds | S::Reached => 'h',
+        S::Violated(_) => 'v',
+        S::Owed(_) => 'o',
+        S::Unknown(_) | S::NotReached => 'u',
+    }
+}
+
+fn badness(letter: char) -> usize {
+    "huov".find(letter).unwrap_or_default()
+}
