@@ -32,8 +32,14 @@ const BOUNDED: &str = "a_bound_on_states_hides_answers_and_makes_none_up";
 /// A system whose rounds are counted by hand.
 const ROUNDS: &str = "a_message_that_is_lost_in_each_round_is_delivered_in_some";
 
-/// A mistake in the analysis of promises.
-const fn of_liveness(
+/// Findings of guided walks are paths from a start state, and there are some that only an archive reaches.
+const ARCHIVE_LEADS: &str = "an_archive_leads_where_walks_from_the_start_do_not";
+
+/// Guided walks in little memory.
+const ARCHIVE_FORGETS: &str = "guided_walks_that_forget_find_the_same";
+
+/// A mistake that tests against the naive reference notice.
+const fn of_search(
     what: &'static str,
     file: &'static str,
     from: &'static str,
@@ -47,7 +53,7 @@ const ARENA: &str = "host/search/src/liveness/fair/arena.rs";
 
 /// All of them.
 pub const MUTANTS: &[Mutant] = &[
-    of_liveness(
+    of_search(
         "what a bound suppresses counts as not possible",
         ARENA,
         "self.graph.row(state).filter_map(|(_, label)| self.graph.label(label).action)",
@@ -55,7 +61,7 @@ pub const MUTANTS: &[Mutant] = &[
          .filter_map(|(_, label)| self.graph.label(label).action)",
         &[GRAPHS, REPORTS],
     ),
-    of_liveness(
+    of_search(
         "a timer that waits for deliveries counts as not possible",
         ARENA,
         "self.graph.row(state).filter_map(|(_, label)| self.graph.label(label).action)",
@@ -64,35 +70,35 @@ pub const MUTANTS: &[Mutant] = &[
          .filter_map(|(_, label)| self.graph.label(label).action)",
         &[GRAPHS, REPORTS],
     ),
-    of_liveness(
+    of_search(
         "messages are lost in cycles, whatever the fairness",
         ARENA,
         "EventClass::Loss => self.rules.fairness != Fairness::Stable,",
         "EventClass::Loss => true,",
         &[GRAPHS, REPORTS, ROUNDS, "retries_live_through_losses"],
     ),
-    of_liveness(
+    of_search(
         "a delivery that is possible infinitely often need not happen",
         ARENA,
         "self.rules.fairness == Fairness::FairLossy\n",
         "false && self.rules.fairness == Fairness::FairLossy\n",
         &[GRAPHS, REPORTS, ROUNDS],
     ),
-    of_liveness(
+    of_search(
         "an action is taken also on edges that leave the component",
         "host/search/src/liveness/fair/fairness.rs",
         "arena.lasting(members[place as usize], inside, edges);",
         "arena.lasting(members[place as usize], &|_: &Edge| true, edges);",
         &[GRAPHS, REPORTS],
     ),
-    of_liveness(
+    of_search(
         "a cycle is any way through the component and back",
         "host/search/src/liveness/fair/lasso.rs",
         "while let Some(need) = need(arena, &cycle) {",
         "while let Some(need) = need(arena, &cycle).filter(|_| false) {",
         &[GRAPHS],
     ),
-    of_liveness(
+    of_search(
         "states with unknown successors count as if all were known",
         "host/search/src/liveness/decide/dead.rs",
         "match graph.has_truncated() {",
@@ -119,6 +125,41 @@ pub const MUTANTS: &[Mutant] = &[
         package: "host-agreement",
         tests: &["dpor_explores_each_happens_before_once"],
     },
+    of_search(
+        "a way has the steps of its last walk only",
+        "host/search/src/strategy/random_walk/ground.rs",
+        "let state = self.walk_again(from, taken)?;",
+        "let state = self.walk_again(from, &mut |_| {})?;",
+        &[ARCHIVE_LEADS, ARCHIVE_FORGETS],
+    ),
+    of_search(
+        "an archive keeps ids of a local transition system that walks have left",
+        "host/search/src/strategy/random_walk/mod.rs",
+        "self.archive.iter_mut().for_each(Archive::move_over);",
+        "",
+        &[ARCHIVE_FORGETS],
+    ),
+    of_search(
+        "each walk of a way has as many steps as there may be on the whole way",
+        "host/search/src/strategy/random_walk/ground.rs",
+        "|| walk.depth >= self.length_max()",
+        "",
+        &["a_way_ends_at_the_bound"],
+    ),
+    of_search(
+        "an archive looks at nothing in a state",
+        "host/search/src/strategy/random_walk/abstraction.rs",
+        "key = key.wrapping_add(mixed(local.fixed, node.into()));",
+        "",
+        &[ARCHIVE_LEADS],
+    ),
+    of_search(
+        "walks begin in the most frequent of the cells drawn",
+        "host/search/src/strategy/random_walk/archive.rs",
+        "drawn.min_by_key(|place| self.cells[*place].rank())?",
+        "drawn.max_by_key(|place| self.cells[*place].rank())?",
+        &[ARCHIVE_LEADS],
+    ),
 ];
 
 /// What keeps a mistake from being made: its place is not there, or there twice, or it changes nothing.

@@ -276,8 +276,8 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
             counted.is_some_and(|counted| counted >= max)
         }),
         EndCondition::Pruned => !facts.case.strategy.is_complete,
-        EndCondition::WalksDone => matches!(facts.case.strategy.name, "walk" | "prefix"),
-        EndCondition::SpaceExhausted => !matches!(facts.case.strategy.name, "walk" | "prefix"),
+        EndCondition::WalksDone => matches!(facts.case.strategy.name, "walk" | "guided" | "prefix"),
+        EndCondition::SpaceExhausted => !matches!(facts.case.strategy.name, "walk" | "guided" | "prefix"),
         EndCondition::Violation => !facts.ran.findings.is_empty() || !facts.ran.breaches.is_empty(),
         EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => true,
     };

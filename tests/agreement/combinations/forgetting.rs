@@ -60,8 +60,8 @@ struct Result {
 }
 
 /// A random row of walks, without options that are refused together.
-fn random_row(dice: &mut Dice) -> Row {
-    let strategy = STRATEGIES.iter().position(|row| row.name == "walk").expect("it is in the table");
+fn random_row(dice: &mut Dice, strategy: &str) -> Row {
+    let strategy = STRATEGIES.iter().position(|row| row.name == strategy).expect("it is in the table");
     let refusals = refusals();
     loop {
         let mut row: Row = [0; AXES];
@@ -79,9 +79,9 @@ fn random_row(dice: &mut Dice) -> Row {
 }
 
 /// A case with bounds of its own, as no reference is asked what is needed.
-fn case(seed: u64) -> Case {
+fn case(seed: u64, strategy: &str) -> Case {
     let mut dice = Dice(seed ^ 0xf0_96e7);
-    let row = random_row(&mut dice);
+    let row = random_row(&mut dice, strategy);
     let mut case = Case::of(&row, seed);
     case.bounds.depth = [None, Some(1 + dice.below(12)), Some(60)][dice.below(3) as usize];
     case.bounds.local_events = (row[Axis::LocalEvents as usize] > 0).then(|| dice.below(3));
@@ -117,8 +117,11 @@ fn walk(
     let search =
         Search { lts: &lts, starts: &starts, bounds: case.bounds, monitor: &monitor, collect_system_states: false };
     let numbers = 0..case.bounds.walks.expect("cases have a number of walks");
-    let report =
-        pool.install(|| random_walk::run_sabotaged(&search, numbers, sabotage)).expect("a toy has no host faults");
+    let report = pool.install(|| match case.strategy.name {
+        "walk" => random_walk::run_sabotaged(&search, numbers, sabotage),
+        _ => (case.strategy.run)(&search),
+    });
+    let report = report.expect("a toy has no host faults");
     let finding = |found: &host_search::kernel::FoundViolation| {
         let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
         if sabotage.is_none() {
@@ -150,10 +153,20 @@ fn distinct(report: &Report) -> [u64; 3] {
 /// as long as there is room to count.
 #[test]
 fn walks_that_forget_find_the_same() {
+    those_that_forget_find_the_same("walk", systems());
+}
+
+/// The same of walks that begin where others were: the ways there outlive what is forgotten.
+#[test]
+fn guided_walks_that_forget_find_the_same() {
+    those_that_forget_find_the_same("guided", systems() / 2);
+}
+
+fn those_that_forget_find_the_same(strategy: &str, systems: u64) {
     let (one, four) = (pool(1), pool(4));
     let (mut tried, mut forgetful, mut found, mut exact, mut calls) = (0, 0, 0, 0, 0);
     for seed in 0.. {
-        let case = case(seed);
+        let case = case(seed, strategy);
         let Some((expected, all)) = walk(&case, &one, None, None) else { continue };
         assert_eq!((all.renewals, all.are_lower_bounds), (0, false), "seed {seed}: a toy needs little memory");
         // No room at all, so that everything is forgotten after each step; and some for counting.
@@ -174,11 +187,11 @@ fn walks_that_forget_find_the_same() {
         }
         found += expected.findings.len() as u64;
         tried += 1;
-        if tried == systems() {
+        if tried == systems {
             break;
         }
     }
-    let many = systems() / 2;
+    let many = systems / 2;
     let is_telling = 2 * forgetful > 3 * many && calls > many && exact > many / 10 && found > many / 2;
     assert!(is_telling, "of {tried}: {forgetful} runs forget, {calls} repeat, {exact} count all; {found} findings");
 }
@@ -189,7 +202,7 @@ fn walks_that_lose_something_are_noticed() {
     let one = pool(1);
     for sabotage in [Sabotage::Draws, Sabotage::Depths, Sabotage::Walks, Sabotage::LocalEvents, Sabotage::InFlight] {
         let differs = |seed: &u64| {
-            let case = case(*seed);
+            let case = case(*seed, "walk");
             let Some((expected, _)) = walk(&case, &one, None, None) else { return false };
             walk(&case, &one, Some(0), Some(sabotage)).expect("it is not refused").0 != expected
         };

@@ -93,7 +93,7 @@ struct Way {
     is_seeded: bool,
 }
 
-const WAYS: [Way; 12] = [
+const WAYS: [Way; 13] = [
     Way { name: "uniform", options: "--algo walk --schedule uniform", is_seeded: true },
     Way { name: "pct:3", options: "--algo walk --schedule pct:3", is_seeded: true },
     Way { name: "pct:5", options: "--algo walk --schedule pct:5", is_seeded: true },
@@ -102,6 +102,7 @@ const WAYS: [Way; 12] = [
     Way { name: "swarm", options: "--algo walk --schedule swarm", is_seeded: true },
     Way { name: "phases", options: "--algo walk --schedule phases", is_seeded: true },
     Way { name: "mix", options: "--algo walk --schedule mix", is_seeded: true },
+    Way { name: "guided", options: "--algo guided", is_seeded: true },
     Way { name: "bdfs --reduce", options: "--algo bdfs --reduce", is_seeded: false },
     Way { name: "unfold", options: "--algo unfold", is_seeded: false },
     Way { name: "prefix", options: "--algo prefix", is_seeded: true },
@@ -241,7 +242,7 @@ fn once(host: &Path, component: &Path, (mistake, way): (&Mistake, &Way), mut run
     command.arg(host).arg("run").arg(component);
     command.args(mistake.options.split_whitespace()).args(way.options.split_whitespace());
     command.args(run.seed.map(|seed| format!("--seed={seed}")));
-    if way.options.contains("walk") || way.options.contains("prefix") {
+    if ["walk", "guided", "prefix"].iter().any(|name| way.options.contains(name)) {
         // As many as it takes.
         command.args(["--walks", "1000000000"]);
     }

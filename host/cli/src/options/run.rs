@@ -127,7 +127,7 @@ pub struct RunArguments {
     /// Weights of the kinds of events, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
-    /// How random walks choose events: uniform, pct, pct:DEPTH, pos, fresh, swarm, phases, mix [default: uniform; mix in `auto`]
+    /// How random walks choose events: uniform, pct, pct:DEPTH, pos, fresh, swarm, phases, mix [default: uniform; mix in `auto` and `guided`]
     #[arg(long, value_name = "SCHEDULE", help_heading = "Random walks")]
     pub schedule: Option<Schedule>,
     /// Time limit of the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]

@@ -117,6 +117,22 @@ impl Stepper<'_> {
         (0..self.lts.properties().len() as u32).map(of).collect()
     }
 
+    /// A local state for people, as JSON; none if the protocol does not describe it, cannot, or is stuck in a fault.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn described(&mut self, state: LocalStateId) -> Result<Option<String>, MachineError> {
+        let Some(snapshot) = self.state(state).protocol.snapshot.clone() else { return Ok(None) };
+        if self.lts.rules.is_absent(self.state(state).protocol.node) {
+            return Ok(None);
+        }
+        let machine = self.machines.first();
+        machine.restore(Some(&snapshot))?;
+        let described = machine.describe_state();
+        Ok(confirmed(machine, described)?.ok().flatten())
+    }
+
     /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
     pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
         if let Some(known) = self.done.get(&state) {

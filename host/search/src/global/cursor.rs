@@ -168,6 +168,13 @@ impl GlobalCursor {
         self.frame_bytes = 0;
     }
 
+    /// Another one that begins here.
+    #[must_use]
+    pub fn settled(&self) -> Self {
+        let (state, budgets) = (self.state.clone(), self.budgets.clone());
+        Self { state, budgets, path: Vec::new(), frames: Vec::new(), frame_bytes: 0 }
+    }
+
     /// Goes on in another local transition system, from here.
     pub fn move_over(&mut self, mover: &mut Mover<'_>) {
         self.settle();

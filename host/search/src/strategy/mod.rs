@@ -10,6 +10,7 @@
 //! | `dpor` | optimal dynamic partial-order reduction |
 //! | `dpor_ds` | DPOR-DS, the algorithm on the last path |
 //! | `dpor_ds_tree` | DPOR-DS, the algorithm on the whole tree |
+//! | `guided` | walks that begin where few walks have been |
 //! | `prefix` | searches from states far away, where walks have been |
 //! | `random_walk` | seeded random walks |
 
@@ -21,6 +22,7 @@ pub mod consequence;
 pub mod dpor;
 pub mod dpor_ds;
 pub mod dpor_ds_tree;
+pub mod guided;
 pub mod lmc;
 pub mod prefix;
 pub mod random_walk;
@@ -325,6 +327,28 @@ pub const STRATEGIES: &[Strategy] = &[
         promises: Promises::Shown,
         loses_messages: true,
         run: prefix::run,
+    },
+    Strategy {
+        name: "guided",
+        aliases: &[],
+        summary: "seeded random walks that mostly begin in states reached by few walks",
+        soundness: "every step is executed",
+        completeness: "a sample: says how many local states and outcomes the walks went through",
+        is_complete: false,
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::Seed,
+            Bound::Walks,
+            Bound::Weights,
+            Bound::Schedule,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
+        keeps_checkpoints: false,
+        promises: Promises::Sampled,
+        loses_messages: true,
+        run: guided::run,
     },
     Strategy {
         name: "walk",

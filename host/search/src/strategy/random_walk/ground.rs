@@ -1,5 +1,7 @@
 //! A walk, and how it draws and takes its steps. Nothing here depends on ids or on other walks.
 
+use std::sync::Arc;
+
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::contract::{LocalKind, MachineError, NodeId};
 use host_model::lts::{LocalStateId, Lts, Outcome, Step, Stepper, Trigger};
@@ -14,6 +16,7 @@ use crate::strategy::random_walk::LENGTH_DEFAULT;
 use crate::strategy::random_walk::growth::Lengths;
 use crate::strategy::random_walk::plan::Plan;
 use crate::strategy::random_walk::scheduler::{Candidate, Kind, content};
+use crate::strategy::random_walk::way::{Leg, Way};
 
 /// Sets the draws of walks from elsewhere apart from those of the search.
 const TRIALS_SEED: u64 = 0x7265_636f_7665_7279;
@@ -34,6 +37,12 @@ pub(in crate::strategy) struct Walk {
     pub(in crate::strategy) is_over: bool,
     /// How long its local states were.
     pub(super) lengths: Lengths,
+    /// Where it began, if not in a start state.
+    pub(super) from: Option<Arc<Way>>,
+    /// The steps that it may take.
+    pub(super) steps_max: u32,
+    /// The key of the last state that an archive has looked at.
+    pub(super) cell: Option<u64>,
     /// How it chooses events; none if it draws evenly.
     plan: Option<Plan>,
     dice: ChaCha8Rng,
@@ -43,6 +52,35 @@ impl Walk {
     /// The local state of the node where the step happens that was drawn.
     pub(super) fn local(&self, node: NodeId) -> LocalStateId {
         self.cursor.locals()[node as usize]
+    }
+
+    /// One that draws evenly and has taken no step.
+    fn new(number: u64, start: usize, cursor: GlobalCursor, dice: ChaCha8Rng) -> Self {
+        Self {
+            number,
+            start,
+            cursor,
+            depth: 0,
+            drawn: None,
+            is_over: false,
+            lengths: Lengths::default(),
+            from: None,
+            steps_max: 0,
+            cell: None,
+            plan: None,
+            dice,
+        }
+    }
+
+    /// The way to where it is.
+    pub(super) fn way(&self) -> Way {
+        let Self { number, steps_max, depth, .. } = *self;
+        Way::new(self.from.clone(), Leg { number, steps_max, depth }, self.start)
+    }
+
+    /// The steps that it has taken itself.
+    pub(super) fn steps(&self) -> u32 {
+        self.depth - self.from.as_ref().map_or(0, |way| way.depth())
     }
 
     /// Bytes that it keeps.
@@ -101,17 +139,34 @@ impl<'l> Ground<'l> {
 
     /// A walk that begins.
     pub(in crate::strategy) fn begin(&self, number: u64) -> Walk {
-        let mut dice = dice(self.bounds.seed.unwrap_or(0), number);
+        self.begin_stretch(number, self.length_max())
+    }
+
+    /// A walk of at most this many steps that begins in a start state.
+    pub(super) fn begin_stretch(&self, number: u64, steps_max: u32) -> Walk {
+        let mut dice = self.dice(number);
         let start = below(&mut dice, self.starts.len() as u64) as usize;
         let cursor = GlobalCursor::new(&self.stepper, &self.starts[start], &self.bounds);
         let mut lengths = Lengths::default();
         lengths.look(&self.stepper, cursor.locals(), 0);
-        let plan = Plan::new(self.bounds.schedule.unwrap_or_default(), &mut dice, self.length_max());
-        Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false, lengths, plan }
+        let plan = Plan::new(self.bounds.schedule.unwrap_or_default(), &mut dice, steps_max);
+        Walk { plan, lengths, steps_max, ..Walk::new(number, start, cursor, dice) }
+    }
+
+    /// A walk of at most this many steps that begins at the end of a way, in this state.
+    pub(super) fn continue_from(&self, way: &Arc<Way>, state: GlobalCursor, number: u64, steps_max: u32) -> Walk {
+        let mut dice = self.dice(number);
+        let plan = Plan::new(self.bounds.schedule.unwrap_or_default(), &mut dice, steps_max);
+        let from = Some(Arc::clone(way));
+        Walk { plan, steps_max, from, depth: way.depth(), ..Walk::new(number, way.start, state, dice) }
+    }
+
+    fn dice(&self, number: u64) -> ChaCha8Rng {
+        dice(self.bounds.seed.unwrap_or(0), number)
     }
 
     /// Steps of a walk, at most.
-    fn length_max(&self) -> u32 {
+    pub(super) fn length_max(&self) -> u32 {
         self.bounds.depth.unwrap_or(LENGTH_DEFAULT)
     }
 
@@ -120,8 +175,7 @@ impl<'l> Ground<'l> {
         // The bounds are those of the search, and a promise may be kept beyond them.
         let cursor = GlobalCursor::new(&self.stepper, state, &SearchBounds::default());
         let dice = dice(self.bounds.seed.unwrap_or(0) ^ TRIALS_SEED, number);
-        let lengths = Lengths::default();
-        Walk { number, start: 0, cursor, depth: 0, dice, drawn: None, is_over: false, lengths, plan: None }
+        Walk { steps_max: self.length_max(), ..Walk::new(number, 0, cursor, dice) }
     }
 
     /// The same for walks without faults.
@@ -153,7 +207,7 @@ impl<'l> Ground<'l> {
     /// Draws the next event of a walk; says why, if there is none.
     pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Drawn, MachineError> {
         walk.drawn = None;
-        if walk.is_over || walk.depth >= self.length_max() {
+        if walk.is_over || walk.steps() >= walk.steps_max || walk.depth >= self.length_max() {
             return Ok(Drawn::Cut);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
@@ -221,17 +275,35 @@ impl<'l> Ground<'l> {
         walk.depth += 1;
     }
 
-    /// The way of a walk up to this depth: it walks again, and executes what is not known here.
-    pub(super) fn path(&mut self, number: u64, depth: u32) -> Result<Vec<Step>, MachineError> {
-        let mut walk = self.begin(number);
-        let mut path = Vec::with_capacity(depth as usize);
-        // A protocol that is not deterministic may go another way. To confirm the path then shows that.
+    /// The steps of a way: its walks walk again, and execute what is not known here.
+    pub(super) fn path(&mut self, way: &Way) -> Result<Vec<Step>, MachineError> {
+        let mut path = Vec::with_capacity(way.depth() as usize);
+        self.walk_again(way, &mut |step| path.push(step))?;
+        Ok(path)
+    }
+
+    /// The state at the end of a way.
+    pub(super) fn end_of(&mut self, way: &Way) -> Result<GlobalCursor, MachineError> {
+        self.walk_again(way, &mut |_| {})
+    }
+
+    /// Takes the steps of a way: at most as many walks as a way may have are nested.
+    fn walk_again(&mut self, way: &Way, taken: &mut dyn FnMut(Step)) -> Result<GlobalCursor, MachineError> {
+        let Leg { number, steps_max, depth } = way.leg;
+        let mut walk = match &way.from {
+            Some(from) => {
+                let state = self.walk_again(from, taken)?;
+                self.continue_from(from, state, number, steps_max)
+            }
+            None => self.begin_stretch(number, steps_max),
+        };
+        // A protocol that is not deterministic may take another path. To confirm the path then shows that.
         while walk.depth < depth && self.draw(&mut walk)? == Drawn::Event {
             let child = self.draw_child(&mut walk)?;
             self.take(&mut walk, &child);
-            path.push(child.step);
+            taken(child.step);
         }
-        Ok(path)
+        Ok(walk.cursor)
     }
 
     /// A fingerprint of what makes a handler run.

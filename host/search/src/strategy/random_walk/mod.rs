@@ -2,6 +2,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `abstraction` | what an archive looks at in a state |
+//! | `archive` | states from which walks continue |
+//! | `described` | reads the fields of a state that a protocol describes |
 //! | `ground` | a walk, and how it draws and takes its steps |
 //! | `growth` | local states that become longer and longer on a walk |
 //! | `distinct` | a count of distinct things in bounded memory |
@@ -9,7 +12,11 @@
 //! | `scheduler` | how a walk chooses its next event, one algorithm per file |
 //! | `shorten` | makes the path to where a promise is dead short |
 //! | `suspects` | walks that end where a promise of progress is not kept |
+//! | `way` | how a walk got to where it is, without the steps |
 
+mod abstraction;
+mod archive;
+mod described;
 mod distinct;
 pub(super) mod ground;
 mod growth;
@@ -17,6 +24,7 @@ mod plan;
 mod scheduler;
 mod shorten;
 mod suspects;
+mod way;
 
 use std::ops::Range;
 
@@ -27,8 +35,10 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{
-    CheckSchedule, Counts, CurvePoint, EndCondition, Progress, Report, Search, SearchError, or_end, unless_stopped,
+    CheckSchedule, Counts, CurvePoint, EndCondition, Progress, Report, Search, SearchBounds, SearchError, or_end,
+    unless_stopped,
 };
+use crate::strategy::random_walk::archive::{Archive, STRETCH};
 use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
 use crate::strategy::random_walk::suspects::{Ended, Suspects};
@@ -79,6 +89,15 @@ pub fn run_numbers(search: &Search<'_>, numbers: Range<u64>) -> Result<Report, S
     run_sabotaged(search, numbers, None)
 }
 
+/// Walks that begin in states of an archive of earlier walks.
+pub(super) fn run_with_archive(search: &Search<'_>) -> Result<Report, SearchError> {
+    let SearchBounds { seed, depth, walks, .. } = search.bounds;
+    let archive = Archive::new(seed.unwrap_or(0), depth.unwrap_or(LENGTH_DEFAULT));
+    let mut run = WalkSearch::new(search, 0..walks.unwrap_or(WALKS_DEFAULT));
+    run.archive = Some(archive);
+    run.run()
+}
+
 /// Knowledge to lose on purpose when walks continue in another local transition system, to show that tests would notice.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,29 +121,9 @@ pub fn run_sabotaged(
     numbers: Range<u64>,
     sabotage: Option<Sabotage>,
 ) -> Result<Report, SearchError> {
-    let memo_max = search.monitor.memory_max().map_or(MEMO_MAX, |max| MEMO_MAX.min(max / MEMO_SHARE));
-    let distinct = || Distinct::new(memo_max / 3);
-    let mut run = WalkSearch {
-        search,
-        report: Report::new(search.lts).collecting(&search.bounds),
-        numbers,
-        walks: Vec::new(),
-        begun: 0,
-        ended: 0,
-        has_enough: false,
-        transitions: 0,
-        local_states: distinct(),
-        outcomes: distinct(),
-        messages: distinct(),
-        memo_max,
-        schedule: CheckSchedule::default(),
-        suspects: Suspects::new(search, memo_max),
-        sabotage,
-    };
-    let end = or_end(run.search().map(Some))?;
-    // What was found stands, whatever stopped the search meanwhile.
-    let end = if run.has_enough { Some(EndCondition::Violation) } else { end };
-    Ok(run.finish(end.expect("a search has an end")))
+    let mut run = WalkSearch::new(search, numbers);
+    run.sabotage = sabotage;
+    run.run()
 }
 
 struct WalkSearch<'s> {
@@ -147,12 +146,45 @@ struct WalkSearch<'s> {
     /// Bytes of a local transition system in which walks do not continue.
     memo_max: u64,
     schedule: CheckSchedule,
+    /// Where walks continue; none if all begin in start states.
+    archive: Option<Archive>,
     /// None if no promise is to be looked at.
     suspects: Option<Suspects<'s>>,
     sabotage: Option<Sabotage>,
 }
 
-impl WalkSearch<'_> {
+impl<'s> WalkSearch<'s> {
+    /// Walks of these numbers from start states.
+    fn new(search: &'s Search<'s>, numbers: Range<u64>) -> Self {
+        let memo_max = search.monitor.memory_max().map_or(MEMO_MAX, |max| MEMO_MAX.min(max / MEMO_SHARE));
+        let distinct = || Distinct::new(memo_max / 3);
+        Self {
+            search,
+            report: Report::new(search.lts).collecting(&search.bounds),
+            numbers,
+            walks: Vec::new(),
+            begun: 0,
+            ended: 0,
+            has_enough: false,
+            transitions: 0,
+            local_states: distinct(),
+            outcomes: distinct(),
+            messages: distinct(),
+            memo_max,
+            schedule: CheckSchedule::default(),
+            archive: None,
+            suspects: Suspects::new(search, memo_max),
+            sabotage: None,
+        }
+    }
+
+    fn run(mut self) -> Result<Report, SearchError> {
+        let end = or_end(self.search().map(Some))?;
+        // What was found stands, whatever stopped the search meanwhile.
+        let end = if self.has_enough { Some(EndCondition::Violation) } else { end };
+        Ok(self.finish(end.expect("a search has an end")))
+    }
+
     /// Walks in one local transition system after the other. Findings are paths in the first one, so that one stays.
     fn search(&mut self) -> Result<EndCondition, SearchError> {
         let search = self.search;
@@ -184,7 +216,7 @@ impl WalkSearch<'_> {
                     return Ok(Some(EndCondition::WalksDone));
                 }
                 // Walks without a step take time as well.
-                if self.begin_batch(ground)
+                if self.begin_batch(ground)?
                     && let Some(end) = self.search.monitor.check(&self.progress(&ground.stepper))
                 {
                     return Ok(Some(end));
@@ -200,11 +232,11 @@ impl WalkSearch<'_> {
     }
 
     /// Begins the next walks; whether it is time to ask the monitor.
-    fn begin_batch(&mut self, ground: &Ground<'_>) -> bool {
+    fn begin_batch(&mut self, ground: &mut Ground<'_>) -> Result<bool, SearchError> {
         let mut is_due = false;
         let last = self.numbers.end.min(self.numbers.start.saturating_add(BATCH));
         for number in self.numbers.start..last {
-            let walk = ground.begin(number);
+            let walk = self.begin(ground, number)?;
             for local in walk.cursor.locals() {
                 self.local_states.insert(ground.stepper.state(*local).fingerprint);
             }
@@ -213,7 +245,20 @@ impl WalkSearch<'_> {
             is_due |= self.schedule.is_check_due(&ground.stepper);
         }
         self.numbers.start = last;
-        is_due
+        Ok(is_due)
+    }
+
+    /// Begins a walk.
+    fn begin(&mut self, ground: &mut Ground<'_>, number: u64) -> Result<Walk, SearchError> {
+        let Some(archive) = &mut self.archive else { return Ok(ground.begin(number)) };
+        let Some(origin) = archive.choose(number) else {
+            return Ok(ground.begin_stretch(number, STRETCH));
+        };
+        let state = match origin.state {
+            Some(state) => state,
+            None => ground.end_of(&origin.way)?,
+        };
+        Ok(ground.continue_from(&origin.way, state, number, STRETCH))
     }
 
     /// Each walk of the batch takes a step; returns why the search ended, if it did.
@@ -266,7 +311,9 @@ impl WalkSearch<'_> {
         let was_over = walk.is_over;
         let is_final = ground.draw(walk)? == Drawn::Ended;
         self.ended += u64::from(is_final);
-        if walk.drawn.is_none() && !was_over {
+        // A walk of an archive that is long enough has not ended: others continue from where it was.
+        let is_whole = self.archive.is_none() || is_final || walk.depth >= ground.length_max();
+        if walk.drawn.is_none() && !was_over && is_whole {
             self.examine(ground, Ended { walk, is_final })?;
         }
         Ok(())
@@ -312,6 +359,11 @@ impl WalkSearch<'_> {
         self.report.depth = self.report.depth.max(walk.depth);
         // A walk is over with its first violation: what follows shows the same one again.
         walk.is_over = judged.is_bad();
+        if let Some(archive) = &mut self.archive
+            && !walk.is_over
+        {
+            archive.note(&mut ground.stepper, walk)?;
+        }
         let is_full = self.note(ground, walk, judged.judgements)?;
         Ok(unless_stopped(is_full, judged.stopped)?)
     }
@@ -329,8 +381,8 @@ impl WalkSearch<'_> {
         let search = self.search;
         let path = match judgements.iter().any(is_news) {
             // All handlers are known there, so no stop comes before the path.
-            true if std::ptr::eq(ground.stepper.lts(), search.lts) => ground.path(walk.number, walk.depth)?,
-            true => Ground::new(search.lts, search.starts, search.bounds)?.path(walk.number, walk.depth)?,
+            true if std::ptr::eq(ground.stepper.lts(), search.lts) => ground.path(&walk.way())?,
+            true => Ground::new(search.lts, search.starts, search.bounds)?.path(&walk.way())?,
             false => Vec::new(),
         };
         Ok(!judgements.is_empty() && self.report.note(&search.starts[walk.start], &path, judgements))
@@ -345,6 +397,7 @@ impl WalkSearch<'_> {
             walk.cursor.move_over(&mut mover);
         }
         drop(mover);
+        self.archive.iter_mut().for_each(Archive::move_over);
         self.lose();
         let mut mover = Mover::new(self.search.lts, to);
         let starts = self.search.starts.iter().map(|start| Start {
@@ -390,7 +443,8 @@ impl WalkSearch<'_> {
         let seen = [&self.local_states, &self.outcomes, &self.messages].map(Distinct::bytes);
         let walks = self.walks.iter().map(Walk::bytes).sum::<u64>();
         let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
-        let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
+        let archive = self.archive.as_ref().map_or(0, Archive::bytes);
+        let bytes = archive + first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
         Progress { counts: self.counts(), steps: 0, depth: self.report.depth, queue: 0, bytes }
     }
 

@@ -107,7 +107,7 @@ impl<'s> Suspects<'s> {
             Some(ground) => ground,
             None => Ground::new(search.lts, search.starts, search.bounds)?,
         };
-        let path = ground.path(ended.walk.number, ended.walk.depth)?;
+        let path = ground.path(&ended.walk.way())?;
         let mut result = Ok(());
         for &index in suspects {
             let mut way = Way::new(self, &mut ground, (index, ended.walk), path.clone(), progress);

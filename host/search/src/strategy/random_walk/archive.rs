@@ -1,0 +1,234 @@
+//! States from which walks continue: one for each kind of state that walks have reached.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use host_model::contract::MachineError;
+use host_model::lts::Stepper;
+use rustc_hash::FxHashMap;
+
+use crate::global::cursor::GlobalCursor;
+use crate::kernel::dice::{below, dice};
+use crate::kernel::table_bytes;
+use crate::strategy::random_walk::abstraction::Abstraction;
+use crate::strategy::random_walk::ground::Walk;
+use crate::strategy::random_walk::way::Way;
+
+/// Cells at most; beyond that, the half that walks have reached and chosen most often is forgotten.
+const CELLS_MAX: usize = 1 << 14;
+
+/// Bytes of the states of cells that are kept besides the ways there.
+const STATES_MAX: usize = 16 << 20;
+
+/// One in this many walks begins in a start state.
+const ROOTS: u64 = 16;
+
+/// Cells drawn for a walk, which begins in the best of them.
+const DRAWN: u64 = 16;
+
+/// A walk that began in a cell counts as much as this many doublings of the walks that have reached it.
+const PICK_WEIGHT: u32 = 4;
+
+/// Steps of a walk.
+pub(super) const STRETCH: u32 = 32;
+
+/// Sets the choice of a cell apart from the draws of the walk.
+const CHOICE_SEED: u64 = 0x6172_6368_6976_6573;
+
+/// States that are the same as far as the archive looks at them.
+#[derive(Debug)]
+struct Cell {
+    key: u64,
+    /// The shortest way known to one of them.
+    way: Arc<Way>,
+    /// How often walks have reached it, and have begun in it.
+    visits: u32,
+    picks: u32,
+}
+
+impl Cell {
+    /// Cells with small ranks are better: rare ones, and among these deep ones.
+    fn rank(&self) -> (u64, Reverse<u32>) {
+        let doublings = u64::from(u32::BITS - self.visits.leading_zeros());
+        (u64::from(self.picks) * u64::from(PICK_WEIGHT) + doublings, Reverse(self.way.depth()))
+    }
+}
+
+/// Where a walk begins.
+pub(super) struct Origin {
+    pub(super) way: Arc<Way>,
+    /// None if the way has to be walked again.
+    pub(super) state: Option<GlobalCursor>,
+}
+
+/// The cells. They depend on the seed and the numbers of the walks only.
+pub(super) struct Archive {
+    seed: u64,
+    /// Steps from a start state from which no walk continues.
+    depth_max: u32,
+    cells: Vec<Cell>,
+    places: FxHashMap<u64, usize>,
+    /// The states at the ends of the ways of cells, by key, unless they have to be found again.
+    states: FxHashMap<u64, GlobalCursor>,
+    state_bytes: usize,
+    abstraction: Abstraction,
+    /// The walks of the ways of all cells, counted for each.
+    legs: u64,
+}
+
+impl Archive {
+    /// An empty one for walks of this seed that end after this many steps from a start state.
+    pub(super) fn new(seed: u64, depth_max: u32) -> Self {
+        Self {
+            seed,
+            depth_max,
+            cells: Vec::new(),
+            places: FxHashMap::default(),
+            states: FxHashMap::default(),
+            state_bytes: 0,
+            abstraction: Abstraction::default(),
+            legs: 0,
+        }
+    }
+
+    /// Takes in the state that a walk is in, unless its last state was of the same cell.
+    pub(super) fn note(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk) -> Result<(), MachineError> {
+        let key = self.abstraction.key(stepper, walk.cursor.locals())?;
+        if walk.cell.replace(key) == Some(key) {
+            return Ok(());
+        }
+        if walk.depth >= self.depth_max || walk.from.as_ref().is_some_and(|from| from.is_long()) {
+            return Ok(());
+        }
+        match self.places.get(&key) {
+            Some(place) => {
+                let cell = &mut self.cells[*place];
+                cell.visits = cell.visits.saturating_add(1);
+                if walk.depth >= cell.way.depth() {
+                    return Ok(());
+                }
+                self.legs -= u64::from(cell.way.legs());
+                cell.way = Arc::new(walk.way());
+                self.legs += u64::from(cell.way.legs());
+            }
+            None => {
+                if self.cells.len() >= CELLS_MAX {
+                    self.forget();
+                }
+                let way = Arc::new(walk.way());
+                self.legs += u64::from(way.legs());
+                self.places.insert(key, self.cells.len());
+                self.cells.push(Cell { key, way, visits: 1, picks: 0 });
+            }
+        }
+        self.keep_state(key, walk.cursor.settled());
+        Ok(())
+    }
+
+    fn keep_state(&mut self, key: u64, state: GlobalCursor) {
+        if self.state_bytes > STATES_MAX {
+            self.forget_states();
+        }
+        self.state_bytes += state.bytes() as usize;
+        let before = self.states.insert(key, state);
+        self.state_bytes -= before.map_or(0, |state| state.bytes() as usize);
+    }
+
+    /// Where a walk begins: in a cell that few walks have reached and begun in; none if it begins in a start state.
+    pub(super) fn choose(&mut self, number: u64) -> Option<Origin> {
+        let mut dice = dice(self.seed ^ CHOICE_SEED, number);
+        if self.cells.is_empty() || below(&mut dice, ROOTS) == 0 {
+            return None;
+        }
+        let drawn = (0..DRAWN).map(|_| below(&mut dice, self.cells.len() as u64) as usize);
+        let place = drawn.min_by_key(|place| self.cells[*place].rank())?;
+        let cell = &mut self.cells[place];
+        cell.picks = cell.picks.saturating_add(1);
+        let state = self.states.get(&cell.key).map(GlobalCursor::settled);
+        Some(Origin { way: Arc::clone(&cell.way), state })
+    }
+
+    /// Forgets the half of the cells that walks have reached and begun in most often.
+    fn forget(&mut self) {
+        self.cells.sort_by_key(|cell| (cell.picks, cell.visits));
+        self.cells.truncate(CELLS_MAX / 2);
+        self.places = self.cells.iter().enumerate().map(|(place, cell)| (cell.key, place)).collect();
+        self.legs = self.cells.iter().map(|cell| u64::from(cell.way.legs())).sum();
+        self.states.retain(|key, _| self.places.contains_key(key));
+        let states = self.cells.iter().filter_map(|cell| self.states.get(&cell.key));
+        self.state_bytes = states.map(|state| state.bytes() as usize).sum();
+    }
+
+    fn forget_states(&mut self) {
+        self.states.clear();
+        self.state_bytes = 0;
+    }
+
+    /// Forgets whatever has ids, as the walks continue in another local transition system.
+    pub(super) fn move_over(&mut self) {
+        self.forget_states();
+        self.abstraction = Abstraction::default();
+    }
+
+    /// Bytes that it keeps, about.
+    pub(super) fn bytes(&self) -> u64 {
+        let tables = table_bytes::<(u64, usize)>(self.places.capacity())
+            + table_bytes::<(u64, GlobalCursor)>(self.states.capacity());
+        let cells = self.cells.capacity() * size_of::<Cell>();
+        // Ways share their beginnings, so this is too much.
+        let ways = self.legs * size_of::<Way>() as u64;
+        (tables + cells + self.state_bytes) as u64 + ways + self.abstraction.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::random_walk::way::Leg;
+
+    /// An archive of cells with these visits, picks and depths.
+    fn archive(cells: impl Iterator<Item = (u32, u32, u32)>) -> Archive {
+        let mut archive = Archive::new(7, 1_000);
+        for (key, (visits, picks, depth)) in (0..).zip(cells) {
+            let way = Arc::new(Way::new(None, Leg { number: key, steps_max: STRETCH, depth }, 0));
+            archive.legs += 1;
+            archive.places.insert(key, archive.cells.len());
+            archive.cells.push(Cell { key, way, visits, picks });
+        }
+        archive
+    }
+
+    #[test]
+    fn walks_begin_in_rare_cells_and_some_in_start_states() {
+        let mut archive = archive((0..100).map(|cell| (if cell < 10 { 1 } else { 1 << 20 }, 0, cell)));
+        let begun: Vec<Option<u64>> =
+            (0..40).map(|number| archive.choose(number).map(|origin| origin.way.leg.number)).collect();
+        let roots = begun.iter().filter(|number| number.is_none()).count();
+        let rare = begun.iter().flatten().filter(|number| **number < 10).count();
+        // One in 16 begins in a start state. Of 16 cells drawn one is rare with a probability of 0.81, until each was chosen five times.
+        assert!((1..10).contains(&roots) && rare > 20, "{roots} and {rare} of {begun:?}");
+        assert_eq!(archive.cells.iter().map(|cell| cell.picks).sum::<u32>() as usize, 40 - roots);
+        assert!(archive.choose(3).is_none_or(|origin| origin.state.is_none()), "no state was kept");
+    }
+
+    #[test]
+    fn of_cells_as_rare_as_others_the_deepest_is_best() {
+        let archive = archive([(1, 0, 5), (1, 0, 9), (3, 0, 20), (1, 1, 30)].into_iter());
+        let mut places: Vec<usize> = (0..4).collect();
+        places.sort_by_key(|place| archive.cells[*place].rank());
+        assert_eq!(places, [1, 0, 2, 3]);
+    }
+
+    #[test]
+    fn the_frequent_half_is_forgotten() {
+        let mut archive = archive((0..CELLS_MAX as u32).map(|cell| (1 + cell % 2, 0, 1)));
+        archive.forget();
+        assert_eq!(
+            (archive.cells.len(), archive.places.len(), archive.legs),
+            (CELLS_MAX / 2, CELLS_MAX / 2, CELLS_MAX as u64 / 2)
+        );
+        for (place, cell) in archive.cells.iter().enumerate() {
+            assert_eq!((cell.visits, archive.places.get(&cell.key)), (1, Some(&place)));
+        }
+    }
+}
