@@ -6,6 +6,7 @@
 //! | `assumptions` | faults, progress and what is not covered fit together in each report |
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `by_memory` | states that are told apart by the memory of a component |
+//! | `explore` | the API of `host explore` over HTTP |
 //! | `expressed` | properties from outside |
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
@@ -63,6 +64,7 @@ mod checkpoints;
 mod counterexamples;
 mod debugging;
 mod ends;
+mod explore;
 mod expressed;
 mod faults;
 mod findings;

@@ -1,0 +1,355 @@
+//! `host explore` over HTTP: what its page could ask.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use host_sandbox::fixtures;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::golden::repository;
+use super::{Place, program};
+
+/// A session that runs.
+struct Page {
+    child: Child,
+    host: String,
+    token: String,
+}
+
+impl Page {
+    /// Starts `host explore` with arguments; none where the program is not built.
+    fn of(place: &Place, arguments: &[&str]) -> Option<Self> {
+        let program: PathBuf = program()?;
+        let mut child = Command::new(program)
+            .arg("explore")
+            .args(arguments)
+            .current_dir(place.path("."))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("the address is text");
+        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line:?}"));
+        let (host, token) = address.trim_end_matches('/').split_once('/').expect("a token");
+        let (host, token) = (host.to_owned(), token.to_owned());
+        assert!(host.starts_with("127.0.0.1:"), "{host}");
+        Some(Self { child, host, token })
+    }
+
+    /// Status, head and body of a request with these headers.
+    fn raw(&self, request: &str, headers: &str, body: &str) -> (u16, String, String) {
+        let mut stream = TcpStream::connect(&self.host).expect("it listens");
+        let length = body.len();
+        let text =
+            format!("{request} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+        stream.write_all(text.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers with text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        (status, head.to_owned(), body.to_owned())
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let request = format!("{method} /{}/api/v1/{path}", self.token);
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (status, _, answer) = self.raw(&request, &format!("Host: {}\r\n", self.host), &body);
+        (status, serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{path}: {error} in {answer}")))
+    }
+
+    #[track_caller]
+    fn get(&self, path: &str) -> Value {
+        let (status, answer) = self.ask("GET", path, &Value::Null);
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    #[track_caller]
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, answer) = self.ask("POST", path, body);
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    /// Takes an action, and returns the place behind it.
+    fn take(&self, place: u64, action: u64) -> u64 {
+        let moved = self.post(&format!("places/{place}/take"), &json!({ "action": action, "outcome": 0 }));
+        moved["place"].as_u64().expect("a place")
+    }
+
+    /// Ends it by Ctrl-C.
+    fn ends(mut self) {
+        let pid = Pid::from_raw(self.child.id().try_into().expect("a process"));
+        kill(pid, Signal::SIGINT).expect("it runs");
+        let status = self.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0));
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // A test that failed leaves no process behind; one that has ended is no failure.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().expect("a list").iter().map(|item| item["text"].as_str().expect("a text")).collect()
+}
+
+/// From the beginning of Paxos with the bug, a search finds the violation; each of its states is what `host debug` shows of the trace.
+#[test]
+fn the_bug_of_paxos_is_found_and_every_state_is_what_the_debugger_shows() {
+    let place = repository();
+    let options = ["plugins/paxos", "--quiet", "--", "--set", "bug=last-response", "--set", "proposers=2"];
+    let Some(page) = Page::of(&place, &options) else { return };
+    let search = page.post("places/0/search", &json!({ "strategy": "unfold", "seconds": 600 }));
+    let progress = loop {
+        let progress = page.get(&format!("searches/{}", search["search"]));
+        if progress["state"] != "running" {
+            break progress;
+        }
+    };
+    assert_eq!(progress["state"], "done", "{progress}");
+    let finding = &progress["findings"][0];
+    let line: Vec<u64> = serde_json::from_value(finding["line"].clone()).expect("places");
+    // plugins/paxos/scenarios/last-response.toml has that length.
+    assert_eq!(line.len(), 18 + 1, "{finding}");
+    let end = line[18];
+    let violated = page.get(&format!("places/{end}"))["standings"][0].clone();
+    assert_eq!((&violated["property"], &violated["standing"]), (&json!(0), &json!("violated")));
+    assert_eq!(page.get(&format!("standings?to={end}"))["strips"][0], format!("{}v", "h".repeat(18)));
+    let saved = page.post(&format!("places/{end}/save"), &json!({ "path": "walked.json" }));
+    assert_eq!(saved["text"], "18 steps in walked.json");
+    let again = page.ask("POST", &format!("places/{end}/save"), &json!({ "path": "walked.json" }));
+    assert_eq!(again.0, 409, "a file is not overwritten: {again:?}");
+    // The naive reference: the other front end, at each step.
+    let script: String = (0..=18).map(|step| format!("jump {step}\nenabled\nmessages\n")).collect();
+    let debug = ["debug", "walked.json", "--plugin", "plugins/paxos", "--quiet"];
+    let shown = place.host_reading(&debug, &script).exits(0).out;
+    let parts: Vec<&str> = shown.split("> enabled\n").skip(1).collect();
+    assert_eq!(parts.len(), 19);
+    for (at, part) in line.iter().zip(&parts) {
+        let (enabled, rest) = part.split_once("> messages\n").expect("both commands are echoed");
+        let state = page.get(&format!("places/{at}"));
+        let ours = state["enabled"].as_array().expect("a list").iter().filter(|it| it["kind"] != "lose");
+        let ours: Vec<&str> = ours.map(|it| it["text"].as_str().expect("a text")).collect();
+        let theirs = enabled.lines().filter_map(|line| line.split_once(". ")).map(|(_, event)| event);
+        assert_eq!(ours, theirs.collect::<Vec<_>>(), "at place {at}");
+        let flight = state["flight"].as_array().expect("a list");
+        let theirs: Vec<&str> =
+            rest.lines().filter(|line| line.contains(" -> node ")).filter(|line| !line.starts_with(' ')).collect();
+        assert_eq!(flight.len(), theirs.len(), "at place {at}: {rest}");
+        for (message, line) in flight.iter().zip(theirs) {
+            let text = message["text"].as_str().expect("a text");
+            assert!(line.ends_with(&format!("-> node {}: {text}", message["to"])), "{message} and {line}");
+        }
+    }
+    // A link leads to the same place, and to no place of another cluster.
+    let fragment = page.get(&format!("places/{end}/link"))["fragment"].clone();
+    assert_eq!(page.post("replay", &json!({ "fragment": fragment }))["place"], end);
+    let Some(other) = Page::of(&place, &["plugins/paxos", "--quiet"]) else { return };
+    let (status, refused) = other.ask("POST", "replay", &json!({ "fragment": fragment }));
+    assert_eq!((status, &refused["error"]), (409, &json!("the link is of another cluster of this plugin")));
+    let opened = page.post("open", &page.get(&format!("places/{end}/trace")));
+    assert_eq!(opened["place"], end);
+    other.ends();
+    page.ends();
+}
+
+#[test]
+fn only_the_page_reads_and_drives_it() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "2"]) else { return };
+    let (host, token) = (page.host.clone(), page.token.clone());
+    let ours = format!("Host: {host}\r\n");
+    let (status, head, body) = page.raw(&format!("GET /{token}/"), &ours, "");
+    assert_eq!(status, 200);
+    let policy =
+        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';";
+    assert!(head.contains(policy) && head.contains("referrer-policy: no-referrer"), "{head}");
+    assert!(body.starts_with("<!doctype html>"), "{body}");
+    for file in ["app.js", "app.css"] {
+        assert_eq!(page.raw(&format!("GET /{token}/{file}"), &ours, "").0, 200, "{file}");
+    }
+    let wrong = "0".repeat(token.len());
+    let take = r#"{"action":0,"outcome":0}"#;
+    for (token, headers) in [
+        (&wrong, ours.clone()),
+        (&token[..31].to_owned(), ours.clone()),
+        (&token, "Host: attacker.example\r\n".to_owned()),
+        (&token, format!("{ours}Origin: http://attacker.example\r\n")),
+        (&token, format!("{ours}Origin: null\r\n")),
+        (&token, format!("{ours}Sec-Fetch-Site: cross-site\r\n")),
+    ] {
+        for request in
+            ["GET /TOKEN/", "GET /TOKEN/app.js", "GET /TOKEN/api/v1/session", "POST /TOKEN/api/v1/places/0/take"]
+        {
+            let (status, _, body) = page.raw(&request.replace("TOKEN", token), &headers, take);
+            assert_eq!(status, 403, "{request} {headers:?}");
+            assert!(!body.contains("ping") && !body.contains("html"), "{body}");
+        }
+    }
+    assert_eq!(page.get("tree").as_array().map(Vec::len), Some(1), "nothing was taken");
+    for (method, path, body, expected) in [
+        ("GET", "places/9", "", 404),
+        ("GET", "places/x", "", 400),
+        ("GET", "places/0/preview", "", 400),
+        ("GET", "places/0/preview?action=99", "", 404),
+        ("POST", "places/0/take", "{", 400),
+        ("POST", "open", "{}", 409),
+        ("POST", "places/0/save", r#"{"path":"../x.json"}"#, 400),
+        ("POST", "places/0/save", r#"{"path":"/x.json"}"#, 400),
+        ("POST", "probes", r#"{"expression":"1 +"}"#, 400),
+        ("GET", "searches/1", "", 404),
+        ("GET", "map?limit=0", "", 400),
+        ("GET", "nothing", "", 404),
+        ("DELETE", "session", "", 404),
+    ] {
+        let (status, _, answer) = page.raw(&format!("{method} /{token}/api/v1/{path}"), &ours, body);
+        assert_eq!(status, expected, "{method} {path}: {answer}");
+        assert!(answer.contains("\"error\""), "{answer}");
+    }
+    page.ends();
+}
+
+/// What traps is a node that is stuck; what does not end is one, too. The session continues.
+#[test]
+fn a_plugin_that_traps_or_loops_ends_no_session() {
+    for (guest, why) in [(fixtures::traps(), "unreachable"), (fixtures::loops(), "fuel")] {
+        let place = Place::new();
+        place.put("guest.wasm", guest);
+        let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "1"]) else { return };
+        let mut at = 0;
+        let stuck = loop {
+            let state = page.get(&format!("places/{at}"));
+            let stuck = state["nodes"][0]["stuck"].clone();
+            if !stuck.is_null() {
+                assert_eq!(state["enabled"], json!([]));
+                break stuck;
+            }
+            assert!(at < 10, "nothing fails: {state}");
+            at = page.take(at, 0);
+        };
+        assert!(stuck.as_str().is_some_and(|stuck| stuck.contains(why)), "{stuck}");
+        assert_eq!(page.get("places/0")["nodes"][0]["stuck"], Value::Null);
+        page.ends();
+    }
+}
+
+/// Two tabs at different places, one of them far away.
+#[test]
+fn a_thousand_steps_in_one_tab_change_nothing_in_the_other() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::counts());
+    let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "1"]) else { return };
+    let first = page.take(0, 0);
+    let other = page.get(&format!("places/{first}"));
+    let mut at = first;
+    for _ in 1..1_000 {
+        at = page.take(at, 0);
+    }
+    let line = page.get(&format!("line?to={at}"));
+    assert_eq!(line.as_array().map(Vec::len), Some(1_001));
+    let now = page.get(&format!("places/{first}"));
+    for part in ["step", "nodes", "flight", "standings"] {
+        assert_eq!(now[part], other[part], "{part}");
+    }
+    // The same step leads to the same place.
+    assert_eq!(page.take(0, 0), first);
+    assert_eq!(page.get(&format!("line?to={at}&from=998")).as_array().map(Vec::len), Some(3));
+    let fragment = page.get(&format!("places/{at}/link"))["fragment"].clone();
+    assert_eq!(page.post("replay", &json!({ "fragment": fragment }))["place"], at);
+    page.ends();
+}
+
+/// Names and texts of a plugin are text on the page: nothing in them acts, and the type of the answer is no document.
+#[test]
+fn hostile_names_are_escaped() {
+    let hostile = "\n::error::forged\r\u{1b}[2J\u{9b}31m\u{202e}\u{2028}</title><script>\"'&";
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::introduces(hostile));
+    let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "1"]) else { return };
+    let (_, head, body) =
+        page.raw(&format!("GET /{}/api/v1/session", page.token), &format!("Host: {}\r\n", page.host), "");
+    assert!(
+        head.contains("content-type: application/json") && head.contains("x-content-type-options: nosniff"),
+        "{head}"
+    );
+    let session: Value = serde_json::from_str(&body).expect("JSON");
+    let mut open = vec![session, page.get("places/0"), page.get("map?limit=3")];
+    let mut seen = 0;
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.into_iter().map(|(_, value)| value)),
+            Value::String(text) => {
+                seen += usize::from(text.contains("forged"));
+                let acts = |letter: char| {
+                    (letter.is_control() && letter != '\n') || ['\u{202e}', '\u{2028}'].contains(&letter)
+                };
+                assert!(!text.contains(acts), "{text:?}");
+            }
+            _ => {}
+        }
+    }
+    assert!(seen > 0, "the plugin says nothing hostile");
+    page.ends();
+}
+
+/// What a step would change is what it changes.
+#[test]
+fn a_preview_is_what_happens() {
+    let place = repository();
+    let Some(page) = Page::of(&place, &["plugins/paxos", "--quiet", "--", "--nodes", "3"]) else { return };
+    let mut at = 0;
+    for step in 0..6 {
+        let preview = page.get(&format!("places/{at}/preview?action={}&outcome=0", step % 2));
+        let before = at;
+        at = page.take(at, step % 2);
+        let state = page.get(&format!("places/{at}"));
+        let node = preview["node"].as_u64().expect("a node") as usize;
+        assert_eq!(preview["rows"], state["nodes"][node]["rows"], "step {step}");
+        assert_eq!(preview["standings"], state["standings"], "step {step}");
+        assert_eq!(texts(&preview["sent"]), texts(&state["step"]["event"]["sent"]), "step {step}");
+        let known = page.get(&format!("places/{before}"));
+        assert_eq!(known["enabled"][(step % 2) as usize]["outcomes"][0]["child"], at);
+    }
+    let probe = page.post("probes", &json!({ "expression": "nodes.map(n, n.Running.acceptor.promised)" }));
+    let values = page.get(&format!("probes/{}?to={at}", probe["probe"]));
+    assert_eq!(values["values"].as_array().map(Vec::len), Some(7));
+    assert_eq!(values["values"][0], "[0, 0, 0]");
+    page.ends();
+}
+
+/// The naive reference of the map: the states and transitions that a search counts.
+#[test]
+fn the_map_has_the_states_and_transitions_of_a_search() {
+    let place = repository();
+    for (plugin, options) in [
+        ("plugins/paxos", &["--nodes", "2"][..]),
+        ("plugins/rand-tree", &["--nodes", "2", "--breaks", "1"]),
+        ("plugins/rand-tree", &["--nodes", "2", "--resets", "1"]),
+    ] {
+        let Some(page) = Page::of(&place, &[&[plugin, "--quiet", "--"], options].concat()) else { return };
+        let map = page.get("map?limit=1000");
+        let search = ["run", plugin, "--quiet", "--json", "--algo", "bdfs", "--safety-only", "--continue"];
+        let counts = place.host(&[&search, options].concat()).json()["counts"].clone();
+        assert_eq!(map["complete"], true);
+        assert_eq!(map["states"].as_array().map(Vec::len), counts["global_states"].as_u64().map(|it| it as usize));
+        assert_eq!(map["edges"].as_array().map(Vec::len), counts["transitions"].as_u64().map(|it| it as usize));
+        // Each state can be visited.
+        let last = counts["global_states"].as_u64().expect("a count") - 1;
+        let moved = page.post("map/go", &json!({ "state": last, "limit": 1_000 }));
+        let again = page.get("map?limit=1000");
+        assert_eq!(again["states"][last as usize]["place"], moved["place"], "{plugin} {options:?}");
+        page.ends();
+    }
+}
