@@ -353,3 +353,22 @@ fn the_map_has_the_states_and_transitions_of_a_search() {
         page.ends();
     }
 }
+
+/// A scenario begins where its run would, and what cannot begin is refused before anything is served.
+#[test]
+fn a_scenario_is_explored_and_a_wrong_command_line_is_refused() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    place.put("three.toml", "plugin = \"guest.wasm\"\nnodes = 3\n");
+    let Some(page) = Page::of(&place, &["three.toml", "--quiet"]) else { return };
+    assert_eq!(page.get("session")["nodes"].as_array().map(Vec::len), Some(3));
+    // The port of a session is taken by no other one.
+    let port = page.host.rsplit(':').next().expect("a port").to_owned();
+    let taken = place.host(&["explore", "guest.wasm", "--quiet", "--port", &port]).exits(151);
+    taken.says(&[&format!("`--port {port}`: 127.0.0.1 cannot be listened on"), "choose another port"]);
+    assert_eq!(taken.out, "");
+    page.post("places/0/save", &json!({ "path": "begun.json" }));
+    let with_options = place.host(&["explore", "begun.json", "--quiet", "--", "--nodes", "3"]).exits(151);
+    with_options.says(&["brings its cluster along"]);
+    page.ends();
+}

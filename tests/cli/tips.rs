@@ -91,7 +91,7 @@ fn mistyped_paths_and_names_are_answered_with_those_that_are_there() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::ping_pong());
     place.put("cluster.toml", "");
-    for command in ["run", "inspect", "doctor", "graph", "debug", "simulate"] {
+    for command in ["run", "inspect", "doctor", "graph", "debug", "explore", "simulate"] {
         place
             .host(&[command, "gest.wasm"])
             .exits(150)
