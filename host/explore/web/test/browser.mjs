@@ -2,16 +2,19 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
+const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../dist");
 const NAMES = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** The browser, as a path or in one of the folders of PATH. */
 function executable() {
   const folders = (process.env.PATH ?? "").split(":");
   const paths = NAMES.filter(Boolean).flatMap((name) => (name.includes("/") ? [name] : folders.map((folder) => `${folder}/${name}`)));
-  return paths.find((path) => existsSync(path));
+  return paths.find((file) => existsSync(file));
 }
 
 export async function launch() {
@@ -19,10 +22,14 @@ export async function launch() {
 }
 
 /** Opens the page; `end` closes it and fails if it did what it must not. */
-export async function open(browser, url, { colorScheme = "light", isRefused = () => false } = {}) {
+export async function open(browser, url, { colorScheme = "light", isRefused = () => false, isOwnDist = false } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme, acceptDownloads: true });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
+  // The files as they were built here, for a server that has older ones.
+  if (isOwnDist) {
+    for (const name of ["app.js", "app.css"]) await page.route(`**/${name}`, (route) => route.fulfill({ path: path.join(dist, name) }));
+  }
   const { origin } = new URL(url);
   const wrong = [];
   page.on("request", (request) => {

@@ -1,4 +1,5 @@
-// Drives the page of any server with the API: node test/drive.mjs URL. Exits with 1 if a check fails.
+// Drives the page of any server with the API: node test/drive.mjs URL [--dist]. Exits with 1 if a check fails.
+// With --dist the page is the one of dist/ here, and only the answers are those of the server.
 
 import assert from "node:assert/strict";
 
@@ -24,7 +25,7 @@ const checks = [
 
 const browser = await launch();
 let failed = 0;
-const session = await open(browser, url);
+const session = await open(browser, url, { isOwnDist: process.argv.includes("--dist") });
 for (const [text, check] of checks) {
   try {
     await check(session.page);
