@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use host_inspect::debug::{Console, Cursor, Reply};
+use host_inspect::debug::{Console, Cursor, CursorError, Moments, Reply};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
+use host_model::trace::replay::Replay;
 use host_model::trace::{PluginRef, TRACE_VERSION, Trace, TraceStep};
 
 /// Node 0 can go from 0 to 1 by itself and tells node 1, which then goes from 0 to 1, or at its own choice to 2. Both in
@@ -166,4 +167,48 @@ fn every_command_has_help_and_nonsense_is_refused() {
     assert_eq!(replies[9], Reply::Quit);
     assert_eq!(Console::complete("he"), ["help"]);
     assert_eq!(Console::complete("help bra"), ["branches", "branch"]);
+}
+
+/// Both outcomes of a step are places; a third place is one too many, and changes none of those that are there.
+#[test]
+fn a_full_tree_refuses_places_and_keeps_those_that_are_there() {
+    let toy = toy();
+    let lts = Lts::new(&toy, Scenario::new(2)).expect("toys work");
+    let stepper = Stepper::new(&lts).expect("toys work");
+    let moments = Moments::new(&toy, stepper, &trace(Vec::new())).expect("toys start");
+    let mut moments = moments.with_places_max(3);
+    let first = moments.enabled(0).expect("toys work").remove(0);
+    let sent = moments.take(0, &first, 0).expect("room for it").expect("it changes something");
+    let received = moments.enabled(sent).expect("toys work").remove(0);
+    let one = moments.take(sent, &received, 0).expect("room for it");
+    assert_eq!((sent, one), (1, Some(2)));
+    assert_eq!(moments.take(sent, &received, 1), Err(CursorError::Full(3)));
+    // What was taken before needs no room.
+    assert_eq!(moments.take(sent, &received, 0), Ok(one));
+    assert_eq!((moments.places(), moments.children(sent)), (3, &[2][..]));
+}
+
+/// The naive reference of the standings: a replay from the start in fresh machines.
+#[test]
+fn properties_stand_as_in_a_replay() {
+    let toy = toy();
+    let steps = violation();
+    let lts = Lts::new(&toy, Scenario::new(2)).expect("toys work");
+    let stepper = Stepper::new(&lts).expect("toys work");
+    let mut moments = Moments::new(&toy, stepper, &trace(Vec::new())).expect("toys start");
+    let line = moments.open(&trace(steps.clone())).unwrap_or_else(|(_, error)| panic!("{error}"));
+    assert_eq!(line.len(), 3);
+    for (number, place) in line.iter().enumerate() {
+        let (mut replay, _) = Replay::new(&toy, &Scenario::new(2), &trace(Vec::new()).origin()).expect("toys start");
+        for step in &steps[..number] {
+            replay.step(step).expect("it happened before");
+        }
+        let traced = moments.traced(*place).clone();
+        let standings = moments.standings(&traced).expect("toys work");
+        assert!(!standings.is_empty());
+        for stands in standings {
+            let expected = replay.standing(stands.property as u32, stands.node).expect("toys work");
+            assert_eq!(stands.standing, expected, "after step {number}");
+        }
+    }
 }
