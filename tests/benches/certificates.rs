@@ -110,7 +110,7 @@ fn measure(scenario: &Path, root: &Path) -> Option<Vec<String>> {
         let mut micros: Vec<f64> = Vec::new();
         for state in dead.iter().step_by(dead.len().div_ceil(ASKED_MAX)) {
             let began = processor_seconds();
-            let certified = certify(&mut stepper, &sink.states[*state], (promise, recovery), &mut |_| None);
+            let certified = certify(&mut stepper, &sink.states[*state], promise, recovery, &mut |_| None);
             micros.push((processor_seconds() - began) * 1e6);
             proven += usize::from(certified.expect("a machine").is_dead);
         }

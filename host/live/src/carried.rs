@@ -55,7 +55,7 @@ impl Carried {
 
     /// The node takes a message, whatever becomes of it there; its latest checkpoint has this number.
     pub fn take(&mut self, number: u64, from: NodeId, payload: &[u8]) {
-        let flight = flight((from, self.node), payload);
+        let flight = flight(from, self.node, payload);
         self.pass(number, Passage::Taken(flight));
     }
 
@@ -71,7 +71,7 @@ impl Carried {
 
     /// An event of the node, which leads from one of its states to another and sends this; its message was taken. None if nothing, or too
     /// little, is known of the others.
-    pub fn fork(&self, (before, after): (NodeState, NodeState), sent: &[Envelope]) -> Option<Fork> {
+    pub fn fork(&self, before: NodeState, after: NodeState, sent: &[Envelope]) -> Option<Fork> {
         let latest = self.latest.as_ref().filter(|latest| latest.in_flight.len() <= IN_FLIGHT_MAX)?;
         let at = |state: NodeState| {
             let mut here = latest.clone();
@@ -96,10 +96,10 @@ impl Carried {
 
 /// What a node sends, in flight.
 fn flights(node: NodeId, sent: &[Envelope]) -> impl Iterator<Item = Flight> {
-    sent.iter().map(move |Envelope { to, payload }| flight((node, *to), payload))
+    sent.iter().map(move |Envelope { to, payload }| flight(node, *to, payload))
 }
 
-fn flight((from, to): (NodeId, NodeId), payload: &[u8]) -> Flight {
+fn flight(from: NodeId, to: NodeId, payload: &[u8]) -> Flight {
     Flight { from, to, payload: Hex(payload.to_vec()), incarnation: 0, notice: false }
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     /// Nodes 0 and 1 in a state 0, and node 2 is absent.
     fn snapshot(in_flight: &[(NodeId, NodeId, u8)]) -> Beginning {
-        let in_flight = in_flight.iter().map(|(from, to, content)| flight((*from, *to), &[*content])).collect();
+        let in_flight = in_flight.iter().map(|(from, to, content)| flight(*from, *to, &[*content])).collect();
         Beginning { states: vec![state(0, 0), state(1, 0)], in_flight }
     }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn fork(carried: &Carried, all: &[(NodeId, u8)]) -> Option<Fork> {
-        carried.fork((state(0, 1), state(0, 2)), &sent(all))
+        carried.fork(state(0, 1), state(0, 2), &sent(all))
     }
 
     fn in_flight(carried: &Carried) -> Vec<(NodeId, NodeId, u8)> {

@@ -96,16 +96,16 @@ fn ask_everywhere(system: &System, recovery: Recovery, seen: &mut Seen) {
             assert_eq!(is_owed(&mut stepper, &state.locals, promise), Ok(distance > 0), "{}", context());
             let owing = stepper.owing(promise.property, promise.node, &state.locals).expect("a machine");
             assert_eq!(owing.is_some(), distance > 0, "{}", context());
-            let (outlook, _) = look_around(&search, state, (index, rules), &Progress::default()).expect("it is told");
+            let (outlook, _) = look_around(&search, state, index, rules, &Progress::default()).expect("no host faults");
             match outlook {
                 Outlook::Alive(way) => assert_eq!(way.len(), distance as usize, "{}", context()),
                 Outlook::Dead => assert!(is_dead, "{}", context()),
                 Outlook::Open => panic!("everything is close by: {}", context()),
             }
-            let certified = certify(&mut stepper, state, (promise, recovery), &mut |_| None).expect("it is told");
+            let certified = certify(&mut stepper, state, promise, recovery, &mut |_| None).expect("no host faults");
             assert!(is_dead || !certified.is_dead, "{}", context());
             let (guided, _) =
-                search_guided(&mut stepper, state, (promise, recovery), &mut |_| None).expect("it is told");
+                search_guided(&mut stepper, state, promise, recovery, &mut |_| None).expect("no host faults");
             match guided {
                 Outlook::Alive(way) => {
                     let mut at = from as u32;
@@ -174,7 +174,8 @@ fn what_is_not_headed_for_is_not_left_out() {
     let mut stepper = Stepper::new(&lts).expect("a machine");
     let starts = start::initial(&mut stepper).expect("a toy starts");
     let question = (lts.promises()[0], Recovery::Events);
-    let (outlook, _) = search_guided(&mut stepper, &starts[0], question, &mut |_| None).expect("no host faults");
+    let (outlook, _) =
+        search_guided(&mut stepper, &starts[0], question.0, question.1, &mut |_| None).expect("no host faults");
     // The choice, five relays and two more deliveries.
     let Outlook::Alive(way) = outlook else { panic!("{outlook:?}") };
     assert_eq!(way.len(), 8);
@@ -195,11 +196,12 @@ fn what_takes_more_work_than_a_certificate_has_is_left_to_the_guided_search() {
     let mut stepper = Stepper::new(&lts).expect("a machine");
     let starts = start::initial(&mut stepper).expect("a toy starts");
     let question = (lts.promises()[0], Recovery::Events);
-    let certified = certify(&mut stepper, &starts[0], question, &mut |_| None).expect("no host faults");
+    let certified = certify(&mut stepper, &starts[0], question.0, question.1, &mut |_| None).expect("no host faults");
     assert!(!certified.is_dead);
     // What a certificate may take, with the combinations of the last few states.
     assert!((200..250).contains(&certified.work), "{certified:?}");
-    let (outlook, work) = search_guided(&mut stepper, &starts[0], question, &mut |_| None).expect("no host faults");
+    let (outlook, work) =
+        search_guided(&mut stepper, &starts[0], question.0, question.1, &mut |_| None).expect("no host faults");
     assert_eq!(outlook, Outlook::Dead);
     assert!(work >= u64::from(MANY) * u64::from(MANY) / 2, "{work}");
 }

@@ -62,7 +62,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let package = package::read(folder, &toolchain)?;
     let shared = Shared::of(&package, job.options.cache().ok().as_deref());
     let place = shared.as_ref().map(|shared| &*shared.folder);
-    let (core, assumed) = cargo::build((&package, place), &toolchain, asked.overflow_checks.unwrap_or(true), say)?;
+    let (core, assumed) = cargo::build(&package, place, &toolchain, asked.overflow_checks.unwrap_or(true), say)?;
     let wasm = package.target_directory.join("plugins").join(format!("{}.wasm", package.name));
     let rebuilt = update::from_core(&core, &assumed, &wasm, &package.name, HINT).map_err(with_remedy)?;
     Ok(Made { wasm, name: package.name, rebuilt, tool: toolchain.found() })

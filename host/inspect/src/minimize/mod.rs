@@ -125,7 +125,7 @@ pub fn minimize(
     let before = switches(kept.iter().chain(&events));
     let goal = match finding {
         Finding::Promise(promise) => {
-            Goal::Promise(Box::new(Promised::new(lts, promise, (&start, &kept_path, &events), monitor)?))
+            Goal::Promise(Box::new(Promised::new(lts, promise, &start, &kept_path, &events, monitor)?))
         }
         finding => {
             let end = Target::of(lts, finding).ok_or(MinimizeError::Unconfirmed)?;
@@ -146,7 +146,7 @@ pub fn minimize(
     let (count, is_cut) = (trials.trials, trials.is_exhausted());
     let path: Vec<Step> = kept_path.into_iter().chain(best.path.iter().copied()).collect();
     let (judgement, promise) = match finding {
-        Finding::Promise(promise) => promise::described(stepper, &start, promise, (&path, &best))?,
+        Finding::Promise(promise) => promise::described(stepper, &start, promise, &path, &best)?,
         _ => (best.judgement, None),
     };
     let steps = trace::record(stepper, &start.initial, &path)?;

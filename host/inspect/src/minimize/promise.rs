@@ -51,7 +51,9 @@ impl<'l> Promised<'l> {
     pub(super) fn new(
         lts: &'l Lts<'l>,
         promise: &BrokenPromise,
-        (start, kept, events): (&Start, &[Step], &[Event]),
+        start: &Start,
+        kept: &[Step],
+        events: &[Event],
         monitor: &'l dyn Monitor,
     ) -> Result<Self, MinimizeError> {
         let cycle = promise.loop_start.map_or(Tag::MAX, |start| start as Tag);
@@ -206,7 +208,8 @@ pub(super) fn described(
     stepper: &mut Stepper<'_>,
     start: &Start,
     promise: &BrokenPromise,
-    (path, best): (&[Step], &Trial),
+    path: &[Step],
+    best: &Trial,
 ) -> Result<(Judgement, Option<BrokenPromise>), MinimizeError> {
     let Promise { property, node } = of(stepper.lts(), promise).ok_or(MinimizeError::Unconfirmed)?;
     let broken = best.broken.as_ref().ok_or(MinimizeError::Unconfirmed)?;

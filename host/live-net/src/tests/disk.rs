@@ -275,7 +275,7 @@ fn a_file_is_taken_over_and_rejoins_by_a_word_each() {
                 "{ways:?}"
             );
         }
-        let last = try_opened(&path, here, Ways { takes_over: true, rejoins: true }).expect("both are said");
+        let last = try_opened(&path, here, Ways { takes_over: true, rejoins: true }).expect("it has both options");
         let last = last.expect("there was one");
         assert_eq!((last.protocol.as_ref(), last.disks.own.rejoins), (record(1).protocol.as_ref(), disk.rejoins + 1));
         assert_eq!(last.numbers.incarnation, start);

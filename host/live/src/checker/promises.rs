@@ -129,7 +129,7 @@ impl Ahead<'_, '_> {
         if !is_owed(&mut self.stepper, &state.locals, promise)? {
             return Ok(Outlook::Alive(Vec::new()));
         }
-        let certified = certify(&mut self.stepper, &state, (promise, self.rules.recovery), &mut |_| None)?;
+        let certified = certify(&mut self.stepper, &state, promise, self.rules.recovery, &mut |_| None)?;
         self.work += certified.work;
         Ok(if certified.is_dead { Outlook::Dead } else { Outlook::Open })
     }

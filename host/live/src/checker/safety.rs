@@ -129,13 +129,13 @@ fn is_dead(
     let (bounds, monitor) = (SearchBounds::default(), Asking::new(stop).holding(Limits::default().round_bytes_max));
     let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
     let progress = Progress::default();
-    let (outlook, work) = look_around(&search, start, (promise, rules), &progress)?;
+    let (outlook, work) = look_around(&search, start, promise, rules, &progress)?;
     match outlook {
         Outlook::Dead => Ok((true, work)),
         Outlook::Alive(_) => Ok((false, work)),
         Outlook::Open => {
             let ask = &mut |_| monitor.check(&progress);
-            let certified = certify(stepper, start, (lts.promises()[promise], rules.recovery), ask)?;
+            let certified = certify(stepper, start, lts.promises()[promise], rules.recovery, ask)?;
             Ok((certified.is_dead, work + certified.work))
         }
     }

@@ -30,7 +30,7 @@ impl<G: Gate> Node<'_, G> {
         };
         let mut trouble: Result<(), Failure> = Ok(());
         let mut fork = || match state(before).and_then(|before| Ok((before, state(after)?))) {
-            Ok(states) => carried.fork(states, sent),
+            Ok((before, after)) => carried.fork(before, after, sent),
             Err(failure) => {
                 trouble = Err(failure);
                 None

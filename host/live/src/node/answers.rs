@@ -16,13 +16,15 @@ const DRAWS_MAX: u32 = 1_000;
 /// many as their weights say are let through: the result has the right distribution. A handler that chooses nothing runs once.
 pub(super) fn run(
     machine: &mut dyn Machine,
-    (state, input): (Option<&Snapshot>, Input<'_>),
-    (dice, full): (&mut ChaCha8Rng, &BTreeSet<NodeId>),
+    state: Option<&Snapshot>,
+    input: Input<'_>,
+    dice: &mut ChaCha8Rng,
+    full: &BTreeSet<NodeId>,
     effects: &mut Effects,
 ) -> Result<Result<(), Fault>, MachineError> {
     let mut likely = None;
     for _ in 0..DRAWS_MAX {
-        let (script, result) = attempt(machine, (state, input), (dice, full), effects)?;
+        let (script, result) = attempt(machine, state, input, dice, full, effects)?;
         if is_let_through(dice, effects) {
             return Ok(result);
         }
@@ -37,8 +39,10 @@ pub(super) fn run(
 /// One execution, with answers that are drawn evenly. Each question takes another run up to it.
 fn attempt(
     machine: &mut dyn Machine,
-    (state, input): (Option<&Snapshot>, Input<'_>),
-    (dice, full): (&mut ChaCha8Rng, &BTreeSet<NodeId>),
+    state: Option<&Snapshot>,
+    input: Input<'_>,
+    dice: &mut ChaCha8Rng,
+    full: &BTreeSet<NodeId>,
     effects: &mut Effects,
 ) -> Result<(Vec<u32>, Result<(), Fault>), MachineError> {
     let mut script: Vec<u32> = Vec::new();

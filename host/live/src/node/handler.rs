@@ -28,8 +28,8 @@ impl<G: Gate> Node<'_, G> {
         }
         let mut effects = Effects::default();
         let state = Some(&self.moment.snapshot);
-        let drawn = (&mut self.dice, &self.full);
-        let result = answers::run(&mut *self.machine, (state, input), drawn, &mut effects)?;
+        let (dice, full) = (&mut self.dice, &self.full);
+        let result = answers::run(&mut *self.machine, state, input, dice, full, &mut effects)?;
         let result = result.and_then(|()| self.settings.network.check_lengths(&effects.sent));
         result.map_err(|fault| self.confirm(fault))?;
         let next = self.moment.next(&mut *self.machine, self.identity.node);
@@ -93,7 +93,7 @@ impl<G: Gate> Node<'_, G> {
         let mut sides = Sides::new(&mut *self.machine, snapshots, self.moment.reading.as_ref());
         let mut trouble = Ok(());
         let mut judge = |side: Side, nodes: &[Option<Views>]| {
-            judge.is_to_blame((&mut sides, side), (own, within(neighbourhood, nodes))).unwrap_or_else(|error| {
+            judge.is_to_blame(&mut sides, side, own, within(neighbourhood, nodes)).unwrap_or_else(|error| {
                 trouble = Err(error);
                 false
             })

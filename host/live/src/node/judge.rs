@@ -39,16 +39,20 @@ impl Judge {
     /// then the event is not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
     pub(super) fn is_to_blame(
         &mut self,
-        (sides, side): (&mut Sides<'_>, Side),
-        (own, mut nodes): (NodeId, Vec<Option<&Views>>),
+        sides: &mut Sides<'_>,
+        side: Side,
+        own: NodeId,
+        others: Vec<Option<&Views>>,
     ) -> Result<bool, MachineError> {
         sides.read(side, &self.properties)?;
         // What cannot be read cannot be evaluated.
         let Some(views) = sides.views(side) else { return Ok(true) };
         let before = sides.views(Side::Before).filter(|_| side == Side::After);
         let is_asked = |index: usize| before.is_none_or(|before| before[index] != views[index]);
+        // Views of the node live as long as its sides, which the others may outlive.
+        let mut nodes = others;
         nodes[own as usize] = Some(views);
-        self.is_wrong(&is_asked, (own, &nodes))
+        self.is_wrong(&is_asked, own, &nodes)
     }
 
     /// Whether one of the properties that are asked, by index, is to hold always and does not where the nodes are like this, or cannot
@@ -56,7 +60,8 @@ impl Judge {
     pub(super) fn is_wrong(
         &mut self,
         is_asked: &dyn Fn(usize) -> bool,
-        (own, nodes): (NodeId, &[Option<&Views>]),
+        own: NodeId,
+        nodes: &[Option<&Views>],
     ) -> Result<bool, MachineError> {
         for (index, property) in (0..).zip(&self.properties) {
             if property.kind != PropertyKind::Always || !is_asked(index as usize) {

@@ -119,7 +119,7 @@ impl<'m, G: Gate> Node<'m, G> {
         let disks = Disks::drawn_by(disks, identity.session);
         let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
         let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
-        let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
+        let result = answers::run(&mut *machine, None, input, &mut dice, &BTreeSet::new(), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {
             settings.network.check_lengths(&effects.sent).map_err(|fault| fault.of("init"))?;

@@ -107,7 +107,7 @@ impl Horizon {
             Err(TransferError::Machine(error)) => Err(error),
         };
         let (Some(before), Some(after)) = (state(before)?, state(after)?) else { return Ok(None) };
-        Ok(self.carried.fork((before, after), &sent))
+        Ok(self.carried.fork(before, after, &sent))
     }
 }
 

@@ -116,7 +116,7 @@ impl GlobalCursor {
         children: &mut Vec<Child>,
     ) -> Result<(), MachineError> {
         let row = stepper.step(self.state.locals[node as usize], trigger)?;
-        GlobalState::push_children(stepper.known(), (node, trigger), row, children);
+        GlobalState::push_children(stepper.known(), node, trigger, row, children);
         Ok(())
     }
 

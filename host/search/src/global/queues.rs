@@ -48,7 +48,7 @@ impl Queues {
     }
 
     /// The change of the fingerprint of the messages in flight by a step of a node.
-    pub fn change(&self, known: &LtsCache, (node, trigger): (NodeId, Trigger), edge: &Edge) -> Fingerprint {
+    pub fn change(&self, known: &LtsCache, node: NodeId, trigger: Trigger, edge: &Edge) -> Fingerprint {
         let queue = |to: NodeId| self.queues[node as usize * self.nodes + to as usize];
         let mut own = queue(node);
         let mut change: Fingerprint = 0;

@@ -152,7 +152,8 @@ impl GlobalState {
     #[inline]
     pub fn push_children(
         known: &LtsCache,
-        (node, trigger): (NodeId, Trigger),
+        node: NodeId,
+        trigger: Trigger,
         row: OutcomesRef,
         children: &mut Vec<Child>,
     ) {

@@ -36,7 +36,8 @@ pub struct Certified {
 pub fn certify(
     stepper: &mut Stepper<'_>,
     state: &Start,
-    (promise, recovery): (Promise, Recovery),
+    promise: Promise,
+    recovery: Recovery,
     ask: &mut Ask<'_>,
 ) -> Result<Certified, MachineError> {
     let mut space = space_of(stepper, state, recovery, WORK_MAX);

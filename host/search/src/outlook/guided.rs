@@ -50,13 +50,14 @@ const STATES_PER_CHECK: u64 = 64;
 pub fn search_guided(
     stepper: &mut Stepper<'_>,
     state: &Start,
-    (promise, recovery): (Promise, Recovery),
+    promise: Promise,
+    recovery: Recovery,
     ask: &mut Ask<'_>,
 ) -> Result<(Outlook, u64), MachineError> {
     if !is_owed(stepper, &state.locals, promise)? {
         return Ok((Outlook::Alive(Vec::new()), 0));
     }
-    let guide = Guide::new(stepper, state, (promise, recovery), ask)?;
+    let guide = Guide::new(stepper, state, promise, recovery, ask)?;
     if guide.targets.is_empty() && !guide.is_exact {
         return Ok((Outlook::Open, guide.work));
     }
@@ -81,7 +82,8 @@ impl<'l> Guide<'l> {
     fn new(
         stepper: &mut Stepper<'l>,
         state: &Start,
-        (promise, recovery): (Promise, Recovery),
+        promise: Promise,
+        recovery: Recovery,
         ask: &mut Ask<'_>,
     ) -> Result<Self, MachineError> {
         let nodes = state.locals.len();
@@ -232,7 +234,7 @@ impl<'g, 'l> Guided<'g, 'l> {
             children.clear();
             for (node, trigger) in enabled.drain(..).filter(|(_, trigger)| recovery.can_rely_on(*trigger)) {
                 let row = stepper.step(state.locals[node as usize], trigger)?;
-                GlobalState::push_children(stepper.known(), (node, trigger), row, &mut children);
+                GlobalState::push_children(stepper.known(), node, trigger, row, &mut children);
             }
             for child in &children {
                 self.transitions += 1;

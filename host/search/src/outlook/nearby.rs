@@ -26,7 +26,8 @@ const GROWTH: u64 = 16;
 pub fn look_around(
     search: &Search<'_>,
     state: &Start,
-    (promise, rules): (usize, Rules),
+    promise: usize,
+    rules: Rules,
     progress: &Progress,
 ) -> Result<(Outlook, u64), SearchError> {
     let monitor = Within { monitor: search.monitor, progress: *progress };

@@ -34,7 +34,7 @@ impl Question<'_, '_> {
     /// The host cannot provide an instance, or has to stop.
     pub fn ask(&self, stepper: &mut Stepper<'_>, state: &Start) -> Result<(Outlook, u64), SearchError> {
         let mut ask = |bytes| self.stopped(bytes);
-        let certified = certify(stepper, state, (self.promise, self.rules.recovery), &mut ask)?;
+        let certified = certify(stepper, state, self.promise, self.rules.recovery, &mut ask)?;
         let work = certified.work;
         if certified.is_dead {
             return Ok((Outlook::Dead, work));
@@ -43,7 +43,7 @@ impl Question<'_, '_> {
         if outlook != Outlook::Open {
             return Ok((outlook, work + steps));
         }
-        let (outlook, guided) = search_guided(stepper, state, (self.promise, self.rules.recovery), &mut ask)?;
+        let (outlook, guided) = search_guided(stepper, state, self.promise, self.rules.recovery, &mut ask)?;
         Ok((outlook, work + steps + guided))
     }
 
@@ -59,6 +59,6 @@ impl Question<'_, '_> {
     ///
     /// As for [`ask`](Self::ask).
     pub fn look_around(&self, state: &Start) -> Result<(Outlook, u64), SearchError> {
-        look_around(self.search, state, (self.index, self.rules), self.progress)
+        look_around(self.search, state, self.index, self.rules, self.progress)
     }
 }

@@ -248,7 +248,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                     symmetry.check(self.stepper, local, trigger)?;
                 }
                 let row = self.stepper.step(local, trigger)?;
-                GlobalState::push_children(self.stepper.known(), (node, trigger), row, &mut children);
+                GlobalState::push_children(self.stepper.known(), node, trigger, row, &mut children);
             }
             // Each message of each successor is looked at.
             let work = 1 + children.len() * state.in_flight.len();

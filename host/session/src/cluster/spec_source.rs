@@ -38,7 +38,7 @@ pub fn load_all(
         let source = Source { is_further: true, ..source };
         let (wasm, bytes) = plugin_source::component_bytes(path, source, &plugin.limits, context)?;
         let stop: Arc<dyn Stop> = Arc::clone(&plugin.bounds) as _;
-        load((path, &wasm, &bytes), source, (plugin.limits.clone(), stop), context).map(Arc::new)
+        load(path, &wasm, &bytes, source, plugin.limits.clone(), stop, context).map(Arc::new)
     };
     paths.iter().map(load).collect()
 }
@@ -59,13 +59,16 @@ pub fn built(
         return Ok(None);
     }
     let stop: Arc<dyn Stop> = Arc::new(Bounds::new(context));
-    load((wasm, wasm, &bytes), source, (limits, stop), context).map(Some)
+    load(wasm, wasm, &bytes, source, limits, stop, context).map(Some)
 }
 
 fn load(
-    (given, wasm, bytes): (&Path, &Path, &[u8]),
+    given: &Path,
+    wasm: &Path,
+    bytes: &[u8],
     source: Source,
-    (limits, stop): (GuestLimits, Arc<dyn Stop>),
+    limits: GuestLimits,
+    stop: Arc<dyn Stop>,
     context: &mut Context<'_>,
 ) -> Result<LoadedSpec, Failure> {
     let config = SandboxConfig { limits, ..SandboxConfig::default() };

@@ -173,9 +173,13 @@ impl RunningSpec {
         let cluster = ClusterSpec {
             plugin,
             nodes: Some(u32::try_from(file.node.len()).unwrap_or(u32::MAX)),
-            parameters: file.parameters.into_iter().map(parameter).collect::<Result<_, _>>()?,
+            parameters: file
+                .parameters
+                .into_iter()
+                .map(|(key, value)| parameter(key, value))
+                .collect::<Result<_, _>>()?,
             network,
-            limits: file.limits.into_iter().map(limit).collect::<Result<_, _>>()?,
+            limits: file.limits.into_iter().map(|(name, value)| limit(&name, value)).collect::<Result<_, _>>()?,
             expressed: expressed.collect(),
             specs: specs.into_iter().map(|path| folder.join(path)).collect(),
             ..ClusterSpec::default()
@@ -229,7 +233,7 @@ fn network(name: &str) -> Result<Network, Failure> {
     values::network(name).map_err(|why| Failure::configuration(format_args!("`network = {name:?}`: {why}")))
 }
 
-fn parameter((key, value): (String, toml::Value)) -> Result<(String, String), Failure> {
+fn parameter(key: String, value: toml::Value) -> Result<(String, String), Failure> {
     match value {
         toml::Value::String(text) if !text.contains('\n') => Ok((key, text)),
         toml::Value::Integer(number) => Ok((key, number.to_string())),
@@ -241,14 +245,14 @@ fn parameter((key, value): (String, toml::Value)) -> Result<(String, String), Fa
     }
 }
 
-fn limit((name, value): (String, toml::Value)) -> Result<(String, u64), Failure> {
+fn limit(name: &str, value: toml::Value) -> Result<(String, u64), Failure> {
     let text = match value {
         toml::Value::String(text) => text,
         toml::Value::Integer(number) => number.to_string(),
         _ => "".to_owned(),
     };
-    let limit = limits::value(&name, &text)
-        .map_err(|why| Failure::configuration(format_args!("`{}` under `[limits]`: {why}", on_one_line(&name))))?;
+    let limit = limits::value(name, &text)
+        .map_err(|why| Failure::configuration(format_args!("`{}` under `[limits]`: {why}", on_one_line(name))))?;
     Ok((limit.0.to_owned(), limit.1))
 }
 

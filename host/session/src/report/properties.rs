@@ -119,7 +119,7 @@ pub struct PromiseWalks {
 const CONFIDENCE: f64 = 0.95;
 
 impl PromiseWalks {
-    fn new((report, sampled): (&PromiseReport, Sampled)) -> Self {
+    fn new(report: &PromiseReport, sampled: Sampled) -> Self {
         // Without `..`, so that a new count cannot be forgotten here.
         let Sampled { walks, owing, alive, dead, open, unexamined, trials } = sampled;
         // If a walk leads there with probability p, this many walks miss it with probability (1 - p)^trials. That holds of each end that
@@ -144,7 +144,7 @@ impl PromiseWalks {
 }
 
 impl PromiseCounts {
-    fn new((report, decided): (&PromiseReport, Decided)) -> Self {
+    fn new(report: &PromiseReport, decided: Decided) -> Self {
         // Without `..`, so that a new count cannot be forgotten here.
         let Decided {
             class,
@@ -230,9 +230,8 @@ fn promised(
 ) -> PropertyReport {
     let found = &run.outcome.report;
     let of_it = found.promises.iter().filter(|other| other.promise.property == index);
-    let sampled: Vec<PromiseWalks> =
-        of_it.clone().filter_map(|it| Some(PromiseWalks::new((it, it.sampled?)))).collect();
-    let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
+    let sampled: Vec<PromiseWalks> = of_it.clone().filter_map(|it| Some(PromiseWalks::new(it, it.sampled?))).collect();
+    let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new(it, it.decided?))).collect();
     let undecided = (report.status == Status::Unknown).then(|| why_open(run, undecided, &sampled));
     let is_never_kept = promises
         .iter()
@@ -344,7 +343,7 @@ mod tests {
                 undecided: None,
                 vacuous: None,
                 promises: Vec::new(),
-                sampled: vec![PromiseWalks::new((&promise, sampled))],
+                sampled: vec![PromiseWalks::new(&promise, sampled)],
                 so_far: Vec::new(),
             }
         };
@@ -358,7 +357,7 @@ mod tests {
         let sampled = Sampled { walks: 100, owing: open + alive, open, alive, trials: 40, ..Sampled::default() };
         let promise = Promise { property: 0, node: None };
         let report = PromiseReport { promise, decided: None, sampled: Some(sampled), met: None };
-        let walks = PromiseWalks::new((&report, sampled));
+        let walks = PromiseWalks::new(&report, sampled);
         assert_eq!(walks.confidence, Some(0.95));
         walks.probability_max.expect("some are open")
     }

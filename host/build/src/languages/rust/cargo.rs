@@ -20,7 +20,8 @@ const STACK_BYTES: u32 = 65_536;
 
 /// Compiles the package, in a build folder that others share if there is one, or finds that nothing changed; returns the core module, and what a report says of it.
 pub(crate) fn build(
-    (package, shared): (&Package, Option<&Path>),
+    package: &Package,
+    shared: Option<&Path>,
     toolchain: &Toolchain,
     has_overflow_checks: bool,
     say: &mut dyn FnMut(&str),
@@ -34,7 +35,7 @@ pub(crate) fn build(
         .arg("--target-dir")
         .arg(package.target_directory.join("guests"))
         .envs(shared.map(|folder| (shared::VARIABLE, folder)))
-        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags((package, shared), toolchain, say)?))
+        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags(package, shared, toolchain, say)?))
         .envs(PROFILE)
         .envs(c_compiler(toolchain.target, |name| std::env::var_os(name).is_some(), || on_path(&["clang"]).is_some()))
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", has_overflow_checks.to_string())
@@ -84,7 +85,8 @@ const PROFILE: [(&str, &str); 6] = [
 
 /// The compiler's flags for code that runs in the sandbox.
 fn flags(
-    (package, shared): (&Package, Option<&Path>),
+    package: &Package,
+    shared: Option<&Path>,
     toolchain: &Toolchain,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, BuildError> {

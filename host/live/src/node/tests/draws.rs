@@ -48,7 +48,7 @@ fn drawn(weights: [u32; 2], full: &BTreeSet<u32>) -> BTreeMap<(u32, u32), u32> {
     let mut counts = BTreeMap::new();
     for _ in 0..30_000 {
         let input = Input::Message { src: 0, payload: &[] };
-        run(&mut machine, (None, input), (&mut dice, full), &mut effects).expect("it is native").expect("it is well");
+        run(&mut machine, None, input, &mut dice, full, &mut effects).expect("it is native").expect("it is well");
         let [first, second, sending] = [0, 1, 2].map(|index: usize| effects.choices[index].picked);
         assert_eq!(sending > 0, full.contains(&1));
         *counts.entry((first, second)).or_default() += 1;

@@ -151,7 +151,7 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
                     is_always && node.is_none_or(|node| node == own)
                 };
                 let expected = judged.iter().any(is_found);
-                let is_wrong = judge.is_wrong(&|_| true, (own, &views)).expect("it is native");
+                let is_wrong = judge.is_wrong(&|_| true, own, &views).expect("it is native");
                 assert_eq!(is_wrong, expected, "toy {seed}, node {own} at {beginning:?}");
                 seen[usize::from(is_wrong)] += 1;
             }
@@ -241,7 +241,7 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
         for [before, after, other] in (0..64).map(|number| [number % 4, number / 4 % 4, number / 16]) {
             let others = || vec![None, Some(&all[other][1])];
             let mut wrong = |own: usize| {
-                judge.is_wrong(&|_| true, (0, &[Some(&all[own][0]), Some(&all[other][1])])).expect("it is native")
+                judge.is_wrong(&|_| true, 0, &[Some(&all[own][0]), Some(&all[other][1])]).expect("it is native")
             };
             let (was, is) = (wrong(before), wrong(after));
             let snapshots = [before, after].map(|state| snapshot(0, state as u64));
@@ -249,7 +249,7 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
             let blamed = [Some(&is_read), None].map(|read| {
                 machine.restore(Some(&snapshots[1])).expect("it is native");
                 let mut sides = Sides::new(&mut *machine, snapshots.each_ref(), read);
-                let mut blames = |side| judge.is_to_blame((&mut sides, side), (0, others())).expect("it is native");
+                let mut blames = |side| judge.is_to_blame(&mut sides, side, 0, others()).expect("it is native");
                 let (blamed, refused) = (blames(Side::After), blames(Side::After) && !blames(Side::Before));
                 let place = format!("toy {seed}: {before} to {after} beside {other}, read before: {}", read.is_some());
                 assert_eq!(refused, is && !was, "{place}");

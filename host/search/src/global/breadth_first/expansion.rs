@@ -220,7 +220,7 @@ impl Expansion {
                 let step = Step { node, trigger, outcome };
                 let fingerprint = if has_queues {
                     let locals = known.brief(edge.next).fingerprint.wrapping_sub(known.brief(local).fingerprint);
-                    base.wrapping_add(locals).wrapping_add(queues.change(known, (node, trigger), edge))
+                    base.wrapping_add(locals).wrapping_add(queues.change(known, node, trigger, edge))
                 } else if known.is_ordered() {
                     next.copy_from(state);
                     next.take(known, batch.budgets, step, row);

@@ -93,7 +93,7 @@ pub fn judge(
             best = Some((members.to_vec(), entry));
         }
     })?;
-    let lasso = best.map(|(members, entry)| lasso(&arena, (&members, entry), watch)).transpose()?;
+    let lasso = best.map(|(members, entry)| lasso(&arena, &members, entry, watch)).transpose()?;
     Ok(Verdict {
         live_states: prospects.live(),
         dead_states: prospects.dead(),

@@ -33,7 +33,7 @@ pub struct Lasso {
 /// # Panics
 ///
 /// The component is not fair.
-pub fn lasso(arena: &Arena<'_>, (members, entry): (&[u32], u32), watch: &mut Watch<'_>) -> Result<Lasso, EndCondition> {
+pub fn lasso(arena: &Arena<'_>, members: &[u32], entry: u32, watch: &mut Watch<'_>) -> Result<Lasso, EndCondition> {
     let tour = Tour { arena, members };
     let mut cycle = tour.way(entry, entry, watch)?;
     while let Some(need) = need(arena, &cycle) {

@@ -8,16 +8,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use host_model::contract::MachineError;
 use host_model::scenario::{Network, Scenario};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::kernel::schedule::Schedule;
 use crate::kernel::{
     Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError, stopped_end,
 };
 use crate::liveness;
-use crate::strategy::auto::race::{Pace, Race, Turn, WEIGHT_UNIT};
+use crate::strategy::auto::race::{Pace, Race, Turn, WEIGHT_UNIT, threads};
 use crate::strategy::random_walk::{BATCH, WALKS_DEFAULT};
 use crate::strategy::{bdfs, find, lmc, random_walk, unfold};
 
@@ -118,12 +116,6 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
     });
     let Portfolio { answers, race, .. } = portfolio;
     answers.into_inner().expect("a panic ends the search").settle(search, &members, race.stopped())
-}
-
-/// This many threads, with a name for profilers.
-fn threads(number: usize, name: &'static str) -> Result<ThreadPool, SearchError> {
-    let pool = ThreadPoolBuilder::new().num_threads(number).thread_name(|_| name.to_owned()).build();
-    pool.map_err(|error| MachineError::Host(format!("cannot start the workers: {error}")).into())
 }
 
 impl Member {

@@ -7,9 +7,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use host_model::contract::MachineError;
 use host_model::lts::Lts;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::kernel::{EndCondition, Monitor, Phase, Progress};
+use crate::kernel::{EndCondition, Monitor, Phase, Progress, SearchError};
 use crate::strategy::auto::levels::Levels;
 
 /// Units of work per call into a plugin: a handler that was executed, or a property that was evaluated.
@@ -330,6 +332,12 @@ pub struct Turn<'r, 'm> {
     race: &'r Race<'m>,
     runner: usize,
     has_answered: AtomicBool,
+}
+
+/// This many threads, with a name for profilers.
+pub fn threads(number: usize, name: &'static str) -> Result<ThreadPool, SearchError> {
+    let pool = ThreadPoolBuilder::new().num_threads(number).thread_name(|_| name.to_owned()).build();
+    pool.map_err(|error| MachineError::Host(format!("cannot start the workers: {error}")).into())
 }
 
 impl Turn<'_, '_> {
