@@ -1,6 +1,7 @@
 //! Expressions along a branch.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use host_inspect::debug::Place;
 use host_inspect::words;
@@ -16,6 +17,9 @@ use crate::shapes::Probe;
 /// Expressions of a session, and values that are kept of each.
 const PROBES_MAX: usize = 64;
 const VALUES_MAX: usize = 50_000;
+
+/// The time for the values of one answer: the engine answers nothing else meanwhile.
+const TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Letters of a value.
 const LETTERS_MAX: usize = 240;
@@ -53,10 +57,25 @@ impl Engine<'_> {
     pub fn values(&mut self, probe: usize, to: Place) -> Answer {
         let line = self.moments.line_to(self.place(to)?);
         let mut asked = self.probes.remove(&probe).ok_or_else(|| no_probe(probe))?;
-        let values = line.into_iter().map(|place| self.value(&mut asked, place)).collect();
-        let answer = super::json(&Probe { probe, expression: clean(&asked.text), values });
+        let values = self.along(&mut asked, &line);
+        let expression = clean(&asked.text);
         self.probes.insert(probe, asked);
-        answer
+        super::json(&Probe { probe, expression, values: values? })
+    }
+
+    fn along(&mut self, asked: &mut Asked, line: &[Place]) -> Result<Vec<Option<String>>, Refused> {
+        let ends = (self.explored.clock)() + TIME_MAX;
+        let mut values = Vec::with_capacity(line.len());
+        for place in line {
+            if (self.explored.clock)() > ends {
+                let done = values.len();
+                let refused =
+                    Refused::conflict(format_args!("the values at {done} steps take {} s", TIME_MAX.as_secs()));
+                return Err(refused.help("ask again: these are kept, and the next request continues behind them"));
+            }
+            values.push(self.value(asked, *place));
+        }
+        Ok(values)
     }
 
     fn value(&mut self, asked: &mut Asked, place: Place) -> Option<String> {
