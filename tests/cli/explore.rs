@@ -365,8 +365,8 @@ fn a_scenario_is_explored_and_a_wrong_command_line_is_refused() {
     // The port of a session is taken by no other one.
     let port = page.host.rsplit(':').next().expect("a port").to_owned();
     let taken = place.host(&["explore", "guest.wasm", "--quiet", "--port", &port]).exits(151);
-    taken.says(&[&format!("`--port {port}`: 127.0.0.1 cannot be listened on"), "choose another port"]);
     assert_eq!(taken.out, "");
+    taken.says(&[&format!("`--port {port}`: 127.0.0.1 cannot be listened on"), "choose another port"]);
     page.post("places/0/save", &json!({ "path": "begun.json" }));
     let with_options = place.host(&["explore", "begun.json", "--quiet", "--", "--nodes", "3"]).exits(151);
     with_options.says(&["brings its cluster along"]);
