@@ -364,7 +364,7 @@ fn a_scenario_is_explored_and_a_wrong_command_line_is_refused() {
     assert_eq!(page.get("session")["nodes"].as_array().map(Vec::len), Some(3));
     // The port of a session is taken by no other one.
     let port = page.host.rsplit(':').next().expect("a port").to_owned();
-    let taken = place.host(&["explore", "guest.wasm", "--quiet", "--port", &port]).exits(151);
+    let taken = place.host(&["explore", "three.toml", "--quiet", "--port", &port]).exits(151);
     assert_eq!(taken.out, "");
     taken.says(&[&format!("`--port {port}`: 127.0.0.1 cannot be listened on"), "choose another port"]);
     page.post("places/0/save", &json!({ "path": "begun.json" }));
