@@ -65,6 +65,32 @@ fn nodes_that_ship_run_from_seeds() {
     assert_eq!(digests.len(), troubles.len());
 }
 
+/// Checkers of nodes that ship: without steering the runs violate and say so before; with it none does, and the same seeds give the same.
+#[test]
+fn nodes_that_ship_are_watched_and_steered() {
+    let place = Place::new();
+    let of = |watch: &[&str]| {
+        let words =
+            ["simulate", bundled("paxos"), "--runtime", "--seed", "54", "--runs", "8", "--loss", "30%", "--json"];
+        let conditions = ["--application", "1ms..20s", "--out", "found"];
+        let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
+        place.host(&[&words[..], &conditions, watch, &cluster].concat())
+    };
+    let observed = of(&["--watch", "observe"]).exits(12).json();
+    let plain = of(&[]).exits(12).json();
+    assert_eq!(observed["violation"]["seed"], plain["violation"]["seed"], "{observed} {plain}");
+    let steered = of(&["--watch", "steer", "--safety-only"]).exits(0).json();
+    assert_eq!(steered, of(&["--watch", "steer", "--safety-only"]).exits(0).json());
+    let of_watch = |said: &Value, name: &str| said["checkers"][name].as_u64();
+    let predicted = of_watch(&observed, "predicted");
+    assert!(predicted > Some(0) && predicted == of_watch(&observed, "violating"), "{observed}");
+    let sum = |names: &[&str]| names.iter().filter_map(|name| of_watch(&steered, name)).sum::<u64>();
+    let prevented = sum(&["steered", "stopped", "immediate", "foreseen"]);
+    assert!(Some(prevented) == predicted && sum(&["filtered_events", "refused_events"]) > 0, "{steered}");
+    assert_eq!(sum(&["missed", "caused"]), 0, "{steered}");
+    place.host(&["replay", "found/predicted.json", "--plugin", bundled("paxos")]).exits(12);
+}
+
 /// Over links with an order, nodes are killed, and their connections break with them: what is found replays.
 #[test]
 fn nodes_that_ship_are_killed_over_connections() {
@@ -104,7 +130,7 @@ fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
     let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
-    let usage: [(&[&str], &str); 20] = [
+    let usage: [(&[&str], &str); 19] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -115,7 +141,6 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--pause", "1/m"], "--runtime"),
         (&["--runtime", "--down", "1s"], "--churn"),
         (&["--runtime", "--clock-jump", "1"], "a number for a unit of time"),
-        (&["--runtime", "--watch", "observe"], "cannot be used with"),
         (&["--runtime", "--duplicate", "1%"], "cannot be used with"),
         (&["--watch", "sleep"], "observe, steer"),
         (&["--profile", "thesis"], "--watch"),
@@ -130,7 +155,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let configuration: [(&[&str], &[&str]); 13] = [
+    let killed = ["--runtime", "--watch", "observe", "--churn", "1/m", "--", "--network", "ordered"];
+    let configuration: [(&[&str], &[&str]); 15] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
@@ -138,6 +164,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--loss", "1%", "--", "--network", "ordered"], &["every link has an order", "--network unordered"]),
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
         (&["--runtime", "--", "--link", "0-1=ordered"], &["a running node has one kind of links", "--link"]),
+        (&killed, &["nodes restart on ordered links", "--network unordered"]),
+        (&[&breaking[..], &["--runtime"]].concat(), &["runs nodes", "leave --runtime or"]),
         (&["--runtime", "--", "--network", "unordered-duplicating"], &["takes each message once", "unordered"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
         (&[&breaking[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),

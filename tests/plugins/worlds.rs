@@ -150,6 +150,7 @@ fn what_steering_does_in_worlds() {
             scenario: cluster.scenario.clone(),
             limits: host_live::checker::Limits::default(),
             every: Duration::from_millis(50),
+            base: Duration::ZERO,
             each: Duration::from_micros(10),
             steers,
         };

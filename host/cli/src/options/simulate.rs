@@ -69,7 +69,7 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "FILE", help_heading = "Conditions")]
     pub script: Option<PathBuf>,
     /// Run the node of `host live` in virtual time, with its frames, timers and restarts, instead of the model
-    #[arg(long, conflicts_with_all = ["watch", "duplicate"], help_heading = "Runtime")]
+    #[arg(long, conflicts_with = "duplicate", help_heading = "Runtime")]
     pub runtime: bool,
     /// How long a process is down that --churn has killed [default: it restarts at once]
     #[arg(long, value_name = "RANGE", value_parser = units::range, requires_all = ["runtime", "churn"], help_heading = "Runtime")]

@@ -118,6 +118,13 @@ impl FilterTable {
         self.lasting = 2 * interval;
     }
 
+    /// The filters that are in force stay so until another round ends, or, if that is not what is wanted any more, as long as if it had
+    /// ended now.
+    pub fn rest(&mut self, now: Time, rests: bool) {
+        let end = if rests { Time(u64::MAX) } else { now.after(self.lasting) };
+        self.filters.values_mut().filter(|(until, _)| *until > now).for_each(|(until, _)| *until = end);
+    }
+
     /// How many filters are in force.
     pub fn len(&self, now: Time) -> usize {
         self.filters.values().filter(|(end, _)| *end > now).count()

@@ -224,6 +224,11 @@ impl<'m, G: Gate> Node<'m, G> {
         self.timers.next().into_iter().chain(self.manager.deadline()).min()
     }
 
+    /// Whether a local event is going to happen by itself.
+    pub(crate) fn has_timers(&self) -> bool {
+        !self.is_failed && self.timers.next().is_some()
+    }
+
     /// A client makes one of the calls that the protocol [offers](Self::offers) now. A gate may have it wait; it is not lost then.
     ///
     /// # Errors

@@ -48,4 +48,5 @@ pub use profile::Profile;
 pub use run::{RuntimeError, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
 pub use watch::{Mode, Watched};
+pub(crate) use watching::ahead;
 pub use watching::{Firsts, Predicted, Watching};

@@ -49,6 +49,14 @@ pub struct Watching<'f> {
     pub(super) unusable: Option<(NodeId, String)>,
 }
 
+/// The scenario in which checkers look ahead: nothing goes wrong but what goes wrong by itself. Nodes know of their connections where a
+/// budget can break them, so there each begins with a reset that it may have, and has had.
+pub(crate) fn ahead(scenario: &Scenario) -> Scenario {
+    let breaks = scenario.has_network(Network::Ordered) && scenario.faults.breaks_of_connections() > 0;
+    let faults = Faults { resets: u32::from(breaks), duplicates: scenario.faults.duplicates, ..Faults::default() };
+    Scenario { faults, ..scenario.clone() }
+}
+
 /// Rounds that are kept.
 const ROUNDS_MAX: usize = 20_000;
 
@@ -63,12 +71,7 @@ impl<'f> Watching<'f> {
         scenario: &Scenario,
         mut profile: Profile,
     ) -> Result<Self, MachineError> {
-        let mut ahead = scenario.clone();
-        // Looking ahead, nothing goes wrong but what goes wrong by itself. Nodes know of their connections where a budget can break them, so
-        // there each begins with a reset that it may have, and has had.
-        let breaks = scenario.has_network(Network::Ordered) && scenario.faults.breaks_of_connections() > 0;
-        ahead.faults =
-            Faults { resets: u32::from(breaks), duplicates: scenario.faults.duplicates, ..Faults::default() };
+        let ahead = ahead(scenario);
         let used_up = Faults { duplicates: 0, ..ahead.faults };
         profile.limits.breaks &= scenario.has_network(Network::Ordered) && scenario.faults.breaks > 0;
         let hold = profile.hold.filter(|_| !scenario.has_network(Network::Ordered)).map(|events_max| {

@@ -6,24 +6,38 @@ use host_model::contract::NodeId;
 
 use crate::checkpoint::Outcome;
 use crate::gate::Gate;
-use crate::world::advisor::{Advice, Virtual};
+use crate::neighbourhood::Neighbourhood;
+use crate::world::advisor::{Advice, Ears, Found, Virtual};
 use crate::world::driver::World;
 use crate::world::guided::{Guided, News};
 use crate::world::input::Input;
+use crate::world::memo::Model;
+use crate::world::watched::Prevented;
 
 impl<'w> World<'w, Guided<'w>> {
     /// The same with a checker for each node, which has a thread where the node runs for people.
     #[must_use]
     pub fn advised(mut self, advice: Advice) -> Self {
-        self.advice = Some((advice, Guided::hear));
+        self.advice = Some((advice, Ears { hear: Guided::hear, suspensions: Guided::suspensions }));
         self
     }
 }
 
+/// After this many incomplete snapshots in a row, a checker waits until something changes.
+const TRIES: u32 = 10;
+
 impl<G: Gate> World<'_, G> {
     /// Has the checker of a node ask for a snapshot once it is time.
     pub(super) fn schedule_snapshot(&mut self, me: NodeId) {
-        let (now, place) = (self.now, &mut self.places[me as usize]);
+        let (now, changed, place) = (self.now, self.changed(), &mut self.places[me as usize]);
+        let Some(advisor) = place.advisor() else { return };
+        if advisor.rest.since == Some(changed) {
+            return;
+        }
+        if advisor.rest.since.take().is_some() {
+            self.hear(me, News::Rest(false));
+        }
+        let place = &mut self.places[me as usize];
         let Some(advisor) = place.advisor() else { return };
         let Some(at) = advisor.collector.deadline().map(|at| at.max(now)) else { return };
         if advisor.next.is_none_or(|next| at < next) {
@@ -34,11 +48,20 @@ impl<G: Gate> World<'_, G> {
 
     /// A checker asks for a snapshot, if it is time.
     pub(super) fn collect(&mut self, me: NodeId) -> Result<(), String> {
-        let now = self.now;
+        let (now, asked) = (self.now, self.changed());
         let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
         advisor.next = None;
+        if advisor.rest.since == Some(asked) {
+            return Ok(());
+        }
         let Some((left_out, time)) = advisor.collector.due(now) else { return Ok(()) };
+        (advisor.rest.asked, advisor.rest.is_whole) = (asked, left_out.is_empty());
         self.feed(me, |node, now| node.gather_within(time, now, &left_out))?;
+        if let Some(running) = &self.places[me as usize].running
+            && let Neighbourhood::Unusable(why) = running.node.neighbourhood()
+        {
+            self.watched.unusable.get_or_insert_with(|| (me, why.clone()));
+        }
         Ok(())
     }
 
@@ -54,48 +77,123 @@ impl<G: Gate> World<'_, G> {
         let now = self.now;
         let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
         let (_, snapshot) = advisor.collector.gathered(now, outcome.clone());
+        let rest = &mut advisor.rest;
+        let is_known = snapshot.is_some() && rest.is_whole;
+        let is_same = rest.known == Some(rest.asked);
+        rest.failed = if is_known || !is_same { u32::from(!is_known) } else { rest.failed + 1 };
+        rest.known = Some(rest.asked);
         advisor.waiting = snapshot.or_else(|| advisor.waiting.take());
-        self.begin_round(me)
+        let is_idle = !advisor.is_busy && advisor.waiting.is_none();
+        self.begin_round(me)?;
+        if is_idle {
+            self.rest(me);
+        }
+        Ok(())
+    }
+
+    /// How much has happened by now that a snapshot can say something new of.
+    pub(super) fn changed(&self) -> u64 {
+        self.changes + self.steps()
+    }
+
+    /// How many steps of the model have happened by now.
+    pub(super) fn steps(&self) -> u64 {
+        self.model.map_or(0, Model::steps)
+    }
+
+    /// A checker that has nothing to do rests where the last snapshot says what another one would say, or where none comes. Where
+    /// events are a path of the model: else snapshots are what is wanted of a world.
+    fn rest(&mut self, me: NodeId) {
+        let (now, changed, is_path) = (self.now, self.changed(), self.is_path);
+        let cut = self.cuts.values().copied().filter(|end| *end > now).max();
+        let Some(advisor) = self.places[me as usize].advisor().filter(|_| is_path) else { return };
+        let rest = &mut advisor.rest;
+        let is_done = rest.known == Some(changed) && (rest.failed == 0 || rest.failed >= TRIES);
+        if !is_done || advisor.is_busy || advisor.waiting.is_some() || rest.since.is_some() {
+            return;
+        }
+        let has_failed = rest.failed > 0;
+        rest.since = Some(changed);
+        self.hear(me, News::Rest(true));
+        if let Some(end) = cut.filter(|_| has_failed) {
+            self.agenda.add(end, Input::Reached);
+        }
+    }
+
+    /// Something has changed: checkers that rest ask for snapshots again.
+    pub(super) fn wake_checkers(&mut self) {
+        if self.advice.is_some() {
+            (0..self.plan.nodes).for_each(|node| self.schedule_snapshot(node));
+        }
     }
 
     /// A checker begins a round, if it has a snapshot and nothing else to do.
     fn begin_round(&mut self, me: NodeId) -> Result<(), String> {
-        let Some(each) = self.advice.as_ref().map(|(advice, _)| advice.each) else { return Ok(()) };
+        let Some((base, each)) = self.advice.as_ref().map(|(advice, _)| (advice.base, advice.each)) else {
+            return Ok(());
+        };
         let (now, place) = (self.now, &mut self.places[me as usize]);
         let Some(advisor) = place.advisor() else {
             return Ok(());
         };
         let Some(snapshot) = advisor.waiting.take_if(|_| !advisor.is_busy) else { return Ok(()) };
         advisor.is_busy = true;
-        let mut desk = Virtual { now, each, node: me, news: Vec::new(), foreseen: Vec::new() };
-        let rest = advisor.rounds.look(&snapshot, &mut desk).map_err(|error| error.to_string())?;
+        let mut desk = Virtual { now, base, each, node: me, news: Vec::new(), found: None };
+        let rest = advisor.rounds.look(&snapshot, &mut desk).map_err(|error| {
+            let words = error.to_string();
+            self.trouble = Some(error);
+            words
+        })?;
         if advisor.rounds.counts().refused > 0 {
             return Err(format!("the checker of node {me} refuses a snapshot of its own cluster"));
         }
         for (at, news) in desk.news {
             self.agenda.add(at, Input::News { node: me, start: place.starts, news });
         }
-        self.foreseen.extend(desk.foreseen);
-        self.agenda.add(desk.now.after(rest), Input::Free { node: me, start: place.starts });
+        let (start, found) = (place.starts, desk.found);
+        self.agenda.add(desk.now.after(rest), Input::Free { node: me, start, found });
         Ok(())
     }
 
     /// A checker is through with its round.
-    pub(super) fn end_round(&mut self, me: NodeId) -> Result<(), String> {
+    pub(super) fn end_round(&mut self, me: NodeId, found: Option<Found>) -> Result<(), String> {
+        if let Some(found) = found {
+            self.foreseen.push(found.foreseen);
+            self.watched.note(self.now, found);
+        }
         if let Some(advisor) = self.places[me as usize].advisor() {
             advisor.is_busy = false;
         }
-        self.begin_round(me)
+        self.begin_round(me)?;
+        self.rest(me);
+        Ok(())
     }
 
     /// A node hears what its checker has found.
     pub(super) fn hear(&mut self, me: NodeId, news: News) {
-        let Some(hears) = self.advice.as_ref().map(|(_, hears)| *hears) else { return };
+        let Some(hear) = self.advice.as_ref().map(|(_, ears)| ears.hear) else { return };
         let place = &mut self.places[me as usize];
         let now = place.local(self.now);
         if let Some(running) = &mut place.running {
-            hears(&mut running.node.gate_mut().gate, now, news);
+            hear(&mut running.node.gate_mut().gate, now, news);
         }
+    }
+
+    /// The counts of a process end with it.
+    pub(super) fn note_counts(&mut self, me: NodeId) {
+        let Some((_, ears)) = &self.advice else { return };
+        let Some(running) = &self.places[me as usize].running else { return };
+        self.watched.prevented.add(&running.node, ears);
+    }
+
+    /// What steering has kept from happening at all starts of nodes until now.
+    pub(super) fn prevented(&self) -> Prevented {
+        let mut all = self.watched.prevented;
+        let Some((_, ears)) = &self.advice else { return all };
+        for running in self.places.iter().filter_map(|place| place.running.as_ref()) {
+            all.add(&running.node, ears);
+        }
+        all
     }
 
     /// What steering has kept from happening at the nodes that run, since their starts, by name.

@@ -1,6 +1,7 @@
 //! The checker of a node of a world, and how it works in virtual time.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::{MachineFactory, NodeId};
@@ -23,6 +24,8 @@ pub struct Advice {
     pub limits: Limits,
     /// The time between two snapshots of a node, at least.
     pub every: Duration,
+    /// What a round takes besides its work.
+    pub base: Duration,
     /// How long a unit of work takes.
     pub each: Duration,
     /// Whether nodes are steered; if so, whether connections may be broken instead of messages.
@@ -42,6 +45,26 @@ pub struct Foreseen {
     pub dead: usize,
 }
 
+/// What a round has found.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) foreseen: Foreseen,
+    /// The round, if it predicts something, and the scenario in which that replays.
+    pub(super) predicting: Option<(Arc<Round>, Scenario)>,
+    /// Whether the node has filters against what it predicts.
+    pub(super) helps: bool,
+    /// Whether there are none that help.
+    pub(super) is_unhelpful: bool,
+}
+
+/// How a gate is spoken to.
+pub(super) struct Ears<G> {
+    /// It hears what a checker has found.
+    pub(super) hear: fn(&mut G, Time, News),
+    /// How often it has suspended steering.
+    pub(super) suspensions: fn(&G) -> u64,
+}
+
 /// The checker of a node that runs.
 pub(super) struct Advisor<'w> {
     pub(super) collector: Collector,
@@ -52,18 +75,32 @@ pub(super) struct Advisor<'w> {
     pub(super) waiting: Option<Snapshot>,
     /// When the next snapshot is asked for, if that is on the agenda.
     pub(super) next: Option<Time>,
+    pub(super) rest: Rest,
 }
 
-/// Hands what a checker has found to the gate of its node.
-pub(super) type Hears<G> = fn(&mut G, Time, News);
+/// Whether the checker of a node rests: another snapshot would say what the last one did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rest {
+    /// What had changed in the world when a snapshot was asked for last.
+    pub(super) asked: u64,
+    /// Whether that is of all nodes that it could be of.
+    pub(super) is_whole: bool,
+    /// What had changed when the last snapshot was asked for that has ended, and how many in a row were incomplete.
+    pub(super) known: Option<u64>,
+    pub(super) failed: u32,
+    /// It rests until something changes from this.
+    pub(super) since: Option<u64>,
+}
 
 /// Where a checker works in virtual time: a unit of work takes so long, and nothing else takes any.
 pub(super) struct Virtual {
     pub(super) now: Time,
+    /// What the first work takes in addition.
+    pub(super) base: Duration,
     pub(super) each: Duration,
     pub(super) node: NodeId,
     pub(super) news: Vec<(Time, News)>,
-    pub(super) foreseen: Vec<Foreseen>,
+    pub(super) found: Option<Found>,
 }
 
 impl Desk for Virtual {
@@ -74,6 +111,7 @@ impl Desk for Virtual {
     fn allow(&mut self, _time: Duration) {}
 
     fn worked(&mut self, units: u64) {
+        self.now = self.now.after(std::mem::take(&mut self.base));
         self.now = self.now.after(self.each.saturating_mul(u32::try_from(units).unwrap_or(u32::MAX)));
     }
 
@@ -85,9 +123,18 @@ impl Desk for Virtual {
         self.news.push((self.now, News::Filters(patterns, interval)));
     }
 
-    fn report(&mut self, round: &Round, _scenario: &Scenario, _steering: Option<&Steering>) {
+    fn report(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>) {
         let (violations, dead) = (round.predictions.len(), round.dead.len());
-        self.foreseen.push(Foreseen { node: self.node, at: self.now, violations, dead });
+        let foreseen = Foreseen { node: self.node, at: self.now, violations, dead };
+        let present: BTreeSet<NodeId> = round.beginning.states.iter().map(|state| state.node).collect();
+        let absent = (0..scenario.nodes).filter(|node| !present.contains(node)).collect();
+        let scenario = || Scenario { absent, ..scenario.clone() };
+        self.found = Some(Found {
+            foreseen,
+            predicting: (violations + dead > 0).then(|| (Arc::new(round.clone()), scenario())),
+            helps: steering.is_some_and(|steering| !steering.patterns.is_empty()),
+            is_unhelpful: steering.is_some_and(|steering| steering.is_unhelpful),
+        });
     }
 }
 
@@ -108,5 +155,6 @@ pub(super) fn advisor<'w>(
         is_busy: false,
         waiting: None,
         next: None,
+        rest: Rest::default(),
     })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use host_model::contract::NodeId;
 
-use crate::checkpoint::Outcome;
+use crate::checkpoint::{Outcome, Snapshot};
 use crate::gate::Gate;
 use crate::world::chance::Purpose;
 use crate::world::cuts::{self, Cluster};
@@ -30,13 +30,7 @@ impl<G: Gate> World<'_, G> {
     pub(super) fn gathered(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
         let name = match outcome {
             Outcome::Complete(snapshot) => {
-                let late_max = self.plan.settings.limits().late_max;
-                let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config, late_max };
-                let reader = match &mut self.reader {
-                    Some(reader) => reader,
-                    none => none.insert(self.factory.machine().map_err(|error| error.to_string())?),
-                };
-                cuts::compare(&self.history, snapshot, &mut **reader, cluster)?;
+                self.compare(snapshot)?;
                 "complete"
             }
             Outcome::Inconsistent(_, why) => return Err(format!("a snapshot of node {me} is inconsistent: {why}")),
@@ -53,6 +47,20 @@ impl<G: Gate> World<'_, G> {
             }
         }
         self.advise(me, outcome)
+    }
+
+    /// Compares a snapshot with what has happened, if that is remembered.
+    fn compare(&mut self, snapshot: &Snapshot) -> Result<(), String> {
+        if self.history.forgets {
+            return Ok(());
+        }
+        let late_max = self.plan.settings.limits().late_max;
+        let cluster = Cluster { nodes: self.plan.nodes, config: &self.plan.config, late_max };
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(self.factory.machine().map_err(|error| error.to_string())?),
+        };
+        cuts::compare(&self.history, snapshot, &mut **reader, cluster)
     }
 
     /// A client asks some node.

@@ -58,6 +58,11 @@ impl Connections {
         *last
     }
 
+    /// The same of one that does not delay those after it.
+    pub(super) fn arrive_behind(&self, from: NodeId, to: NodeId, at: Time) -> Time {
+        self.arrivals.get(&(from, to)).map_or(at, |last| at.max(*last))
+    }
+
     /// The connection between two nodes breaks; how often it has by now.
     pub(super) fn break_up(&mut self, one: NodeId, other: NodeId) -> u64 {
         let breaks = self.breaks.entry((one.min(other), one.max(other))).or_default();

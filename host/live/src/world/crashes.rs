@@ -116,6 +116,7 @@ impl<G: Gate> World<'_, G> {
             None => self.break_connections_of(me),
         }
         self.asked.retain(|(node, _), _| *node != me);
+        self.note_counts(me);
         let place = &mut self.places[me as usize];
         let Some(running) = place.running.take() else { return Ok(()) };
         let (of, mut on_disk) = (running.start(me), running.on_disk);
@@ -144,8 +145,8 @@ impl<G: Gate> World<'_, G> {
         }
         let mut files = std::mem::take(&mut place.files);
         files.lies = self.lies;
-        // The disk of the first start is there.
-        if crashes && self.plan.kills.is_some() && place.starts > 0 {
+        // The disk of the first start is there. Where events are a path of the model, disks write at once.
+        if crashes && !self.is_path && self.plan.kills.is_some() && place.starts > 0 {
             files.crash_after(operations);
             let mut again = files.clone();
             if let Err(Trouble::Files(FileError::Crashed)) = Disk::open(&mut again, &owner, Ways::default()) {

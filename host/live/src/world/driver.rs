@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use host_model::contract::{Machine, MachineFactory, NodeId, Request, Response};
+use host_model::contract::{Machine, MachineError, MachineFactory, NodeId, Request, Response};
 use rand_chacha::ChaCha8Rng;
 
 use crate::agenda::Agenda;
@@ -12,7 +12,7 @@ use crate::checkpoint::{Dropped, Snapshot};
 use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
 use crate::time::{Range, Share, Time};
-use crate::world::advisor::{Advice, Foreseen, Hears};
+use crate::world::advisor::{Advice, Ears, Foreseen};
 use crate::world::chance::{Chance, Purpose};
 use crate::world::connections::Connections;
 use crate::world::history::{History, Start};
@@ -21,6 +21,7 @@ use crate::world::memo::{self, Memory, Model};
 use crate::world::place::{Place, Running, Writing};
 use crate::world::plan::{Plan, Trouble};
 use crate::world::recorder::Recorder;
+use crate::world::watched::Noted;
 
 /// Frames of a node to itself that are handled at once: a protocol that sends itself a message for each must not stop time.
 const OWN_AT_ONCE: usize = 2;
@@ -60,9 +61,15 @@ pub struct World<'w, G> {
     pub(super) gate: Box<dyn FnMut(NodeId) -> G + 'w>,
     pub(super) on_snapshot: Option<OnSnapshot<'w, G>>,
     /// If there are checkers beside the nodes, how they work, and what a gate hears of them.
-    pub(super) advice: Option<(Advice, Hears<G>)>,
+    pub(super) advice: Option<(Advice, Ears<G>)>,
     /// What checkers have foreseen, in their rounds.
     pub foreseen: Vec<Foreseen>,
+    /// The same counted, and what was kept from happening.
+    pub(super) watched: Noted,
+    /// What has changed that is no step of a node.
+    pub(super) changes: u64,
+    /// Why a checker cannot continue.
+    pub(super) trouble: Option<MachineError>,
     pub(super) request: Option<fn(&mut ChaCha8Rng, u64) -> Request>,
     /// Reads the states in snapshots, from the first one on.
     pub(super) reader: Option<Box<dyn Machine>>,
@@ -70,7 +77,7 @@ pub struct World<'w, G> {
     pub(super) chance: Chance,
     pub(super) now: Time,
     /// When something has happened last.
-    latest: Time,
+    pub(super) latest: Time,
     pub(super) is_calm: bool,
     /// The phase of the script, if there is one.
     pub(super) phase: Option<usize>,
@@ -78,6 +85,8 @@ pub struct World<'w, G> {
     /// Until when a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
     pub(super) connections: Connections,
+    /// Whether all that happens is a path of the model, in which it stands as it is found.
+    pub(super) is_path: bool,
     /// Whether connections are those of the model.
     pub(super) is_linked: bool,
     /// Which process has said to be which start of a node.
@@ -115,6 +124,9 @@ impl<'w, G: Gate> World<'w, G> {
             on_snapshot: None,
             advice: None,
             foreseen: Vec::new(),
+            watched: Noted::default(),
+            changes: 0,
+            trouble: None,
             request: None,
             reader: None,
             agenda: Agenda::default(),
@@ -126,6 +138,7 @@ impl<'w, G: Gate> World<'w, G> {
             places: (0..plan.nodes).map(|_| Place::new()).collect(),
             cuts: BTreeMap::new(),
             connections: Connections::default(),
+            is_path: false,
             is_linked: false,
             spoken: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -204,33 +217,7 @@ impl<'w, G: Gate> World<'w, G> {
         Ok(())
     }
 
-    /// Has the next input happen; whether there was one.
-    ///
-    /// # Errors
-    ///
-    /// As for [`run`](Self::run).
-    pub(crate) fn advance(&mut self) -> Result<bool, Broken> {
-        let end = Time(0).after(self.plan.time).after(self.plan.calm);
-        let Some((at, input)) = self.agenda.next_until(end) else { return Ok(false) };
-        self.now = at;
-        if !matches!(input, Input::Calm) {
-            self.latest = at;
-        }
-        self.happen(input).map_err(|what| Broken { at: self.now.since_start(), what })?;
-        Ok(true)
-    }
-
-    /// When something has happened last.
-    pub(crate) fn latest(&self) -> Time {
-        self.latest
-    }
-
-    /// Whether nothing is going to happen any more.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.agenda.has_nothing_but(|_| false)
-    }
-
-    fn happen(&mut self, input: Input) -> Result<(), String> {
+    pub(super) fn happen(&mut self, input: Input) -> Result<(), String> {
         match input {
             Input::Frame { to, .. }
             | Input::Wake(to)
@@ -242,6 +229,7 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Up(node) => self.start(node),
             Input::Resume(node) => self.resume(node),
             Input::Calm => self.calm_down(),
+            Input::Reached => Ok(()),
             Input::Phase(place) => self.begin_phase(place),
             Input::Gather(every) => self.gather(every),
             Input::Ask(every) => self.ask(every),
@@ -357,7 +345,7 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Written { .. } => self.write(node)?,
             Input::Collect { .. } => self.collect(node)?,
             Input::News { news, .. } => self.hear(node, news),
-            Input::Free { .. } => self.end_round(node)?,
+            Input::Free { found, .. } => self.end_round(node, found)?,
             _ => {
                 self.feed(node, |node, now| node.elapse(now))?;
             }

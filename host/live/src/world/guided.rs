@@ -1,6 +1,7 @@
 //! The gate of a node of a world that its checker steers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::NodeId;
@@ -9,6 +10,7 @@ use crate::carried::Fork;
 use crate::checker::Checker;
 use crate::filter::{FilterTable, Pattern, Quota};
 use crate::gate::{Event, Gate, Judge, Verdict, Views};
+use crate::kinds::Kinds;
 use crate::steered::Steered;
 use crate::time::Time;
 
@@ -19,6 +21,8 @@ pub(super) enum News {
     Views(Vec<Option<Views>>),
     /// Filters, and in about which time the next ones come.
     Filters(BTreeSet<Pattern>, Duration),
+    /// Nothing has changed since the last snapshot, so that the filters stay; or something has.
+    Rest(bool),
 }
 
 /// The gate of a node that its checker steers.
@@ -47,9 +51,22 @@ impl<'c> Guided<'c> {
         Self { hold: Some(checker), ..self }
     }
 
+    /// The same where filters tell messages of these kinds apart.
+    #[must_use]
+    pub fn with_kinds(self, kinds: Arc<Kinds>) -> Self {
+        let Steered { table, latest } = self.steered;
+        Self { steered: Steered::new(table.with_kinds(kinds), latest), ..self }
+    }
+
+    /// How often steering has suspended itself.
+    pub(super) fn suspensions(&self) -> u64 {
+        self.steered.table.suspensions()
+    }
+
     pub(super) fn hear(&mut self, now: Time, news: News) {
         match news {
             News::Views(views) => self.steered.take_views(views),
+            News::Rest(rests) => self.steered.table.rest(now, rests),
             News::Filters(patterns, interval) => {
                 self.steered.table.set_interval(interval);
                 self.steered.table.replace(now, self.node, patterns);

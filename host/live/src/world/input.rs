@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use host_model::contract::NodeId;
 
+use crate::world::advisor::Found;
 use crate::world::guided::News;
 use crate::world::history::MessageId;
 use crate::world::plan::Trouble;
@@ -61,10 +62,11 @@ pub(super) enum Input {
         start: u64,
         news: News,
     },
-    /// The checker of a start of a node is through with its round.
+    /// The checker of a start of a node is through with its round, and has found this.
     Free {
         node: NodeId,
         start: u64,
+        found: Option<Found>,
     },
     /// A process is started.
     Up(NodeId),
@@ -81,6 +83,24 @@ pub(super) enum Input {
     Gather(Duration),
     /// A client asks some node, again after about this time.
     Ask(Duration),
+    /// Nodes may reach each other again.
+    Reached,
     /// Nothing goes wrong any more.
     Calm,
+}
+
+impl Input {
+    /// Whether another node may be in a snapshot from then on.
+    pub(super) fn changes_reach(&self) -> bool {
+        matches!(self, Self::Reached | Self::Up(_) | Self::Phase(_) | Self::Resume(_))
+    }
+
+    /// Whether it is nothing that happens to the cluster, but to checkers and their snapshots.
+    pub(super) fn is_of_checker(&self) -> bool {
+        match self {
+            Self::Collect { .. } | Self::News { .. } | Self::Free { .. } | Self::Reached => true,
+            Self::Frame { parcel, .. } => parcel.message.is_none(),
+            _ => false,
+        }
+    }
 }

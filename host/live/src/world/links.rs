@@ -7,34 +7,18 @@
 use host_model::contract::NodeId;
 
 use crate::gate::Gate;
+use crate::time::Time;
 use crate::world::chance::Purpose;
 use crate::world::driver::World;
+use crate::world::ends::Notice;
 use crate::world::input::{Input, Over};
 use crate::world::memo::Model;
-
-/// One end of a connection in the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ModelEnd {
-    /// How often it was broken, as far as this end knows.
-    pub(super) incarnation: u32,
-    /// Whether anything was sent or received over it since.
-    pub(super) is_open: bool,
-}
-
-/// A node is to hear of a break.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Notice {
-    /// The end that has broken.
-    pub(super) from: NodeId,
-    pub(super) to: NodeId,
-    /// How often the connection was broken by then.
-    pub(super) incarnation: u32,
-}
 
 impl<'w, G: Gate> World<'w, G> {
     /// The same where connections are those of the model, if it has some: each event is one that the model can take where it happens.
     #[must_use]
     pub(crate) fn linked(mut self) -> Self {
+        self.is_path = true;
         self.is_linked = self.model.is_some_and(Model::has_connections);
         self
     }
@@ -69,11 +53,25 @@ impl<'w, G: Gate> World<'w, G> {
         }
     }
 
-    /// When a frame arrives that is sent now over a link with an order: what cannot get through is sent again and again.
-    pub(super) fn arrival(&mut self, from: NodeId, to: NodeId) -> crate::time::Time {
+    /// When a message arrives that is sent now over a link with an order: what cannot get through is sent again and again.
+    pub(super) fn arrival(&mut self, from: NodeId, to: NodeId) -> Time {
+        let at = self.passage(from, to, Purpose::Latency);
+        self.connections.arrive(from, to, at)
+    }
+
+    fn passage(&mut self, from: NodeId, to: NodeId, purpose: Purpose) -> Time {
         let cut = self.cuts.get(&(from, to)).copied().unwrap_or_default().max(self.now);
-        let latency = self.chance.within(Purpose::Latency, self.plan.latency);
-        self.connections.arrive(from, to, cut.after(latency))
+        cut.after(self.chance.within(purpose, self.plan.latency))
+    }
+
+    /// The same of a packet of the managers, which is behind all messages before it. Where events are a path of the model, it changes
+    /// nothing for messages.
+    pub(super) fn arrival_of_packet(&mut self, from: NodeId, to: NodeId) -> Time {
+        if !self.is_path {
+            return self.arrival(from, to);
+        }
+        let at = self.passage(from, to, Purpose::Packets);
+        self.connections.arrive_behind(from, to, at)
     }
 
     /// A node takes a notice, unless it knows of the break already: its protocol hears of it if the node says so.

@@ -7,8 +7,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `aspects` | the optional interfaces of such a machine |
+//! | `model` | what a world asks the memory |
 
 mod aspects;
+mod model;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +20,11 @@ use host_model::contract::{
     Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot, Span,
 };
 use host_model::lts::{LocalEventId, LocalStateId, Lts, Outcome, Stepper, Trigger};
-use host_model::scenario::{FaultEvent, Network};
+use host_model::scenario::FaultEvent;
 
 use crate::gate::Happened;
-use crate::world::links::{ModelEnd, Notice};
+use crate::world::ends::{ModelEnd, Notice};
+pub(super) use crate::world::memo::model::Model;
 
 /// A step of the model that a handler is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +186,13 @@ impl<'l> Memory<'l> {
                 self.notices.push(Notice { from: node, to, incarnation });
             }
         }
+    }
+
+    /// Whether a node may be killed and start again.
+    fn can_restart(&self, node: NodeId) -> bool {
+        let reset = FaultEvent::of_kind("reset", None).map(Trigger::from);
+        let Some((present, reset)) = self.present.get(&node).zip(reset) else { return false };
+        self.stepper.state(*present).faults.contains(&reset)
     }
 
     /// An end of a connection; one of a node that has not started yet is new.
@@ -408,71 +418,6 @@ impl<'m, 'l> Memo<'m, 'l> {
         let restored = memory.machine.restore_to_judge();
         memory.told(restored)?;
         question(&mut *memory.machine)
-    }
-}
-
-/// The model of the cluster of a world, in which handlers are looked up.
-pub(super) trait Model {
-    /// The machine of the next start of a node.
-    fn machine(&self, node: NodeId) -> Box<dyn Machine + '_>;
-
-    /// An event has happened at a node.
-    fn follow(&self, node: NodeId, happened: &Happened<'_>);
-
-    /// Whether a node may be killed and start again.
-    fn can_restart(&self, node: NodeId) -> bool;
-
-    /// Whether it has connections that can break.
-    fn has_connections(&self) -> bool;
-
-    /// An end of a connection.
-    fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd;
-
-    /// What peers are to hear of, since this was asked last.
-    fn take_notices(&self) -> Vec<Notice>;
-
-    /// If a node hears of a broken connection from now on, it is by a notice of this peer.
-    fn expect_notice(&self, noticed: Option<(NodeId, NodeId)>);
-
-    /// A node takes the next notice of a peer, and its protocol does not hear of it.
-    fn miss(&self, node: NodeId, peer: NodeId);
-}
-
-impl Model for Mutex<Memory<'_>> {
-    fn machine(&self, node: NodeId) -> Box<dyn Machine + '_> {
-        Box::new(Memo::new(self, node))
-    }
-
-    fn follow(&self, node: NodeId, happened: &Happened<'_>) {
-        lock(self).follow(node, happened);
-    }
-
-    fn can_restart(&self, node: NodeId) -> bool {
-        let memory = lock(self);
-        let reset = FaultEvent::of_kind("reset", None).map(Trigger::from);
-        let Some((present, reset)) = memory.present.get(&node).zip(reset) else { return false };
-        memory.stepper.state(*present).faults.contains(&reset)
-    }
-
-    fn has_connections(&self) -> bool {
-        let scenario = lock(self).stepper.lts().scenario().clone();
-        scenario.network == Network::Ordered && scenario.faults.breaks_of_connections() > 0
-    }
-
-    fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd {
-        lock(self).end_of(node, peer)
-    }
-
-    fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut lock(self).notices)
-    }
-
-    fn expect_notice(&self, noticed: Option<(NodeId, NodeId)>) {
-        lock(self).noticed = noticed;
-    }
-
-    fn miss(&self, node: NodeId, peer: NodeId) {
-        lock(self).miss(node, peer);
     }
 }
 

@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `driver` | inputs in, outputs executed |
+//! | `advance` | one input after the other |
 //! | `asked` | snapshots and requests that some node is asked for |
 //! | `advice` | checkers of the nodes: snapshots for them, and what their rounds hand over |
 //! | `advisor` | one checker, in virtual time |
@@ -18,6 +19,7 @@
 //! | `network` | frames on their way between nodes |
 //! | `connections` | connections between nodes, where links have an order |
 //! | `links` | the same as the model has them |
+//! | `ends` | ends of connections in the model |
 //! | `files` | files on a disk that crashes |
 //! | `history` | what has happened at the nodes, and to each message |
 //! | `path` | what has happened as a trace of the model |
@@ -28,8 +30,10 @@
 //! | `runtime` | runs from seeds, judged as those of the model |
 //! | `recorder` | the gate that takes notes |
 //! | `chance` | what is drawn in a world |
+//! | `watched` | runs of nodes with checkers |
 //! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
 
+mod advance;
 mod advice;
 mod advisor;
 mod asked;
@@ -38,6 +42,7 @@ mod connections;
 mod crashes;
 mod cuts;
 mod driver;
+mod ends;
 mod files;
 mod guided;
 mod history;
@@ -53,6 +58,7 @@ mod runtime;
 mod script;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 pub use advisor::{Advice, Foreseen};
 pub use driver::{Answered, Broken, World};
@@ -62,3 +68,4 @@ pub use memo::{Memo, Memory, Taken};
 pub use plan::{Own, Plan, Trouble};
 pub use recorder::{Recorder, What};
 pub use runtime::{Runtime, Troubles};
+pub use watched::{Checkers, Part, Ran};

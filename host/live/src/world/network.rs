@@ -55,7 +55,7 @@ impl<G: Gate> World<'_, G> {
         let is_cut = is_meant || self.cuts.get(&(from, to)).is_some_and(|end| self.now < *end);
         let is_lost = self.chance.is_in(of(Purpose::Loss), self.plan.loss);
         if is_cut || (is_lost && !self.is_calm) {
-            self.count("lost");
+            self.count(if parcel.message.is_some() { "lost" } else { "lost packet" });
             return Ok(());
         }
         let is_repeated = !self.is_calm && self.chance.is_in(of(Purpose::Repeats), self.plan.repeats);
@@ -114,7 +114,10 @@ impl<G: Gate> World<'_, G> {
             self.count("lost with a connection");
             return;
         };
-        let at = self.arrival(from, to);
+        let at = match parcel.message {
+            Some(_) => self.arrival(from, to),
+            None => self.arrival_of_packet(from, to),
+        };
         self.agenda.add(at, Input::Frame { to, parcel, over: Some(over) });
     }
 

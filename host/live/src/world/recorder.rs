@@ -54,12 +54,14 @@ pub struct Recorder<'w, G> {
     forgets: bool,
     /// Whether the application calls the node.
     is_called: bool,
+    /// Calls that have waited since it does not.
+    pub(super) uncalled: u64,
     noted: Vec<Noted>,
 }
 
 impl<'w, G> Recorder<'w, G> {
     pub(super) fn new(node: NodeId, gate: G, model: Option<&'w dyn Model>) -> Self {
-        Self { node, gate, model, forgets: false, is_called: true, noted: Vec::new() }
+        Self { node, gate, model, forgets: false, is_called: true, uncalled: 0, noted: Vec::new() }
     }
 
     /// The same where the application calls the node, or not.
@@ -90,6 +92,7 @@ impl<G: Gate> Gate for Recorder<'_, G> {
 
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         if !self.is_called && event.substitute() == Some(Substitute::Delay) {
+            self.uncalled += 1;
             return Verdict::Instead(Substitute::Delay);
         }
         self.gate.before(now, event)

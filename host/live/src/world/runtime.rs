@@ -3,24 +3,26 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use host_model::contract::{Choice, MachineError, MachineFactory, NodeId};
+use host_model::contract::{Choice, MachineError, MachineFactory, NodeId, Stop};
 use host_model::lts::{LocalStateId, Step, Stepper, Trigger};
 use host_model::scenario::{FaultEvent, Network, Scenario};
 use host_model::trace::Origin;
 use host_model::trace::start::Start;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Open;
+use crate::gate::{Gate, Open};
 use crate::node::{self, Settings};
 use crate::simulator::script;
 use crate::simulator::verdicts::{Here, Log, Verdicts};
 use crate::simulator::{
-    Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, RuntimeError, SimulatorError,
+    Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, RuntimeError, SimulatorError, Watched,
 };
 use crate::time::{Range, Time};
 use crate::world::driver::World;
+use crate::world::guided::Guided;
 use crate::world::memo::{Memory, Taken};
 use crate::world::plan::{Own, Plan, Trouble};
+use crate::world::watched::{Checkers, Noted, Part, Ran, Standstill};
 
 /// What can go wrong with a node that the model does not have, beyond the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,36 +120,114 @@ impl<'f, 'l> Runtime<'f, 'l> {
         Ok(run.verdicts.finish(seed, end, at, run.counts, &run.log))
     }
 
+    /// A run with a checker for each node, and what these have predicted first. Where nothing is kept from happening, the run is that of the
+    /// [control](Part::Control); and where they only observe, the one without them, as long as no node starts again: a snapshot tells nodes
+    /// of each other's starts.
+    ///
+    /// # Determinism duty
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    pub fn run_watched(&self, seed: u64, checkers: &Checkers<'f>, part: Part) -> Result<Ran, MachineError> {
+        let (Over { run, end, at }, watched, noted) = self.over_watched(seed, checkers, part)?;
+        let finished = run.verdicts.finish(seed, end, at, run.counts, &run.log);
+        Ok(Ran { finished, watched, firsts: noted.firsts, unusable: noted.unusable })
+    }
+
     /// A run to its end.
     fn over(&self, seed: u64) -> Result<Over, MachineError> {
         let mut run = Run::new(&self.memory(), &self.conditions);
-        if let Some(start) = self.failing {
-            (run.locals, run.start) = (start.locals.clone(), start.clone());
-            run.judge(&mut self.memory(), Time(0))?;
-            return Ok(Over { run, end: End::Violation, at: Time(0) });
+        if let Some(over) = self.fail()? {
+            return Ok(over);
         }
-        let world = World::new(self.factory, self.plan(seed), |_| Open);
+        let mut world = self.world(seed, true, |_| Open)?;
+        let end = self.follow((&mut world, &mut run), None, &mut Standstill::default())?;
+        Ok(run.over(&world, end))
+    }
+
+    /// The same with checkers.
+    fn over_watched(
+        &self,
+        seed: u64,
+        checkers: &Checkers<'f>,
+        part: Part,
+    ) -> Result<(Over, Watched, Noted), MachineError> {
+        if let Some(over) = self.fail()? {
+            return Ok((over, Watched::default(), Noted::default()));
+        }
+        let mut run = Run::new(&self.memory(), &self.conditions);
+        // A world has no room for the trouble of a gate, so the first one shows whether there is any.
+        checkers.gate(0, part)?;
+        let gate = |node| match checkers.gate(node, part) {
+            Ok(gate) => gate,
+            Err(_) => Guided::new(node, self.scenario.nodes, None),
+        };
+        let mut world = self.world(seed, checkers.profile.neighbours, gate)?.advised(checkers.advice(part));
+        let mut standstill = Standstill::default();
+        let end = self.follow((&mut world, &mut run), checkers.stop, &mut standstill)?;
+        let prevented = world.prevented();
+        let is_stopped = end == End::Time && standstill.is_stopped(self.conditions.time, prevented.waited);
+        let watched = world.watched.finish(prevented, is_stopped);
+        let noted = std::mem::take(&mut world.watched);
+        Ok((run.over(&world, end), watched, noted))
+    }
+
+    /// The run that is over where it begins, if a node has failed there.
+    fn fail(&self) -> Result<Option<Over>, MachineError> {
+        let Some(start) = self.failing else { return Ok(None) };
+        let mut run = Run::new(&self.memory(), &self.conditions);
+        (run.locals, run.start) = (start.locals.clone(), start.clone());
+        run.judge(&mut self.memory(), Time(0))?;
+        Ok(Some(Over { run, end: End::Violation, at: Time(0) }))
+    }
+
+    /// The world of a run, with these gates; whether nodes ask the nodes alone for snapshots that the protocol names their neighbours.
+    fn world<'w, G: Gate>(
+        &'w self,
+        seed: u64,
+        neighbours: bool,
+        gate: impl FnMut(NodeId) -> G + 'w,
+    ) -> Result<World<'w, G>, MachineError> {
+        let mut plan = self.plan(seed);
+        plan.settings.neighbours = neighbours;
+        let world = World::new(self.factory, plan, gate);
         let world = world.map_err(|broken| MachineError::Host(broken.to_string()))?;
-        let mut world = world.looking_up(&self.memory).linked().forgetting();
-        let end = loop {
-            let advanced = world.advance();
+        Ok(world.looking_up(&self.memory).linked().forgetting())
+    }
+
+    /// Continues to the end.
+    fn follow<G: Gate>(
+        &self,
+        (world, run): (&mut World<'_, G>, &mut Run),
+        stop: Option<&dyn Stop>,
+        standstill: &mut Standstill,
+    ) -> Result<End, MachineError> {
+        loop {
+            if let Some(stopped) = stop.and_then(Stop::reason) {
+                return Err(stopped.into());
+            }
+            let (advanced, before) = (world.advance(), run.path.len());
             let mut memory = self.memory();
             run.follow(&mut memory, world.latest())?;
+            if run.path.len() > before {
+                standstill.step(world.latest(), world.prevented().waited);
+            }
             match advanced {
-                _ if run.verdicts.is_violated() => break End::Violation,
-                _ if run.is_over() => break End::Events,
+                _ if run.verdicts.is_violated() => return Ok(End::Violation),
+                _ if run.is_over() => return Ok(End::Events),
                 Ok(true) => {}
-                Ok(false) if world.is_quiet() => break End::Quiet,
-                Ok(false) => break End::Time,
+                Ok(false) if world.is_quiet() => return Ok(End::Quiet),
+                Ok(false) => return Ok(End::Time),
                 Err(broken) => {
+                    let trouble = memory.trouble().or(world.trouble.as_ref()).cloned();
                     let host = || MachineError::Host(format!("the node is wrong, {broken}"));
-                    return Err(memory.trouble().cloned().unwrap_or_else(host));
+                    return Err(trouble.unwrap_or_else(host));
                 }
             }
-        };
-        let of = |name: &str| world.troubles.get(name).copied().unwrap_or(0);
-        (run.counts.lost, run.counts.partitions) = (of("lost"), of("division"));
-        Ok(Over { run, end, at: world.latest() })
+        }
     }
 
     /// A run, where it begins, and its steps.
@@ -155,6 +235,19 @@ impl<'f, 'l> Runtime<'f, 'l> {
     pub(super) fn path(&self, seed: u64) -> Result<(Finished, Start, Vec<Step>), MachineError> {
         let Over { run, end, at } = self.over(seed)?;
         Ok((run.verdicts.finish(seed, end, at, run.counts, &run.log), run.start, run.path))
+    }
+
+    /// The same with checkers, and what these have found.
+    #[cfg(test)]
+    pub(super) fn path_watched(
+        &self,
+        seed: u64,
+        checkers: &Checkers<'f>,
+        part: Part,
+    ) -> Result<(Finished, Start, Vec<Step>, Watched, crate::simulator::Firsts), MachineError> {
+        let (Over { run, end, at }, watched, noted) = self.over_watched(seed, checkers, part)?;
+        let finished = run.verdicts.finish(seed, end, at, run.counts, &run.log);
+        Ok((finished, run.start, run.path, watched, noted.firsts))
     }
 
     /// How large what is known has become, in bytes.
@@ -259,6 +352,13 @@ impl Run {
             verdicts: Verdicts::new(lts, conditions.goes_on),
             events_max: conditions.events_max,
         }
+    }
+
+    /// The same at its end.
+    fn over<G: Gate>(mut self, world: &World<'_, G>, end: End) -> Over {
+        let of = |name: &str| world.troubles.get(name).copied().unwrap_or(0);
+        (self.counts.lost, self.counts.partitions) = (of("lost"), of("division"));
+        Over { run: self, end, at: world.latest() }
     }
 
     fn is_over(&self) -> bool {

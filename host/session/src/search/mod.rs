@@ -19,11 +19,14 @@
 //! | `following` | a trace in another build of its plugin |
 //! | `continuing` | whether a promise is kept by all that follows a path |
 //! | `simulation` | simulated runs, to a confirmed finding |
+//! | `engine` | what these run: the model or nodes, with checkers or without |
+//! | `watch` | what their checkers are asked to do |
 //! | `script` | scripts of simulated runs, from files |
 //! | `minimizing` | traces made short and confirmed |
 
 pub mod checkpoint;
 mod continuing;
+mod engine;
 pub mod finding;
 pub mod following;
 mod identity;
@@ -39,6 +42,7 @@ pub mod script;
 pub mod simulation;
 pub mod states;
 mod telling;
+mod watch;
 pub mod why_different;
 pub mod witness;
 

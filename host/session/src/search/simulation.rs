@@ -5,22 +5,23 @@ use std::time::Duration;
 
 use host_inspect::minimize::Options;
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Firsts, Mode, Phase, Predicted, Profile, RuntimeError,
-    ScriptError, Simulator, SimulatorError, Watched, Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Firsts, Phase, Predicted, Profile, RuntimeError, ScriptError,
+    Simulator, SimulatorError, Watched, Watching,
 };
 use host_live::time::Time;
-use host_live::world::{Runtime, Troubles};
+use host_live::world::{Checkers, Part, Runtime, Troubles};
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::Faults;
 use host_model::scenario::faults::budgets;
-use host_search::kernel::rules::Rules;
+use host_model::scenario::{Faults, Network};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::{Context, Failure};
-use crate::cluster::{self, Cluster};
+use crate::cluster::Cluster;
+use crate::search::engine::Engine;
 use crate::search::finding::{self, Violation};
 use crate::search::run::starts;
+pub use crate::search::watch::WatchSpec;
 use crate::spec::{ClusterSpec, RunSpec, SearchSpec};
 
 /// Bytes of a local transition system in which no further run begins: the next one has an empty one.
@@ -42,34 +43,6 @@ pub struct SimulationSpec {
     pub watch: Option<WatchSpec>,
     /// What goes wrong with the nodes of a running cluster, if these run instead of the model.
     pub runtime: Option<Troubles>,
-}
-
-/// Checkers beside the nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WatchSpec {
-    /// Whether they keep what they predict from happening.
-    pub steers: bool,
-    /// Whether they take as long as those of the thesis did.
-    pub thesis: bool,
-    /// Whether promises of progress do not count: none is predicted to die, and filters may make one that cannot be kept.
-    pub safety_only: bool,
-    /// The time between two rounds of a node, at least; that of the profile if there is none.
-    pub interval: Option<Duration>,
-    /// Events of the unfolding in a round at most; those of the profile if there is no number.
-    pub ahead: Option<u64>,
-    /// Random walks of a round at most; none if there is no number.
-    pub walks: Option<u64>,
-    /// Whether they may break a connection in place of a message that has an order.
-    pub breaks: bool,
-    /// Events to look ahead at most from each event while its effects are held; none are held if there is no number.
-    pub hold: Option<u64>,
-}
-
-impl WatchSpec {
-    fn watching(self) -> cluster::Watching {
-        cluster::Watching { steers: self.steers, holds: self.hold.is_some(), breaks: self.breaks }
-    }
 }
 
 /// The results of the checkers of all runs. Each run has a control run with the same seed, in which they only report.
@@ -138,10 +111,10 @@ pub struct Tally {
 
 impl Tally {
     /// Counts the rounds of a run.
-    fn note(&mut self, watched: &Watched, watching: &Watching<'_>) {
+    fn note(&mut self, watched: &Watched, engine: &Engine<'_, '_>) {
         self.rounds += watched.rounds;
         self.neighbours_unusable += watched.unusable;
-        self.unusable = self.unusable.take().or_else(|| watching.unusable().cloned());
+        self.unusable = self.unusable.take().or_else(|| engine.unusable());
     }
 }
 
@@ -223,8 +196,11 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "explore a cluster whose nodes differ: host run",
         );
     }
-    if asked.runtime.is_some() && asked.watch.is_some() {
-        return refuse("`--runtime` takes no checkers", "leave --runtime or --watch out");
+    if asked.runtime.is_some() && asked.watch.is_some_and(|watch| watch.breaks) {
+        return refuse(
+            "`--break-connections` breaks connections of the model, and --runtime runs nodes",
+            "leave --runtime or --break-connections out",
+        );
     }
     asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
     if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
@@ -271,6 +247,11 @@ pub fn run(
     if let Some(watch) = asked.watch {
         let watching = watch.watching();
         watching.check_network(&cluster.scenario, &|network| format!("-- --network {network}"))?;
+        let resets = asked.conditions.churn.is_some() || asked.script.iter().any(|phase| !phase.resets.is_empty());
+        if asked.runtime.is_some() && resets && cluster.scenario.network == Network::Ordered {
+            return Err(Failure::configuration("nodes restart on ordered links, where --runtime takes no checkers")
+                .help("leave --runtime, --watch or the resets out, or give links no order: -- --network unordered"));
+        }
         let warning = watching.unguarded(&cluster.plugin.reference.name, &cluster.properties);
         warning.filter(|_| !watch.safety_only).into_iter().for_each(|warning| context.tell(&warning));
     }
@@ -311,20 +292,35 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let starts = starts(&lts, cluster, spec)?;
     let mut stepper = Stepper::new(&lts)?;
     let simulator = Simulator::new(&mut stepper, &starts, asked.conditions);
-    let mut simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
+    let simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
     let runtime = asked.runtime.map(|troubles| {
         let stepper = Stepper::new(&lts).map_err(SimulatorError::from)?;
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
     });
     let runtime = runtime.transpose().map_err(refused)?;
-    let mut watching = match asked.watch {
-        Some(watch) => {
+    let mut engine = match (runtime, asked.watch) {
+        (runtime, Some(watch)) => {
             // Properties from outside are judged where all nodes are known, as everywhere.
-            let profile = Profile { neighbours: !cluster.has_outside(), ..profile(watch) };
-            let watching = Watching::new(cluster.factory(), lts.scenario(), profile)?;
-            Some((watching.stopped_by(&*cluster.plugin.bounds), watch.steers))
+            let profile = Profile { neighbours: !cluster.has_outside(), ..watch.profile() };
+            let (factory, bounds) = (cluster.factory(), &*cluster.plugin.bounds);
+            match runtime {
+                Some(runtime) => {
+                    let checkers = Checkers::new(factory, lts.scenario(), profile)?.stopped_by(bounds);
+                    Engine::Nodes {
+                        runtime,
+                        checkers: Some(Box::new(checkers)),
+                        firsts: Firsts::default(),
+                        unusable: None,
+                    }
+                }
+                None => {
+                    let watching = Watching::new(factory, lts.scenario(), profile)?.stopped_by(bounds);
+                    Engine::Model { simulator, watching: Some(Box::new(watching)) }
+                }
+            }
         }
-        None => None,
+        (Some(runtime), None) => Engine::Nodes { runtime, checkers: None, firsts: Firsts::default(), unusable: None },
+        (None, None) => Engine::Model { simulator, watching: None },
     };
     while simulated.runs < asked.runs {
         // A run whose handlers were all executed before asks nobody.
@@ -333,12 +329,9 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
             return Ok(());
         }
         let seed = asked.seed.wrapping_add(simulated.runs);
-        let finished = match (&runtime, &mut watching) {
-            (Some(runtime), _) => runtime.run(seed)?,
-            (None, None) => simulator.run(seed)?,
-            (None, Some((watching, steers))) => {
-                beside_twin((&mut simulator, &lts), seed, (watching, *steers), simulated)?
-            }
+        let finished = match asked.watch {
+            None => engine.run(seed)?,
+            Some(watch) => beside_twin((&mut engine, &lts), seed, watch.steers, simulated)?,
         };
         simulated.add(&finished, &lts);
         if finished.violation.is_some() && simulated.violation.is_none() {
@@ -354,30 +347,18 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     Ok(())
 }
 
-/// How the checkers work.
-fn profile(watch: WatchSpec) -> Profile {
-    let mut profile = if watch.thesis { Profile::thesis() } else { Profile::ours() };
-    profile.limits.promises = (!watch.safety_only).then(Rules::default);
-    profile.interval = watch.interval.unwrap_or(profile.interval);
-    profile.limits.events_max = watch.ahead.unwrap_or(profile.limits.events_max);
-    profile.limits.walks_max = watch.walks.unwrap_or(profile.limits.walks_max);
-    profile.limits.breaks = watch.breaks;
-    profile.hold = watch.hold;
-    profile
-}
-
 /// A run with checkers, and their results in it and in its control run, where they only report.
 fn beside_twin(
-    (simulator, lts): (&mut Simulator<'_, '_>, &Lts<'_>),
+    (engine, lts): (&mut Engine<'_, '_>, &Lts<'_>),
     seed: u64,
-    (watching, steers): (&mut Watching<'_>, bool),
+    steers: bool,
     simulated: &mut Simulated,
 ) -> Result<Finished, MachineError> {
-    let (twin, seen) = simulator.run_watched(seed, watching, Mode::Observe)?;
-    let Firsts { violation, dead } = watching.firsts();
+    let (twin, seen) = engine.run_watched(seed, if steers { Part::Control } else { Part::Observe })?;
+    let Firsts { violation, dead } = engine.firsts();
     for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
         if first.is_none() {
-            *first = found.as_ref().map(|found| (seed, found.clone()));
+            *first = found.map(|found| (seed, found));
         }
     }
     let tally = simulated.tally.as_mut().expect("there are checkers");
@@ -398,11 +379,11 @@ fn beside_twin(
     add_reached(&mut tally.witnessed_ms, &twin, lts);
     tally.kept.add(&twin, lts);
     if !steers {
-        tally.note(&seen, watching);
+        tally.note(&seen, engine);
         return Ok(twin);
     }
-    let (run, done) = simulator.run_watched(seed, watching, Mode::Steer)?;
-    tally.note(&done, watching);
+    let (run, done) = engine.run_watched(seed, Part::Steer)?;
+    tally.note(&done, engine);
     match (is_violated, run.violation.is_some()) {
         (true, false) if done.is_stopped => tally.stopped += 1,
         (true, false) if done.immediate + done.foreseen == 0 => tally.steered += 1,

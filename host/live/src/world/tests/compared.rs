@@ -80,7 +80,8 @@ fn checkers_that_only_observe_change_nothing() {
         let scenario = Scenario::new(NODES);
         let limits = Limits { events_max: 50, states_max: 20, ..Limits::default() };
         let (every, each) = (Duration::from_millis(50), Duration::from_micros(10));
-        let mut observed = world().advised(Advice { scenario, limits, every, each, steers: None });
+        let mut observed =
+            world().advised(Advice { scenario, limits, every, base: Duration::ZERO, each, steers: None });
         observed.run().map_err(|broken| broken.to_string())?;
         rounds += observed.foreseen.len();
         let (alone, observed) = (steps(&alone), steps(&observed));

@@ -47,7 +47,8 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
         if is_ordered { gate } else { gate.holding(looks()) }
     };
     let (every, each) = (Duration::from_millis(100), Duration::from_micros(10));
-    let advice = Advice { scenario: scenario.clone(), limits, every, each, steers: Some(is_ordered) };
+    let advice =
+        Advice { scenario: scenario.clone(), limits, every, base: Duration::ZERO, each, steers: Some(is_ordered) };
     let mut world = World::new(factory, plan.clone(), gate).map_err(|broken| broken.to_string())?.advised(advice);
     world.run().map_err(|broken| broken.to_string())?;
     traces::replay((&world.history, &plan), factory, &|_| ())?;

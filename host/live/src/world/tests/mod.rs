@@ -12,6 +12,7 @@
 //! | `snapshots` | snapshots of nodes that talk all the time and are killed all the time |
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
 //! | `traces` | worlds of random toys, each a trace of the model |
+//! | `watched` | runs of nodes with checkers, steered or not |
 //! | `losses` | disks that are lost while their nodes hear nothing and start again and again |
 //! | `mutants` | mistakes in the runtime: a seed shows each |
 //! | `connections` | links with an order, whose connections break |
@@ -33,3 +34,4 @@ mod seeds;
 mod snapshots;
 mod steered;
 mod traces;
+mod watched;

@@ -37,7 +37,7 @@ pub(super) fn shown(seed: u64) -> Result<(), String> {
     let plan = Plan::ideal(seed, 2, settings);
     let limits = Limits { promises: Some(Rules::default()), ..Limits::default() };
     let (every, each) = (Duration::from_millis(40), Duration::from_micros(1));
-    let advice = Advice { scenario: Scenario::new(2), limits, every, each, steers: Some(false) };
+    let advice = Advice { scenario: Scenario::new(2), limits, every, base: Duration::ZERO, each, steers: Some(false) };
     let world =
         World::new(&toy, plan, |node| Guided::new(node, 2, Some(false))).map_err(|broken| broken.to_string())?;
     let mut world = world.advised(advice);

@@ -1,0 +1,79 @@
+//! What a world asks the memory of its machines.
+
+use std::sync::Mutex;
+
+use host_model::contract::{Machine, NodeId};
+use host_model::scenario::Network;
+
+use crate::gate::Happened;
+use crate::world::ends::{ModelEnd, Notice};
+use crate::world::memo::{Memo, Memory, lock};
+
+/// The model of the cluster of a world, in which handlers are looked up.
+pub(in crate::world) trait Model {
+    /// The machine of the next start of a node.
+    fn machine(&self, node: NodeId) -> Box<dyn Machine + '_>;
+
+    /// An event has happened at a node.
+    fn follow(&self, node: NodeId, happened: &Happened<'_>);
+
+    /// Whether a node may be killed and start again.
+    fn can_restart(&self, node: NodeId) -> bool;
+
+    /// How many steps have happened.
+    fn steps(&self) -> u64;
+
+    /// Whether it has connections that can break.
+    fn has_connections(&self) -> bool;
+
+    /// An end of a connection.
+    fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd;
+
+    /// What peers are to hear of, since this was asked last.
+    fn take_notices(&self) -> Vec<Notice>;
+
+    /// If a node hears of a broken connection from now on, it is by a notice of this peer.
+    fn expect_notice(&self, noticed: Option<(NodeId, NodeId)>);
+
+    /// A node takes the next notice of a peer, and its protocol does not hear of it.
+    fn miss(&self, node: NodeId, peer: NodeId);
+}
+
+impl Model for Mutex<Memory<'_>> {
+    fn machine(&self, node: NodeId) -> Box<dyn Machine + '_> {
+        Box::new(Memo::new(self, node))
+    }
+
+    fn follow(&self, node: NodeId, happened: &Happened<'_>) {
+        lock(self).follow(node, happened);
+    }
+
+    fn can_restart(&self, node: NodeId) -> bool {
+        lock(self).can_restart(node)
+    }
+
+    fn steps(&self) -> u64 {
+        lock(self).path.len() as u64
+    }
+
+    fn has_connections(&self) -> bool {
+        let scenario = lock(self).stepper.lts().scenario().clone();
+        scenario.network == Network::Ordered && scenario.faults.breaks_of_connections() > 0
+    }
+
+    fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd {
+        lock(self).end_of(node, peer)
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut lock(self).notices)
+    }
+
+    fn expect_notice(&self, noticed: Option<(NodeId, NodeId)>) {
+        lock(self).noticed = noticed;
+    }
+
+    fn miss(&self, node: NodeId, peer: NodeId) {
+        lock(self).miss(node, peer);
+    }
+}

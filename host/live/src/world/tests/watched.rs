@@ -1,0 +1,151 @@
+//! Runs of nodes with checkers: those that observe change nothing, and what those do that steer is an execution of the model.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::contract::LocalKind;
+use host_model::lts::{Lts, Step, Stepper};
+use host_model::scenario::{Network, Scenario};
+use host_model::toys::Toy;
+use host_model::trace::replay::Replay;
+use host_model::trace::start::{self, Start};
+use host_model::trace::{self, Origin};
+use host_search::kernel::rules::Rules;
+
+use crate::checker::Limits;
+use crate::simulator::tests::{rough, scenario};
+use crate::simulator::{Conditions, Finished, Phase, Profile, Watched};
+use crate::time::Range;
+use crate::world::{Checkers, Part, Runtime, Trouble, Troubles};
+
+/// How often something has happened, over all seeds.
+type Tally = BTreeMap<&'static str, u64>;
+
+/// What is asked for with a seed.
+struct Asked {
+    toy: Arc<Toy>,
+    scenario: Scenario,
+    conditions: Conditions,
+    troubles: Troubles,
+    script: Vec<Phase>,
+    profile: Profile,
+}
+
+fn asked(seed: u64) -> Asked {
+    let toy = match seed % 3 {
+        0 => Toy::random(seed, 3).with_random_promises(seed, false),
+        1 => Toy::random_busy(seed, 3).with_random_errors(seed),
+        _ => Toy::random_busy(seed, 3).with_random_draws(seed),
+    };
+    let toy = toy.with_random_durable(seed).of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
+    let is_ordered = seed % 4 == 3;
+    let network = if is_ordered { Network::Ordered } else { Network::Unordered };
+    let scenario = scenario(3, network, if is_ordered { 0 } else { 100 });
+    let bit = |place: u64| seed >> place & 1 > 0;
+    let trouble = |is: bool, to: u64| {
+        let lasting = Range::milliseconds(1, to);
+        is.then_some(Trouble { every: Duration::from_secs(2), lasting })
+    };
+    let troubles = Troubles {
+        down: Range::milliseconds(0, if bit(1) { 700 } else { 0 }),
+        cuts: trouble(bit(2), 2_000),
+        pauses: trouble(bit(3), 2_000),
+        jumps: trouble(bit(4), 60_000),
+    };
+    let rough = rough(&scenario);
+    let conditions = Conditions {
+        churn: rough.churn.filter(|_| bit(0)),
+        partitions: rough.partitions.filter(|_| bit(2)),
+        goes_on: bit(5),
+        time: Duration::from_secs(12),
+        events_max: 300,
+        ..rough
+    };
+    let phase = |calls: Option<Vec<u32>>| Phase {
+        lasts: Range::milliseconds(1_000, 2_000),
+        cut: Vec::new(),
+        lost: Vec::new(),
+        calls,
+        resets: Vec::new(),
+    };
+    let script = if bit(6) { vec![phase(Some(vec![1])), phase(None)] } else { Vec::new() };
+    let times = if seed % 5 == 0 { Profile::thesis() } else { Profile::ours() };
+    let limits = Limits { events_max: 100, states_max: 50, promises: bit(1).then(Rules::default), ..times.limits };
+    let profile =
+        Profile { limits, hold: (seed % 3 == 0 || seed % 5 == 0).then_some(100), neighbours: bit(3), ..times };
+    Asked { toy: Arc::new(toy), scenario, conditions, troubles, script, profile }
+}
+
+/// Machines without memo and snapshots take the steps of a run.
+fn replay(asked: &Asked, stepper: &mut Stepper<'_>, (start, path): (&Start, &[Step]), what: &str) {
+    let steps = trace::record(stepper, &start.initial, path).expect("it is native");
+    let (mut replay, _) = Replay::new(&asked.toy, &asked.scenario, &start.origin).expect("it is native");
+    for (number, step) in steps.iter().enumerate() {
+        let report = replay.step(step);
+        report.unwrap_or_else(|error| panic!("{what}, step {}: {error}; {step:?}", number + 1));
+    }
+}
+
+/// A run that nothing watches, one that is observed, one that is the control of the last one, and that, which is steered; each twice.
+fn compare(seed: u64, tally: &mut Tally) {
+    let asked = asked(seed);
+    let Asked { toy, scenario, conditions, troubles, script, profile } = &asked;
+    let lts = Lts::new(toy, scenario.clone()).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let runtime = Stepper::new(&lts).expect("it is native");
+    let runtime = Runtime::new(runtime, toy, &starts, *conditions, *troubles).expect("the conditions make sense");
+    let runtime = runtime.scripted(script).expect("the script makes sense");
+    let checkers = Checkers::new(toy, scenario, *profile).expect("it is native");
+    let facts = |run: &Finished| (run.digest, run.counts, run.end, run.at, run.violated, run.kept.clone());
+    let mut plain = runtime.path(seed).expect("nothing is broken").0;
+    for part in [Part::Observe, Part::Control, Part::Steer] {
+        let what = format!("system {seed}, {part:?}");
+        let of = || runtime.path_watched(seed, &checkers, part).expect("nothing is broken");
+        let (run, start, path, watched, firsts) = of();
+        let again = of();
+        assert_eq!((facts(&run), watched), (facts(&again.0), again.3), "{what}");
+        let Watched { filtered, immediate, foreseen, .. } = watched;
+        let kept = filtered + immediate + foreseen;
+        assert!(part == Part::Steer || kept == 0, "{what}: {watched:?}");
+        // Snapshots tell nodes of each other's starts, and what is for a former one is dropped.
+        if kept == 0 && (conditions.churn.is_none() || part == Part::Steer) {
+            assert_eq!(facts(&run), facts(&plain), "{what}: nothing was kept from happening, {watched:?}");
+        }
+        assert!(watched.helped + watched.unhelpful == 0 || watched.predicting > 0, "{what}: {watched:?}");
+        replay(&asked, &mut stepper, (&start, &path), &what);
+        for predicted in firsts.violation.iter().chain(&firsts.dead) {
+            let origin = Origin::States(Arc::clone(&predicted.round.beginning));
+            for prediction in predicted.round.predictions.iter().chain(&predicted.round.dead) {
+                let (steps, finding) = (&prediction.steps, &prediction.finding);
+                trace::confirm(toy, &predicted.scenario, &origin, steps, finding).expect("it replays");
+            }
+        }
+        let is_violated = |run: &Finished| run.violation.is_some();
+        let mut note = |name: &'static str, count: u64| *tally.entry(name).or_default() += count;
+        note("rounds", watched.rounds);
+        note("predicting", watched.predicting);
+        note("dying", watched.dying);
+        note("filtered", filtered);
+        note("immediate", immediate);
+        note("foreseen", foreseen);
+        note("prevented", u64::from(is_violated(&plain) && !is_violated(&run)));
+        note("caused", u64::from(!is_violated(&plain) && is_violated(&run)));
+        note("stopped", u64::from(watched.is_stopped));
+        note("quiet", u64::from(run.end == crate::simulator::End::Quiet));
+        note("resets", run.counts.resets);
+        if part == Part::Control {
+            plain = run;
+        }
+    }
+}
+
+#[test]
+fn checkers_of_nodes_change_nothing_but_what_they_keep_from_happening() {
+    let mut tally = Tally::default();
+    (0..200).for_each(|seed| compare(seed, &mut tally));
+    for name in ["rounds", "predicting", "dying", "filtered", "immediate", "foreseen", "prevented", "quiet", "resets"] {
+        assert!(tally.get(name).is_some_and(|count| *count > 2), "{name}: {tally:?}");
+    }
+}

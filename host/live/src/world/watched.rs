@@ -1,0 +1,212 @@
+//! Runs of nodes with checkers: what these have found, and what they have kept from happening.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::contract::{MachineError, MachineFactory, NodeId, Stop};
+use host_model::scenario::{Network, Scenario};
+
+use crate::checker::{Checker, Limits};
+use crate::gate::Gate;
+use crate::kinds::Kinds;
+use crate::node::Node;
+use crate::simulator::{Finished, Firsts, Predicted, Profile, Watched, ahead};
+use crate::time::Time;
+use crate::world::advisor::{Advice, Ears, Found};
+use crate::world::guided::Guided;
+use crate::world::recorder::Recorder;
+
+/// What was kept from happening.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Prevented {
+    pub(super) filtered: u64,
+    pub(super) immediate: u64,
+    pub(super) foreseen: u64,
+    /// How often a local event was made to wait.
+    pub(super) waited: u64,
+    pub(super) suspensions: u64,
+    pub(super) unusable: u64,
+}
+
+impl Prevented {
+    /// The counts of a process are added; that a call waits for the application is not counted.
+    pub(super) fn add<G: Gate>(&mut self, node: &Node<'_, Recorder<'_, G>>, ears: &Ears<G>) {
+        let (counts, Recorder { gate, uncalled, .. }) = (node.counts(), node.gate());
+        let instead = |name: &str| counts.instead.get(name).copied().unwrap_or(0);
+        self.filtered += counts.filtered - uncalled;
+        self.immediate += counts.discarded;
+        self.foreseen += counts.foreseen;
+        self.waited += instead("postpone") + instead("delay") - uncalled;
+        self.suspensions += (ears.suspensions)(gate);
+        self.unusable += counts.neighbours_unusable;
+    }
+}
+
+/// What the checkers of a world have found, and what was kept from happening at processes that have ended.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    rounds: u64,
+    predicting: u64,
+    first: Option<Time>,
+    dying: u64,
+    unhelpful: u64,
+    helped: u64,
+    pub(super) firsts: Firsts,
+    /// The first node whose neighbours were of no use, and why.
+    pub(super) unusable: Option<(NodeId, String)>,
+    pub(super) prevented: Prevented,
+}
+
+impl Noted {
+    /// A round has ended.
+    pub(super) fn note(&mut self, now: Time, Found { foreseen, predicting, helps, is_unhelpful }: Found) {
+        self.rounds += 1;
+        self.unhelpful += u64::from(is_unhelpful);
+        self.helped += u64::from(helps);
+        let is_violation = foreseen.violations > 0;
+        let first = if is_violation { &mut self.firsts.violation } else { &mut self.firsts.dead };
+        if is_violation {
+            self.predicting += 1;
+            self.first.get_or_insert(now);
+        } else if foreseen.dead > 0 {
+            self.dying += 1;
+        }
+        if let (None, Some((round, scenario))) = (&first, predicting) {
+            *first = Some(Predicted { node: foreseen.node, at: now, round, scenario });
+        }
+    }
+
+    /// The results, with what was kept from happening at all processes, and whether steering has stopped the run.
+    pub(super) fn finish(&self, prevented: Prevented, is_stopped: bool) -> Watched {
+        let Prevented { filtered, immediate, foreseen, suspensions, unusable, .. } = prevented;
+        let Self { rounds, predicting, first, dying, unhelpful, helped, .. } = *self;
+        Watched {
+            rounds,
+            predicting,
+            first,
+            dying,
+            unhelpful,
+            helped,
+            filtered,
+            immediate,
+            foreseen,
+            suspensions,
+            is_stopped,
+            unusable,
+        }
+    }
+}
+
+/// A run that is over, and the results of its checkers.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The run.
+    pub finished: Finished,
+    /// The results of its checkers.
+    pub watched: Watched,
+    /// What they have predicted first.
+    pub firsts: Firsts,
+    /// The first node whose neighbours were of no use, and why, if there was one.
+    pub unusable: Option<(NodeId, String)>,
+}
+
+/// What the checkers of a run do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// They report.
+    Observe,
+    /// They work as if they steered, and nothing is kept from happening: what steering does is compared with that.
+    Control,
+    /// They keep what they predict from happening, and the immediate check is on.
+    Steer,
+}
+
+/// Checkers of nodes, one for each.
+#[derive(Clone)]
+pub struct Checkers<'f> {
+    factory: &'f dyn MachineFactory,
+    pub(super) profile: Profile,
+    scenario: Scenario,
+    kinds: Arc<Kinds>,
+    pub(super) stop: Option<&'f dyn Stop>,
+}
+
+impl<'f> Checkers<'f> {
+    /// Checkers of a cluster that work like this.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn new(
+        factory: &'f dyn MachineFactory,
+        scenario: &Scenario,
+        mut profile: Profile,
+    ) -> Result<Self, MachineError> {
+        let is_ordered = scenario.has_network(Network::Ordered);
+        profile.limits.breaks &= is_ordered && scenario.faults.breaks > 0;
+        profile.hold = profile.hold.filter(|_| !is_ordered);
+        let scenario = ahead(scenario);
+        let kinds = Arc::clone(Checker::new(factory, scenario.clone(), profile.limits)?.kinds());
+        Ok(Self { factory, profile, scenario, kinds, stop: None })
+    }
+
+    /// The same, with a stop from outside: a run in which that happens has no result.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    /// Whether nodes are steered; if so, whether connections may be broken instead of messages.
+    fn steers(&self, part: Part) -> Option<bool> {
+        (part != Part::Observe).then_some(self.profile.limits.breaks)
+    }
+
+    /// How the checkers of a world work.
+    pub(super) fn advice(&self, part: Part) -> Advice {
+        let Profile { interval, base, each, limits, .. } = self.profile;
+        let (scenario, steers) = (self.scenario.clone(), self.steers(part));
+        Advice { scenario, limits, every: interval, base, each, steers }
+    }
+
+    /// The gate of a start of a node.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub(super) fn gate(&self, node: NodeId, part: Part) -> Result<Guided<'f>, MachineError> {
+        let steers = self.steers(part).filter(|_| part == Part::Steer);
+        let gate = Guided::new(node, self.scenario.nodes, steers).with_kinds(Arc::clone(&self.kinds));
+        match self.profile.hold.filter(|_| part == Part::Steer) {
+            Some(events_max) => {
+                let limits = Limits { bytes_max: 0, ..Limits::of_an_event(events_max) };
+                Ok(gate.holding(Checker::new(self.factory, self.scenario.clone(), limits)?))
+            }
+            None => Ok(gate),
+        }
+    }
+}
+
+/// Steering has stopped a run in which nothing but waiting happens in the last one of this many parts of its time.
+const STOPPED: u32 = 10;
+
+/// Whether steering stops a run, while it continues.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Standstill {
+    /// When a node took a step last.
+    stepped: Time,
+    /// How often events had been made to wait by then.
+    waited: u64,
+}
+
+impl Standstill {
+    /// A node has taken a step.
+    pub(super) fn step(&mut self, now: Time, waited: u64) {
+        *self = Self { stepped: now, waited };
+    }
+
+    /// Whether a run of this length stands still at its end.
+    pub(super) fn is_stopped(&self, time: Duration, waited: u64) -> bool {
+        let still = time.saturating_sub(self.stepped.since_start());
+        waited > self.waited && still >= time / STOPPED
+    }
+}

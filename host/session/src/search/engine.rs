@@ -1,0 +1,65 @@
+//! What simulated runs run: the model of a cluster or its nodes, with checkers or without.
+
+use host_live::simulator::{Finished, Firsts, Mode, Simulator, Watched, Watching};
+use host_live::world::{Checkers, Part, Runtime};
+use host_model::contract::{MachineError, NodeId};
+
+/// What runs: the model of a cluster, or its nodes; with checkers or without.
+pub(super) enum Engine<'e, 'l> {
+    Model {
+        simulator: Simulator<'e, 'l>,
+        watching: Option<Box<Watching<'e>>>,
+    },
+    Nodes {
+        runtime: Runtime<'e, 'l>,
+        checkers: Option<Box<Checkers<'e>>>,
+        /// The first predictions of all runs in which checkers only report.
+        firsts: Firsts,
+        unusable: Option<(NodeId, String)>,
+    },
+}
+
+impl Engine<'_, '_> {
+    pub(super) fn run(&mut self, seed: u64) -> Result<Finished, MachineError> {
+        match self {
+            Self::Model { simulator, .. } => simulator.run(seed),
+            Self::Nodes { runtime, .. } => runtime.run(seed),
+        }
+    }
+
+    /// A run with checkers.
+    pub(super) fn run_watched(&mut self, seed: u64, part: Part) -> Result<(Finished, Watched), MachineError> {
+        match self {
+            Self::Model { simulator, watching: Some(watching) } => {
+                let mode = if part == Part::Steer { Mode::Steer } else { Mode::Observe };
+                simulator.run_watched(seed, watching, mode)
+            }
+            Self::Nodes { runtime, checkers: Some(checkers), firsts, unusable } => {
+                let ran = runtime.run_watched(seed, checkers, part)?;
+                if part != Part::Steer {
+                    firsts.violation = firsts.violation.take().or(ran.firsts.violation);
+                    firsts.dead = firsts.dead.take().or(ran.firsts.dead);
+                }
+                *unusable = unusable.take().or(ran.unusable);
+                Ok((ran.finished, ran.watched))
+            }
+            Self::Model { .. } | Self::Nodes { .. } => Ok((self.run(seed)?, Watched::default())),
+        }
+    }
+
+    pub(super) fn firsts(&self) -> Firsts {
+        match self {
+            Self::Model { watching: Some(watching), .. } => watching.firsts().clone(),
+            Self::Model { watching: None, .. } => Firsts::default(),
+            Self::Nodes { firsts, .. } => firsts.clone(),
+        }
+    }
+
+    /// The first node whose neighbours were of no use in some run, and why, if there was one.
+    pub(super) fn unusable(&self) -> Option<(NodeId, String)> {
+        match self {
+            Self::Model { watching, .. } => watching.as_ref()?.unusable().cloned(),
+            Self::Nodes { unusable, .. } => unusable.clone(),
+        }
+    }
+}

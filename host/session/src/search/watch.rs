@@ -1,0 +1,49 @@
+//! What the checkers of simulated runs are asked to do.
+
+use std::time::Duration;
+
+use host_live::simulator::Profile;
+use host_search::kernel::rules::Rules;
+use serde::{Deserialize, Serialize};
+
+use crate::cluster;
+
+/// Checkers of the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchSpec {
+    /// Whether they keep what they predict from happening.
+    pub steers: bool,
+    /// Whether they take as long as those of the thesis did.
+    pub thesis: bool,
+    /// Whether promises of progress do not count: none is predicted to die, and filters may make one that cannot be kept.
+    pub safety_only: bool,
+    /// The time between two rounds of a node, at least; that of the profile if there is none.
+    pub interval: Option<Duration>,
+    /// Events of the unfolding in a round at most; those of the profile if there is no number.
+    pub ahead: Option<u64>,
+    /// Random walks of a round at most; none if there is no number.
+    pub walks: Option<u64>,
+    /// Whether they may break a connection in place of a message that has an order.
+    pub breaks: bool,
+    /// Events to look ahead at most from each event while its effects are held; none are held if there is no number.
+    pub hold: Option<u64>,
+}
+
+impl WatchSpec {
+    pub(super) fn watching(self) -> cluster::Watching {
+        cluster::Watching { steers: self.steers, holds: self.hold.is_some(), breaks: self.breaks }
+    }
+
+    /// How they work.
+    pub(super) fn profile(self) -> Profile {
+        let mut profile = if self.thesis { Profile::thesis() } else { Profile::ours() };
+        profile.limits.promises = (!self.safety_only).then(Rules::default);
+        profile.interval = self.interval.unwrap_or(profile.interval);
+        profile.limits.events_max = self.ahead.unwrap_or(profile.limits.events_max);
+        profile.limits.walks_max = self.walks.unwrap_or(profile.limits.walks_max);
+        profile.limits.breaks = self.breaks;
+        profile.hold = self.hold;
+        profile
+    }
+}
