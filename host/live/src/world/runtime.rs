@@ -144,7 +144,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
             return Ok(over);
         }
         let mut world = self.world(seed, true, |_| Open)?;
-        let end = self.follow((&mut world, &mut run), None, &mut Standstill::default())?;
+        let end = self.follow(&mut world, &mut run, None, &mut Standstill::default())?;
         Ok(run.over(&world, end))
     }
 
@@ -167,7 +167,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
         };
         let mut world = self.world(seed, checkers.profile.neighbours, gate)?.advised(checkers.advice(part));
         let mut standstill = Standstill::default();
-        let end = self.follow((&mut world, &mut run), checkers.stop, &mut standstill)?;
+        let end = self.follow(&mut world, &mut run, checkers.stop, &mut standstill)?;
         let prevented = world.prevented();
         let is_stopped = end == End::Time && standstill.is_stopped(self.conditions.time, prevented.waited);
         let watched = world.watched.finish(prevented, is_stopped);
@@ -201,7 +201,8 @@ impl<'f, 'l> Runtime<'f, 'l> {
     /// Continues to the end.
     fn follow<G: Gate>(
         &self,
-        (world, run): (&mut World<'_, G>, &mut Run),
+        world: &mut World<'_, G>,
+        run: &mut Run,
         stop: Option<&dyn Stop>,
         standstill: &mut Standstill,
     ) -> Result<End, MachineError> {
