@@ -7,11 +7,11 @@ use host_model::contract::{MachineError, NodeId};
 /// What runs: the model of a cluster, or its nodes; with checkers or without.
 pub(super) enum Engine<'e, 'l> {
     Model {
-        simulator: Simulator<'e, 'l>,
+        simulator: Box<Simulator<'e, 'l>>,
         watching: Option<Box<Watching<'e>>>,
     },
     Nodes {
-        runtime: Runtime<'e, 'l>,
+        runtime: Box<Runtime<'e, 'l>>,
         checkers: Option<Box<Checkers<'e>>>,
         /// The first predictions of all runs in which checkers only report.
         firsts: Firsts,

@@ -298,6 +298,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
     });
     let runtime = runtime.transpose().map_err(refused)?;
+    let (runtime, simulator) = (runtime.map(Box::new), Box::new(simulator));
     let mut engine = match (runtime, asked.watch) {
         (runtime, Some(watch)) => {
             // Properties from outside are judged where all nodes are known, as everywhere.

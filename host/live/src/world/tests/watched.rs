@@ -70,10 +70,14 @@ fn asked(seed: u64) -> Asked {
         resets: Vec::new(),
     };
     let script = if bit(6) { vec![phase(Some(vec![1])), phase(None)] } else { Vec::new() };
-    let times = if seed % 5 == 0 { Profile::thesis() } else { Profile::ours() };
+    let times = if seed.is_multiple_of(5) { Profile::thesis() } else { Profile::ours() };
     let limits = Limits { events_max: 100, states_max: 50, promises: bit(1).then(Rules::default), ..times.limits };
-    let profile =
-        Profile { limits, hold: (seed % 3 == 0 || seed % 5 == 0).then_some(100), neighbours: bit(3), ..times };
+    let profile = Profile {
+        limits,
+        hold: (seed.is_multiple_of(3) || seed.is_multiple_of(5)).then_some(100),
+        neighbours: bit(3),
+        ..times
+    };
     Asked { toy: Arc::new(toy), scenario, conditions, troubles, script, profile }
 }
 
