@@ -14,7 +14,7 @@ pub(super) enum Engine<'e, 'l> {
         runtime: Box<Runtime<'e, 'l>>,
         checkers: Option<Box<Checkers<'e>>>,
         /// The first predictions of all runs in which checkers only report.
-        firsts: Firsts,
+        firsts: Box<Firsts>,
         unusable: Option<(NodeId, String)>,
     },
 }
@@ -51,7 +51,7 @@ impl Engine<'_, '_> {
         match self {
             Self::Model { watching: Some(watching), .. } => watching.firsts().clone(),
             Self::Model { watching: None, .. } => Firsts::default(),
-            Self::Nodes { firsts, .. } => firsts.clone(),
+            Self::Nodes { firsts, .. } => (**firsts).clone(),
         }
     }
 

@@ -310,7 +310,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
                     Engine::Nodes {
                         runtime,
                         checkers: Some(Box::new(checkers)),
-                        firsts: Firsts::default(),
+                        firsts: Box::default(),
                         unusable: None,
                     }
                 }
@@ -320,7 +320,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
                 }
             }
         }
-        (Some(runtime), None) => Engine::Nodes { runtime, checkers: None, firsts: Firsts::default(), unusable: None },
+        (Some(runtime), None) => Engine::Nodes { runtime, checkers: None, firsts: Box::default(), unusable: None },
         (None, None) => Engine::Model { simulator, watching: None },
     };
     while simulated.runs < asked.runs {
