@@ -118,7 +118,8 @@ pub fn check(spec: &RunSpec) -> Result<(), Failure> {
     }
     match spec.search.option_for_cycles() {
         Some(option) if spec.strategy().promises == Promises::Sampled => {
-            Err(useless(option, "walks look for where nothing can keep a promise any more, whatever happens for ever"))
+            let why = "looks for where nothing can keep a promise any more, whatever happens for ever";
+            Err(useless(option, &format!("the strategy {} {why}", spec.strategy().name)))
         }
         _ => Ok(()),
     }
