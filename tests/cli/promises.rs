@@ -392,7 +392,9 @@ fn walks_find_the_dead() {
     assert_eq!(run["assumed"].get("progress"), None);
     // Cycles are nothing that a walk looks for.
     for (option, value) in [("--fairness", "stable"), ("--timers", "late")] {
-        walk(&[option, value]).exits(151).says(&[option, "walks look for where nothing can keep a promise any more"]);
+        walk(&[option, value])
+            .exits(151)
+            .says(&[option, "the strategy walk looks for where nothing can keep a promise any more"]);
     }
     // With a way back by resets that node can be helped, and no node is served forever once there are none left.
     walk(&["--recover-by", "resets"]).exits(151).says(&["--resets"]);

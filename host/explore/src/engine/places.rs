@@ -7,7 +7,7 @@ use host_inspect::traced_state::{INIT, TracedMessage, TracedState};
 use host_inspect::words;
 use host_model::contract::{LocalKind, NodeId};
 use host_model::lts::LocalStateId;
-use host_model::trace::{TraceEvent, TraceStep};
+use host_model::trace::{Standing as Stood, TraceEvent, TraceStep};
 
 use super::{Engine, STEPS_MAX, clean, json};
 use crate::refused::{Answer, Refused};
@@ -86,8 +86,7 @@ impl Engine<'_> {
             let standings = self.moments.standings(&traced)?;
             for (property, strip) in strips.iter_mut().enumerate() {
                 let of_it = standings.iter().filter(|stands| stands.property == property);
-                let letter = of_it.map(|stands| letter(&stands.standing)).max_by_key(|letter| badness(*letter));
-                strip.push(letter.unwrap_or('h'));
+                strip.push(letter_of_all(of_it.map(|stands| &stands.standing)));
             }
         }
         json(&Strips { strips })
@@ -196,17 +195,33 @@ fn row(row: rows::Row) -> Row {
     Row { depth: row.depth, mark, name, value, old: row.old.map(|old| words::on_one_line(&old)) }
 }
 
-/// A standing as a letter.
-fn letter(standing: &host_model::trace::Standing) -> char {
-    use host_model::trace::Standing as S;
+/// The standings of a property at all nodes as one letter: the worst of them. A `sometimes` property is reached where one node has reached it.
+fn letter_of_all<'s>(standings: impl Iterator<Item = &'s Stood>) -> char {
+    let rank = |letter: &char| "hnruov".find(*letter);
+    standings.map(letter).max_by_key(rank).unwrap_or('h')
+}
+
+fn letter(standing: &Stood) -> char {
     match standing {
-        S::Holds | S::Reached => 'h',
-        S::Violated(_) => 'v',
-        S::Owed(_) => 'o',
-        S::Unknown(_) | S::NotReached => 'u',
+        Stood::Holds => 'h',
+        Stood::NotReached => 'n',
+        Stood::Reached => 'r',
+        Stood::Unknown(_) => 'u',
+        Stood::Owed(_) => 'o',
+        Stood::Violated(_) => 'v',
     }
 }
 
-fn badness(letter: char) -> usize {
-    "huov".find(letter).unwrap_or_default()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_node_that_reaches_a_property_is_enough_and_the_worst_of_the_others_counts() {
+        let of = |standings: &[Stood]| letter_of_all(standings.iter());
+        assert_eq!(of(&[]), 'h');
+        assert_eq!(of(&[Stood::NotReached, Stood::Reached, Stood::NotReached]), 'r');
+        assert_eq!(of(&[Stood::NotReached, Stood::NotReached]), 'n');
+        assert_eq!(of(&[Stood::Holds, Stood::Violated("why".into()), Stood::Holds]), 'v');
+    }
 }
