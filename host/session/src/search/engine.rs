@@ -47,11 +47,11 @@ impl Engine<'_, '_> {
         }
     }
 
-    pub(super) fn firsts(&self) -> Firsts {
+    /// The first predictions of runs in which checkers only report, if there are checkers.
+    pub(super) fn firsts(&self) -> Option<&Firsts> {
         match self {
-            Self::Model { watching: Some(watching), .. } => watching.firsts().clone(),
-            Self::Model { watching: None, .. } => Firsts::default(),
-            Self::Nodes { firsts, .. } => (**firsts).clone(),
+            Self::Model { watching, .. } => Some(watching.as_ref()?.firsts()),
+            Self::Nodes { firsts, .. } => Some(firsts),
         }
     }
 

@@ -298,30 +298,20 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
     });
     let runtime = runtime.transpose().map_err(refused)?;
-    let (runtime, simulator) = (runtime.map(Box::new), Box::new(simulator));
-    let mut engine = match (runtime, asked.watch) {
-        (runtime, Some(watch)) => {
-            // Properties from outside are judged where all nodes are known, as everywhere.
-            let profile = Profile { neighbours: !cluster.has_outside(), ..watch.profile() };
-            let (factory, bounds) = (cluster.factory(), &*cluster.plugin.bounds);
-            match runtime {
-                Some(runtime) => {
-                    let checkers = Checkers::new(factory, lts.scenario(), profile)?.stopped_by(bounds);
-                    Engine::Nodes {
-                        runtime,
-                        checkers: Some(Box::new(checkers)),
-                        firsts: Box::default(),
-                        unusable: None,
-                    }
-                }
-                None => {
-                    let watching = Watching::new(factory, lts.scenario(), profile)?.stopped_by(bounds);
-                    Engine::Model { simulator, watching: Some(Box::new(watching)) }
-                }
-            }
+    // Properties from outside are judged where all nodes are known, as everywhere.
+    let profile = asked.watch.map(|watch| Profile { neighbours: !cluster.has_outside(), ..watch.profile() });
+    let (factory, bounds) = (cluster.factory(), &*cluster.plugin.bounds);
+    let mut engine = match runtime {
+        Some(runtime) => {
+            let checkers = profile.map(|profile| Checkers::new(factory, lts.scenario(), profile)).transpose()?;
+            let checkers = checkers.map(|checkers| Box::new(checkers.stopped_by(bounds)));
+            Engine::Nodes { runtime: Box::new(runtime), checkers, firsts: Box::default(), unusable: None }
         }
-        (Some(runtime), None) => Engine::Nodes { runtime, checkers: None, firsts: Box::default(), unusable: None },
-        (None, None) => Engine::Model { simulator, watching: None },
+        None => {
+            let watching = profile.map(|profile| Watching::new(factory, lts.scenario(), profile)).transpose()?;
+            let watching = watching.map(|watching| Box::new(watching.stopped_by(bounds)));
+            Engine::Model { simulator: Box::new(simulator), watching }
+        }
     };
     while simulated.runs < asked.runs {
         // A run whose handlers were all executed before asks nobody.
@@ -356,10 +346,11 @@ fn beside_twin(
     simulated: &mut Simulated,
 ) -> Result<Finished, MachineError> {
     let (twin, seen) = engine.run_watched(seed, if steers { Part::Control } else { Part::Observe })?;
-    let Firsts { violation, dead } = engine.firsts();
-    for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
-        if first.is_none() {
-            *first = found.map(|found| (seed, found));
+    if let Some(Firsts { violation, dead }) = engine.firsts() {
+        for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
+            if first.is_none() {
+                *first = found.as_ref().map(|found| (seed, found.clone()));
+            }
         }
     }
     let tally = simulated.tally.as_mut().expect("there are checkers");
