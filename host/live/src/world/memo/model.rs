@@ -57,7 +57,8 @@ impl Model for Mutex<Memory<'_>> {
     }
 
     fn has_connections(&self) -> bool {
-        let scenario = lock(self).stepper.lts().scenario().clone();
+        let memory = lock(self);
+        let scenario = memory.stepper.lts().scenario();
         scenario.network == Network::Ordered && scenario.faults.breaks_of_connections() > 0
     }
 
