@@ -173,9 +173,9 @@ fn what_is_not_headed_for_is_not_left_out() {
     let lts = Lts::new(&factory, Scenario::new(LAST + 1)).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a machine");
     let starts = start::initial(&mut stepper).expect("a toy starts");
-    let question = (lts.promises()[0], Recovery::Events);
+    let (promise, recovery) = (lts.promises()[0], Recovery::Events);
     let (outlook, _) =
-        search_guided(&mut stepper, &starts[0], question.0, question.1, &mut |_| None).expect("no host faults");
+        search_guided(&mut stepper, &starts[0], promise, recovery, &mut |_| None).expect("no host faults");
     // The choice, five relays and two more deliveries.
     let Outlook::Alive(way) = outlook else { panic!("{outlook:?}") };
     assert_eq!(way.len(), 8);
@@ -195,13 +195,13 @@ fn what_takes_more_work_than_a_certificate_has_is_left_to_the_guided_search() {
     let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a machine");
     let starts = start::initial(&mut stepper).expect("a toy starts");
-    let question = (lts.promises()[0], Recovery::Events);
-    let certified = certify(&mut stepper, &starts[0], question.0, question.1, &mut |_| None).expect("no host faults");
+    let (promise, recovery) = (lts.promises()[0], Recovery::Events);
+    let certified = certify(&mut stepper, &starts[0], promise, recovery, &mut |_| None).expect("no host faults");
     assert!(!certified.is_dead);
     // What a certificate may take, with the combinations of the last few states.
     assert!((200..250).contains(&certified.work), "{certified:?}");
     let (outlook, work) =
-        search_guided(&mut stepper, &starts[0], question.0, question.1, &mut |_| None).expect("no host faults");
+        search_guided(&mut stepper, &starts[0], promise, recovery, &mut |_| None).expect("no host faults");
     assert_eq!(outlook, Outlook::Dead);
     assert!(work >= u64::from(MANY) * u64::from(MANY) / 2, "{work}");
 }

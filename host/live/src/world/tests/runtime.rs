@@ -35,21 +35,31 @@ fn runs_of_nodes(
     (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
     seeds: impl Iterator<Item = u64>,
 ) -> Vec<Finished> {
+    with_runtime(toy, scenario, (conditions, troubles, script), |runtime, stepper, factory| {
+        let finished: Vec<Finished> = seeds.map(|seed| runtime.run(seed).expect("nothing is broken")).collect();
+        for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
+            let finding = violation.finding(stepper).expect("it is native");
+            let steps = trace::record(stepper, &violation.initial, &violation.path).expect("it is native");
+            trace::confirm(factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
+        }
+        finished
+    })
+}
+
+/// What is made of the nodes of a toy, with access to its local transition system.
+fn with_runtime<R>(
+    toy: &Toy,
+    scenario: &Scenario,
+    (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
+    then: impl FnOnce(&Runtime<'_, '_>, &mut Stepper<'_>, &Arc<Toy>) -> R,
+) -> R {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
     let mut stepper = Stepper::new(&lts).expect("it is native");
     let starts = start::initial(&mut stepper).expect("nothing is refused");
     let runtime = Stepper::new(&lts).expect("it is native");
     let runtime = Runtime::new(runtime, &factory, &starts, conditions, troubles).expect("the conditions make sense");
-    let runtime = runtime.scripted(script).expect("the script makes sense");
-    let finished: Vec<Finished> = seeds.map(|seed| runtime.run(seed).expect("nothing is broken")).collect();
-    let mut stepper = Stepper::new(&lts).expect("it is native");
-    for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
-        let finding = violation.finding(&mut stepper).expect("it is native");
-        let steps = trace::record(&mut stepper, &violation.initial, &violation.path).expect("it is native");
-        trace::confirm(&factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
-    }
-    finished
+    then(&runtime.scripted(script).expect("the script makes sense"), &mut stepper, &factory)
 }
 
 /// The runs with these seeds: machines without memo and snapshots can take each step where it happens, and reach the same states. Where
@@ -60,35 +70,31 @@ fn replayed(
     (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
     seeds: impl Iterator<Item = u64>,
 ) -> Vec<(Finished, Vec<TraceStep>)> {
-    let factory = Arc::new(toy.clone());
-    let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
-    let mut stepper = Stepper::new(&lts).expect("it is native");
-    let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let runtime = Stepper::new(&lts).expect("it is native");
-    let runtime = Runtime::new(runtime, &factory, &starts, conditions, troubles).expect("the conditions make sense");
-    let runtime = runtime.scripted(script).expect("the script makes sense");
-    let mut all = Vec::new();
-    for seed in seeds {
-        let (finished, start, path) = runtime.path(seed).expect("nothing is broken");
-        let steps = trace::record(&mut stepper, &start.initial, &path).expect("it is native");
-        let (mut replay, _) = Replay::new(&factory, scenario, &start.origin).expect("it is native");
-        let mut locals = start.initial.clone();
-        for (number, (step, taken)) in steps.iter().zip(path).enumerate() {
-            let report = replay.step(step);
-            let report = report.unwrap_or_else(|error| panic!("seed {seed}, step {}: {error}; {step:?}", number + 1));
-            let local = &mut locals[step.node as usize];
-            let row = stepper.step(*local, taken.trigger).expect("it is native");
-            *local = stepper.outcomes(row)[taken.outcome as usize].next;
-            let expected = stepper.state(*local).protocol.fingerprint;
-            let is_same = |bytes: Vec<u8>| of_local_state(step.node, &bytes) == expected;
-            assert!(report.state.is_none_or(is_same), "seed {seed}, step {}: {step:?}", number + 1);
+    with_runtime(toy, scenario, (conditions, troubles, script), |runtime, stepper, factory| {
+        let mut all = Vec::new();
+        for seed in seeds {
+            let (finished, start, path) = runtime.path(seed).expect("nothing is broken");
+            let steps = trace::record(stepper, &start.initial, &path).expect("it is native");
+            let (mut replay, _) = Replay::new(factory, scenario, &start.origin).expect("it is native");
+            let mut locals = start.initial.clone();
+            for (number, (step, taken)) in steps.iter().zip(path).enumerate() {
+                let report = replay.step(step);
+                let report =
+                    report.unwrap_or_else(|error| panic!("seed {seed}, step {}: {error}; {step:?}", number + 1));
+                let local = &mut locals[step.node as usize];
+                let row = stepper.step(*local, taken.trigger).expect("it is native");
+                *local = stepper.outcomes(row)[taken.outcome as usize].next;
+                let expected = stepper.state(*local).protocol.fingerprint;
+                let is_same = |bytes: Vec<u8>| of_local_state(step.node, &bytes) == expected;
+                assert!(report.state.is_none_or(is_same), "seed {seed}, step {}: {step:?}", number + 1);
+            }
+            let in_flight = replay.in_flight().count();
+            let is_ordered = scenario.network == Network::Ordered;
+            assert!(finished.end != End::Quiet || !is_ordered || in_flight == 0, "seed {seed}: {in_flight} in flight");
+            all.push((finished, steps));
         }
-        let in_flight = replay.in_flight().count();
-        let is_ordered = scenario.network == Network::Ordered;
-        assert!(finished.end != End::Quiet || !is_ordered || in_flight == 0, "seed {seed}: {in_flight} in flight");
-        all.push((finished, steps));
-    }
-    all
+        all
+    })
 }
 
 /// Cuts of one direction, processes that pause and are down for a while, clocks that jump.
