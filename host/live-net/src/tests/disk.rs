@@ -4,14 +4,20 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use host_live::checkpoint::Durable;
 use host_live::disk::records::{beginning, encoded};
 use host_live::disk::{Owner, Ways};
 use host_live::node::{DiskId, Disks, Record};
+use host_model::toys::Toy;
 
 use super::owner;
+use super::processes::durable;
+use super::refused::place;
 use crate::disk::{Disk, DiskError, make_folder, make_folder_with};
+use crate::{Sink, run};
 
 fn record(number: u8) -> Record {
     let numbers = Durable { incarnation: 1, reserved: 1 };
@@ -60,6 +66,26 @@ fn a_folder_is_on_the_disk_before_there_is_something_in_it() {
     assert!(synced("file").is_err() && synced("file/a").is_err(), "there is no folder");
     make_folder(&folder.path().join("e/f")).expect("there is room");
     assert!(folder.path().join("e/f").is_dir());
+}
+
+/// A start that is told is on the disk, whenever the node is killed: each start has a number of its own.
+#[test]
+fn a_start_is_told_once_it_is_on_the_disk() {
+    let (folder, path) = folder();
+    for start in 1..=3 {
+        let (told, file) = (Arc::<Mutex<Vec<String>>>::default(), path.clone());
+        let kept = Arc::clone(&told);
+        let log = Sink::new(move |line| {
+            let line = format!("{line}; on the disk: {}", durable(&file).0);
+            kept.lock().expect("no test panics with it").push(line);
+        });
+        let here = place(folder.path(), &["127.0.0.1:0".parse().expect("an address")], log);
+        run(&Arc::new(Toy::new(1)), &here, None, &AtomicBool::new(true)).expect("it ends when it is asked to");
+        let told = told.lock().expect("no test panics with it");
+        let [line] = &told[..] else { panic!("one line per start: {told:?}") };
+        let process = std::process::id();
+        assert!(line.ends_with(&format!("runs: start {start}, process {process}; on the disk: {start}")), "{line}");
+    }
 }
 
 /// Opens a file that nobody has. A process that another test starts has all that this one has, for a moment.

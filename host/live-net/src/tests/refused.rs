@@ -1,6 +1,7 @@
 //! Places where no node runs.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +11,7 @@ use host_model::toys::Toy;
 
 use super::certificates::Authority;
 use super::processes::component;
-use crate::{Place, Tls, Ways, run};
+use crate::{Place, Sink, Tls, Ways, run};
 
 fn refused(addresses: &[SocketAddr]) -> String {
     refused_with(addresses, |place| place)
@@ -18,23 +19,27 @@ fn refused(addresses: &[SocketAddr]) -> String {
 
 fn refused_with(addresses: &[SocketAddr], change: impl Fn(Place) -> Place) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = change(place(folder.path(), addresses, Sink::none()));
+    let toy = Arc::new(Toy::new(1));
+    run(&toy, &place, None, &AtomicBool::new(true)).expect_err("it does not run").to_string()
+}
+
+/// The place of a node without peers, with its file in this folder.
+pub(super) fn place(folder: &Path, addresses: &[SocketAddr], log: Sink) -> Place {
     let identity =
         Identity { node: 0, nodes: 1, config: String::new(), name: String::new(), cluster: [0; 16], session: 1 };
-    let disk = folder.path().join("node-0.disk");
-    let place = change(Place {
+    Place {
         identity,
         settings: Settings::default(),
         addresses: addresses.to_vec(),
         tls: None,
         clients: Vec::new(),
         metrics: None,
-        log: crate::Sink::none(),
-        disk,
+        log,
+        disk: folder.join("node-0.disk"),
         component: component(),
         ways: Ways::default(),
-    });
-    let toy = Arc::new(Toy::new(1));
-    run(&toy, &place, None, &AtomicBool::new(true)).expect_err("it does not run").to_string()
+    }
 }
 
 #[test]
