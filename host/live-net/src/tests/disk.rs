@@ -88,6 +88,29 @@ fn a_start_is_told_once_it_is_on_the_disk() {
     }
 }
 
+/// Whenever the node is killed while its note changes, the note says that there is a file.
+#[test]
+fn a_note_is_never_empty() {
+    let (_folder, path) = folder();
+    let mut disk = opened(&path).0;
+    let lock = path.with_extension("lock");
+    let there = std::fs::read_to_string(&lock).expect("it is text");
+    std::thread::scope(|scope| {
+        let writes = scope.spawn(|| {
+            for start in 2..1_000 {
+                disk.note_known(start, DiskId { rejoins: start, drawn: u64::MAX >> (start % 64) })
+                    .expect("there is room");
+            }
+        });
+        while !writes.is_finished() {
+            let note = std::fs::read_to_string(&lock).expect("it is text");
+            assert!(note.starts_with(&there), "{note:?}");
+        }
+    });
+    let note = std::fs::read_to_string(&lock).expect("it is text");
+    assert_eq!(note.lines().count(), there.lines().count() + 2, "{note}");
+}
+
 /// Opens a file that nobody has. A process that another test starts has all that this one has, for a moment.
 fn opened(path: &Path) -> (Disk, Option<Record>) {
     loop {
