@@ -5,7 +5,6 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `shapes` | the answers of the API, as the page knows them |
 //! | `refused` | why a request is refused |
 //! | `engine` | the tree of executions, and what requests ask of it |
 //! | `routes` | from the words of a request to a job for the engine |
@@ -18,7 +17,6 @@ mod guard;
 mod refused;
 mod routes;
 mod server;
-pub mod shapes;
 
 pub use engine::{Explored, PLACES_MAX};
 pub use server::serve;

@@ -3,11 +3,10 @@
 use std::fmt::Display;
 
 use host_inspect::debug::CursorError;
+use host_inspect::page::shapes::Refusal;
 use host_inspect::words;
 use host_model::contract::MachineError;
 use host_session::base::Failure;
-
-use crate::shapes::Refusal;
 
 /// A request that is refused.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use host_inspect::page;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -24,11 +25,11 @@ pub struct Words<'r> {
     pub body: &'r [u8],
 }
 
-/// The files of the page, which `web` builds.
+/// The files of the page.
 const FILES: [(&str, &str, &str); 3] = [
-    ("", "text/html; charset=utf-8", include_str!("../web/dist/index.html")),
-    ("app.js", "text/javascript; charset=utf-8", include_str!("../web/dist/app.js")),
-    ("app.css", "text/css; charset=utf-8", include_str!("../web/dist/app.css")),
+    ("", "text/html; charset=utf-8", page::DOCUMENT),
+    ("app.js", "text/javascript; charset=utf-8", page::SCRIPT),
+    ("app.css", "text/css; charset=utf-8", page::STYLE),
 ];
 
 /// Seconds of a search, and states of a map, that are not asked for more precisely.

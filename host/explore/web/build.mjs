@@ -1,16 +1,17 @@
-// Builds dist/; with --check only says whether dist/ is what the sources give.
+// Builds what the crate that writes pages has of this one; with --check only says whether that is what the sources give.
 import { build } from "esbuild";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
+const DIST = path.join(here, "../../inspect/src/page/dist");
 const APP_BYTES_MAX = 100_000;
 
 const bundle = await build({
   absWorkingDir: here,
   entryPoints: { app: "src/main.tsx" },
-  outdir: "dist",
+  outdir: DIST,
   bundle: true,
   minify: true,
   write: false,
@@ -25,7 +26,7 @@ const bundle = await build({
 const styles = await build({
   absWorkingDir: here,
   entryPoints: { app: "src/styles/app.css" },
-  outdir: "dist",
+  outdir: DIST,
   bundle: true,
   minify: true,
   write: false,
@@ -46,7 +47,7 @@ if (bytes > APP_BYTES_MAX) {
 if (process.argv.includes("--check")) {
   const stale = [];
   for (const [name, text] of files) {
-    const there = await readFile(path.join(here, "dist", name), "utf8").catch(() => null);
+    const there = await readFile(path.join(DIST, name), "utf8").catch(() => null);
     if (there !== text) stale.push(name);
   }
   if (stale.length > 0) {
@@ -54,7 +55,7 @@ if (process.argv.includes("--check")) {
     process.exit(1);
   }
 } else {
-  await mkdir(path.join(here, "dist"), { recursive: true });
-  for (const [name, text] of files) await writeFile(path.join(here, "dist", name), text);
+  await mkdir(DIST, { recursive: true });
+  for (const [name, text] of files) await writeFile(path.join(DIST, name), text);
   console.log(`dist: app.js ${bytes} bytes, app.css ${Buffer.byteLength(files.get("app.css"))} bytes`);
 }

@@ -3,6 +3,7 @@
 use std::path::{Component, Path};
 
 use host_inspect::debug::{CursorError, Place};
+use host_inspect::page::shapes::Moved;
 use host_model::trace::Trace;
 use host_session::cluster::trace_file;
 use host_session::search::path;
@@ -10,7 +11,6 @@ use serde_json::json;
 
 use super::{Engine, clean};
 use crate::refused::{Answer, Refused};
-use crate::shapes::Moved;
 
 /// Letters of the name of a moment, and moments with a name.
 const NAME_LETTERS_MAX: usize = 200;

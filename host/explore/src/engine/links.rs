@@ -1,12 +1,12 @@
 //! A moment as a fragment of an address: which plugin, which cluster, and what was chosen at each step.
 
 use host_inspect::debug::Place;
+use host_inspect::page::shapes::Moved;
 use host_model::trace::Trace;
 use serde_json::json;
 
 use super::Engine;
 use crate::refused::{Answer, Refused};
-use crate::shapes::Moved;
 
 /// The version of fragments.
 const VERSION: &str = "1";

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use host_inspect::debug::Place;
+use host_inspect::page::shapes::{MapEdge, MapState, Moved, StateMap};
 use host_inspect::traced_state::{Action, TracedState};
 use host_inspect::words;
 use host_model::contract::fingerprint::Fingerprint;
@@ -13,7 +14,6 @@ use host_model::trace::{self, Standing};
 
 use super::{Engine, clean};
 use crate::refused::{Answer, Refused};
-use crate::shapes::{MapEdge, MapState, Moved, StateMap};
 
 /// States of a map, and the time for them: the engine answers nothing else meanwhile.
 const STATES_MAX: usize = 20_000;

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host_inspect::debug::{CursorError, Moments, Place};
+use host_inspect::page::shapes::{Plugin, Property, Session};
 use host_inspect::words;
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::{self, Trace};
@@ -36,7 +37,6 @@ use host_session::spec::RunSpec;
 use serde::Serialize;
 
 use crate::refused::{Answer, Refused};
-use crate::shapes::{Plugin, Property, Session};
 use probes::Asked;
 use searches::Running;
 

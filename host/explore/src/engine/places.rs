@@ -2,6 +2,9 @@
 
 use host_inspect::course;
 use host_inspect::debug::{Place, Stands};
+use host_inspect::page::shapes::{
+    Difference, Event, EventKind, Flying, NodeDifference, NodeState, Received, Row, Sent, Standing, State, Step, Strips,
+};
 use host_inspect::rows::{self, Mark};
 use host_inspect::traced_state::{INIT, TracedMessage, TracedState};
 use host_inspect::words;
@@ -11,9 +14,6 @@ use host_model::trace::{Standing as Stood, TraceEvent, TraceStep};
 
 use super::{Engine, STEPS_MAX, clean, json};
 use crate::refused::{Answer, Refused};
-use crate::shapes::{
-    Difference, Event, EventKind, Flying, NodeDifference, NodeState, Received, Row, Sent, Standing, State, Step, Strips,
-};
 
 impl Engine<'_> {
     /// The state at a place.

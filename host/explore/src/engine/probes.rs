@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use host_inspect::debug::Place;
+use host_inspect::page::shapes::Probe;
 use host_inspect::words;
 use host_model::contract::NodeId;
 use host_model::lts::LocalStateId;
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::{Engine, clean};
 use crate::refused::{Answer, Refused};
-use crate::shapes::Probe;
 
 /// Expressions of a session, and values that are kept of each.
 const PROBES_MAX: usize = 64;

@@ -1,6 +1,7 @@
 //! Why an event is not enabled, and the writer of a field.
 
 use host_inspect::debug::{Asked, Place};
+use host_inspect::page::shapes::Why;
 use host_inspect::words;
 use host_model::contract::NodeId;
 use regex_lite::Regex;
@@ -8,7 +9,6 @@ use serde_json::Value;
 
 use super::{Engine, clean};
 use crate::refused::{Answer, Refused};
-use crate::shapes::Why;
 
 impl Engine<'_> {
     /// Why a message in flight is not delivered here.

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use host_inspect::debug::Place;
+use host_inspect::page::shapes::{Finding, Search};
 use host_inspect::words;
 use host_model::audit::{AuditedFactory, Mode};
 use host_model::trace::Trace;
@@ -23,7 +24,6 @@ use serde_json::json;
 
 use super::{Engine, clean};
 use crate::refused::{Answer, Refused};
-use crate::shapes::{Finding, Search};
 
 /// Searches of a session, and those that run at once.
 const SEARCHES_MAX: usize = 1_000;

@@ -1,6 +1,7 @@
 //! What can happen, what it would change, and taking it.
 
 use host_inspect::debug::Place;
+use host_inspect::page::shapes::{Enabled, Moved, Outcome, Preview, Sent};
 use host_inspect::traced_state::Action;
 use host_inspect::words;
 use host_model::trace;
@@ -8,7 +9,6 @@ use host_model::trace;
 use super::places::kind;
 use super::{Engine, clean, json};
 use crate::refused::{Answer, Refused};
-use crate::shapes::{Enabled, Moved, Outcome, Preview, Sent};
 
 /// Outcomes of an event that are listed.
 const OUTCOMES_MAX: usize = 256;

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
-const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../dist");
+const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../inspect/src/page/dist");
 const NAMES = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** The browser, as a path or in one of the folders of PATH. */

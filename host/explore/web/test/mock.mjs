@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import { cluster, rows } from "./protocol.mjs";
 
-const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../dist");
+const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../inspect/src/page/dist");
 const TOKEN = "0123456789abcdef";
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
 export const POLICY =

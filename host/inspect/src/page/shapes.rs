@@ -1,4 +1,4 @@
-//! The answers of the API, which `web/src/api.ts` describes to the page: a test compares the fields of both.
+//! The answers of the API, which `host/explore/web/src/api.ts` describes to the page: a test compares the fields of both.
 //!
 //! Every text is one that can be shown as it is: letters that act on others are escaped.
 
@@ -355,7 +355,7 @@ pub struct Refusal {
 mod tests {
     use std::collections::BTreeMap;
 
-    const TYPESCRIPT: &str = include_str!("../web/src/api.ts");
+    const TYPESCRIPT: &str = include_str!("../../../explore/web/src/api.ts");
     const RUST: &str = include_str!("shapes.rs");
 
     /// Fields and their types, by the name of the shape.
@@ -432,7 +432,7 @@ mod tests {
             };
             shapes.iter().map(fields).collect::<BTreeMap<_, _>>()
         };
-        assert_eq!(names(&rust), names(&typescript), "shapes.rs, and web/src/api.ts");
+        assert_eq!(names(&rust), names(&typescript), "shapes.rs, and host/explore/web/src/api.ts");
         for (shape, fields) in &typescript {
             for ((field, kind), (_, ours)) in fields.iter().zip(&rust[shape]) {
                 let named = kind.split(' ').next().unwrap_or_default().trim_end_matches("[]");
