@@ -1,25 +1,25 @@
-//! Which connections there are with each peer, and when one of them breaks.
+//! The connections with each peer, and their breaks.
 //!
-//! A *connection* with a peer is two streams: one that this node has made, over which it sends, and one that the peer has made. Where one
-//! of them is gone, the connection is broken: this end gives up both, and the node hears of it before anything comes over the next one.
-//! So that both ends agree on which streams belong together, each counts how often the connection was broken, as it does in a search, and
-//! a stream begins with that number:
+//! A *connection* with a peer is two streams: one that this node has made, over which it sends, and one that the peer has made. When one
+//! of them ends, the connection is broken: this end closes both, and notifies the node before it accepts a frame of the next connection.
+//! To agree on which streams belong together, each end counts the breaks of the connection, as a search does, and a stream begins with
+//! that number:
 //!
-//! - A stream with the number of this end is part of the connection that is there.
-//! - One with a greater number tells that the peer has broken the connection: it breaks at this end, too, before anything is taken from it.
-//! - One with a smaller number is from before a break that the peer has yet to hear of, and is closed.
+//! - A stream with the number of this end is part of the current connection.
+//! - A greater number means that the peer has broken the connection: it breaks at this end, too, before a frame of the stream is accepted.
+//! - A smaller number is from before a break that the peer has yet to learn of, and the stream is closed.
 //!
-//! So a break at one end leads to one at the other, and to no other: ends that break the same connection at the same time come to the same
-//! number. A node that starts again has forgotten its number; what it says first continues from that of its peer.
+//! So a break at one end causes exactly one at the other: ends that break the same connection at the same time reach the same number. A
+//! node that starts again has lost its number, and continues from the number of its peer.
 
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 
 use host_model::contract::NodeId;
 
-/// What a stream is closed by.
+/// A handle that closes a stream.
 pub(crate) trait Handle {
-    /// Closes it; one that is closed already is so.
+    /// Closes the stream; no effect if it is closed already.
     fn close(&self);
 }
 
@@ -38,11 +38,11 @@ pub(crate) struct Connections<H> {
 
 #[derive(Debug)]
 struct Stream<H> {
-    /// The peer that it is to, or that was heard over it.
+    /// The peer that it leads to, or whose frame was received over it.
     peer: Option<NodeId>,
-    /// Who has made it, if that was proven.
+    /// The authenticated node that made it, if any.
     proven: Option<NodeId>,
-    /// What it began with.
+    /// The number in its greeting.
     number: u64,
     handle: H,
 }
@@ -50,45 +50,45 @@ struct Stream<H> {
 /// The end of a connection at this node.
 #[derive(Debug, Default)]
 struct End {
-    /// How often it was broken, as far as is known here.
+    /// The number of breaks known here.
     number: u64,
-    /// How often it was broken here, since this node has started.
+    /// The number of breaks at this end since this node started.
     epoch: u64,
-    /// Which start of the peer was heard last.
+    /// The start of the peer in its latest first frame.
     start: Option<u64>,
-    /// Whether that was over the connection that is there.
+    /// Whether the peer has sent its first frame over the current connection.
     is_heard: bool,
-    /// Whether something was sent or came over it.
+    /// Whether a frame was sent or received over it.
     is_used: bool,
 }
 
-/// Where something belongs that was sent.
+/// The connection that a sent frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// How often this node had heard of a break by then.
+    /// The number of breaks at this end when it was sent.
     pub(crate) epoch: u64,
     /// The number of the connection.
     pub(crate) number: u64,
 }
 
-/// A connection is broken at this end.
+/// A break of a connection at this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) peer: NodeId,
-    /// What was sent in an earlier epoch is lost.
+    /// The new epoch: frames sent in an earlier one are lost.
     pub(crate) epoch: u64,
-    /// Whether anything was sent or came over it: who has had no connection hears of no break.
+    /// Whether a frame was sent or received over it: a node is not notified of the break of an unused connection.
     pub(crate) was_used: bool,
 }
 
-/// What becomes of a stream with its first message.
+/// The connection of a stream, known from its first frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
-    /// It is part of the connection.
+    /// The stream is part of the current connection.
     Taken,
-    /// It is part of the next one, since the peer has broken the last one.
+    /// It is part of the next connection, since the peer has broken the last one.
     Next(Broken),
-    /// It is closed: the connection that it was part of is broken.
+    /// It was part of a broken connection, and is closed.
     Late,
 }
 
@@ -99,12 +99,12 @@ impl<H> Default for Connections<H> {
 }
 
 impl<H: Handle> Connections<H> {
-    /// A peer has opened a stream, and may have proven to be a node.
+    /// Adds a stream that a peer has opened; `proven` if the peer is authenticated.
     pub(crate) fn accepted(&mut self, stream: u64, proven: Option<NodeId>, number: u64, handle: H) {
         self.streams.insert(stream, Stream { peer: None, proven, number, handle });
     }
 
-    /// This node has made a stream to a peer, for what was sent at a place.
+    /// Adds a stream that this node has made to a peer, for the connection of a sent frame.
     pub(crate) fn connected(&mut self, stream: u64, (peer, Place { epoch, number }): (NodeId, Place), handle: H) {
         if epoch < self.ends.entry(peer).or_default().epoch {
             handle.close();
@@ -113,20 +113,20 @@ impl<H: Handle> Connections<H> {
         }
     }
 
-    /// Something is sent to a peer: where it belongs.
+    /// Returns the connection of a frame that is sent to a peer now.
     pub(crate) fn send(&mut self, peer: NodeId) -> Place {
         let end = self.ends.entry(peer).or_default();
         end.is_used = true;
         Place { epoch: end.epoch, number: end.number }
     }
 
-    /// Who may speak over a stream: any peer, until one has, unless it was proven. None if it was closed.
+    /// The permitted senders over a stream: the authenticated node, else any peer until the first frame. None if the stream was closed.
     pub(crate) fn speaker(&self, stream: u64) -> Option<Speaker> {
         let Stream { peer, proven, .. } = self.streams.get(&stream)?;
         Some(Speaker { node: proven.or(*peer), is_met: peer.is_some() })
     }
 
-    /// A peer is heard over a stream for the first time, in one of its starts.
+    /// Handles the first frame over a stream: from this peer, in this start of it.
     pub(crate) fn meet(&mut self, stream: u64, peer: NodeId, start: u64) -> Meeting {
         let Some(number) = self.streams.get(&stream).map(|stream| stream.number) else { return Meeting::Late };
         let end = self.ends.entry(peer).or_default();
@@ -146,21 +146,21 @@ impl<H: Handle> Connections<H> {
         broken.map_or(Meeting::Taken, Meeting::Next)
     }
 
-    /// A stream is gone. Those that were closed here are not among them.
+    /// Removes a stream that is gone. Streams that were closed here are removed already.
     pub(crate) fn gone(&mut self, stream: u64) -> Option<Broken> {
         let peer = self.streams.remove(&stream)?.peer?;
         Some(self.break_off(peer))
     }
 
-    /// This node breaks the connection with a peer.
+    /// Breaks the connection with a peer.
     pub(crate) fn break_off(&mut self, peer: NodeId) -> Broken {
         let end = self.ends.entry(peer).or_default();
-        // A peer may claim any number; the highest one it has to keep.
+        // A peer may claim any number, even the highest.
         end.number = end.number.saturating_add(1);
         self.break_up(peer)
     }
 
-    /// Gives up the streams of a connection.
+    /// Closes the streams of a connection.
     fn break_up(&mut self, peer: NodeId) -> Broken {
         let theirs = self.streams.extract_if(.., |_, stream| stream.peer == Some(peer));
         theirs.for_each(|(_, stream)| stream.handle.close());
@@ -177,11 +177,11 @@ impl<H: Handle> Connections<H> {
     }
 }
 
-/// Who may speak over a stream.
+/// The permitted sender over a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Speaker {
-    /// Only this node, if it is known.
+    /// The only permitted node, if it is known.
     pub(crate) node: Option<NodeId>,
-    /// Whether a peer has.
+    /// Whether a frame was received over the stream.
     pub(crate) is_met: bool,
 }

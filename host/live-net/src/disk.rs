@@ -1,6 +1,6 @@
 //! The files of a node on the disk of a machine: its data file, the next one, and the lock, which holds the note.
 //!
-//! [`host_live::disk`] says what stands in them, and when.
+//! [`host_live::disk`] specifies their content and the order of writes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use host_live::disk::{Files, Owner, RECORD_MAX, Trouble, Ways};
 use host_live::node::{DiskId, Record};
 
-/// Bytes of the longest file: one of the longest records, and what is below the length from which on a new one takes its place.
+/// The maximum length of the data file in bytes: the longest record, and the length from which the file is replaced.
 const LONGEST: u64 = RECORD_MAX as u64 + (1 << 20);
-/// Bytes of what a lock says at most.
+/// The maximum length of the note in the lock, in bytes.
 const SAYING_MAX: u64 = 1 << 10;
 
 /// Why a node has no disk.
@@ -127,31 +127,31 @@ impl Disk {
         Ok((Self { path: path.to_owned(), owner: owner.clone(), disk }, last))
     }
 
-    /// Others know of this start of the node, and if the disk is not the default one, know the node by it: where the file is behind that, the node
-    /// does not start again with it, unless that is asked for.
+    /// Notes that other nodes know this start of the node, and if the disk is not the default one, know the node by this disk. A node with an
+    /// older file does not start again, unless its [`Ways`] allow it.
     ///
     /// # Errors
     ///
-    /// That cannot be written.
+    /// The note cannot be written.
     pub fn note_known(&mut self, start: u64, disk: DiskId) -> Result<(), DiskError> {
         self.disk.note_known(start, disk).map_err(|Failed { path, error }| DiskError::File { path, error })
     }
 
-    /// Bytes of a record that was not complete when the file was opened.
+    /// Bytes of an incomplete record that were cut off when the file was opened.
     pub fn torn(&self) -> usize {
         self.disk.torn()
     }
 
-    /// Writes a record in place of those before it. When this returns, it is there whatever happens.
+    /// Writes a record in place of all earlier ones. It is durable when this returns.
     ///
     /// # Errors
     ///
-    /// The disk is full, say. Nothing is known of this record then, and nothing more is written: a node must not go on.
+    /// For example, the disk is full. Whether the record is on the disk is unknown then, and further writes fail: the node must stop.
     pub fn write(&mut self, record: &Record) -> Result<(), DiskError> {
         self.disk.write(record).map_err(|trouble| DiskError::of(trouble, &self.path, &self.owner))
     }
 
-    /// A disk that is full, or a file that is replaced early, for tests.
+    /// Replaces the open file and sets the length from which the file is replaced, for tests.
     #[cfg(test)]
     pub(crate) fn with(self, file: Option<File>, file_max: u64) -> Self {
         let mut disk = self.disk.with_file_max(file_max);
@@ -256,7 +256,7 @@ impl Files for Folder {
     }
 }
 
-/// The lock of a file, which no other process has from then on.
+/// Opens the lock of a data file, and takes it: no other process can take it then.
 fn lock(path: &Path) -> Result<File, DiskError> {
     let lock_path = path.with_extension("lock");
     let failed = |error| DiskError::File { path: lock_path.clone(), error };
@@ -270,7 +270,7 @@ fn lock(path: &Path) -> Result<File, DiskError> {
     }
 }
 
-/// What a lock says.
+/// Reads the note in the lock.
 fn said(lock: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     lock.rewind()?;
@@ -278,7 +278,7 @@ fn said(lock: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Has a lock say this. It is never empty in between: a node that is killed then would be taken for one that never had a file.
+/// Writes the note in the lock. The lock is never empty meanwhile: a node killed then would be taken for one that never had a file.
 fn say(lock: &mut File, text: &str) -> io::Result<()> {
     lock.rewind()?;
     lock.write_all(text.as_bytes())?;
@@ -286,7 +286,7 @@ fn say(lock: &mut File, text: &str) -> io::Result<()> {
     lock.sync_all()
 }
 
-/// Refuses what is no regular file: to open a pipe waits for its other end, and to read a device may never end.
+/// Refuses anything but a regular file: opening a pipe waits for its other end, and reading a device may never end.
 fn check_kind(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
@@ -297,7 +297,7 @@ fn check_kind(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What is in a file, if there is one.
+/// The content of a file, if it exists.
 fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     check_kind(path)?;
     let file = match File::open(path) {
@@ -314,7 +314,7 @@ fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Makes a folder for disks, and those around it, so that they are there whatever happens.
+/// Makes a folder for data files, and those around it, durably.
 ///
 /// # Errors
 ///
@@ -323,10 +323,10 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     make_folder_with(path, &mut sync_folder)
 }
 
-/// The same with something else in place of what has a name be on the disk, for tests.
+/// The same, with another function in place of [`sync_folder`], for tests.
 ///
-/// From the outermost folder inwards, each is on the disk before the next one is made. So of a folder that is there, made by another node
-/// at this moment or by one that was killed, the name of that folder alone may not be on the disk yet.
+/// From the outermost folder inwards, each folder is durable before the next one is made. So if a folder exists, because another node makes
+/// it at the same time or was killed, only its own name may not be durable yet.
 pub(crate) fn make_folder_with(path: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
     if path.is_dir() {
         return match sync(path) {
@@ -342,13 +342,12 @@ pub(crate) fn make_folder_with(path: &Path, sync: &mut dyn FnMut(&Path) -> io::R
     sync(path)
 }
 
-/// Whether a folder cannot be synchronised since no node makes anything there: it may not be read, or is of a system of files that are
-/// never written.
+/// Whether a folder cannot be synchronised because no node creates files there: it is not readable, or its file system is read-only.
 fn is_foreign(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-/// A name is on the disk once its folder is.
+/// Synchronises the folder of a path, which makes its name durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(around(path))?.sync_all()
 }

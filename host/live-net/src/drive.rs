@@ -36,7 +36,7 @@ use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
 use crate::tcp::{Tcp, WAITING_MANY, WAITING_MAX};
 use crate::tls::Tls;
 use crate::udp::Udp;
-use crate::watch::{Beside, Watch, Watched};
+use crate::watch::{CheckerThread, Watch, Watched};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked};
 
 /// The longest wait for an arrival between two checks whether the node has to end.
@@ -46,28 +46,28 @@ const ARRIVALS_AT_ONCE: usize = 256;
 /// Frames of the node to itself handled before other frames.
 const OWN_AT_ONCE: usize = 64;
 
-/// The place of a node: addresses, files and identity.
+/// The configuration of a node on this machine: identity, addresses and files.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Who it is.
+    /// The node and its cluster.
     pub identity: Identity,
-    /// How it behaves.
+    /// Network model, delays, seed and limits.
     pub settings: Settings,
     /// The address of each node, on loopback unless there is TLS.
     pub addresses: Vec<SocketAddr>,
-    /// What proves who a peer is, where links have an order.
+    /// Authenticates peers on ordered links.
     pub tls: Option<Tls>,
-    /// The address for the clients of each node, on loopback; empty if there is none.
+    /// The address for the clients of each node, on loopback; empty without clients.
     pub clients: Vec<SocketAddr>,
     /// The address of its metrics, on loopback.
     pub metrics: Option<SocketAddr>,
-    /// Where its log goes.
+    /// The destination of its log.
     pub log: Sink,
-    /// Its file; the file next to it with the extension `lock` marks it as in use.
+    /// Its data file; the file next to it with the extension `lock` marks it as in use.
     pub disk: PathBuf,
-    /// The name of the component, and its digest, which the file has to be of.
+    /// Name and digest of the component that the data file must belong to.
     pub component: (String, String),
-    /// The files that it accepts, and would refuse by default.
+    /// The files that it accepts although it refuses them by default.
     pub ways: Ways,
 }
 
@@ -164,10 +164,10 @@ pub fn run(
         _ => Udp::bind(addresses, shared).map(Net::Udp),
     };
     let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
-    let beside = watch.map(|watch| Beside::start(watch, me, inbox)).transpose().map_err(RunError::Checker)?;
+    let checker = watch.map(|watch| CheckerThread::start(watch, me, inbox)).transpose().map_err(RunError::Checker)?;
     let mut running = Running {
         node,
-        beside,
+        checker,
         switch,
         disk,
         net,
@@ -186,10 +186,10 @@ pub fn run(
         known: (0, DiskId::default()),
     };
     running.publish(false);
-    // A start that is told is on the disk: a node that is killed right after it starts again with the next number.
-    let result = running.carry_out().and_then(|()| {
+    // The start is durable before the log names it: a node that is killed right after the line starts again with the next number.
+    let result = running.execute().and_then(|()| {
         running.tell_start();
-        running.go_on(&arrivals, stop)
+        running.run(&arrivals, stop)
     });
     stopped.store(true, Ordering::Relaxed);
     match result {
@@ -228,7 +228,7 @@ struct Running {
     /// The node; with a gate if it is steered.
     node: Node<'static, Option<Steerer>>,
     /// The checker, if there is one.
-    beside: Option<Beside>,
+    checker: Option<CheckerThread>,
     /// The file that ends steering, if the node is steered.
     switch: Option<Switch>,
     disk: Disk,
@@ -255,9 +255,9 @@ struct Running {
 }
 
 impl Running {
-    fn go_on(&mut self, arrivals: &Receiver<Arrival>, stop: &AtomicBool) -> Result<(), RunError> {
+    fn run(&mut self, arrivals: &Receiver<Arrival>, stop: &AtomicBool) -> Result<(), RunError> {
         loop {
-            self.carry_out()?;
+            self.execute()?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -269,8 +269,8 @@ impl Running {
                 Ok(arrival) => {
                     self.take(arrival)?;
                     // Each may take as long as a handler, and a node that has to end skips the rest.
-                    let is_to_go_on = |_: &Arrival| !stop.load(Ordering::Relaxed);
-                    for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE).take_while(is_to_go_on) {
+                    let may_continue = |_: &Arrival| !stop.load(Ordering::Relaxed);
+                    for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE).take_while(may_continue) {
                         self.take(arrival)?;
                     }
                 }
@@ -284,8 +284,8 @@ impl Running {
             }
             self.node.elapse(now);
             // A collection that took too long names the silent nodes, and the next one leaves them out.
-            self.carry_out()?;
-            if let Some((left_out, time)) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
+            self.execute()?;
+            if let Some((left_out, time)) = self.checker.as_mut().and_then(|checker| checker.due(now)) {
                 self.node.gather_within(time, now, &left_out);
             }
             self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
@@ -297,7 +297,7 @@ impl Running {
         if !self.own.is_empty() {
             return Duration::ZERO;
         }
-        let due = self.node.deadline().into_iter().chain(self.beside.as_ref().and_then(Beside::deadline)).min();
+        let due = self.node.deadline().into_iter().chain(self.checker.as_ref().and_then(CheckerThread::deadline)).min();
         let until = due.map(|at| Duration::from_nanos(at.0.saturating_sub(self.now().0)));
         until.map_or(PATIENCE, |until| until.min(PATIENCE))
     }
@@ -312,7 +312,7 @@ impl Running {
     }
 
     fn ended(self) -> Ended {
-        let (watched, steered) = (self.beside.as_ref().map(Beside::watched), self.steered());
+        let (watched, steered) = (self.checker.as_ref().map(CheckerThread::watched), self.steered());
         let Self { node, disk, unsent, budget, distrusted, .. } = self;
         Ended {
             counts: node.counts().clone(),
@@ -331,7 +331,7 @@ impl Running {
     }
 
     /// Executes the outputs of the node, and a bounded number of the events that follow from them at the node itself.
-    fn carry_out(&mut self) -> Result<(), RunError> {
+    fn execute(&mut self) -> Result<(), RunError> {
         if self.published.elapsed() >= PATIENCE {
             self.publish(false);
         }
@@ -357,13 +357,13 @@ impl Running {
                     }
                     Output::Gathered(outcome) => {
                         let now = self.now();
-                        if let Some(beside) = &mut self.beside {
-                            beside.gathered(now, outcome);
+                        if let Some(checker) = &mut self.checker {
+                            checker.gathered(now, outcome);
                         }
                     }
                     Output::Undone(undone) => self.tell_undone(&undone),
                     Output::Said(lines) => lines.iter().for_each(|line| self.log.tell("said", line)),
-                    Output::Late { time } => self.beside.iter_mut().for_each(|beside| beside.late(time)),
+                    Output::Late { time } => self.checker.iter_mut().for_each(|checker| checker.late(time)),
                     Output::Failed(failure) => return Err(failure.into()),
                 }
             }
@@ -428,7 +428,7 @@ impl Running {
                 self.connections.gone(stream).into_iter().for_each(|broken| self.broken(broken));
             }
         }
-        self.carry_out()
+        self.execute()
     }
 
     /// Handles a request of a client.
@@ -443,7 +443,7 @@ impl Running {
     fn steered(&self) -> Option<SteeringCounts> {
         let gate = self.node.gate().as_ref()?;
         Some(SteeringCounts {
-            unhelpful: self.beside.as_ref().map_or(0, |beside| beside.watched().checker.unhelpful),
+            unhelpful: self.checker.as_ref().map_or(0, |checker| checker.watched().checker.unhelpful),
             ..gate.counts(self.now())
         })
     }

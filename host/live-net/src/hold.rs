@@ -1,7 +1,7 @@
 //! Hold and look ahead: a thread of a running node that explores from an event, while its effects are held.
 //!
-//! The node waits for the answer up to a deadline: then the effects leave. One that is still at it is not asked again
-//! before it has answered, so that a thread that hangs, or has ended, costs the node nothing more.
+//! The node waits for the answer up to a deadline; then the effects leave. It asks no further question before the thread has answered, so
+//! a thread that hangs or has ended costs the node nothing more.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -17,53 +17,53 @@ use rayon::ThreadPoolBuilder;
 
 use crate::deadline::Deadline;
 
-/// How much of the time that effects are held is for looking ahead: once from the event, and where something is about to go wrong, once
-/// more from its substitute. The rest is for questions and answers.
+/// The share of the holding time for one exploration: from the event, and after a prediction also from its substitute. The rest is for
+/// questions and answers.
 const LOOK: f64 = 0.45;
-/// How far, in events of the unfolding.
+/// The bound of an exploration, in events of the unfolding.
 const EVENTS_MAX: u64 = 2_000;
 
 /// The results of looking ahead from events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HoldCounts {
-    /// Events from which was looked ahead as far as it goes, while their effects were held.
+    /// Events whose exploration was complete within the bounds while their effects were held.
     pub looked: u64,
-    /// Those whose effects left before that, or at once, as the thread was still at an earlier one.
+    /// Events whose effects left before that, or at once since the thread still explored from an earlier event.
     pub cut: u64,
-    /// Those whose effects had left when the answer came that they should not.
+    /// Events whose effects had left when the answer arrived that they must not.
     pub too_late: u64,
-    /// Whether looking ahead has ended: the thread has ended, by a panic or since the host cannot continue.
+    /// Whether the thread has ended, by a panic or since the host cannot continue.
     pub is_ended: bool,
 }
 
-/// An event that was handled, and what its effects lead to.
+/// A handled event, and the states after it and after its substitute.
 struct Question {
     number: u64,
     event: Pattern,
     fork: Fork,
 }
 
-/// What the thread says of an event.
+/// The result for an event.
 struct Answer {
     number: u64,
     is_to_blame: bool,
     is_cut: bool,
 }
 
-/// The node's side.
+/// The thread, as the node sees it.
 #[derive(Debug)]
 pub(crate) struct Hold {
     questions: SyncSender<Question>,
     answers: Receiver<Answer>,
     asked: u64,
-    /// Whether there is no answer to the last question yet.
+    /// Whether the last question has no answer yet.
     waits: bool,
     patience: Duration,
     counts: HoldCounts,
 }
 
 impl Hold {
-    /// Starts the thread, for a cluster in this scenario; effects are held for so long at most.
+    /// Starts the thread for a cluster in this scenario; effects are held no longer than `patience`.
     pub(crate) fn start(factory: Arc<dyn MachineFactory>, scenario: Scenario, patience: Duration) -> io::Result<Self> {
         let (questions, asked) = sync_channel(1);
         let (answer, answers) = sync_channel(1);
@@ -77,7 +77,7 @@ impl Hold {
         Ok(Self { questions, answers, asked: 0, waits: false, patience, counts: HoldCounts::default() })
     }
 
-    /// Its result.
+    /// The results so far.
     pub(crate) fn counts(&self) -> HoldCounts {
         self.counts
     }
@@ -172,7 +172,7 @@ mod tests {
         Fork { node: 0, after: Arc::clone(&nowhere), instead: nowhere }
     }
 
-    /// One that is at an event is not asked again before it has answered; an answer that comes after the effects have left is counted.
+    /// A thread that explores gets no further question before it has answered; an answer after the effects have left is counted.
     #[test]
     fn who_is_late_is_not_waited_for_again() {
         let ((questions, asked), (answer, answers)) = (sync_channel(1), sync_channel(1));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_who_has_ended() {
+    fn a_thread_that_has_ended_is_not_waited_for() {
         let hour = Duration::from_secs(3_600);
         let mut hold = Hold::start(Arc::new(Broken), Scenario::new(2), hour).expect("there are threads");
         assert!(!hold.is_to_blame(event(), fork()) && !hold.is_to_blame(event(), fork()));

@@ -1,37 +1,36 @@
 //! Runs the nodes of a live cluster on real sockets with a real disk.
 //!
-//! [`host_live::node`] says what a node does; this crate is the world around it: TCP where links have an order, UDP where they have
-//! none, a file that survives a kill at any moment, and the clock. One thread per connection, since a node has few peers, and the node
-//! itself in the thread that calls [`run`]. Addresses that are not on loopback are taken for connections between nodes that prove who they
-//! are by TLS, and for nothing else.
+//! [`host_live::node`] is the node; this crate is its environment: TCP for ordered links, UDP for the others, a data file that survives a
+//! kill at any moment, and the clock. The node runs in the thread that calls [`run`], and each connection has a thread of its own, since a
+//! node has few peers. Addresses that are not on loopback are accepted only for connections between nodes that authenticate by TLS.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `drive` | a node from its start to its end: inputs in, outputs carried out |
-//! | `connections` | which streams between nodes are one connection, and when it is broken |
+//! | `drive` | a node from its start to its end: it receives inputs and executes outputs |
+//! | `connections` | which streams between nodes form one connection, and when it breaks |
 //! | `accept` | a port, and the connections to it |
-//! | `callback` | who has made a stream that nothing else proves |
+//! | `callback` | who has made a stream, without TLS |
 //! | `budget` | the bytes that others make a node hold |
-//! | `receive` | what comes over the streams that others have made |
-//! | `shared` | what the threads that serve the network share |
-//! | `tcp` | streams between nodes, where links have an order |
-//! | `tls` | who a peer is, by certificates |
-//! | `udp` | datagrams between nodes, where they have none |
+//! | `receive` | reads the streams that others have made |
+//! | `shared` | state shared by the threads that serve the network |
+//! | `tcp` | streams between nodes, for ordered links |
+//! | `tls` | authenticates peers by certificates |
+//! | `udp` | datagrams between nodes, for links without an order |
 //! | `http` | HTTP for clients and metrics |
-//! | `limited` | streams whose other end has its time and no more |
+//! | `limited` | streams with a deadline for the other end |
 //! | `requests` | the requests that wait for an answer of the node |
-//! | `watch` | a checker beside a node, for which the node never waits |
-//! | `slot` | where a node leaves a snapshot for its checker |
+//! | `watch` | the checker of a node, in a thread of its own; the node never waits for it |
+//! | `slot` | passes snapshots from a node to its checker |
 //! | `hold` | the thread that looks ahead from events whose effects are held |
 //! | `steer` | the gate of a node that its checker steers |
-//! | `deadline` | a time at which a round of a checker ends that takes too long |
+//! | `deadline` | the deadline of a round of a checker |
 //! | `board` | the counts of a node, published for its metrics |
 //! | `log` | the log of a node |
-//! | `metrics` | what a node has counted, for Prometheus |
-//! | `wire` | what comes from other nodes and from clients |
+//! | `metrics` | the counts of a node, for Prometheus |
+//! | `wire` | what arrives from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
 //! | `disk` | the files of a node on the disk of a machine |
-//! | `tests` | processes on loopback that are killed, and what else goes wrong |
+//! | `tests` | processes on loopback that are killed, and other faults |
 #![forbid(unsafe_code)]
 
 mod accept;

@@ -5,26 +5,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Lines of one kind within [`WINDOW`]; what follows is counted.
+/// Lines of one kind within [`WINDOW`]; further lines are counted.
 const LINES_MAX: u32 = 8;
-/// What lines of one kind are counted in.
+/// The window over which the lines of one kind are limited.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Letters of what one line says: a protocol may log anything.
+/// Letters of one line: a protocol may log anything.
 const LETTERS_MAX: usize = 1_000;
 /// Kinds of lines; lines of further kinds are left out.
 const KINDS_MAX: usize = 1_000;
 
-/// Where the lines of a node go.
+/// The destination of the lines of a node.
 #[derive(Clone)]
 pub struct Sink(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Sink {
-    /// Each line goes to this.
+    /// Passes each line to a function.
     pub fn new(line: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(line))
     }
 
-    /// They are dropped.
+    /// Drops all lines.
     pub fn none() -> Self {
         Self::new(|_| {})
     }
@@ -36,7 +36,7 @@ impl fmt::Debug for Sink {
     }
 }
 
-/// The lines of a kind, lately.
+/// The lines of a kind in the current window.
 struct Kind {
     since: Instant,
     lines: u32,
@@ -55,7 +55,7 @@ impl Log {
         Self { node, sink, kinds: BTreeMap::new() }
     }
 
-    /// Writes a line, unless there were [`LINES_MAX`] of this kind within [`WINDOW`]: then it is counted, and the next line has the count.
+    /// Writes a line. Beyond [`LINES_MAX`] of its kind within [`WINDOW`] it is only counted, and the next line reports the count.
     pub(crate) fn tell(&mut self, kind: &str, words: &dyn fmt::Display) {
         self.tell_at(Instant::now(), kind, words);
     }
@@ -130,7 +130,7 @@ mod tests {
     fn lines_of_one_kind_are_few_and_the_others_are_counted() {
         let lines = Arc::<Mutex<Vec<String>>>::default();
         let kept = Arc::clone(&lines);
-        let mut log = Log::new(3, Sink::new(move |line| kept.lock().expect("nobody panics").push(line.to_owned())));
+        let mut log = Log::new(3, Sink::new(move |line| kept.lock().expect("no holder panics").push(line.to_owned())));
         let begun = Instant::now();
         for number in 0..LINES_MAX + 5 {
             log.tell_at(begun, "one", &format_args!("says {number}"));
@@ -138,12 +138,12 @@ mod tests {
         }
         log.tell_at(begun + WINDOW, "one", &"says it again");
         log.tell_at(begun + WINDOW, "one", &"and again");
-        let lines = std::mem::take(&mut *lines.lock().expect("nobody panics"));
+        let lines = std::mem::take(&mut *lines.lock().expect("no holder panics"));
         assert_eq!(lines.len(), 2 * LINES_MAX as usize + 2);
         let [.., last, end] = &lines[..] else { panic!("{lines:?}") };
         assert!(last.ends_with("Z node 3 says it again (5 lines like this were left out)"), "{last}");
         assert!(end.ends_with("Z node 3 and again"), "{end}");
-        // Who makes up kinds gets no memory.
+        // A protocol that makes up kinds gets no memory.
         (0..2 * KINDS_MAX).for_each(|number| log.tell_at(begun, &number.to_string(), &"is new"));
         assert_eq!(log.kinds.len(), KINDS_MAX);
     }

@@ -1,9 +1,9 @@
-//! What comes over the streams that others have made.
+//! Reads the streams that others have made.
 //!
-//! A stream is a stranger's until a frame has come over it that a node of the cluster may have sent, and that has to be soon. Strangers have
-//! [few places](PLACES) and [few bytes](STRANGERS_MAX) between them; where all places are taken, the oldest of them makes room, so that a peer,
-//! which says at once who it is, is heard whatever else connects. Where nothing else proves who it is, the node that it says to be is
-//! [asked](crate::callback). What a peer sends is kept out of its own [budget](crate::budget).
+//! A stream is a stranger until its first valid frame of a node in the cluster, for which there is a deadline. All strangers share
+//! [few places](PLACES) and [few bytes](STRANGERS_MAX); when all places are taken, a new stranger evicts the oldest one, so that a peer,
+//! which identifies itself at once, is served whatever else connects. Without TLS, the node that the first frame names is
+//! [asked](crate::callback) whether it made the stream. Frames of a peer count against its own [budget](crate::budget).
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -22,17 +22,17 @@ use crate::connections::Handle;
 use crate::shared::{MAGIC, PAUSE, Shared};
 use crate::wire::Arrival;
 
-/// Strangers at a time.
+/// The maximum number of strangers.
 pub(crate) const PLACES: usize = 256;
 /// Threads that read streams: those of strangers, those of strangers that have just made room, and those of peers.
 const THREADS_MAX: usize = 2 * PLACES + 1_024;
-/// How long a stranger may take to say of which connection its stream is, and then, if it has not proven who it is, for its first frame.
+/// The maximum time for the greeting of a stream, and then, without authentication, for its first frame.
 const GREETING: Duration = Duration::from_secs(5);
-/// How long a peer that has proven who it is may take for its first frame.
+/// The maximum time for the first frame of an authenticated peer.
 const FIRST_FRAME: Duration = Duration::from_secs(30);
-/// How long a frame waits for room.
+/// The maximum time that a frame waits for memory.
 const ROOM: Duration = Duration::from_secs(30);
-/// Bytes for which room is made before any of them has come.
+/// Bytes that are allocated for a frame before its content arrives.
 const PIECE: usize = 64 << 10;
 
 /// The streams of strangers, oldest first.
@@ -44,7 +44,7 @@ impl Strangers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one in. Where all places are taken, the oldest one is closed.
+    /// Adds a stranger. If all places are taken, the oldest one is closed.
     fn enter(&self, number: u64, handle: TcpStream) {
         let mut strangers = self.lock();
         strangers.insert(number, handle);
@@ -55,7 +55,7 @@ impl Strangers {
         }
     }
 
-    /// The oldest one but this makes room.
+    /// Closes the oldest stranger other than this one.
     fn evict(&self, number: u64) {
         let mut strangers = self.lock();
         let oldest = strangers.keys().find(|oldest| **oldest != number).copied();
@@ -64,13 +64,13 @@ impl Strangers {
         }
     }
 
-    /// One is a stranger no more, or is gone; none if it had to make room.
+    /// Removes a stream that is a stranger no more, or is gone; none if it was evicted.
     fn leave(&self, number: u64) -> Option<TcpStream> {
         self.lock().remove(&number)
     }
 }
 
-/// Takes streams.
+/// Accepts streams at an address, and reads each in a thread of its own.
 pub(crate) fn listen(address: SocketAddr, shared: Shared) -> io::Result<Listening> {
     let (threads, strangers) = (Arc::<AtomicUsize>::default(), Strangers::default());
     Listening::open(address, Arc::clone(&shared.stopped), move |stream| {
@@ -85,7 +85,7 @@ pub(crate) fn listen(address: SocketAddr, shared: Shared) -> io::Result<Listenin
         threads.fetch_add(1, Ordering::Relaxed);
         std::thread::spawn(move || {
             let ended = receive(stream, number, &strangers, &shared);
-            // If the node is gone, nobody has to know.
+            // It fails only if the node is gone.
             let _ = shared.arrivals.send(ended);
             strangers.leave(number);
             threads.fetch_sub(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ pub(crate) fn listen(address: SocketAddr, shared: Shared) -> io::Result<Listenin
     })
 }
 
-/// Reads frames from a stream that somebody has made until it is gone, and says so.
+/// Reads the frames of a stream until its end, which it returns.
 fn receive(stream: TcpStream, number: u64, strangers: &Strangers, shared: &Shared) -> Arrival {
     let (proven, stream): (_, Box<dyn Read>) = match &shared.tls {
         None => (None, Box::new(stream)),
@@ -105,7 +105,7 @@ fn receive(stream: TcpStream, number: u64, strangers: &Strangers, shared: &Share
     let until = Some(Instant::now() + GREETING);
     let stream = Patient { stream, until, shared };
     let mut frames = Frames { stream, number, secret: Secret::default(), strangers, shared, proven, is_met: false };
-    let refusal = match frames.pass_on() {
+    let refusal = match frames.forward() {
         Err(End::Refused(refusal)) => Some(refusal),
         Ok(()) | Err(End::Gone) => None,
     };
@@ -114,9 +114,9 @@ fn receive(stream: TcpStream, number: u64, strangers: &Strangers, shared: &Share
 
 /// Why nothing more is read from a stream.
 enum End {
-    /// It is gone, or too late, or the node is.
+    /// The stream or the node is gone, or a deadline has passed.
     Gone,
-    /// What has come over it is refused, and there is no telling where something else begins.
+    /// Its bytes are refused, and where the next frame begins is unknown.
     Refused(Refusal),
 }
 
@@ -126,23 +126,23 @@ impl From<io::Error> for End {
     }
 }
 
-/// The frames that come over a stream.
+/// Reads the frames of a stream.
 struct Frames<'s> {
     stream: Patient<'s>,
     number: u64,
-    /// What the stream begins with.
+    /// The secret in the greeting.
     secret: Secret,
     strangers: &'s Strangers,
     shared: &'s Shared,
-    /// Who has made it, if that was proven.
+    /// The authenticated node at the other end, if any.
     proven: Option<NodeId>,
-    /// Whether a frame has come that a node may have sent.
+    /// Whether a valid frame of a node was received.
     is_met: bool,
 }
 
 impl Frames<'_> {
-    /// Passes on what comes.
-    fn pass_on(&mut self) -> Result<(), End> {
+    /// Forwards the frames to the node.
+    fn forward(&mut self) -> Result<(), End> {
         let number = self.number;
         let connection = self.greeting()?;
         let first = if self.proven.is_some() { FIRST_FRAME } else { GREETING };
@@ -150,7 +150,7 @@ impl Frames<'_> {
         loop {
             let Some((bytes, share)) = self.next_frame()? else { continue };
             if !self.is_met {
-                // One that had to make room is closed already.
+                // An evicted stream is closed already.
                 let handle = self.strangers.leave(number).ok_or(End::Gone)?;
                 let accepted = Arrival::Accepted { stream: number, proven: self.proven, number: connection, handle };
                 self.send(accepted)?;
@@ -164,7 +164,7 @@ impl Frames<'_> {
         self.shared.arrivals.send(arrival).map_err(|_| End::Gone)
     }
 
-    /// The number that the stream begins with.
+    /// Reads the greeting: the number of the connection.
     fn greeting(&mut self) -> Result<u64, End> {
         let (mut magic, mut number) = ([0; 4], [0; 8]);
         self.stream.read_exact(&mut magic)?;
@@ -181,7 +181,7 @@ impl Frames<'_> {
         Ok(u64::from_le_bytes(number))
     }
 
-    /// The next frame, for which there is room as it comes; none if it was refused, and nothing of it kept.
+    /// Reads the next frame, with memory allocated as its bytes arrive; none if it was refused, with nothing of it kept.
     fn next_frame(&mut self) -> Result<Option<(Vec<u8>, Share)>, End> {
         let mut head = [0; HEAD];
         self.stream.read_exact(&mut head)?;
@@ -212,7 +212,7 @@ impl Frames<'_> {
         Ok(Some((bytes, share)))
     }
 
-    /// Has the node that the first frame names say that it has made the stream, unless that is proven.
+    /// Asks the node that the first frame names whether it made the stream, unless the peer is authenticated.
     fn prove(&mut self, from: NodeId) -> Result<(), End> {
         if self.proven.is_some() {
             return Ok(());
@@ -228,25 +228,25 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// A frame with this head. Room is made for as many bytes again as have come, and for a piece at first.
+    /// Reads the rest of a frame with this head. Memory grows by as many bytes as were received, and by one piece at first.
     fn rest(&mut self, head: &[u8], length: usize, account: Account) -> Result<(Vec<u8>, Share), End> {
         let (mut bytes, mut share) = (Vec::new(), self.shared.budget.share(account));
-        let mut come = head.len();
-        while come < length {
-            let room = length.min(come + come.max(PIECE));
+        let mut received = head.len();
+        while received < length {
+            let room = length.min(received + received.max(PIECE));
             self.make_room(&mut share, room)?;
             bytes.reserve_exact(room - bytes.len());
             if bytes.is_empty() {
                 bytes.extend(head);
             }
             bytes.resize(room, 0);
-            self.stream.read_exact(&mut bytes[come..])?;
-            come = room;
+            self.stream.read_exact(&mut bytes[received..])?;
+            received = room;
         }
         Ok((bytes, share))
     }
 
-    /// Waits for room: what comes next stays in the network, whose sender has to wait as well. Other strangers make room for this one.
+    /// Waits for memory in the budget: further bytes stay in the network, so the sender waits as well. A stranger evicts other strangers.
     fn make_room(&self, share: &mut Share, room: usize) -> Result<(), End> {
         let until = Instant::now() + ROOM;
         let until = self.stream.until.map_or(until, |end| end.min(until));
@@ -265,7 +265,7 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Reads what is not kept.
+    /// Reads bytes and discards them.
     fn skip(&mut self, mut left: usize) -> Result<(), End> {
         let mut bytes = [0; 1 << 13];
         while left > 0 {
@@ -277,10 +277,10 @@ impl Frames<'_> {
     }
 }
 
-/// Reads from a stream with a time-out as if it had none, until the node ends or it is too late: that is an error.
+/// Reads from a stream with a time-out, and retries until bytes arrive. The end of the node and a deadline that has passed are errors.
 pub(crate) struct Patient<'s> {
     pub(crate) stream: Box<dyn Read + 's>,
-    /// When it is too late for what does not come all at once.
+    /// The deadline, if there is one.
     pub(crate) until: Option<Instant>,
     pub(crate) shared: &'s Shared,
 }
@@ -320,7 +320,7 @@ mod tests {
         [&content[..], &blake3::hash(&content).as_bytes()[..8]].concat()
     }
 
-    /// What comes in pieces, and no more than so many bytes of it at a time.
+    /// A reader of these bytes that returns at most this many at a time.
     struct Pieces(Vec<u8>, usize);
 
     impl Read for Pieces {
@@ -332,13 +332,13 @@ mod tests {
         }
     }
 
-    /// The frames in a stream of which node 1 is known to have made it.
+    /// A reader of frames that has authenticated node 1.
     fn of_node_1<'s>(pieces: Pieces, shared: &'s Shared, strangers: &'s Strangers) -> Frames<'s> {
         let stream = Patient { stream: Box::new(pieces), until: None, shared };
         Frames { stream, number: 0, secret: [0; 16], strangers, shared, proven: Some(1), is_met: true }
     }
 
-    /// All frames that come, what was refused, and how it ended.
+    /// Reads a stream: all frames, the refusals, and the end.
     fn read(stream: Vec<u8>, piece: usize) -> (Vec<Vec<u8>>, Vec<Refusal>, End) {
         let (arrivals, arrived) = sync_channel(64);
         let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
@@ -350,7 +350,7 @@ mod tests {
                 Err(end) => break end,
             }
         };
-        assert_eq!(shared.budget.holding().bytes, 0, "what is dropped is given back");
+        assert_eq!(shared.budget.holding().bytes, 0, "dropped frames return their memory");
         let refused = arrived.try_iter().map(|arrival| match arrival {
             Arrival::Refused(refusal) => refusal,
             _ => panic!("nothing else arrives"),
@@ -367,26 +367,26 @@ mod tests {
             assert_eq!((&found[..], refused), (&frames[..], vec![]), "{piece}");
             assert!(matches!(end, End::Gone));
         }
-        // Of a frame that is refused nothing is kept, and the next one is where it ends.
+        // Nothing of a refused frame is kept, and the next frame begins where it ends.
         let mut foreign = frame(&[3; 100]);
         foreign[6] ^= 1;
         let (found, refused, _) = read([&foreign[..], &frames[0]].concat(), 7);
         assert_eq!((found, refused), (vec![frames[0].clone()], vec![Refusal::Cluster]));
         let (found, _, end) = read([&frames[0][..], &[b'G'; HEAD]].concat(), 7);
         assert!(found.len() == 1 && matches!(end, End::Refused(Refusal::Magic)));
-        // The length is believed up to a limit, and a piece is set aside for it.
+        // A length above the limit is refused.
         let mut long = frame(&[]);
         long[38..42].copy_from_slice(&(16_u32 << 20).to_le_bytes());
         assert!(matches!(read(long, 7).2, End::Refused(Refusal::TooLong)));
     }
 
-    /// A frame that announces 15 MiB and brings a few bytes has room for one piece; one that brings more has room for twice as much.
+    /// A frame that announces 15 MiB and has a few bytes gets memory for one piece; a longer one gets memory for twice its bytes.
     #[test]
-    fn room_is_made_for_what_has_come() {
-        for (come, most) in [(100, PIECE + HEAD), (PIECE + 100, 2 * (PIECE + HEAD)), (1_000_000, 2 << 20)] {
+    fn memory_grows_with_the_received_bytes() {
+        for (received, most) in [(100, PIECE + HEAD), (PIECE + 100, 2 * (PIECE + HEAD)), (1_000_000, 2 << 20)] {
             let (arrivals, _arrived) = sync_channel(64);
             let (shared, strangers) = (Shared::of_tests(arrivals, 2), Strangers::default());
-            let mut begun = frame(&vec![0; come]);
+            let mut begun = frame(&vec![0; received]);
             begun[38..42].copy_from_slice(&(15_u32 << 20).to_le_bytes());
             let mut frames = of_node_1(Pieces(begun, 1_000), &shared, &strangers);
             assert!(frames.next_frame().is_err());

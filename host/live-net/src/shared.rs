@@ -1,4 +1,4 @@
-//! What the threads that serve the network share.
+//! State shared by the threads that serve the network.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::callback::Made;
 use crate::tls::Tls;
 use crate::wire::Arrival;
 
-/// How often a thread looks whether the node has ended, or a peer is there by now.
+/// The interval at which a thread checks whether the node has ended, or a peer is reachable.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
-/// What a stream begins with, before the number and the secret.
+/// The first bytes of a stream, before the number and the secret.
 pub(crate) const MAGIC: [u8; 4] = *b"HCO2";
 
-/// What the threads of a node share.
+/// The state shared by the threads of a node.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    /// Who the node is.
+    /// The node and its cluster.
     pub(crate) identity: Arc<Identity>,
-    /// Without it, a peer is who is at its address.
+    /// Authenticates peers; without it, a peer is identified by its address.
     pub(crate) tls: Option<Tls>,
-    /// Where the nodes are.
+    /// The addresses of the nodes.
     pub(crate) addresses: Arc<Vec<SocketAddr>>,
     /// The streams that this node has made.
     pub(crate) made: Made,
     pub(crate) arrivals: SyncSender<Arrival>,
-    /// What others make the node hold.
+    /// Memory that others make the node hold.
     pub(crate) budget: Budget,
     pub(crate) stopped: Arc<AtomicBool>,
     /// The number of the next stream.
@@ -55,7 +55,7 @@ impl Shared {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// That of node 0 of so many, without TLS.
+    /// The state of node 0 in a cluster of `nodes`, without TLS.
     #[cfg(test)]
     pub(crate) fn of_tests(arrivals: SyncSender<Arrival>, nodes: u32) -> Self {
         let identity =

@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use crate::limited::Limited;
 
-/// How long a node may take to answer, from the first byte to the last.
+/// The maximum time for the whole answer of a node.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer.
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// What is known of a node.
+/// The status of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Status {
     /// It does not run.
     Down,
-    /// A process has its file, but does not answer where it should say what it has counted: it is still starting, or hangs.
+    /// A process has its file, but does not answer at the address for metrics: it is still starting, or hangs.
     Silent,
-    /// It runs; what it has counted, by the names of its metrics, if it says so.
+    /// It runs; its counts, by the names of its metrics, if it has an address for metrics.
     Up(BTreeMap<String, f64>),
 }
 
-/// Whether a node runs whose file this is, and what it has counted, if it has an address for that.
+/// The status of the node with this file, and with this address for metrics if it has one.
 pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
     match metrics.map(ask) {
         Some(Ok(text)) => Status::Up(numbers(&text)),
@@ -35,10 +35,10 @@ pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
     }
 }
 
-/// Whether a process has the file of a node. One that starts at this very moment may find the file in use.
+/// Whether a process has the file of a node. A node that starts at the moment of this check may find its file in use.
 fn is_locked(disk: &Path) -> bool {
     let path = disk.with_extension("lock");
-    // To open a pipe waits for its other end.
+    // Opening a pipe would wait for its other end.
     let lock = path.metadata().and_then(|metadata| match metadata.is_file() {
         true => File::open(path),
         false => Err(io::ErrorKind::InvalidInput.into()),
@@ -49,7 +49,7 @@ fn is_locked(disk: &Path) -> bool {
 fn ask(address: SocketAddr) -> io::Result<String> {
     let until = Instant::now() + PATIENCE;
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    // All of it has its time, and not each byte.
+    // The deadline is for the whole answer, and not for each byte.
     let mut stream = Limited::new(&stream, until, &|| false)?;
     stream.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
@@ -60,7 +60,7 @@ fn ask(address: SocketAddr) -> io::Result<String> {
     }
 }
 
-/// The metrics in a text of Prometheus's.
+/// The metrics in the text format of Prometheus.
 fn numbers(text: &str) -> BTreeMap<String, f64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -76,13 +76,13 @@ mod tests {
     use super::*;
     use crate::Ways;
 
-    /// A port that sends a byte occasionally, for ever, and one that takes a question and says nothing: neither is waited for.
+    /// A port that sends a byte regularly without end, and one that accepts a request and sends nothing: both are silent.
     #[test]
     fn a_slow_port_is_silent() {
         let folder = tempfile::TempDir::new().expect("a temporary folder");
         let disk = folder.path().join("node");
         let (_opened, _) =
-            crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("nobody has it");
+            crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("the file is free");
         for is_dripping in [true, false] {
             let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has room");
             let address = listener.local_addr().expect("it is bound");
@@ -106,10 +106,10 @@ mod tests {
         let folder = tempfile::TempDir::new().expect("a temporary folder");
         let disk = folder.path().join("node");
         // An address without an owner.
-        let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("loopback");
-        assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Down, Status::Down]);
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("loopback");
+        assert_eq!([status(&disk, None), status(&disk, Some(free))], [Status::Down, Status::Down]);
         let (_opened, _) =
-            crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("nobody has it");
-        assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Up(BTreeMap::new()), Status::Silent]);
+            crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("the file is free");
+        assert_eq!([status(&disk, None), status(&disk, Some(free))], [Status::Up(BTreeMap::new()), Status::Silent]);
     }
 }

@@ -1,7 +1,7 @@
-//! The gate of a node that its checker steers: what the checker hands over, and the switch that ends it.
+//! The gate of a node that its checker steers: the inbox between the two, and the switch that ends steering.
 //!
-//! The checker puts filters and views into an [`Inbox`], and the gate looks into it at each event without waiting: where the checker
-//! has it in hand, or has left it in a panic, the gate goes on with what it has. Filters end by themselves.
+//! The checker puts filters and views into an [`Inbox`]. The gate reads it at each event without waiting: while the checker holds its
+//! lock, or after a panic with the lock held, the gate keeps its previous filters and views. Filters expire by themselves.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,55 +18,55 @@ use host_model::contract::NodeId;
 
 use crate::hold::{Hold, HoldCounts};
 
-/// How often the node looks for the file that ends all steering.
+/// The interval at which the node checks for the file that ends all steering.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// How a node is steered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steer {
-    /// How much may be filtered.
+    /// The share of its events that the node may filter.
     pub quota: Quota,
-    /// The file that ends all steering of the node for good once it is there, at the latest 100 ms after.
+    /// The file whose existence ends all steering of the node for good, within 100 ms.
     pub switch: PathBuf,
-    /// How long the effects of each event are held at most, to look ahead from it; not at all if there is no time. On links without an
-    /// order.
+    /// The maximum time that the effects of an event are held while the node looks ahead from it; none if effects are not held. Only on
+    /// links without an order.
     pub hold: Option<Duration>,
-    /// Whether the connection with its sender is broken in place of a message that has an order.
+    /// Whether the substitute of a message on an ordered link is to break the connection with its sender.
     pub breaks: bool,
 }
 
-/// What has come of steering.
+/// The results of steering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SteeringCounts {
     /// Filters in force.
     pub filters: u64,
-    /// Rounds that predicted what no filters of the node keep from happening without making anything worse.
+    /// Rounds with a prediction that no filters of the node prevent without causing another one.
     pub unhelpful: u64,
-    /// How often steering has suspended itself, having filtered too much.
+    /// How often steering suspended itself because it reached its quota.
     pub suspensions: u64,
-    /// Whether it is at work: neither switched off nor suspended.
+    /// Whether it is neither switched off nor suspended.
     pub is_active: bool,
     /// Whether the switch has ended it.
     pub is_off: bool,
-    /// What has come of looking ahead from events, if their effects are held.
+    /// The results of looking ahead from events, if their effects are held.
     pub hold: Option<HoldCounts>,
 }
 
-/// What the checker hands over.
+/// Passes filters and views from the checker to the gate.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox(Mutex<News>);
 
-/// What the gate has not taken yet.
+/// Filters and views that the gate has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// What the latest snapshots say of each node.
+    /// The views of each node in the latest snapshot that it is in.
     pub(crate) views: Vec<Option<Views>>,
-    /// The filters, and how far apart rounds are.
+    /// The filters, and the time between two rounds.
     pub(crate) filters: Option<(BTreeSet<Pattern>, Duration)>,
 }
 
 impl Inbox {
-    /// A snapshot says this of the nodes; nothing of those that are not in it.
+    /// Puts the views of the nodes in a snapshot; none for absent nodes, which keep their previous views.
     pub(crate) fn put_views(&self, views: Vec<Option<Views>>) {
         let mut news = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if news.views.is_empty() {
@@ -78,18 +78,18 @@ impl Inbox {
         }
     }
 
-    /// A round has ended with these filters, in place of all before. The next one ends in about that time.
+    /// Puts the filters of a round in place of all earlier ones. The next round ends after about `interval`.
     pub(crate) fn put_filters(&self, patterns: BTreeSet<Pattern>, interval: Duration) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).filters = Some((patterns, interval));
     }
 
-    /// What the gate has not taken, which it does not get then.
+    /// Takes the news in place of the gate.
     #[cfg(test)]
     pub(crate) fn news(&self) -> News {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is new; nothing where the checker has it in hand.
+    /// Takes the news; none while the checker holds the lock, or after a panic with the lock held.
     fn take(&self) -> Option<News> {
         self.0.try_lock().ok().map(|mut news| std::mem::take(&mut *news))
     }
@@ -107,23 +107,23 @@ pub(crate) struct Steerer {
 
 impl Steerer {
     pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>, hold: Option<Hold>) -> Self {
-        // Each round says how long its filters last.
+        // Each round sets the interval of its filters.
         let table = FilterTable::new(node, quota, Duration::ZERO);
         Self { node, gate: Steered::new(table, vec![None; nodes as usize]), inbox, hold, breaks: false }
     }
 
-    /// The same, for messages of these kinds.
+    /// Adds the kinds of messages.
     pub(crate) fn with_kinds(mut self, kinds: Arc<Kinds>) -> Self {
         self.gate.table = self.gate.table.with_kinds(kinds);
         self
     }
 
-    /// The same, which breaks connections in place of messages that have an order, or not.
+    /// Sets whether the substitute of a message on an ordered link is to break the connection.
     pub(crate) fn breaking(self, breaks: bool) -> Self {
         Self { breaks, ..self }
     }
 
-    /// The same, with filters that are in force at the start for as long as those of a round.
+    /// Adds filters from the start, in force for as long as those of a round.
     pub(crate) fn armed(mut self, patterns: BTreeSet<Pattern>, interval: Duration) -> Self {
         self.gate.table.set_interval(interval);
         self.gate.table.replace(Time(0), self.node, patterns);
@@ -135,7 +135,7 @@ impl Steerer {
         self.gate.table.kill();
     }
 
-    /// What has come of it by now, but for what the checker counts.
+    /// The results so far, without [`SteeringCounts::unhelpful`], which the checker counts.
     pub(crate) fn counts(&self, now: Time) -> SteeringCounts {
         let table = &self.gate.table;
         SteeringCounts {
@@ -215,7 +215,7 @@ mod tests {
         verdict == Verdict::Instead(Substitute::Drop)
     }
 
-    /// Whether the immediate check refuses that the node gets into a state, where node 1 must not be in the same one.
+    /// Whether the immediate check refuses a new state of the node. The property is that node 1 is in another state.
     fn is_refused(steerer: &mut Steerer, state: u8) -> bool {
         let own = |side| vec![Some(vec![if side == Side::Before { 0 } else { state }])];
         let verdict = steerer.after(Time(0), &event(&[9]), &mut |side, views| Some(own(side)) == views[1]);
@@ -228,7 +228,7 @@ mod tests {
         assert!(!is_filtered(&mut steerer, 0, 7));
         steerer.inbox.put_filters(filter(7), SECOND);
         assert!(is_filtered(&mut steerer, 0, 7) && is_filtered(&mut steerer, 1, 7) && !is_filtered(&mut steerer, 2, 7));
-        // One that was never taken is not left over.
+        // Filters that the gate never took are replaced as well.
         steerer.inbox.put_filters(filter(7), SECOND);
         steerer.inbox.put_filters(filter(8), SECOND * 3);
         assert!(!is_filtered(&mut steerer, 3, 7) && is_filtered(&mut steerer, 3, 8) && is_filtered(&mut steerer, 8, 8));
@@ -264,30 +264,30 @@ mod tests {
         assert_eq!((filters, is_active, is_off), (0, false, true));
     }
 
-    /// The gate does not wait for a checker that has the inbox in hand, and one that panics meanwhile leaves it with what it has.
+    /// The gate does not wait for a checker that holds the lock, and keeps its filters when the checker panics with the lock held.
     #[test]
-    fn nobody_waits_for_what_the_checker_has_in_hand() {
+    fn the_gate_does_not_wait_for_a_checker_that_holds_the_lock() {
         let mut steerer = steerer();
         steerer.inbox.put_filters(filter(7), SECOND);
         assert!(is_filtered(&mut steerer, 0, 7));
         let inbox = Arc::clone(&steerer.inbox);
-        let held = inbox.0.lock().expect("nobody has panicked");
+        let held = inbox.0.lock().expect("no holder has panicked");
         assert!(is_filtered(&mut steerer, 1, 7) && !is_filtered(&mut steerer, 2, 7));
         drop(held);
         let ended = std::thread::spawn(move || {
-            let _held = inbox.0.lock().expect("nobody has panicked");
-            panic!("a checker ends with the inbox in hand");
+            let _held = inbox.0.lock().expect("no holder has panicked");
+            panic!("the checker panics with the lock held");
         });
         ended.join().expect_err("it panics");
         steerer.inbox.put_filters(filter(7), SECOND);
-        assert!(!is_filtered(&mut steerer, 3, 7), "what is poisoned says nothing");
+        assert!(!is_filtered(&mut steerer, 3, 7), "a poisoned inbox has no news");
     }
 
     #[test]
     fn beyond_its_quota_the_gate_lets_everything_pass() {
         let mut steerer = Steerer::new((0, 2), Quota { percent: 0, always: 1 }, Arc::default(), None);
         steerer.inbox.put_filters(filter(7).into_iter().chain(filter(8)).collect(), SECOND);
-        // The same message again is no further one.
+        // The same message again does not count against the quota.
         assert!(is_filtered(&mut steerer, 0, 7) && is_filtered(&mut steerer, 0, 7) && !is_filtered(&mut steerer, 0, 8));
         let SteeringCounts { suspensions, is_active, is_off, .. } = steerer.counts(Time(0));
         assert_eq!((suspensions, is_active, is_off), (1, false, false));

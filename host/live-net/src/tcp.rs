@@ -1,11 +1,11 @@
-//! Streams between nodes, where links have an order.
+//! Streams between nodes, for ordered links.
 //!
-//! A node sends over streams that it makes, and receives over those that others make; which of them are one connection, and when that is
-//! broken, is said in [`connections`](crate::connections). What is sent to a peer goes over one stream until the connection is broken: what is left of
-//! it then is discarded. So frames come in their order or not at all.
+//! A node sends over streams that it makes, and receives over streams that others make; [`connections`](crate::connections) tracks which
+//! of them form one connection, and when it breaks. Frames to a peer use one stream until the connection breaks; the frames that wait then
+//! are discarded. So frames arrive in order or not at all.
 //!
-//! A stream begins with a greeting: magic, the number of the connection, and the [secret](crate::callback) of the stream. Then frames follow, in
-//! one direction.
+//! A stream begins with a greeting: magic, the number of the connection, and the [secret](crate::callback) of the stream. Then frames
+//! follow, in one direction.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,15 +24,16 @@ use crate::receive::{Patient, listen};
 use crate::shared::{MAGIC, PAUSE, Shared};
 use crate::wire::Arrival;
 
-/// How long a peer that is not there is left alone at most.
+/// The maximum pause between two attempts to connect to an unreachable peer.
 const PAUSE_MAX: Duration = Duration::from_millis(160);
-/// How long a peer is left alone with whom there is no stream since one end does not take the other.
+/// The pause after an attempt in which one end did not authenticate.
 const DISTRUSTED: Duration = Duration::from_secs(1);
-/// Frames to a peer that wait.
+/// The length of the queue of frames to a peer.
 pub(crate) const WAITING_MAX: usize = 10_000;
-/// So many that a protocol which asks should send no more: what one handler sends fits.
+/// The length from which the queue counts as full for the protocol; the rest is room for the messages of one handler.
 pub(crate) const WAITING_MANY: usize = WAITING_MAX / 2;
-/// A frame that waits for its turn.
+
+/// A frame in the queue.
 struct Waiting {
     place: Place,
     frame: Vec<u8>,
@@ -40,18 +41,18 @@ struct Waiting {
     _share: Share,
 }
 
-/// What is sent to a peer.
+/// The queue to a peer.
 struct Sender {
     frames: SyncSender<Waiting>,
     shared: Arc<Sending>,
 }
 
-/// What a node and the thread that sends for it know of a peer.
+/// The state of a queue, shared by the node and the thread that sends for it.
 #[derive(Default)]
 struct Sending {
-    /// What was sent in an earlier one is lost.
+    /// The current epoch; frames of earlier epochs are lost.
     epoch: AtomicU64,
-    /// Frames that wait.
+    /// Frames in the queue.
     waiting: AtomicUsize,
 }
 
@@ -80,8 +81,7 @@ impl Tcp {
         Ok(Self { senders: senders.collect(), budget: shared.budget.clone(), _listening: listening })
     }
 
-    /// Sends a frame over a connection; whether it waits for its turn. One that does not is lost, and the caller has to break the
-    /// connection.
+    /// Queues a frame for a connection. If it returns false, the frame is lost, and the caller has to break the connection.
     pub(crate) fn send(&self, to: NodeId, place: Place, frame: Vec<u8>) -> bool {
         let sender = &self.senders[to as usize];
         let Ok(share) = self.budget.take(Account::To(to), frame.len()) else { return false };
@@ -92,24 +92,24 @@ impl Tcp {
         !is_full
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn nodes(&self) -> NodeId {
         self.senders.len() as NodeId
     }
 
-    /// Whether so much waits for a peer that nothing more should be sent.
+    /// Whether the queue to a peer counts as full for the protocol.
     pub(crate) fn is_full(&self, peer: NodeId) -> bool {
         let waiting = self.senders[peer as usize].shared.waiting.load(Ordering::Relaxed);
         waiting >= WAITING_MANY || self.budget.is_half_full(Account::To(peer))
     }
 
-    /// The connection with a peer is broken: what was sent in an earlier epoch is lost.
+    /// Discards the frames of epochs before this one, after the connection with the peer broke.
     pub(crate) fn discard(&self, peer: NodeId, epoch: u64) {
         self.senders[peer as usize].shared.epoch.store(epoch, Ordering::Release);
     }
 }
 
-/// What a stream with this secret of the connection with this number begins with.
+/// The greeting of a stream with this secret, for the connection with this number.
 pub(crate) fn begins_with(number: u64, secret: &Secret) -> Vec<u8> {
     [&MAGIC[..], &number.to_le_bytes(), secret].concat()
 }
@@ -121,7 +121,7 @@ struct Open {
     stream: Box<dyn Write>,
 }
 
-/// Sends what waits for a peer.
+/// The thread that sends the frames in the queue to a peer.
 fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr), shared: &Shared) {
     let mut open: Option<Open> = None;
     // The first epoch that may have a stream.
@@ -150,7 +150,7 @@ fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr)
     }
 }
 
-/// Begins a stream of a connection, and looks when it ends: nothing comes over it. None if the node is gone.
+/// Sends the greeting of a stream, and starts a thread that reports its end: the peer sends nothing over it. None if the node is gone.
 fn begin(
     peer: NodeId,
     place: Place,
@@ -161,7 +161,7 @@ fn begin(
     let (number, shared) = (shared.number(), shared.clone());
     let other_end = handle.try_clone();
     shared.arrivals.send(Arrival::Connected { stream: number, peer, place, handle }).ok()?;
-    // Where it is gone already, the first frame will show.
+    // If the stream is gone already, the first frame fails.
     let _ = stream.write_all(&begins_with(place.number, &shared.made.make(peer)));
     if let Ok(other_end) = other_end {
         std::thread::spawn(move || {
@@ -173,7 +173,8 @@ fn begin(
     Some((number, stream))
 }
 
-/// Connects, as often as it takes, unless there is no need any more. What can close the stream, and what writes to it.
+/// Connects to a peer, and retries until it succeeds or the stream is not needed any more. Returns a handle to close the stream, and its
+/// writing end.
 fn connect(
     peer: NodeId,
     address: SocketAddr,
@@ -197,7 +198,7 @@ fn connect(
             Ok(stream) => return Some((handle, Box::new(stream))),
             Err(distrust) => {
                 *not_before = Instant::now() + DISTRUSTED;
-                // What there is no need for any more was not refused.
+                // An attempt that is not needed any more may have failed because it was aborted.
                 if !is_over() && shared.arrivals.send(Arrival::Distrusted(distrust)).is_err() {
                     return None;
                 }
@@ -219,8 +220,8 @@ fn reach(address: SocketAddr) -> io::Result<(TcpStream, TcpStream)> {
     Ok((stream.try_clone()?, stream))
 }
 
-/// Whether a stream has nobody at its other end: where no one listens at a port that the system gives away, it may be given to the very
-/// stream that is made to it. While that is open, the node that is to listen there cannot.
+/// Whether both ends of a stream are the same socket: without a listener at an ephemeral port, the system may assign this port to the very
+/// stream that connects to it. While that stream is open, the node at this port cannot listen.
 fn leads_to_itself(stream: &TcpStream) -> io::Result<bool> {
     Ok(stream.local_addr()? == stream.peer_addr()?)
 }
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
     use crate::budget::PEER_MAX;
 
-    /// The system gives such ports away one after the other, so it comes to each of them.
+    /// The system assigns ephemeral ports in turn, so each of them is assigned within 100,000 attempts.
     #[test]
     fn a_stream_that_leads_to_itself_is_known() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
@@ -240,14 +241,14 @@ mod tests {
         let other = TcpStream::connect(address).expect("it listens");
         assert!(!leads_to_itself(&other).expect("it is open"));
         drop((listener, other));
-        // Not every system does: Linux gives some of the odd ports to no stream.
+        // Not on every system: Linux assigns some of the odd ports to no stream.
         if let Some(stream) = (0..100_000).find_map(|_| TcpStream::connect(address).ok()) {
             assert!(leads_to_itself(&stream).expect("it is open"));
         }
     }
 
-    /// Nobody is there to take what is sent, and then somebody. There is room for half as much again as a protocol should send, by the number
-    /// of frames or by their bytes, and no more.
+    /// Frames are queued while no peer listens, and arrive once one does. The queue holds twice as much as a protocol should send, by the
+    /// number of frames or by their bytes, and no more.
     #[test]
     fn a_peer_that_takes_nothing_has_no_room() {
         for (length, many) in [(1, WAITING_MANY), (1 << 20, PEER_MAX >> 21)] {
@@ -263,14 +264,14 @@ mod tests {
                 assert!(send(), "there is room for more than a protocol should send");
                 sent += 1;
             }
-            // The thread that sends has one of them in hand.
+            // The thread that sends has taken one of them out of the queue.
             assert!((many..=many + 1).contains(&sent), "{sent}");
             while send() {
                 sent += 1;
             }
             assert!((2 * many..=2 * many + 1).contains(&sent), "{sent}");
             assert!(shared.budget.holding().most <= PEER_MAX, "{:?}", shared.budget.holding());
-            let listener = TcpListener::bind(addresses[1]).expect("nobody else has it");
+            let listener = TcpListener::bind(addresses[1]).expect("the port is free");
             let (mut stream, _) = listener.accept().expect("the node tries again");
             stream.read_exact(&mut vec![0; begins_with(0, &[0; 16]).len() + length * sent]).expect("all of it comes");
             assert!(!tcp.is_full(1));

@@ -1,8 +1,8 @@
 //! The checker of a node: a thread of its own, for which the node never waits.
 //!
-//! The node collects a snapshot where the checker wants one, and puts it into a [`Slot`], in place of one that the checker has not begun.
-//! So a checker that rests, hangs or has ended costs the node nothing; one that never rests wants a new one all the time. Where it steers
-//! the node, it leaves what it has found in an [`Inbox`].
+//! When the checker wants a snapshot, the node collects one and puts it into a [`Slot`], where it replaces one that the checker has not
+//! begun. So a checker that rests, hangs or has ended costs the node nothing; a checker that never rests wants a new snapshot at any time.
+//! A checker that steers the node leaves filters and views in an [`Inbox`].
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -30,35 +30,35 @@ use crate::steer::{Inbox, Steer};
 
 pub use host_live::beside::Missing;
 
-/// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
+/// Receives a round, the scenario in which its predictions replay, and, if the node is steered, the filters against them.
 pub type Report = dyn FnMut(&Round, &Scenario, Option<&Steering>) + Send;
 
-/// What watches a node.
+/// The configuration of the checker of a node.
 pub struct Watch {
     /// Makes the machines of the checker, which shares none with the node.
     pub factory: Arc<dyn MachineFactory>,
-    /// The cluster as one look ahead has it.
+    /// The cluster as the checker explores it.
     pub scenario: Scenario,
-    /// How far a round looks at most; less far after one that was cut short.
+    /// The bounds of a round; they are lower after a round that was cut short.
     pub limits: Limits,
-    /// How long it may look: where it steers, half of that for what is about to go wrong, and the rest for filters.
+    /// The maximum time of a round. A checker that steers uses half of it for predictions, and the rest for filters.
     pub round_time: Duration,
-    /// The time between two snapshots at least.
+    /// The minimum time between two snapshots.
     pub every: Duration,
-    /// How much of the time the checker may work; after a round it rests accordingly. At most all of it.
+    /// The share of the time that the checker may work, at most all of it; it rests after each round accordingly.
     pub share: Share,
-    /// Hears of each round, in the thread of the checker.
+    /// Called for each round, in the thread of the checker.
     pub report: Box<Report>,
-    /// Hears of each node that has been in no snapshot for a while, in a thread of its own.
+    /// Called for each node that has been in no snapshot for a while, in a thread of its own.
     pub missing: Arc<dyn Fn(Missing) + Send + Sync>,
-    /// Paths to violations that earlier processes have predicted, the latest last: tried first in each round, and what a node that is
-    /// steered does not do before it has looked ahead.
+    /// Paths to violations that earlier processes predicted, the latest last. Each round tries them first, and a steered node is armed
+    /// with them at its start.
     pub kept: Vec<Vec<TraceStep>>,
     /// How the node is steered, if it is.
     pub steer: Option<Steer>,
 }
 
-/// What the thread of a checker says of itself.
+/// The progress of the thread of a checker.
 #[derive(Default)]
 struct Tally {
     counts: Mutex<Counts>,
@@ -84,15 +84,15 @@ pub struct Watched {
     pub is_ended: bool,
 }
 
-/// The node's side of it.
-pub(crate) struct Beside {
+/// The checker's thread, as its node sees it: requests for snapshots in, counts out.
+pub(crate) struct CheckerThread {
     collector: Collector,
     missing: Arc<dyn Fn(Missing) + Send + Sync>,
     slot: Arc<Slot>,
     tally: Arc<Tally>,
 }
 
-impl Beside {
+impl CheckerThread {
     /// Starts the checker of a node, which leaves filters and views in the inbox if it steers.
     pub(crate) fn start(watch: Watch, me: NodeId, inbox: Arc<Inbox>) -> io::Result<Self> {
         let (slot, tally) = (Arc::<Slot>::default(), Arc::<Tally>::default());
@@ -121,12 +121,12 @@ impl Beside {
         if self.slot.is_wanted() { self.collector.due(now) } else { None }
     }
 
-    /// An answer has arrived for a snapshot that was given up, so long after it was asked for.
+    /// Records an answer for a snapshot that was given up, this long after the request.
     pub(crate) fn late(&mut self, time: Duration) {
         self.collector.late(time);
     }
 
-    /// The collection of a snapshot has ended now.
+    /// Ends the collection of a snapshot, and leaves the snapshot for the checker if it is complete.
     pub(crate) fn gathered(&mut self, now: Time, outcome: Outcome) {
         let (missing, snapshot) = self.collector.gathered(now, outcome);
         for missing in missing {
@@ -137,7 +137,7 @@ impl Beside {
         snapshot.into_iter().for_each(|snapshot| self.slot.put(snapshot));
     }
 
-    /// The result of it so far.
+    /// The results so far.
     pub(crate) fn watched(&self) -> Watched {
         Watched {
             snapshots: self.collector.collected(),
@@ -147,13 +147,13 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for CheckerThread {
     fn drop(&mut self) {
         self.slot.close();
     }
 }
 
-/// Says that the checker has ended, however it does.
+/// Marks the checker as ended when its thread ends, also by a panic.
 struct Ending<'t>(&'t Tally);
 
 impl Drop for Ending<'_> {
@@ -177,7 +177,7 @@ mod tests {
 
         impl MachineFactory for Tells {
             fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-                let _ = self.0.lock().expect("nobody panics with it in hand").send(rayon::current_num_threads());
+                let _ = self.0.lock().expect("no holder panics").send(rayon::current_num_threads());
                 Err(MachineError::Host("there are none".to_owned()))
             }
         }
@@ -195,7 +195,7 @@ mod tests {
             kept: Vec::new(),
             steer: None,
         };
-        let _beside = Beside::start(watch, 0, Arc::default()).expect("a thread");
+        let _checker = CheckerThread::start(watch, 0, Arc::default()).expect("a thread");
         assert_eq!(told.recv().expect("it begins"), 1);
     }
 }

@@ -8,7 +8,7 @@ use host_live::node::{Refusal, Undone};
 
 use crate::drive::Running;
 use crate::metrics::Measured;
-use crate::watch::Beside;
+use crate::watch::CheckerThread;
 
 impl Running {
     /// Publishes the counts; `waits` if the node has nothing to do then.
@@ -30,7 +30,7 @@ impl Running {
             written: self.written.0,
             write_seconds: self.written.1.as_secs_f64(),
             waiting: self.waiting.len() as u64,
-            watched: self.beside.as_ref().map(Beside::watched),
+            watched: self.checker.as_ref().map(CheckerThread::watched),
             steered: self.steered(),
         }
     }

@@ -16,17 +16,17 @@ use crate::deadline::Deadline;
 use crate::slot::Slot;
 use crate::steer::Inbox;
 
-/// The checker: one round after the other, until the node ends or the host cannot go on.
+/// The checker: one round after the other, until the node ends or the host cannot continue.
 pub(super) fn check(mut watch: Watch, me: NodeId, slot: &Slot, inbox: &Inbox, tally: &Tally) {
     let deadline = Deadline::new();
-    // The tally says that it has ended; why is of no use to the node.
-    let _ = rounds(&mut watch, me, inbox, tally, &deadline).and_then(|mut thread| thread.go_on(slot));
+    // The tally records that it has ended; the node has no use for the reason.
+    let _ = rounds(&mut watch, me, inbox, tally, &deadline).and_then(|mut thread| thread.run(slot));
 }
 
-/// How long a checker that rests waits for what it tells of the others: each snapshot is work for all nodes.
+/// The interval at which a resting checker renews the views of the other nodes: each snapshot is work for all nodes.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// What a checker works at in its thread: time passes by itself.
+/// The desk of a checker in its thread, on the clock of the machine.
 struct Thread<'c> {
     inbox: &'c Inbox,
     deadline: &'c Deadline,
@@ -91,7 +91,7 @@ fn rounds<'c>(
 }
 
 impl Running<'_> {
-    fn go_on(&mut self, slot: &Slot) -> Result<(), MachineError> {
+    fn run(&mut self, slot: &Slot) -> Result<(), MachineError> {
         while let Some(snapshot) = slot.take(self.share == Share::ALL, None) {
             let rest = self.rounds.look(&snapshot, &mut self.desk);
             *self.tally.counts() = self.rounds.counts();
@@ -100,8 +100,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Rests. Where it steers, it has the node hear of the others meanwhile: what that knows of them must not become as old as a rest is
-    /// long. That is work, too.
+    /// Rests. A checker that steers renews the views of the other nodes meanwhile: what the node knows of them must not become as old as a
+    /// rest is long. That work makes the rest longer.
     fn rest(&mut self, slot: &Slot, rest: Duration) -> Result<(), MachineError> {
         if !self.is_steering || rest.is_zero() {
             slot.rest(rest, self.every);
@@ -144,7 +144,7 @@ mod tests {
         Snapshot { number: 1, checkpoints: (0..).zip(states).map(checkpoint).collect(), absent: BTreeSet::new() }
     }
 
-    /// Ends a checker, also if what is done with it fails.
+    /// Ends a checker, also if the test fails.
     struct Closing<'s>(&'s Slot);
 
     impl Drop for Closing<'_> {
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// A checker that steers node 0: how long its rounds may take, and its share.
+    /// A checker that steers node 0, with the maximum time of its rounds and its share.
     fn watch(round_time: Duration, share: Share) -> Watch {
         let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
         let toy = Arc::new(toy.forbid(&[Some(1), None]));
@@ -171,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Does something with such a checker in a thread of its own.
-    fn beside<R>((round_time, share): (Duration, Share), then: impl FnOnce(&Slot, &Inbox, &Tally) -> R) -> R {
+    /// Calls a function while such a checker runs in a thread of its own.
+    fn with_checker<R>((round_time, share): (Duration, Share), then: impl FnOnce(&Slot, &Inbox, &Tally) -> R) -> R {
         let watch = watch(round_time, share);
         let (slot, inbox, tally) = (&Slot::default(), &Inbox::default(), &Tally::default());
         thread::scope(|scope| {
@@ -196,19 +196,19 @@ mod tests {
         }
     }
 
-    /// A round is for what is new. What it has found is handed over again, so that it stays in force; after one without enough time there
-    /// is nothing to hand over, and the next one goes less far.
+    /// An unchanged snapshot needs no round: the filters of the last one are handed over again, so that they stay in force. A round
+    /// without enough time has no filters, and the next one has lower bounds.
     #[test]
     fn what_is_unchanged_is_not_explored_again() {
         // A checker that does not work all the time wants a snapshot once it is through with the last one.
         let share = Share(Share::ALL.0 - 1);
         let looked_at = |round_time| {
-            beside((round_time, share), |slot, inbox, tally| {
+            with_checker((round_time, share), |slot, inbox, tally| {
                 let (before, after) = ([0, 0], [0, 1]);
                 let all = (0..).zip([before, before, after, before, before]);
                 let looked_at = all.map(|(others, snapshot)| {
                     look_at(snapshot, others, (slot, tally));
-                    let (filters, _) = inbox.news().filters.expect("there are some, or it is said that there are none");
+                    let (filters, _) = inbox.news().filters.expect("each round puts filters, or none");
                     (counts(tally), filters.len())
                 });
                 looked_at.collect::<Vec<_>>()
@@ -222,7 +222,7 @@ mod tests {
     /// A round of a tenth of a millisecond has a rest of a hundred seconds.
     #[test]
     fn what_is_known_of_the_others_is_renewed_while_a_checker_rests() {
-        beside((Duration::from_secs(3_600), Share(1)), |slot, inbox, tally| {
+        with_checker((Duration::from_secs(3_600), Share(1)), |slot, inbox, tally| {
             look_at([0, 0], 0, (slot, tally));
             let before = inbox.news().views;
             slot.put(states([1, 0]));
@@ -231,7 +231,7 @@ mod tests {
                 inbox.news().views
             };
             let after = std::iter::repeat_with(later).take(60_000).find(|views| !views.is_empty()).unwrap_or_default();
-            assert!(!after.is_empty(), "nothing is told in a minute");
+            assert!(!after.is_empty(), "no views in a minute");
             assert!(before[0] != after[0] && before[1] == after[1], "{before:?}, {after:?}");
             assert_eq!(counts(tally), (1, 0));
         });
