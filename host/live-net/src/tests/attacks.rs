@@ -1,7 +1,7 @@
-//! What reaches the port of a node, as a table: what is sent, which budget or check refuses it, and how many bytes the node holds at most.
+//! A table of attacks on the port of a node: the bytes sent, the budget or check that refuses them, and the maximum memory of the node.
 //!
-//! Who attacks is at the address of node 2 and speaks for it; who is not is refused, see the last test. After each attack, while its streams are
-//! still open, another peer is heard, and the node ends when it is to.
+//! The attacker is at the address of node 2 and speaks for it; one at another address is refused, see the last test. After each attack,
+//! while its streams are still open, the node serves another peer, and it ends on request.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -16,7 +16,7 @@ use host_model::scenario::Network;
 use super::certificates::Authority;
 use super::encrypted::{connect, connected, frame, trial as encrypted};
 use super::processes::free_addresses;
-use super::trial::{GoingOn, Trial, at_once, counter};
+use super::trial::{RunningTrial, Trial, at_once, counter};
 use crate::accept::Listening;
 use crate::budget::{PEER_MAX, STRANGERS_MAX};
 use crate::callback::tests::stand_in;
@@ -24,27 +24,27 @@ use crate::receive::PLACES;
 use crate::tcp::begins_with;
 use crate::udp::tests::{forge, speak_from};
 
-/// A node that is attacked.
+/// The attacked node.
 struct Target<'t> {
     trial: &'t Trial,
     address: SocketAddr,
 }
 
-/// One way to attack.
+/// An attack.
 struct Attack {
     name: &'static str,
     network: Network,
-    /// What is sent; what comes back is held open until the node has ended.
+    /// Sends the bytes; the returned streams stay open until the node has ended.
     send: fn(&Target<'_>) -> Vec<TcpStream>,
     /// The reasons for which frames are refused, each at least once.
     refused: &'static [&'static str],
-    /// The accounts in which there was no room.
+    /// The accounts that had no room.
     over_budget: &'static [&'static str],
-    /// Bytes that are held at most.
+    /// The maximum memory of the node, in bytes.
     held_max: usize,
 }
 
-/// What the frames of the honest peer take.
+/// The memory for the frames of the honest peer, in bytes.
 const HONEST: usize = 64 << 10;
 
 const ATTACKS: [Attack; 10] = [
@@ -69,7 +69,7 @@ const ATTACKS: [Attack; 10] = [
         held_max: HONEST,
     },
     Attack {
-        name: "streams that say nothing, as many",
+        name: "silent streams, more than there are places",
         network: Network::Ordered,
         send: |target| (0..PLACES + 44).map(|_| target.say(&[])).collect(),
         refused: &[],
@@ -77,7 +77,7 @@ const ATTACKS: [Attack; 10] = [
         held_max: HONEST,
     },
     Attack {
-        name: "frames of 16 MiB that do not come to their end",
+        name: "incomplete frames of 16 MiB",
         network: Network::Ordered,
         send: |target| {
             let begun = [&target.head((16 << 20) - 96)[..], &[0; 100_000]].concat();
@@ -99,7 +99,7 @@ const ATTACKS: [Attack; 10] = [
         held_max: STRANGERS_MAX + HONEST,
     },
     Attack {
-        name: "as a node, one stream after the other with a frame that does not come to its end",
+        name: "as a node, one stream after the other with an incomplete frame",
         network: Network::Ordered,
         send: |target| {
             let begun = [&target.head((16 << 20) - 96)[..], &vec![0; 4 << 20]].concat();
@@ -166,28 +166,28 @@ const ATTACKS: [Attack; 10] = [
 ];
 
 impl Target<'_> {
-    /// A stream on which this is said; how much of it is taken is the target's business.
+    /// A stream to the target with these bytes; the target may read fewer.
     fn say(&self, pieces: &[&[u8]]) -> TcpStream {
         let mut stream = connected(self.address);
-        // Whoever writes to a stream that is not read waits.
+        // A write blocks if the target stops reading.
         stream.set_write_timeout(Some(Duration::from_secs(30))).expect("a socket can");
         let _ = pieces.iter().try_for_each(|piece| stream.write_all(piece));
         stream
     }
 
-    /// The head of a frame of node 2 whose packet has so many bytes.
+    /// The head of a frame of node 2 whose packet has this length in bytes.
     fn head(&self, length: u32) -> Vec<u8> {
         let mut head = self.message()[..HEAD].to_vec();
         head[38..42].copy_from_slice(&length.to_le_bytes());
         head
     }
 
-    /// A frame of node 2 that is taken.
+    /// A frame of node 2 that is accepted.
     fn message(&self) -> Vec<u8> {
         self.message_of(1, 0)
     }
 
-    /// The same of a start of node 2, for one of the target.
+    /// The same from this start of node 2, to this start of the target.
     fn message_of(&self, incarnation: u64, addressee: u64) -> Vec<u8> {
         self.packed(incarnation, addressee, vec![1])
     }
@@ -198,7 +198,7 @@ impl Target<'_> {
         self.signed(&postcard::to_extend(&packet, vec![0]).expect("it has an encoding"))
     }
 
-    /// A frame of node 2 with a checkpoint of 16 MiB that has 90 KB on the wire.
+    /// A frame of node 2 with a checkpoint of 16 MiB that takes 90 KB on the wire.
     fn answer(&self) -> Vec<u8> {
         let piece = lz4_flex::block::compress(&[0; 32 << 10]);
         let mut packet = vec![1];
@@ -226,19 +226,19 @@ impl Target<'_> {
     }
 }
 
-/// Whether another peer is heard: node 0 says that it has counted to one.
-fn is_heard(trial: &Trial, going_on: &GoingOn) {
+/// Waits until the node has handled a frame of another peer: node 0 sends the number 1.
+fn is_heard(trial: &Trial, running: &RunningTrial) {
     let frame = frame(trial);
     match trial.network {
         Network::Ordered => {
             let mut stream = connected(trial.seen[1][1]);
             let _own = stand_in(trial.seen[1][0]);
             stream.write_all(&[begins_with(0, &[0; 16]), frame].concat()).expect("it is taken");
-            going_on.wait(1, 1);
+            running.wait(1, 1);
         }
         _ => {
             speak_from(trial.seen[1][0], trial.seen[1][1], &frame);
-            going_on.wait(1, 1);
+            running.wait(1, 1);
         }
     }
 }
@@ -256,31 +256,31 @@ fn what_attackers_send_is_bounded_in_bytes_and_others_are_heard() {
             .map(|(family, reason)| format!("{family}_total{{reason=\"{reason}\"}}"))
             .collect();
         let target = Target { trial: &trial, address: trial.seen[1][1] };
-        let ended = trial.run(|going_on| {
-            going_on.wait_for_start(1);
+        let ended = trial.run(|running| {
+            running.wait_for_start(1);
             let _own = (attack.network == Network::Ordered).then(|| stand_in(trial.seen[1][2]));
             let _open = (attack.send)(&target);
-            is_heard(&trial, going_on);
-            going_on.wait_for_metrics(metrics, &counted);
+            is_heard(&trial, running);
+            running.wait_for_metrics(metrics, &counted);
         });
         let ended = &ended.ended[0];
         assert!(ended.holding.most <= attack.held_max, "{}: {ended:?}", attack.name);
     });
 }
 
-/// Under TLS, with all places taken by streams that say nothing, by a node that does not say of which connection its streams are, and by
-/// a node that greets on each of its streams and says nothing more: a peer is heard all the same, and the streams of that node end.
+/// Under TLS, all places are taken by silent streams, by an authenticated node without a greeting, and by a node that greets on each of its
+/// streams and then sends nothing: another peer is still served, and the silent streams of nodes end.
 #[test]
 fn under_tls_places_are_for_peers_that_speak() {
     let trial = Trial { running: vec![1], ..encrypted(&Authority::new()) };
     let address = trial.seen[1][1];
-    trial.run(|going_on| {
-        going_on.wait_for_start(1);
+    trial.run(|running| {
+        running.wait_for_start(1);
         let of = |node: usize| trial.tls[node].as_ref().expect("each has some");
         let raw = connected(address);
         let silent = of(2).connect(raw.try_clone().expect("a socket can"), 1, &|| false).expect("it is node 2");
         let _strangers: Vec<TcpStream> = (0..PLACES + 44).map(|_| connected(address)).collect();
-        // They make room for each other, so that the handshake of a later one may end an earlier one.
+        // They evict each other, so the handshake of a later stream may end an earlier one.
         let _greeters: Vec<_> = (0..PLACES as u64 + 44)
             .filter_map(|number| {
                 let mut greeter = connect(of(2), address).ok()?;
@@ -292,7 +292,7 @@ fn under_tls_places_are_for_peers_that_speak() {
         peer.write_all(&[begins_with(0, &[0; 16]), frame(&trial)].concat())
             .and_then(|()| peer.flush())
             .expect("it is taken");
-        going_on.wait(1, 1);
+        running.wait(1, 1);
         raw.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket can");
         let mut bytes = [0; 64];
         while let Ok(1..) = (&raw).read(&mut bytes) {}
@@ -300,8 +300,8 @@ fn under_tls_places_are_for_peers_that_speak() {
     });
 }
 
-/// A frame in the name of a node from anywhere but its address, over a stream or in a datagram: a start that never was, of that node or of the one
-/// that hears it. It is refused, and the node itself is heard in its own start; what the node has on its disk knows of no other one.
+/// A frame in the name of a node from another address, over a stream or in a datagram, with a start that never was, of that node or of the
+/// receiver. It is refused, and frames of the real node in its own start are still accepted.
 #[test]
 fn a_forged_start_parts_no_nodes() {
     let rows = [Network::Ordered, Network::Unordered]
@@ -315,7 +315,7 @@ fn a_forged_start_parts_no_nodes() {
         let ended = trial.run(|running| {
             running.wait_for_start(1);
             let _open = match network {
-                // Node 2 is there, and has made no such stream; or nothing is there.
+                // Node 2 is there, and has made no such stream.
                 Network::Ordered => {
                     let _own = Listening::open(trial.seen[1][2], Arc::default(), |mut stream| {
                         drop(stream.read_exact(&mut [0; 24]).and_then(|()| stream.write_all(&[0])));

@@ -8,13 +8,13 @@ use host_model::toys::Dice;
 
 use crate::connections::{Broken, Connections, Handle, Meeting, Place};
 
-/// How many schedules.
+/// The number of schedules.
 const SCHEDULES: u64 = 1_000;
-/// Steps in which something may go wrong.
+/// Steps with faults.
 const STEPS: u32 = 200;
-/// How often both nodes send something afterwards, until the breaks have to have ended.
+/// Rounds without faults, after which there must be no further breaks; in each, both nodes send a frame.
 const ROUNDS: u32 = 6;
-/// Breaks that both have together by then: those that are under way, and those by which their numbers become the same.
+/// The maximum of breaks in these rounds, of both nodes: those under way, and those until their numbers are equal.
 const BREAKS_MAX: u64 = 12;
 
 /// Whether a stream is closed.
@@ -27,7 +27,7 @@ impl Handle for Closed {
     }
 }
 
-/// What has left a node: in which of its starts, and as which of its frames.
+/// A sent frame: the start of its sender, and its number in that start.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     start: u64,
@@ -37,15 +37,15 @@ struct Frame {
 
 #[derive(Debug)]
 struct Stream {
-    /// Who has made it.
+    /// The node that made it.
     maker: usize,
     place: Place,
     closed: Closed,
     under_way: VecDeque<Frame>,
-    /// Whether the node that it is to knows of it.
+    /// Whether the other node has accepted it.
     is_accepted: bool,
-    /// Who has heard that it is gone.
-    told: [bool; 2],
+    /// Whether each node was notified of its end.
+    notified: [bool; 2],
 }
 
 /// A node, and the thread that sends for it.
@@ -53,19 +53,19 @@ struct Stream {
 struct Node {
     start: u64,
     connections: Connections<Closed>,
-    /// What was sent in an earlier one is lost.
+    /// The current epoch; frames of earlier epochs are lost.
     epoch: u64,
     waiting: VecDeque<Frame>,
     /// The stream over which it sends, and its epoch.
     open: Option<(u64, usize)>,
     /// The first epoch that may have a stream.
     next_epoch: u64,
-    /// Streams that it has made, and that the node has yet to hear of.
+    /// Streams that the thread has made, and the node has not been notified of.
     made: VecDeque<usize>,
     sent: u64,
     /// The last frame of the other node, by its start.
     heard: BTreeMap<u64, u64>,
-    /// Whether it has heard of a break since then.
+    /// Whether it was notified of a break since then.
     is_broken: bool,
     breaks: u64,
 }
@@ -84,8 +84,8 @@ impl World {
         this.waiting.push_back(Frame { start: this.start, sequence: this.sent, place });
     }
 
-    /// The thread that sends takes the next frame.
-    fn pass_on(&mut self, node: usize) {
+    /// The sending thread of a node takes the next frame.
+    fn forward(&mut self, node: usize) {
         let this = &mut self.nodes[node];
         let Some(frame) = this.waiting.pop_front() else { return };
         let Place { epoch, .. } = frame.place;
@@ -101,7 +101,7 @@ impl World {
                 closed: Closed::default(),
                 under_way: VecDeque::new(),
                 is_accepted: false,
-                told: [false; 2],
+                notified: [false; 2],
             });
             (epoch, self.streams.len() - 1)
         });
@@ -112,7 +112,7 @@ impl World {
         }
     }
 
-    /// A node hears of a stream that it has made, or of the results of any.
+    /// Notifies a node of a stream that it has made, or of a frame or the end of any stream.
     fn hear(&mut self, node: usize, dice: &mut Dice) {
         let this = &mut self.nodes[node];
         if let Some(stream) = this.made.front().copied().filter(|_| dice.below(2) == 0) {
@@ -122,7 +122,8 @@ impl World {
             return;
         }
         let stream = dice.below(self.streams.len() as u32) as usize;
-        let Some(Stream { maker, place, closed, under_way, is_accepted, told }) = self.streams.get_mut(stream) else {
+        let Some(Stream { maker, place, closed, under_way, is_accepted, notified }) = self.streams.get_mut(stream)
+        else {
             return;
         };
         let (is_maker, is_closed) = (*maker == node, closed.0.get());
@@ -131,27 +132,27 @@ impl World {
             this.connections.accepted(stream as u64, None, place.number, closed.clone());
         } else if !is_maker && let Some(frame) = under_way.pop_front() {
             this.take(node, stream as u64, frame);
-        } else if is_closed && !told[node] && !this.made.contains(&stream) {
-            told[node] = true;
+        } else if is_closed && !notified[node] && !this.made.contains(&stream) {
+            notified[node] = true;
             this.connections.gone(stream as u64).into_iter().for_each(|broken| this.hear_of(broken));
         }
     }
 
-    /// A node starts again, with another number for its start.
+    /// Starts a node again, as its next start.
     fn start(&mut self, node: usize) {
         let start = self.nodes[node].start + 2;
         self.nodes[node] = Node { start, ..Node::default() };
         for stream in &mut self.streams {
             stream.closed.close();
-            stream.told[node] = true;
-            // What had not come by then is lost.
+            stream.notified[node] = true;
+            // Frames that have not arrived are lost.
             if stream.maker != node {
                 (stream.is_accepted, stream.under_way) = (true, VecDeque::new());
             }
         }
     }
 
-    /// A stream is gone, with some of what was under way.
+    /// Ends a stream, and loses some of its frames.
     fn cut(&mut self, dice: &mut Dice) {
         let stream = dice.below(self.streams.len() as u32) as usize;
         if let Some(stream) = self.streams.get_mut(stream) {
@@ -164,25 +165,25 @@ impl World {
         let node = dice.below(2) as usize;
         match dice.below(64) {
             0..10 => self.send(node),
-            10..25 => self.pass_on(node),
+            10..25 => self.forward(node),
             25..60 => self.hear(node, dice),
             60 => self.start(node),
             _ => self.cut(dice),
         }
     }
 
-    /// Both nodes send something, and everything comes.
+    /// Both nodes send a frame, and all frames arrive.
     fn settle(&mut self, dice: &mut Dice) {
         (0..2).for_each(|node| self.send(node));
         let is_quiet = |stream: &Stream| {
-            let is_told = !stream.closed.0.get() || stream.told == [true; 2];
-            stream.is_accepted && stream.under_way.is_empty() && is_told
+            let is_notified = !stream.closed.0.get() || stream.notified == [true; 2];
+            stream.is_accepted && stream.under_way.is_empty() && is_notified
         };
         while !self.streams.iter().all(is_quiet)
             || self.nodes.iter().any(|node| !node.waiting.is_empty() || !node.made.is_empty())
         {
             let node = dice.below(2) as usize;
-            self.pass_on(node);
+            self.forward(node);
             self.hear(node, dice);
         }
     }
@@ -193,7 +194,7 @@ impl World {
 }
 
 impl Node {
-    /// A frame comes: in its order, and if one is missing, the node has heard of a break.
+    /// Receives a frame, which must be in order; if one is missing, the node must have been notified of a break.
     fn take(&mut self, node: usize, stream: u64, frame: Frame) {
         let Some(speaker) = self.connections.speaker(stream) else { return };
         if !speaker.is_met {
@@ -203,7 +204,7 @@ impl Node {
                 Meeting::Taken => {}
             }
         }
-        // What a node has said before it started again is refused, and its stream is at its end.
+        // Frames of an earlier start of a node are refused.
         if self.heard.keys().next_back().is_some_and(|start| *start > frame.start) {
             return;
         }
@@ -227,16 +228,16 @@ impl Node {
     }
 }
 
-/// However threads and network take turns: frames come in their order, none is missing without a break that is heard of, none comes from
-/// before one, and once nothing goes wrong any more, the breaks end and all frames come.
+/// In any schedule of threads and network: frames arrive in order, none is missing without a notified break, none arrives from before a
+/// break, and without further faults the breaks end and all frames arrive.
 #[test]
-fn breaks_come_to_an_end() {
+fn breaks_end() {
     for seed in 0..SCHEDULES {
         let (mut world, mut dice) = (World::default(), Dice(seed));
         world.nodes[1].start = 1;
         (0..STEPS).for_each(|_| world.step(&mut dice));
         let before = world.breaks();
-        // Those that are under way come, and what is sent then is noticed to be lost.
+        // The frames under way arrive, and the loss of later ones is noticed.
         for _ in 0..ROUNDS {
             world.settle(&mut dice);
         }
@@ -251,7 +252,8 @@ fn breaks_come_to_an_end() {
     }
 }
 
-/// A stream from before a break that its maker has yet to hear of is closed; the next one tells that it has heard, or has broken it, too.
+/// A stream from before a break that its maker has yet to learn of is closed. The number of the next stream shows that the maker knows of
+/// the break, or has broken the connection itself.
 #[test]
 fn what_was_sent_before_a_break_is_heard_of_is_lost() {
     let mut connections = Connections::<Closed>::default();
@@ -272,7 +274,7 @@ fn what_was_sent_before_a_break_is_heard_of_is_lost() {
     let broken = Broken { peer: 1, epoch: 2, was_used: true };
     assert_eq!((meeting, next.get(), after.get()), (Meeting::Next(broken), true, false));
     assert_eq!((connections.gone(2), connections.send(1)), (None, Place { epoch: 2, number: 2 }));
-    // Whatever a peer claims.
+    // A peer may claim any number.
     assert!(matches!(accept(&mut connections, 4, u64::MAX).0, Meeting::Next(_)));
     connections.break_off(1);
     assert_eq!(accept(&mut connections, 5, u64::MAX).0, Meeting::Taken);

@@ -40,14 +40,14 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The name of each folder is on the disk before there is one in it, whichever node has made it.
+/// The name of each folder is durable before it contains another one, whichever node has made it.
 #[test]
 fn a_folder_is_on_the_disk_before_there_is_something_in_it() {
     let (folder, _) = folder();
     let synced = |path: &str| {
         let (path, mut synced) = (folder.path().join(path), Vec::new());
         let made = make_folder_with(&path, &mut |name| {
-            // What is in it comes later.
+            // Its content follows later.
             let inside = std::fs::read_dir(name).expect("it is there").count();
             synced.push((name.strip_prefix(folder.path()).expect("it is below").to_owned(), inside));
             Ok(())
@@ -60,7 +60,7 @@ fn a_folder_is_on_the_disk_before_there_is_something_in_it() {
     assert_eq!(synced("a/b/c").expect("there is room"), of(&[("a/b/c", 0)]), "others may have made it just now");
     assert_eq!(synced("a/b/d").expect("there is room"), of(&[("a/b", 1), ("a/b/d", 0)]));
     let made = |path: &str, kind: io::ErrorKind| make_folder_with(&folder.path().join(path), &mut |_| Err(kind.into()));
-    assert!(made("a", io::ErrorKind::PermissionDenied).is_ok(), "somebody else has made it");
+    assert!(made("a", io::ErrorKind::PermissionDenied).is_ok(), "a folder of another user");
     assert!(made("a", io::ErrorKind::StorageFull).is_err());
     std::fs::write(folder.path().join("file"), "").expect("writable");
     assert!(synced("file").is_err() && synced("file/a").is_err(), "there is no folder");
@@ -68,9 +68,9 @@ fn a_folder_is_on_the_disk_before_there_is_something_in_it() {
     assert!(folder.path().join("e/f").is_dir());
 }
 
-/// A start that is told is on the disk, whenever the node is killed: each start has a number of its own.
+/// A start is durable when the log names it, so each start has a number of its own even if the node is killed then.
 #[test]
-fn a_start_is_told_once_it_is_on_the_disk() {
+fn a_start_is_logged_once_it_is_on_the_disk() {
     let (folder, path) = folder();
     for start in 1..=3 {
         let (told, file) = (Arc::<Mutex<Vec<String>>>::default(), path.clone());
@@ -88,7 +88,7 @@ fn a_start_is_told_once_it_is_on_the_disk() {
     }
 }
 
-/// Whenever the node is killed while its note changes, the note says that there is a file.
+/// At any moment while the note of a node changes, it says that there is a file.
 #[test]
 fn a_note_is_never_empty() {
     let (_folder, path) = folder();
@@ -111,7 +111,7 @@ fn a_note_is_never_empty() {
     assert_eq!(note.lines().count(), there.lines().count() + 2, "{note}");
 }
 
-/// Opens a file that nobody has. A process that another test starts has all that this one has, for a moment.
+/// Opens a file, and retries while it is in use: a process that another test starts inherits its lock for a moment.
 fn opened(path: &Path) -> (Disk, Option<Record>) {
     loop {
         match Disk::open(path, &owner(), Ways::default()) {
@@ -121,7 +121,7 @@ fn opened(path: &Path) -> (Disk, Option<Record>) {
     }
 }
 
-/// The error of a file that nobody has.
+/// The error of opening a file, other than that it is in use.
 fn refused(path: &Path) -> DiskError {
     loop {
         match Disk::open(path, &owner(), Ways::default()).expect_err("it is refused") {
@@ -138,7 +138,7 @@ fn written(path: &Path, numbers: std::ops::Range<u8>) -> Vec<u8> {
     std::fs::read(path).expect("it is there")
 }
 
-/// Wherever the last record is torn, the one before it is what the node starts with; and it can be written again.
+/// Wherever the last record is torn, the node starts with the record before it, and can write further records.
 #[test]
 fn a_torn_record_is_cut_off_and_the_one_before_counts() {
     let (_folder, path) = folder();
@@ -171,13 +171,13 @@ fn damage_is_an_error_and_never_an_older_state() {
         assert!(error.to_string().contains("restore the file, or, to start a node that knows nothing, remove it"));
         assert_eq!(std::fs::read(&path).expect("it is there"), damaged, "it stays as it is");
     }
-    std::fs::write(&path, "a text of somebody else").expect("writable");
+    std::fs::write(&path, "a foreign text").expect("writable");
     let error = refused(&path).to_string();
     assert!(error.ends_with("is no file of a node"), "{error}");
-    assert_eq!(std::fs::read(&path).expect("it is there"), b"a text of somebody else");
+    assert_eq!(std::fs::read(&path).expect("it is there"), b"a foreign text");
 }
 
-/// Each field of the owner that differs: another node or plugin never has the file, and all else is taken over if that is said.
+/// Each field of the owner that differs: a file of another node or plugin is always refused, and any other file is taken over on request.
 #[test]
 fn a_file_of_another_node_plugin_build_or_cluster_is_refused() {
     let (_folder, path) = folder();
@@ -206,15 +206,15 @@ fn a_file_of_another_node_plugin_build_or_cluster_is_refused() {
         let error = opened(here, false).expect_err("it was written elsewhere").to_string();
         assert!(error.contains(what) && error.contains("`--take-data`"), "{error}");
         assert_eq!(opened(here, true).expect("it is taken over"), Some(record(1)));
-        // From then on it is that one's.
+        // It belongs to the new owner from then on.
         assert_eq!(opened(here, false).expect("it is its own"), Some(record(1)));
         assert_eq!(opened(&owner(), true).expect("it is taken back"), Some(record(1)));
     }
 }
 
-/// A file that was there is not taken for that of a new node, with what the lock says as the way out; a folder without both is new.
+/// A lost file is not taken for that of a new node; the error names the lock to remove. A folder without both belongs to a new node.
 #[test]
-fn a_lost_file_is_told_from_a_new_one() {
+fn a_lost_file_is_distinguished_from_a_new_one() {
     let (_folder, path) = folder();
     written(&path, 0..2);
     std::fs::remove_file(&path).expect("it is there");
@@ -223,14 +223,14 @@ fn a_lost_file_is_told_from_a_new_one() {
         assert!(matches!(error, DiskError::Lost { .. }), "{error}");
         assert!(error.to_string().contains("remove `") && !path.exists(), "{error}");
     }
-    // What a file is cut down to that is not there any more.
+    // An empty file is damaged.
     std::fs::write(&path, "").expect("writable");
     assert!(matches!(refused(&path), DiskError::Damaged { at: 0, .. }));
     std::fs::remove_file(&path).and_then(|()| std::fs::remove_file(path.with_extension("lock"))).expect("both are");
     assert_eq!(opened(&path).1, None);
 }
 
-/// A node of which others know start 7 does not start again with the first start in its file, until it is asked to go on behind that.
+/// A node whose start 7 is known to others does not start again from a file of start 1, unless it rejoins: then it continues after start 7.
 #[test]
 fn a_file_that_knows_of_fewer_starts_than_others_is_refused() {
     let (_folder, path) = folder();
@@ -247,16 +247,16 @@ fn a_file_that_knows_of_fewer_starts_than_others_is_refused() {
     let (disk, last) = loop {
         match Disk::open(&path, &owner(), Ways { rejoins: true, ..Ways::default() }) {
             Err(DiskError::InUse(_)) => std::thread::yield_now(),
-            other => break other.expect("it goes on"),
+            other => break other.expect("it rejoins"),
         }
     };
     assert_eq!(last, behind);
     drop(disk);
-    assert_eq!(opened(&path).1, behind, "it is asked once");
+    assert_eq!(opened(&path).1, behind, "it rejoins once");
 }
 
-/// A node that others know by another disk does not start again with its own, until it is asked to rejoin: then its disk comes after both.
-/// With the file by which they know it, it starts.
+/// A node that others know by another disk does not start again with its own, unless it rejoins: then its disk is later than both. With the
+/// file by which they know it, it starts.
 #[test]
 fn a_file_by_which_others_do_not_know_the_node_is_refused() {
     let (_folder, path) = folder();
@@ -284,11 +284,11 @@ fn a_file_by_which_others_do_not_know_the_node_is_refused() {
     };
     assert_eq!(last, Some(of(3, 0)));
     drop(disk);
-    assert_eq!(opened(&path).1, Some(of(3, 0)), "it is asked once");
+    assert_eq!(opened(&path).1, Some(of(3, 0)), "it rejoins once");
 }
 
-/// A file of another cluster or build that is also behind what other nodes know: each of the two has its own way out, neither stands for the
-/// other, and with both the node takes the file over once and has rejoined once.
+/// A file of another cluster or build that is also older than other nodes know: each needs its own option, neither implies the other, and
+/// with both the node takes the file over once and has rejoined once.
 #[test]
 fn a_file_is_taken_over_and_rejoins_by_a_word_each() {
     let try_opened = |path: &Path, here: &Owner, ways: Ways| loop {
@@ -328,7 +328,7 @@ fn a_file_is_taken_over_and_rejoins_by_a_word_each() {
         let last = last.expect("there was one");
         assert_eq!((last.protocol.as_ref(), last.disks.own.rejoins), (record(1).protocol.as_ref(), disk.rejoins + 1));
         assert_eq!(last.numbers.incarnation, start);
-        assert_eq!(try_opened(&path, here, Ways::default()).expect("it is its own"), Some(last), "it is asked once");
+        assert_eq!(try_opened(&path, here, Ways::default()).expect("it is its own"), Some(last), "it rejoins once");
     }
 }
 

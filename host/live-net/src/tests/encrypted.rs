@@ -20,7 +20,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use super::certificates::{Authority, Shown};
 use super::credentials::until;
 use super::processes::free_addresses;
-use super::trial::{GoingOn, LAST, Trial, counter};
+use super::trial::{LAST, RunningTrial, Trial, counter};
 use crate::tcp::begins_with;
 use crate::tls::PeerRejection;
 use crate::{Tls, run};
@@ -52,12 +52,12 @@ pub(super) fn connected(address: SocketAddr) -> TcpStream {
     }
 }
 
-/// What comes of a connection to node 1.
+/// Connects to node 1, and returns the stream or the reason of the refusal.
 pub(super) fn connect(tls: &Tls, address: SocketAddr) -> Result<impl Write + use<>, PeerRejection> {
     tls.connect(connected(address), 1, &|| false)
 }
 
-/// Passes on what comes for a node, both ways, and notes it.
+/// Forwards all bytes to and from a node, and records them.
 fn record(at: SocketAddr, to: SocketAddr) -> Arc<Mutex<Vec<u8>>> {
     let (listener, noted) = (TcpListener::bind(at).expect("it is free"), Arc::<Mutex<Vec<u8>>>::default());
     let all = Arc::clone(&noted);
@@ -138,7 +138,7 @@ fn strangers_are_refused_and_counted_and_the_others_continue() {
     let several = Tls::new(0, 2, authority.credentials(&["node-0", "node-2"]).of()).expect("they fit");
     let eighth = Tls::new(7, 8, authority.credentials(&["node-7"]).of()).expect("they fit");
     let distrusting = tls(2, &other.credentials(&["node-2"]));
-    let meanwhile = |trial: &GoingOn| {
+    let meanwhile = |trial: &RunningTrial| {
         let slow = thread::scope(|scope| {
             let silent = scope.spawn(|| hear_out(&connected(address)));
             let slow = scope.spawn(|| {
@@ -229,9 +229,9 @@ fn a_node_cannot_speak_for_another_one() {
     assert!(ended.distrusted.is_empty(), "{ended:?}");
 }
 
-/// Where node 1 should be, node 2 is, or a node 1 without TLS. Node 0 sends it nothing, and tries again once per second.
+/// At the address of node 1 runs node 2, or node 1 without TLS. Node 0 sends it nothing, and tries again once per second.
 #[test]
-fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
+fn a_peer_with_a_wrong_identity_receives_nothing() {
     thread::scope(|scope| {
         for is_plain in [true, false] {
             scope.spawn(move || {
@@ -239,7 +239,7 @@ fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
                 let mut trial = trial(&authority);
                 trial.tls[1] = (!is_plain).then(|| tls(2, &authority.credentials(&["node-2"])));
                 let begun = Instant::now();
-                let meanwhile = |trial: &GoingOn| {
+                let meanwhile = |trial: &RunningTrial| {
                     trial.wait(2, LAST);
                     let reason = if is_plain { "closed" } else { "name" };
                     trial.wait_for(0, &format!("connections_refused_total{{reason=\"{reason}\"}}"), 2);
@@ -250,7 +250,7 @@ fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
                 let tries = ended[0].distrusted.get(reason).copied().unwrap_or_default();
                 assert!((1..=seconds + 1).contains(&tries) && ended[0].distrusted.len() == 1, "{seconds}: {ended:?}");
                 let refused = if is_plain { &ended[1].counts.refused } else { &ended[1].distrusted };
-                // The end of the test can come in the middle of a try.
+                // The test may end during an attempt.
                 let refused: Vec<_> = refused.iter().filter(|(reason, _)| **reason != "closed").collect();
                 let is_right = |&(reason, count): &(&&str, &u64)| *reason == other && (1..=tries + 1).contains(count);
                 assert!(refused.len() == 1 && refused.iter().all(is_right), "{ended:?}");
@@ -260,7 +260,7 @@ fn who_is_not_the_node_that_should_be_there_is_told_nothing() {
     });
 }
 
-/// Where node 1 should be, all connections are closed; then node 1 is there.
+/// First, all connections to the address of node 1 are closed; then node 1 starts there.
 #[test]
 fn a_peer_that_was_refused_is_tried_again() {
     let trial = trial(&Authority::new());
@@ -283,7 +283,7 @@ fn a_peer_that_was_refused_is_tried_again() {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| running.wait(1, LAST)));
             stop.store(true, Ordering::Relaxed);
             node.join().expect("it does not panic").expect("it runs");
-            done.expect("it comes to the last number");
+            done.expect("it counts to the last number");
         });
     });
     let (tried, seconds) = (tried.into_inner(), seconds.into_inner());

@@ -1,4 +1,4 @@
-//! Clients that take long, and what is not taken from them.
+//! Slow clients, and refused requests.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,11 +14,11 @@ use crate::budget::{Account, Budget, CLIENTS_MAX};
 use crate::http::{Limits, Server};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
 
-/// How long a test waits for what should come at once.
+/// The maximum time that a test waits for an immediate answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(100);
 
-/// A port for one connection at a time, behind which each request has an answer at once.
+/// A port for one connection at a time that answers each request at once.
 struct Service {
     listening: Listening,
     budget: Budget,
@@ -40,7 +40,7 @@ impl Service {
         std::thread::spawn(move || {
             for arrival in arrivals {
                 let Arrival::Asked(Asked { request, reply, .. }) = arrival else { continue };
-                // The long one is more than is under way between two sockets.
+                // The long body exceeds the buffers of both sockets.
                 let body = if request.path == "/long" { vec![0; 32 << 20] } else { b"blue".to_vec() };
                 let _ = reply.try_send(Response { status: 200, body, ask: None });
             }
@@ -54,7 +54,7 @@ impl Service {
         stream
     }
 
-    /// All that comes back. It may be cut off meanwhile.
+    /// Sends a request and returns the whole answer. The connection may be cut off meanwhile.
     fn exchange(&self, request: &str) -> io::Result<String> {
         let (mut stream, mut answer) = (self.connect(), String::new());
         stream.write_all(request.as_bytes())?;
@@ -88,11 +88,11 @@ fn until<T>(what: &str, mut once: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Its time is over although there is always something to read, and so it is while it is heard out.
+/// The deadline holds although there is always a byte to read, also while the rest of a refused request is read.
 #[test]
-fn a_client_that_sends_a_byte_now_and_then_is_late() {
+fn a_client_that_trickles_bytes_is_late() {
     let service = Service::new(SHORT);
-    // One that begins late itself gets no answer.
+    // A test thread that is late itself gets no answer.
     let status = until("there is no answer", || {
         let mut stream = service.connect();
         let mut sending = stream.try_clone().expect("a socket can");

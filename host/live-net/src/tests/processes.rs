@@ -180,8 +180,8 @@ impl Drop for Cluster {
     }
 }
 
-/// Nodes are killed in turns. A count is told only after it is on the disk of node 0, so no other node is ever ahead of it, and what
-/// a node has on its disk it never has less of.
+/// Nodes are killed in turns. Node 0 sends a count only when it is durable, so no other node is ever ahead of it, and the durable count of
+/// a node never decreases.
 fn nothing_is_lost(network: &'static str, is_rough: bool) {
     let mut cluster = Cluster::new(network, is_rough);
     let mut last = [0; 3];
@@ -201,7 +201,7 @@ fn nothing_is_lost(network: &'static str, is_rough: bool) {
     for child in &mut cluster.children {
         assert_eq!(child.try_wait().expect("it is a child"), None, "all of them run");
     }
-    // Nobody sends to node 0.
+    // No node sends to node 0.
     for relay in cluster.relays.iter().skip(1) {
         let troubles = relay.troubles.load(Ordering::Relaxed);
         assert!(troubles >= 3, "{troubles}");
@@ -209,12 +209,12 @@ fn nothing_is_lost(network: &'static str, is_rough: bool) {
 }
 
 #[test]
-fn nothing_on_a_disk_is_lost_over_connections_whoever_is_killed() {
+fn nothing_on_a_disk_is_lost_over_connections_when_nodes_are_killed() {
     nothing_is_lost("tcp", false);
 }
 
 #[test]
-fn nothing_on_a_disk_is_lost_over_datagrams_whoever_is_killed() {
+fn nothing_on_a_disk_is_lost_over_datagrams_when_nodes_are_killed() {
     nothing_is_lost("udp", false);
 }
 
@@ -229,12 +229,12 @@ fn nothing_on_a_disk_is_lost_where_datagrams_are_lost_repeated_and_swapped() {
 }
 
 #[test]
-fn what_speaks_another_language_is_cut_off_and_harms_nobody() {
+fn a_foreign_protocol_is_cut_off_without_harm() {
     let mut cluster = Cluster::new("tcp", false);
     cluster.wait(1, 5);
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"HLIV\xff\xff", &[0; 100_000]] {
         let mut stream = TcpStream::connect(cluster.addresses[1]).expect("it listens");
-        // It may be cut off meanwhile.
+        // The node may cut it off meanwhile.
         let _ = stream.write_all(bytes);
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
         let end = std::io::Read::read(&mut stream, &mut [0; 1]);
@@ -244,8 +244,8 @@ fn what_speaks_another_language_is_cut_off_and_harms_nobody() {
     cluster.wait(1, now + 20);
 }
 
-/// Node 0 loses its disk while no other node runs, and starts more often than before. The others know it by its disk: they take nothing of
-/// it, it does not start again with the new one, and once it has rejoined it is heard.
+/// Node 0 loses its disk while no other node runs, and starts more often than before. The others know it by its disk, so they refuse its
+/// frames, and it does not start again with the new disk. Once it has rejoined, they accept its frames.
 #[test]
 fn a_node_that_lost_its_disk_is_refused_however_often_it_starts() {
     for network in ["tcp", "udp"] {
@@ -263,7 +263,7 @@ fn a_node_that_lost_its_disk_is_refused_however_often_it_starts() {
             cluster.stop(0);
         }
         cluster.start(0);
-        // It says more than they have heard.
+        // Its count exceeds the counts of the others.
         cluster.wait(0, before[0].max(before[1]) + 5);
         [1, 2].iter().for_each(|node| cluster.start(*node));
         let is_noted = |_: &Cluster| std::fs::read_to_string(&lock).is_ok_and(|note| note.contains("another disk"));

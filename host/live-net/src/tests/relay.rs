@@ -1,4 +1,4 @@
-//! What stands between the nodes in a test: it delays, loses, repeats and swaps datagrams, and cuts connections.
+//! A relay between the nodes in a test: it delays, loses, repeats and swaps datagrams, and cuts connections.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -9,20 +9,20 @@ use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Passes on to a node what comes for it, until it is dropped.
+/// Forwards bytes or datagrams to a node until it is dropped.
 pub(super) struct Relay {
     stopped: Arc<AtomicBool>,
-    /// How often it has got in the way.
+    /// The number of disturbances.
     pub(super) troubles: Arc<AtomicU64>,
-    /// Whether what comes for the node is taken and forgotten.
+    /// Whether everything for the node is read and discarded.
     pub(super) is_cut: Arc<AtomicBool>,
 }
 
 impl Relay {
-    /// Of the connections at an address: each is cut after this many pieces; the last one is torn.
+    /// A relay of connections: each is cut after this many pieces, and the last piece is torn.
     pub(super) fn tcp(at: SocketAddr, to: SocketAddr, pieces_max: usize) -> Self {
         let relay = Self { stopped: Arc::default(), troubles: Arc::default(), is_cut: Arc::default() };
-        let listener = TcpListener::bind(at).expect("nobody else has this address");
+        let listener = TcpListener::bind(at).expect("the address is free");
         listener.set_nonblocking(true).expect("a socket can");
         let (stopped, troubles) = (Arc::clone(&relay.stopped), Arc::clone(&relay.troubles));
         let is_cut = Arc::clone(&relay.is_cut);
@@ -36,7 +36,7 @@ impl Relay {
                 let is_cut = Arc::clone(&is_cut);
                 std::thread::spawn(move || {
                     if let Ok(target) = TcpStream::connect(to) {
-                        pass_on(&stream, &target, pieces_max, &stopped, &is_cut);
+                        forward(&stream, &target, pieces_max, &stopped, &is_cut);
                         let _ = target.shutdown(Shutdown::Both);
                         troubles.fetch_add(1, Ordering::Relaxed);
                     }
@@ -47,10 +47,10 @@ impl Relay {
         relay
     }
 
-    /// Of datagrams: of thirty, six are lost, five come twice, and six come after the next one.
+    /// A relay of datagrams: of thirty, six are lost, five arrive twice, and six arrive after the next one.
     pub(super) fn udp(at: SocketAddr, to: SocketAddr) -> Self {
         let relay = Self { stopped: Arc::default(), troubles: Arc::default(), is_cut: Arc::default() };
-        let socket = UdpSocket::bind(at).expect("nobody else has this address");
+        let socket = UdpSocket::bind(at).expect("the address is free");
         socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket can");
         let (stopped, troubles) = (Arc::clone(&relay.stopped), Arc::clone(&relay.troubles));
         let is_cut = Arc::clone(&relay.is_cut);
@@ -91,8 +91,8 @@ impl Drop for Relay {
     }
 }
 
-/// Passes on what comes in pieces, late, until there were this many or either end is gone.
-fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped: &AtomicBool, is_cut: &AtomicBool) {
+/// Forwards bytes in pieces, with a delay, until this many were forwarded or an end is gone.
+fn forward(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped: &AtomicBool, is_cut: &AtomicBool) {
     let set_up = from.set_nonblocking(false).and_then(|()| from.set_read_timeout(Some(Duration::from_millis(5))));
     set_up.expect("a socket can");
     to.set_read_timeout(Some(PAUSE)).expect("a socket can");
@@ -110,7 +110,7 @@ fn pass_on(mut from: &TcpStream, mut to: &TcpStream, pieces_max: usize, stopped:
                     return;
                 }
             }
-            // Over connections that others have made, nodes say something in a handshake only.
+            // The accepting node sends bytes only during a handshake.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 match to.read(&mut bytes) {
                     Ok(0) => return,

@@ -15,7 +15,7 @@ use super::encrypted;
 use super::trial::{LAST, Sleeps, Trial, at_once, counter};
 use crate::{Ended, SteeringCounts};
 
-/// That node 0 comes to the last number is a violation.
+/// Node 0 reaching the last number is a violation.
 fn forbidden() -> Toy {
     counter().forbid(&[Some(LAST), None, None])
 }
@@ -28,11 +28,11 @@ fn substitutes(ended: &Ended) -> Vec<(&'static str, u64)> {
     ended.counts.instead.clone().into_iter().collect()
 }
 
-/// The timer of node 0 is postponed as long as it is steered: five times over, each longer than the timer takes.
+/// The timer of node 0 is postponed while the node is steered: five times, each for longer than the timer takes.
 #[test]
 fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
     at_once([Network::Ordered, Network::Unordered], |network| {
-        // The checker has until the last of five timers to see where they lead.
+        // The checker has until the last of five timers to predict the violation.
         let timers = [Duration::from_millis(600); 3];
         let ended = Trial { timers, ..Trial::steering(forbidden(), network, &[0, 1, 2]) }.run(|trial| {
             trial.wait_for(0, "filtered_total", 5);
@@ -50,8 +50,8 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
     });
 }
 
-/// That node 1 hears of 2 is a violation, and only node 1 can do something about it: it drops that message, and hears of the next ones. In
-/// the place of a message on a connection, that has to be broken, so nothing is done unless it may be.
+/// Node 1 receiving the number 2 is a violation that only node 1 can prevent: it drops that message, and receives the next ones. On an
+/// ordered link, the substitute of a message is a broken connection, so the filter has no effect unless breaks are allowed.
 #[test]
 fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
     let rows = [
@@ -61,7 +61,7 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
         (Network::Ordered, true, true, &[("break", 1)]),
     ];
     at_once(rows, |(network, breaks, is_encrypted, expected)| {
-        // Slow enough for a checker on a busy machine: the second step comes after two timers.
+        // Slow enough for a checker on a busy machine: the second step follows after two timers.
         let timers = [Duration::from_millis(800); 3];
         let forbidden = counter().forbid(&[None, Some(2), None]);
         let trial = Trial { timers, breaks, ..Trial::steering(forbidden, network, &[1]) };
@@ -69,22 +69,23 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
         let trialed = trial.run(|trial| trial.wait(1, LAST));
         let node = &trialed.ended[1];
         assert_eq!(substitutes(node), expected, "{network:?} {breaks}");
-        // What is on its way over a connection that breaks is lost with it.
+        // Messages in flight on a connection that breaks are lost.
         assert!(breaks || node.counts.messages == u64::from(LAST), "{:?}", node.counts);
         let (violated, unhelpful) = (node.watched.expect("it is").checker.violated, steered(node).unhelpful);
         assert_eq!([violated == 0, unhelpful == 0], [!expected.is_empty(); 2], "{network:?} {breaks}");
     });
 }
 
-/// Nodes 0 and 1 must not both have taken their step. No checker looks ahead, so node 1 knows from its snapshots alone that node 0 has.
+/// Nodes 0 and 1 must not both have taken their step. The checkers do not look ahead, so node 1 knows only from its snapshots that node 0
+/// has.
 #[test]
-fn the_immediate_check_judges_a_node_beside_the_others_in_its_snapshot() {
+fn the_immediate_check_judges_a_node_with_the_others_in_its_snapshot() {
     let toy = [0, 1].into_iter().fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, node| {
         toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]).keep(node, 1, 1)
     });
     let trial = Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        // By then there is a snapshot.
+        // A snapshot is complete by then.
         timers: [100, 3_000, 100].map(Duration::from_millis),
         ..Trial::steering(toy.forbid(&[Some(1), Some(1), None]), Network::Unordered, &[0, 1, 2])
     };
@@ -142,7 +143,7 @@ fn fatal_message() -> Trial {
         .forbid(&[None, Some(1), None]);
     Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        // By then there is a snapshot.
+        // A snapshot is complete by then.
         timers: [2_000, 100, 100].map(Duration::from_millis),
         ..Trial::steering(toy, Network::Unordered, &[0])
     }
@@ -176,8 +177,8 @@ fn effects_are_not_held_for_long() {
     assert!(hold.cut > 0, "{hold:?}");
 }
 
-/// What earlier processes have predicted arms a node at its start: without any round, its timer waits for as long as two rounds may be apart. With
-/// the switch pulled before the start nothing waits. Connections under TLS make no difference.
+/// Predictions of earlier processes arm a node at its start: without any round, its timer waits for the time of two rounds. With the switch
+/// pulled before the start, no timer waits. Connections under TLS make no difference.
 #[test]
 fn what_was_predicted_arms_a_node_at_its_start_unless_steering_is_off() {
     let event = TraceEvent::Local { name: "local0".to_owned(), cause: LocalKind::Timer, payload: Hex(vec![0]) };

@@ -1,4 +1,4 @@
-//! Three nodes in threads of this process, over loopback, with a checker beside each.
+//! Three nodes with checkers, in threads of this process, over loopback.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ use crate::{Ended, Place, Steer, Tls, Watch, Ways, run};
 /// The last number.
 pub(super) const LAST: u8 = 5;
 
-/// Node 0 counts and tells the others.
+/// Node 0 counts by its timer, and sends each number to the others.
 pub(super) fn counter() -> Toy {
     (0..LAST).fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, count| {
         let next = count + 1;
@@ -44,7 +44,7 @@ impl MachineFactory for Panics {
     }
 }
 
-/// A checker that never comes to an end.
+/// A checker that never starts a round.
 pub(super) struct Sleeps;
 
 impl MachineFactory for Sleeps {
@@ -55,12 +55,12 @@ impl MachineFactory for Sleeps {
     }
 }
 
-/// Does something for each of a few at once: trials wait most of the time.
+/// Runs a function for each item in a thread of its own: trials wait most of the time.
 pub(super) fn at_once<T: Send>(each: impl IntoIterator<Item = T>, run: impl Fn(T) + Sync) {
     thread::scope(|scope| each.into_iter().for_each(|one| drop(scope.spawn(|| run(one)))));
 }
 
-/// What a port answers.
+/// The answer of a port to a GET request.
 pub(super) fn answer(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
@@ -71,14 +71,14 @@ pub(super) fn answer(address: SocketAddr, path: &str) -> String {
     text
 }
 
-/// How three nodes run.
+/// The configuration of three nodes.
 #[derive(Clone)]
 pub(super) struct Trial {
     pub(super) toy: Toy,
     pub(super) network: Network,
     /// The nodes that run.
     pub(super) running: Vec<NodeId>,
-    /// What the checkers execute, if there are any.
+    /// The machines of the checkers, if there are checkers.
     pub(super) checked: Option<Arc<dyn MachineFactory>>,
     pub(super) limits: Limits,
     pub(super) round_time: Duration,
@@ -86,36 +86,36 @@ pub(super) struct Trial {
     pub(super) share: Share,
     /// Bytes per second that each node sends in checkpoints, if there is a limit.
     pub(super) bandwidth: Option<u64>,
-    /// The nodes that are steered, and how much may be filtered.
+    /// The nodes that are steered, and their quota.
     pub(super) steered: (Vec<NodeId>, Quota),
-    /// How long these hold the effects of each event at most, to look ahead from it, if they do.
+    /// The maximum time that the steered nodes hold the effects of an event, if they do.
     pub(super) hold: Option<Duration>,
-    /// Whether these break connections in place of messages that have an order.
+    /// Whether the steered nodes break connections in place of messages on ordered links.
     pub(super) breaks: bool,
     /// Paths to violations that earlier processes have predicted.
     pub(super) kept: Vec<Vec<TraceStep>>,
-    /// How long a timer of each node takes at least; at most a third longer.
+    /// The minimum time of a timer of each node; the maximum is a third longer.
     pub(super) timers: [Duration; 3],
     /// Whether a checker panics once it has filters.
     pub(super) ends_with_filters: bool,
-    /// What each node proves who it is by.
+    /// The credentials of each node, with TLS.
     pub(super) tls: [Option<Tls>; 3],
-    /// Where each node thinks that the nodes are.
+    /// The addresses of all nodes in the configuration of each node.
     pub(super) seen: [Vec<SocketAddr>; 3],
-    /// Where the metrics of the node are, in a trial that runs a single one; else each has them at the port behind its own.
+    /// The address for metrics in a trial of a single node; otherwise each node has its metrics at the next port after its own.
     pub(super) metrics: Option<SocketAddr>,
 }
 
-/// What has come of it.
+/// The results of a trial.
 pub(super) struct Trialed {
     pub(super) ended: Vec<Ended>,
-    /// Predictions, each of which replays.
+    /// Predictions; each of them replayed.
     pub(super) predictions: u64,
-    /// The nodes in each snapshot that a checker looked at.
+    /// The nodes in each snapshot of a round.
     pub(super) seen: Vec<Vec<NodeId>>,
 }
 
-/// What the checkers have seen.
+/// The reports of the checkers.
 #[derive(Clone, Default)]
 struct Seen {
     nodes: Arc<Mutex<Vec<Vec<NodeId>>>>,
@@ -123,18 +123,18 @@ struct Seen {
 }
 
 /// A trial whose nodes run.
-pub(super) struct GoingOn {
+pub(super) struct RunningTrial {
     folder: tempfile::TempDir,
-    /// Where the metrics of each node are.
+    /// The address for metrics of each node.
     metrics: [SocketAddr; 3],
 }
 
-impl GoingOn {
+impl RunningTrial {
     pub(super) fn disk(&self, node: NodeId) -> PathBuf {
         self.folder.path().join(format!("node-{node}.disk"))
     }
 
-    /// What a node has on its disk.
+    /// The count in the durable state of a node.
     pub(super) fn count(&self, node: NodeId) -> u8 {
         durable(&self.disk(node)).1
     }
@@ -148,7 +148,7 @@ impl GoingOn {
         }
     }
 
-    /// Waits until a node has counted so far; gives up after a minute.
+    /// Waits until a node has this count on its disk; gives up after a minute.
     pub(super) fn wait(&self, node: NodeId, count: u8) {
         let begun = Instant::now();
         while self.count(node) < count {
@@ -157,7 +157,7 @@ impl GoingOn {
         }
     }
 
-    /// What a node has counted under a name such as `messages`; none while it does not answer.
+    /// The metric of a node with a name such as `messages`; none while the node does not answer.
     pub(super) fn counted(&self, node: NodeId, name: &str) -> Option<u64> {
         let address = self.metrics[node as usize];
         TcpStream::connect(address).ok()?;
@@ -166,12 +166,12 @@ impl GoingOn {
         value.parse().ok()
     }
 
-    /// Waits until a node has counted this many under a name; gives up after a minute.
+    /// Waits until a metric of a node reaches a value; gives up after a minute.
     pub(super) fn wait_for(&self, node: NodeId, name: &str, least: u64) {
         self.wait_until(node, name, |count| count >= least);
     }
 
-    /// Waits until a number of a node is right; gives up after a minute.
+    /// Waits until a metric of a node satisfies a condition; gives up after a minute.
     pub(super) fn wait_until(&self, node: NodeId, name: &str, is_right: impl Fn(u64) -> bool) {
         let begun = Instant::now();
         while !self.counted(node, name).is_some_and(&is_right) {
@@ -205,7 +205,7 @@ impl GoingOn {
 }
 
 impl Trial {
-    /// Nodes whose timers take 300 to 400 ms, with checkers that run the same toy and look at a snapshot every 100 ms.
+    /// Nodes whose timers take 300 to 400 ms, with checkers that run the same toy and want a snapshot every 100 ms.
     pub(super) fn new(toy: Toy, network: Network) -> Self {
         let addresses = free_addresses();
         Self {
@@ -235,45 +235,49 @@ impl Trial {
         Self { steered: (steered.to_vec(), Quota::default()), ..Self::new(toy, network) }
     }
 
-    /// Runs the nodes until something else is done.
-    pub(super) fn run(&self, meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
+    /// Runs the nodes until a function returns.
+    pub(super) fn run(&self, meanwhile: impl FnOnce(&RunningTrial)) -> Trialed {
         self.run_after(|_| (), meanwhile)
     }
 
-    /// The same after something that is done before any node starts.
-    pub(super) fn run_after(&self, before: impl FnOnce(&GoingOn), meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
+    /// The same, with another function that runs before any node starts.
+    pub(super) fn run_after(
+        &self,
+        before: impl FnOnce(&RunningTrial),
+        meanwhile: impl FnOnce(&RunningTrial),
+    ) -> Trialed {
         let metrics = [0, 1, 2].map(|node| self.metrics(node));
-        let going_on = GoingOn { folder: tempfile::tempdir().expect("a temporary folder"), metrics };
-        before(&going_on);
+        let running = RunningTrial { folder: tempfile::tempdir().expect("a temporary folder"), metrics };
+        before(&running);
         let stop = AtomicBool::new(false);
         let seen = Seen::default();
         let one = |node: u32| {
-            let place = self.place(node, going_on.disk(node));
-            let watch = self.watch(node, seen.clone(), going_on.switch());
+            let place = self.place(node, running.disk(node));
+            let watch = self.watch(node, seen.clone(), running.switch());
             run(&Arc::new(self.toy.clone()), &place, watch, &stop).expect("it runs")
         };
         let ended = thread::scope(|scope| {
             let one = &one;
             let nodes: Vec<_> = self.running.iter().map(|node| scope.spawn(move || one(*node))).collect();
-            // Whatever is wrong, the nodes end.
-            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(&going_on)));
+            // The nodes end even if the function panics.
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(&running)));
             stop.store(true, Ordering::Relaxed);
             let ended = nodes.into_iter().map(|node| node.join().expect("no node panics")).collect();
             done.unwrap_or_else(|why| std::panic::resume_unwind(why));
             ended
         });
-        let predictions = *seen.replayed.lock().expect("nobody panics with it in hand");
-        let seen = std::mem::take(&mut *seen.nodes.lock().expect("nobody panics with it in hand"));
+        let predictions = *seen.replayed.lock().expect("no holder panics");
+        let seen = std::mem::take(&mut *seen.nodes.lock().expect("no holder panics"));
         Trialed { ended, predictions, seen }
     }
 
-    /// Where the metrics of a node are.
+    /// The address for metrics of a node.
     pub(super) fn metrics(&self, node: NodeId) -> SocketAddr {
         let own = self.seen[node as usize][node as usize];
         self.metrics.unwrap_or_else(|| SocketAddr::new(own.ip(), own.port() + 1))
     }
 
-    /// Where a node runs.
+    /// The configuration of a node.
     pub(super) fn place(&self, node: NodeId, disk: PathBuf) -> Place {
         let timer = self.timers[node as usize];
         let (network, bandwidth) = (self.network, self.bandwidth);
@@ -300,7 +304,7 @@ impl Trial {
         }
     }
 
-    /// The cluster as checkers look ahead: where connections may break in place of messages, nodes know of theirs.
+    /// The scenario of the checkers. If steered nodes may break connections, it has resets, so that fault states have connections.
     fn ahead(&self) -> Scenario {
         let faults = Faults { resets: u32::from(self.breaks), ..Faults::default() };
         Scenario { network: self.network, faults, ..Scenario::new(3) }
@@ -318,13 +322,13 @@ impl Trial {
             share: self.share,
             report: Box::new(move |round, scenario, steering| {
                 let nodes = round.beginning.states.iter().map(|state| state.node).collect();
-                seen.nodes.lock().expect("nobody panics with it in hand").push(nodes);
+                seen.nodes.lock().expect("no holder panics").push(nodes);
                 for prediction in round.predictions.iter().chain(&round.dead) {
                     let origin = Origin::States(Arc::clone(&round.beginning));
                     trace::confirm(&toy, scenario, &origin, &prediction.steps, &prediction.finding)
                         .expect("it replays");
                 }
-                *seen.replayed.lock().expect("nobody panics with it in hand") += round.predictions.len() as u64;
+                *seen.replayed.lock().expect("no holder panics") += round.predictions.len() as u64;
                 assert!(!ends || steering.is_none_or(|steering| steering.patterns.is_empty()), "a checker ends");
             }),
             missing: Arc::new(|_| {}),

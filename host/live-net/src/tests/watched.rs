@@ -20,7 +20,7 @@ fn trial(network: Network, checked: Option<Arc<dyn MachineFactory>>) -> Trial {
     trial
 }
 
-/// Until node 0 has counted to the end, all nodes know of it, and each has counted this many under these names.
+/// Runs the nodes until all have the last number, and these metrics of each node reach these values.
 fn to_the_end(trial: &Trial, counted: &[(&str, u64)]) -> Trialed {
     trial.run(|running| {
         trial.running.iter().for_each(|node| running.wait(*node, LAST));
@@ -30,7 +30,7 @@ fn to_the_end(trial: &Trial, counted: &[(&str, u64)]) -> Trialed {
     })
 }
 
-/// Whatever the checker does, the nodes do the same.
+/// The nodes do the same whatever the checker does.
 fn check_counts(ended: &[Ended]) {
     assert_eq!([0, 1, 2].map(|node: usize| ended[node].counts.local), [u64::from(LAST), 0, 0]);
     assert_eq!([0, 1, 2].map(|node: usize| ended[node].counts.messages), [0, LAST.into(), LAST.into()]);
@@ -38,7 +38,7 @@ fn check_counts(ended: &[Ended]) {
 }
 
 #[test]
-fn a_node_predicts_what_comes_and_sees_what_has_come() {
+fn a_node_reports_predicted_and_present_violations() {
     at_once([Network::Ordered, Network::Unordered], |network| {
         let Trialed { ended, predictions, .. } =
             to_the_end(&trial(network, None), &[("predictions_total", 1), ("violated_rounds_total", 1)]);
@@ -62,9 +62,9 @@ fn a_node_predicts_what_comes_and_sees_what_has_come() {
     });
 }
 
-/// Nor does a node collect snapshots for one that does not ask.
+/// A node also collects no snapshots for a checker that wants none.
 #[test]
-fn nobody_waits_for_a_checker() {
+fn no_node_waits_for_its_checker() {
     let with = |steered: &[NodeId], checked: Option<Arc<dyn MachineFactory>>, ends: bool| {
         let trial = match steered {
             [] => trial(Network::Ordered, None),
@@ -79,7 +79,7 @@ fn nobody_waits_for_a_checker() {
         check_counts(&ended);
         ended.into_iter().filter_map(|ended| ended.watched).collect::<Vec<_>>()
     };
-    // What a steered node is checked for immediately takes no checker, so nothing is forbidden then.
+    // Nothing is forbidden where nodes are steered: the immediate check works without a checker.
     let steered: [&[NodeId]; 2] = [&[], &[0, 1, 2]];
     thread::scope(|scope| {
         scope.spawn(move || assert!(with(&[], None, false).is_empty()));
@@ -98,7 +98,7 @@ fn nobody_waits_for_a_checker() {
     });
 }
 
-/// No node counts back: that node 0 is at 0 is a promise that is dead from its first step on. Where promises do not count, it is not reported.
+/// No node counts back: the promise that node 0 is at 0 is dead from its first step on. It is reported only if rounds check promises.
 #[test]
 fn a_node_says_that_a_promise_will_be_dead() {
     let dead = |promises: bool| {
@@ -111,9 +111,9 @@ fn a_node_says_that_a_promise_will_be_dead() {
     at_once([true, false], |promises| assert_eq!(dead(promises) > 0, promises));
 }
 
-/// There is no time for a single step ahead: each round is cut short, says so, and predicts nothing. Where filters are looked for, too.
+/// Without time for a single step ahead, each round is cut short, counts as such, and predicts nothing, also if it looks for filters.
 #[test]
-fn rounds_without_time_are_cut_short_and_the_checker_goes_on() {
+fn rounds_without_time_are_cut_short_and_the_checker_continues() {
     // As above, nothing is forbidden where nodes are steered.
     let steered = Trial::steering(counter(), Network::Unordered, &[0, 1, 2]);
     at_once([trial(Network::Unordered, None), steered], |trial| {
