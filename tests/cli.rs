@@ -3,40 +3,40 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `any_language` | a language without a template |
-//! | `assumptions` | faults, progress and what is not covered fit together in each report |
+//! | `assumptions` | consistency of faults, progress and gaps in each report |
 //! | `results` | verdicts and counts on the bundled plugins |
-//! | `by_memory` | states that are told apart by the memory of a component |
+//! | `by_memory` | states distinguished by the memory of a component |
 //! | `explore` | the API of `host explore` over HTTP |
 //! | `expressed` | properties from outside |
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
-//! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
+//! | `new` | folders that `host new` makes: they build, run, and give the expected results |
 //! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
-//! | `losses` | lost messages: reports, traces, what is refused, checkpoints |
+//! | `losses` | lost messages: reports, traces, refusals, checkpoints |
 //! | `install` | completions and manual pages |
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
-//! | `counterexamples` | how long ones become short, and what they say |
-//! | `findings` | which properties are judged, which findings are one, witnesses |
+//! | `counterexamples` | minimised traces and their text |
+//! | `findings` | judged properties, merged findings, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
 //! | `growth` | states that become longer and longer |
 //! | `simulate` | whole runs from seeds |
 //! | `specs` | specifications from outside |
-//! | `promises` | what must happen: reports, traces with loops, and what is not checked |
+//! | `promises` | promises: reports, traces with loops, and gaps of the check |
 //! | `live` | a cluster that runs the bundled key-value store, killed and cut off, under clients |
-//! | `cache` | what is kept between runs, and how it is cleared |
-//! | `golden` | what people see of each seeded bug, word for word |
+//! | `cache` | the cache between runs, and how it is cleared |
+//! | `golden` | the report on each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
-//! | `machines` | what a machine does not have: memory, and a cache of one's own |
+//! | `machines` | machines without memory, and without a private cache |
 //! | `printed` | every command line that a command prints |
 //! | `ready_made` | ready-made properties in each SDK and as expressions, and names of nodes |
 //! | `refusals` | every combination of options that is refused |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `origins` | traces that begin in states from elsewhere |
-//! | `platform` | what libraries ask of a system |
+//! | `platform` | system calls of libraries |
 //! | `pairs` | pairs of options and of features that meet in no other test |
 //! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
 //! | `schema` | traces and results of runs against their schemas, and back from other formats |
@@ -44,10 +44,10 @@
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `tips` | tips in errors lead to a command line that is understood |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
-//! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
+//! | `checkpoints` | checkpoints: the search that each belongs to, and its limits |
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
-//! | `verdicts` | one verdict, wherever it is told |
-//! | `told_apart` | the ways to tell states apart, on bundled protocols |
+//! | `verdicts` | one verdict in every report of a run |
+//! | `told_apart` | the ways to distinguish states, on bundled protocols |
 //! | `why_different` | states that look the same but count as different |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
@@ -157,15 +157,15 @@ impl Ran {
 /// A folder to run commands in, empty at first.
 struct Place {
     folder: TempDir,
-    /// After how many questions whether to go on, about one for each call of a guest, the user interrupts a command.
+    /// The number of polls after which the user interrupts a command; there is about one poll per call of a guest.
     interrupted: Option<u64>,
-    /// How often the last command asked whether to go on, where somebody counts.
+    /// The number of polls of the last command, counted if `interrupted` is set.
     asked: Arc<AtomicU64>,
-    /// Where compiled code is kept.
+    /// The folder for compiled code.
     cache: Option<PathBuf>,
-    /// What earlier commands have built and loaded, for folders that no test changes; none if each command builds for itself.
+    /// The builds of earlier commands, for folders that no test changes; none if each command builds for itself.
     builds: Option<RefCell<Builds>>,
-    /// The folder in it that commands are run in; the place itself if empty.
+    /// The folder in it where commands run; the place itself if empty.
     standing: &'static str,
 }
 
@@ -192,7 +192,7 @@ impl Place {
         self
     }
 
-    /// A clock on which each question takes 10 ms, and which interrupts in time.
+    /// A clock on which each poll takes 10 ms, and which interrupts the command after `interrupted` polls.
     fn clock(&self, interrupted: &Arc<AtomicBool>) -> host::Clock {
         let Some(after) = self.interrupted else { return host::system_clock() };
         let (asked, interrupted) = (Arc::clone(&self.asked), Arc::clone(interrupted));
@@ -251,13 +251,13 @@ impl Place {
         json
     }
 
-    /// A run that keeps a checkpoint, stopped three times and gone on from, comes to the end of the same one in one piece, which is
-    /// given as JSON.
+    /// Checks that a run that keeps a checkpoint, stopped and resumed three times, has the same result as the uninterrupted run, given as
+    /// JSON.
     #[track_caller]
-    fn goes_on_to_the_same(&mut self, run: &[&str], whole: &Value) {
+    fn resumes_to_the_same(&mut self, run: &[&str], whole: &Value) {
         let mut command = [run, &["--checkpoint", "kept"]].concat();
-        // A resumed search executes again what was executed before, in larger batches, so it asks less often. The audit comes
-        // after the search, and asks too.
+        // A resumed search first repeats the events before its checkpoint, in larger batches, so it polls less often. The audit follows
+        // the search, and polls too.
         self.interrupted = Some(u64::MAX);
         self.host(&[run, &["--audit", "off"]].concat()).exits(0);
         let asked = self.asked.load(Ordering::Relaxed);
@@ -275,8 +275,8 @@ impl Place {
         std::fs::remove_dir_all(self.path("kept")).expect("it is no longer of use");
     }
 
-    /// Takes the versions of this repository for a folder in Rust, so that nothing has to be looked up, and lets all such folders of the
-    /// tests share what they compile of others.
+    /// Gives a folder in Rust the `Cargo.lock` of this repository, so that no version is looked up, and a build folder for dependencies
+    /// that all such folders of the tests share.
     fn shares_what_is_compiled(&self, name: &str) {
         let lock = self.path(name).join("Cargo.lock");
         std::fs::copy(folder("../Cargo.lock"), lock).expect("a file can be copied");
@@ -289,7 +289,7 @@ impl Place {
         self.put(".cargo/config.toml", config);
     }
 
-    /// The names of what is there.
+    /// The names of the files and folders in it.
     fn list(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("the folder is there");
         let mut names: Vec<String> =
@@ -299,11 +299,10 @@ impl Place {
     }
 }
 
-/// The program, built beside the tests by `cargo test --workspace`; none where it is not, which is said.
+/// The program, built together with the tests by `cargo test --workspace`; without it, prints that the test is skipped.
 fn program() -> Option<PathBuf> {
-    let beside =
-        || std::env::current_exe().expect("a path").ancestors().nth(2).expect("target/debug/deps").join("host");
-    let program = std::env::var_os("CARGO_BIN_EXE_host").map_or_else(beside, Into::into);
+    let built = || std::env::current_exe().expect("a path").ancestors().nth(2).expect("target/debug/deps").join("host");
+    let program = std::env::var_os("CARGO_BIN_EXE_host").map_or_else(built, Into::into);
     if !program.exists() {
         let _ = writeln!(std::io::stderr(), "skipped: {} is not built; cargo build --bin host", program.display());
         return None;

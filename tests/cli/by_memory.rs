@@ -54,7 +54,7 @@ fn a_search_of_states_that_are_told_apart_by_memory_goes_on() {
     let mut place = guest();
     let search = ["run", "guest.wasm", "--json", "--algo", "bdfs", "--resets", "1"];
     let whole = place.host(&search).json();
-    place.goes_on_to_the_same(&search, &whole);
+    place.resumes_to_the_same(&search, &whole);
 }
 
 /// Two guests that tell the same states apart, the first one by its memory.

@@ -70,7 +70,7 @@ fn every_language_is_gone_on_from() {
         let whole = place.host(&run).exits(0).json();
         // As in `languages_are_put_side_by_side`.
         assert_eq!(whole["counts"]["global_states"], 14_588, "{name}");
-        place.goes_on_to_the_same(&run, &whole);
+        place.resumes_to_the_same(&run, &whole);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
         assert_eq!(ran.json()["counts"]["global_states"], 14_588);
     }
     let whole = place.host(&run).exits(0).json();
-    place.goes_on_to_the_same(&run, &whole);
+    place.resumes_to_the_same(&run, &whole);
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn checkpoints_belong_to_the_exported_states() {
     put(&place, "o/live.json", &exported(&harmless, 2));
     let search = ["run", bundled("paxos"), "--prefix", "o/live.json", "--algo", "bdfs", "--depth", "6", "--json"];
     let end = place.host(&search).exits(0).json();
-    place.goes_on_to_the_same(&search, &end);
+    place.resumes_to_the_same(&search, &end);
     place.interrupted = Some(20);
     let kept = [&search[..], &["--checkpoint", "kept"]].concat();
     assert_eq!(place.host(&kept).json()["end"], "interrupted");

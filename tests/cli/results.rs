@@ -422,7 +422,7 @@ fn globals_and_memory_that_grows_are_gone_on_from() {
         let run = [&["run", plugin, "--nodes", "2", "--algo", "bdfs", "--json"], bounds].concat();
         let whole = place.host(&run).exits(0).json();
         assert_eq!(whole["counts"]["global_states"], global_states, "{plugin}");
-        place.goes_on_to_the_same(&run, &whole);
+        place.resumes_to_the_same(&run, &whole);
     }
 }
 

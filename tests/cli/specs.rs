@@ -140,7 +140,7 @@ fn a_checkpoint_belongs_to_its_specification() {
     let search = ["--algo", "bdfs", "--property", "one-value", "--spec", "stated.wasm"];
     let whole = place.run_json("paxos", &search);
     let run = [&["run", bundled("paxos"), "--json"], &search[..]].concat();
-    place.goes_on_to_the_same(&run, &whole);
+    place.resumes_to_the_same(&run, &whole);
     place.interrupted = Some(20);
     assert_eq!(place.host(&[&run[..], &["--checkpoint", "kept"]].concat()).json()["end"], "interrupted");
     place.interrupted = None;

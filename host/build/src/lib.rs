@@ -1,15 +1,15 @@
 //! Turns the sources of a plugin into a WebAssembly component.
 //!
-//! [`build`] looks at a folder or a file, takes the first row of the table of [`TOOLCHAINS`] that recognises it, finds or installs
-//! what that toolchain needs, runs it, and makes a component of the core module that comes out. No external Wasm tools are
-//! needed: the contract is compiled in. A `host.toml` in the folder overrides what is detected.
+//! [`build`] takes a folder or a file, chooses the first row of the table of [`TOOLCHAINS`] that recognises it, finds or installs
+//! the tools of that toolchain, runs it, and turns its core module into a component. No external Wasm tools are
+//! needed: the contract is compiled in. A `host.toml` in the folder overrides the detection.
 //!
 //! The result of a Rust package is `<target directory>/plugins/<package>.wasm`, where the target directory is the one that
-//! cargo uses for the folder; that of anything else is `target/plugins/<name>.wasm` in its folder. What is made on the way lies in
+//! cargo uses for the folder; any other result is `target/plugins/<name>.wasm` in its folder. Intermediate files are in
 //! `target/guests`.
 //!
 //! Builds are reproducible: the same sources and tools give the same bytes in any folder on any machine. The toolchains of
-//! JavaScript and Python are the exception: they store a running interpreter, with the seeds that it happened to take.
+//! JavaScript and Python are the exception: they store a running interpreter with its random seeds.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -174,23 +174,23 @@ pub struct Built {
     pub toolchain: &'static str,
     /// Which tool that was, and where it was found; a phrase.
     pub tool: String,
-    /// The steps of the build, one phrase each, as told to `report`.
+    /// The steps of the build, one phrase each, as passed to `report`.
     pub steps: Vec<String>,
 }
 
-/// Whether [`build`] would know what to do with a folder or file; says nothing of whether it succeeds.
+/// Whether [`build`] has a toolchain for a folder or file; the build may still fail.
 pub fn recognises(path: &Path) -> bool {
     Source::open(path).is_ok_and(|source| languages::choose(&source).is_ok())
 }
 
 /// Builds the plugin in a folder or file; does next to nothing if nothing changed.
 ///
-/// `report` is told each step as it begins. Builds may run at the same time, also of one folder: lock files
-/// order what must be ordered, and a file appears whole or not at all.
+/// `report` receives each step as it begins. Builds may run at the same time, also of one folder: lock files
+/// order conflicting steps, and files are replaced atomically.
 ///
 /// # Errors
 ///
-/// See [`BuildError`]. What was there before stays as it was.
+/// See [`BuildError`]. The files of an earlier build stay as they are.
 pub fn build(path: &Path, options: &Options, report: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
     let mut steps = Vec::new();
     let mut say = |step: &str| {

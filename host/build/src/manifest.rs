@@ -1,4 +1,4 @@
-//! `host.toml`: what a folder says about its build, where detection would be wrong or is not enough.
+//! `host.toml`: the settings of a build that cannot be detected in its folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Destinations in the folder, and from there the folders whose files are copied.
 pub(crate) type Copies = BTreeMap<PathBuf, PathBuf>;
 
-/// The manifest of a folder; without a file, nothing is said.
+/// The manifest of a folder; empty without a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
@@ -54,7 +54,7 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// Whether nothing is said.
+    /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_must_fit_together() {
+    fn settings_must_fit_together() {
         assert!(read("").is_ok_and(|manifest| manifest.build.is_empty()));
         assert!(read("[build]\ncommand = \"make\"\noutput = \"p.wasm\"\n").is_ok());
         let wrong = ["[build]\ncommand = \"make\"\n", "[build]\ntool = \"c\"\n", "build = 3\n"];

@@ -188,22 +188,22 @@ pub(crate) fn stoppable<R>(stop: Option<Stop>, build: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Whether the build of this thread may go on.
+/// Checks that the build of this thread may continue.
 ///
 /// # Errors
 ///
-/// It is to stop.
+/// The build is to stop.
 pub(crate) fn check() -> Result<(), BuildError> {
     let is_stopped = STOP.with_borrow(|stop| stop.as_ref().is_some_and(Stop::is_stopped));
     if is_stopped { Err(BuildError::Stopped) } else { Ok(()) }
 }
 
-/// Does work of this process that asks nothing meanwhile, such as reading a text of megabytes: on a thread, which is left behind when the
-/// build of this thread is to stop.
+/// Runs work that does not poll the stop flag, such as reading a text of megabytes, on another thread, which is abandoned when the build of
+/// this thread is to stop.
 ///
 /// # Errors
 ///
-/// It is to stop.
+/// The build is to stop.
 pub(crate) fn unless_stopped<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, BuildError> {
     if STOP.with_borrow(Option::is_none) {
         return Ok(work());

@@ -295,7 +295,7 @@ fn what_is_no_module_does_not_become_a_component() {
 
 /// Places are functions, and no offsets in what was made on the way.
 #[test]
-fn what_is_not_valid_is_told_by_the_function() {
+fn an_invalid_module_is_reported_by_its_function() {
     let plugin = include_str!("../../../plugins/register-text/register.wat");
     let (before, after) = plugin.rsplit_once(')').expect("a module");
     let (mismatch, index) = ("type mismatch: expected i32, found i64", "unknown global: global index out of bounds");

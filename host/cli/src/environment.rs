@@ -139,7 +139,7 @@ mod tests {
             clock: system_clock(),
             builds: Builds::default(),
         };
-        environment.tell("nobody reads this");
+        environment.tell("a message without a reader");
         environment.print("nor this")
     }
 

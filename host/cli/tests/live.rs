@@ -100,7 +100,7 @@ fn a_cluster_comes_up_answers_and_goes_down_with_its_data() {
     let all = addresses(9);
     let folder = folder(&all, "");
     let status = || output(&folder, &["status", "cluster.toml"]);
-    assert_eq!(status().0, Some(1), "nobody runs");
+    assert_eq!(status().0, Some(1), "no node runs");
     for (start, stored) in [(1, None), (2, Some("blue"))] {
         let up = live(&folder, &["up", "cluster.toml"]).stderr(Stdio::piped()).spawn();
         let mut up = Running(up.expect("it starts"));
@@ -112,8 +112,8 @@ fn a_cluster_comes_up_answers_and_goes_down_with_its_data() {
                 matches!(answer.status, 200 | 204 | 404).then_some(answer)
             })
         };
-        wait("somebody leads", || ask("GET", "").is_some());
-        let answer = ask("GET", "").expect("somebody leads");
+        wait("a node leads", || ask("GET", "").is_some());
+        let answer = ask("GET", "").expect("a node leads");
         assert!(stored.map_or(answer.status == 404, |value| answer.body == value.as_bytes()), "{}", answer.status);
         wait("it is written", || ask("PUT", "blue").is_some_and(|answer| answer.status == 204));
         let (code, out, _) = status();

@@ -74,7 +74,7 @@ mod tests {
     use crate::component::componentize;
 
     #[test]
-    fn a_module_that_wants_a_browser_is_told_from_one_that_exports_nothing() {
+    fn a_module_for_a_browser_is_distinguished_from_one_without_exports() {
         let hint = |module: &str| {
             let reason = componentize(&wat::parse_str(module).expect("a module")).expect_err("it is no plugin");
             match with_remedy(BuildError::NotAPlugin { name: "mine".to_owned(), reason, hint: HINT }) {

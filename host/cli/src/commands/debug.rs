@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::options::after_dashes::Taker;
 use crate::options::traces::DebugArguments;
 
-const TAKER: Taker = Taker { name: "host debug", does: "goes where it is told", besides: &[] };
+const TAKER: Taker = Taker { name: "host debug", does: "executes the events that you choose", besides: &[] };
 
 /// A session over a trace or a plugin.
 pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {

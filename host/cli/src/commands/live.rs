@@ -223,10 +223,10 @@ const EVERY_MIN: Duration = Duration::from_millis(50);
 /// The shortest time of a round.
 const ROUND_TIME_MIN: Duration = Duration::from_millis(10);
 
-/// How long effects are held at most.
+/// The maximum time that effects are held.
 const HOLD: Duration = Duration::from_millis(2);
 
-/// Whether nodes can be watched like that, as far as can be told without the plugin.
+/// Checks the options of `--watch` that do not depend on the plugin.
 fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
     let Some(watching) = arguments.watching() else { return Ok(()) };
     watching.check()?;
@@ -247,18 +247,18 @@ fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
     }
 }
 
-/// Whether these nodes can be watched like that.
+/// Checks the options of `--watch` for these nodes.
 fn check_cluster(arguments: &WatchArguments, running: &Running<'_>) -> Result<(), Failure> {
     arguments.watching().map_or(Ok(()), |watching| running.check_watched(watching))
 }
 
-/// Says what steering cannot keep from happening here.
+/// Warns of the violations that steering cannot prevent here.
 fn warn(arguments: &WatchArguments, running: &Running<'_>, environment: &mut Environment<'_>) {
     let warning = arguments.watching().and_then(|watching| running.unguarded(watching));
     warning.into_iter().for_each(|warning| environment.tell(&warning));
 }
 
-/// The checker beside a node. It writes to the standard error of the process itself, so that nobody waits for whoever reads that.
+/// The checker of a node. It writes to the standard error of the process itself, so that the node does not wait for a slow reader.
 fn watch(
     running: &Running<'_>,
     arguments: &NodeArguments,
@@ -297,7 +297,7 @@ fn say(line: &str) {
     let _ = std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes());
 }
 
-/// What a node says of another one that is in none of its snapshots.
+/// The line about another node that is in none of the snapshots of this one.
 fn missing_words(id: u32, Missing { node, time, is_capped }: Missing) -> String {
     let why = match is_capped {
         true => "it sends no more checkpoints for now, see `--bandwidth`",
@@ -445,7 +445,7 @@ fn words(status: &Status) -> String {
 mod tests {
     use super::*;
 
-    /// Of a node that is not watched, and of one whose rounds end in time, nothing is said about that.
+    /// The status of a node without a checker, or whose rounds end in time, has no word on rounds.
     #[test]
     fn the_status_says_how_many_rounds_were_cut_short() {
         let said = |metrics: &[(&str, f64)]| {

@@ -201,8 +201,8 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-/// What the checkers have come to.
-fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> String {
+/// The results of the checkers.
+fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), is_continued: bool) -> String {
     let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, stopped, .. } =
         *tally;
     let mut text = format!(
@@ -219,7 +219,7 @@ fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> S
         ));
     }
     if watch.steers {
-        if goes_on {
+        if is_continued {
             let without = count(tally.violating_states, "state");
             text.push_str(&format!("violating: {without} without steering, {} with it\n", tally.steered_states));
         }
@@ -239,7 +239,7 @@ fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), goes_on: bool) -> S
     text
 }
 
-/// When the first prediction of each run was there; nothing if no run has one.
+/// The times of the first prediction of each run; nothing if no run has one.
 fn first_predictions(milliseconds: &[u64], runs: u64) -> String {
     match milliseconds.is_empty() {
         true => String::new(),
@@ -247,12 +247,12 @@ fn first_predictions(milliseconds: &[u64], runs: u64) -> String {
     }
 }
 
-/// The names of all that was reached, in the runs or in their twins.
+/// The names of the properties that were reached in the runs or in their twins.
 fn properties_reached<'s>(runs: &'s Witnessed, twins: Option<&'s Tally>) -> BTreeSet<&'s String> {
     runs.keys().chain(twins.into_iter().flat_map(|tally| tally.witnessed_ms.keys())).collect()
 }
 
-/// In how many of the runs something was, and when: one number for each run in which it was.
+/// The number of runs with an event, and its times: one time per such run.
 fn in_runs(milliseconds: &[u64], runs: u64) -> String {
     let mut sorted = milliseconds.to_vec();
     sorted.sort_unstable();
@@ -265,7 +265,7 @@ fn in_runs(milliseconds: &[u64], runs: u64) -> String {
     format!("in {those} of {all}: after {first:.3} s to {last:.3} s{half}")
 }
 
-/// What has happened in the runs, as far as it has.
+/// The counts of the runs that are not zero.
 fn happened(simulated: &Simulated, asked: &SimulationSpec) -> String {
     let counts = &simulated.counts;
     let all = [
@@ -335,12 +335,12 @@ fn result(
 mod tests {
     use super::*;
 
-    /// A run without a prediction has it later than any other.
+    /// A run without a prediction counts as later than any other.
     #[test]
-    fn first_predictions_are_told_by_their_range_and_where_half_of_all_runs_have_one() {
+    fn first_predictions_are_reported_by_range_and_median() {
         let of = |runs| first_predictions(&[3_000, 1_000, 2_500], runs);
-        let told = "first predictions in 3 of 4 runs: after 1.000 s to 3.000 s, in half of all by 2.500 s\n";
-        assert_eq!(of(4), told);
+        let expected = "first predictions in 3 of 4 runs: after 1.000 s to 3.000 s, in half of all by 2.500 s\n";
+        assert_eq!(of(4), expected);
         assert_eq!(of(7), "first predictions in 3 of 7 runs: after 1.000 s to 3.000 s\n");
         assert_eq!(first_predictions(&[], 7), "");
     }

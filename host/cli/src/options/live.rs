@@ -97,7 +97,7 @@ pub struct StatusArguments {
     pub json: bool,
 }
 
-/// Checkers beside the nodes.
+/// The checkers of the nodes.
 #[derive(Debug, Args)]
 pub struct WatchArguments {
     /// A checker for each node: `observe` reports its predictions on standard error, and writes traces of them into the data folder;
@@ -126,7 +126,7 @@ pub struct WatchArguments {
 }
 
 impl WatchArguments {
-    /// What the checkers are to do, if there are any.
+    /// The mode of the checkers, if there are checkers.
     pub fn watching(&self) -> Option<Watching> {
         let mode = self.watch.as_deref()?;
         Some(Watching { steers: mode == "steer", holds: self.hold, breaks: self.break_connections })

@@ -60,7 +60,7 @@ pub struct Arguments {
 ///
 /// The command line is not understood, or asks for help or the version.
 pub fn parse(words: &[OsString]) -> Result<Command, clap::Error> {
-    // So that `--depth -1` is told what `--depth` takes, and not that there is no option `-1`.
+    // The error for `--depth -1` has to name the values of `--depth`, not an unknown option `-1`.
     let takes_numbers = |argument: clap::Arg| match argument.get_action().takes_values() {
         true => argument.allow_negative_numbers(true),
         false => argument,
@@ -282,7 +282,7 @@ const EXPLORE_EXAMPLES: &str = "Examples:\n  \
 
 const CACHE_EXAMPLES: &str = "Examples:\n  \
     host cache\n  \
-    host cache --clear                                       the next run makes all machine code anew";
+    host cache --clear                                       the next run compiles all machine code again";
 
 fn with_limits(examples: &str) -> String {
     format!("{examples}\n\n{}", limits::help())

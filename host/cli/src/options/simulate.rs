@@ -89,8 +89,8 @@ pub struct SimulateArguments {
     /// How far a clock jumps
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1s..1m", help_heading = "Runtime")]
     pub clock_jump_time: Range,
-    /// A checker beside each node: `observe` reports what it predicts, `steer` keeps it from happening. A violation then does not end
-    /// the runs, and each has a twin with the same seed in which nothing is kept from happening
+    /// A checker for each node: `observe` reports its predictions, `steer` prevents them as well. A violation then does not end
+    /// the runs, and each has a control run with the same seed and without steering
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
     pub watch: Option<String>,
     /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`

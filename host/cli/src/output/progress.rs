@@ -77,8 +77,8 @@ fn written(moment: &Moment<'_>, detail: Detail) -> String {
         })
     };
     // What the strategy counts first is what it goes through.
-    let is_beside = |noun: &str| noun == "event" && counts.local_states.is_some();
-    let main = known.iter().filter(|(_, noun)| !is_beside(noun)).find(|(number, _)| number.is_some());
+    let is_secondary = |noun: &str| noun == "event" && counts.local_states.is_some();
+    let main = known.iter().filter(|(_, noun)| !is_secondary(noun)).find(|(number, _)| number.is_some());
     let mut parts: Vec<String> = match detail.counts {
         usize::MAX => known.iter().filter_map(part).collect(),
         counts => main.iter().take(counts).filter_map(|(number, noun)| Some(said((*number)?, noun))).collect(),

@@ -424,9 +424,9 @@ mod tests {
         assert_eq!(counted(573_381, true), "at least 573,381");
     }
 
-    /// Of all counts that walks can have: no word of no walk at all, and none of a bound without those that it is about.
+    /// For all counts of walks: no report of zero walks, and no bound without the walks that it is about.
     #[test]
-    fn what_walks_have_seen_is_said_of_walks() {
+    fn reports_of_walks_claim_only_what_walks_have_seen() {
         let numbers = [0, 1, 2];
         for (owing, alive, dead, open) in numbers.into_iter().flat_map(|owing| {
             let alive = numbers.into_iter().filter(move |alive| *alive <= owing);

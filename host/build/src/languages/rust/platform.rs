@@ -1,4 +1,4 @@
-//! What stands in for an operating system: the target, the source of randomness, the plugin's own flags, and what a report says of all that.
+//! The platform of a Rust plugin: the target, the source of randomness, the plugin's own flags, and the assumptions for the report.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,11 +22,11 @@ pub(super) fn target(folder: &Path, asked: &Build) -> Result<&'static str, Build
     })
 }
 
-/// Flags that have getrandom 0.3 and later ask the SDK, unless the plugin says whom else.
+/// Flags that make the SDK the backend of getrandom 0.3 and later, unless the plugin sets another one.
 pub(super) fn randomness(target: &str, own: &[String]) -> Vec<String> {
-    let is_said = own.iter().any(|flag| flag.contains("getrandom_backend"));
+    let has_backend = own.iter().any(|flag| flag.contains("getrandom_backend"));
     let flags = ["--cfg", "getrandom_backend=\"custom\""];
-    flags.into_iter().filter(|_| target == TARGET && !is_said).map(str::to_owned).collect()
+    flags.into_iter().filter(|_| target == TARGET && !has_backend).map(str::to_owned).collect()
 }
 
 /// The flags that the plugin's own `.cargo/config.toml` gives the compiler: those for the target, or else those for all. The nearest file
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_randomness_of_the_guest_is_told() {
+    fn only_the_randomness_of_the_guest_is_reported() {
         let artifact = |version: &str, folder: &str| {
             let id = format!("registry+https://index#getrandom@{version}");
             format!(

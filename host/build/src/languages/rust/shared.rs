@@ -1,10 +1,10 @@
-//! What plugins have in common is compiled once: crates of the registry and the SDK.
+//! Build folders that plugins share, so that crates of the registry and the SDK are compiled once.
 //!
-//! Cargo keeps what it compiles in a *build folder*. That of a plugin outside of any other workspace is one in the cache, unless the user has
-//! said where it is. There, packages in the folder itself are distinguished by their names and paths within it, and by times of files: so a build
-//! folder is for one content of all of them but the plugin, such as the SDK, and what is found there is what would be compiled. The
-//! plugin has the path of its folder among its own flags, and a name that its folder got at the first build: another folder at the same path,
-//! with older files, is another plugin.
+//! Cargo keeps its intermediate results in a *build folder*. For a plugin outside of any other workspace it is one in the cache, unless the
+//! user has set another one. There, cargo distinguishes packages in the plugin's folder by their names and paths within it, and by times of
+//! files. So a build folder is for one content of all these packages except the plugin, such as the SDK, and its results are those that
+//! cargo would compile. The plugin itself has the path of its folder among its flags, and a name that its folder got at the first build:
+//! another folder at the same path, with older files, is another plugin.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -23,7 +23,7 @@ use crate::{BuildError, CRATES_BYTES_MAX, CRATES_FOLDER};
 /// The variable that names the build folder to cargo; versions that do not know it keep what they compile for themselves.
 pub(super) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
-/// Variables by which users say where cargo puts what it makes.
+/// Variables with which users set the folders of cargo.
 const SAID: [&str; 3] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", VARIABLE];
 
 /// Files, and bytes of each, of the packages in the folder of a plugin; with more it has a build folder of its own.
@@ -42,10 +42,10 @@ pub(super) struct Shared {
 impl Shared {
     /// That of a package; none if it has one of its own.
     pub(super) fn of(package: &Package, cache: Option<&Path>) -> Option<Self> {
-        let is_said = SAID.iter().any(|name| env::var_os(name).is_some());
+        let is_set = SAID.iter().any(|name| env::var_os(name).is_some());
         let is_moved = package.build_directory != package.target_directory
             || package.target_directory != package.folder.join("target");
-        if is_said || is_moved || package.workspace_root != package.folder {
+        if is_set || is_moved || package.workspace_root != package.folder {
             return None;
         }
         // What replaces packages from there is not looked at.

@@ -230,12 +230,12 @@ fn readme(template: &Template, sources: &Sources, name: &str) -> String {
         "# {name}\n\n\
          {what}, in {}: a protocol to begin from.\n\n\
          ```sh\nhost build .\nhost run .\n{violation}\n```\n\n\
-         | file | holds |\n|---|---|\n{rows}| `scenarios/` | what should come out of a search: `host test .` |\n\n\
+         | file | holds |\n|---|---|\n{rows}| `scenarios/` | the expected results of searches: `host test .` |\n\n\
          {unit_tests}Needed: {}. `host doctor .` says whether a search can trust the plugin, `host run --help` what a search can \
          do.\n\n\
          1. Replace messages, state and handlers by your own; let the encoding of the state hold all that decides what happens next.\n\
          2. Say what must hold: properties, and the part of a node's state that each of them reads.\n\
-         3. Put what should come out into `scenarios/`. A bug that is switched on by a parameter, and found, shows that a property can fail.\n",
+         3. Put the expected results into `scenarios/`. A bug that a parameter switches on, and that a search finds, shows that a property can fail.\n",
         template.title, template.needs,
     );
     text.replace("{file}", &file_name(template, name))

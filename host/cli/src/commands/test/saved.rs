@@ -46,8 +46,8 @@ impl Saved {
         if !table.contains_key("trace") {
             return None;
         }
-        let beside = |saved: Self| Self { trace: path.with_file_name(&saved.trace), ..saved };
-        Some(table.try_into().map(beside).map_err(|error: toml::de::Error| error.message().to_owned()))
+        let with_path = |saved: Self| Self { trace: path.with_file_name(&saved.trace), ..saved };
+        Some(table.try_into().map(with_path).map_err(|error: toml::de::Error| error.message().to_owned()))
     }
 
     /// The mismatches, and whether the trace cannot be run at all.
