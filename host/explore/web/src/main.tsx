@@ -21,5 +21,13 @@ if (page) {
     const file = event.dataTransfer?.files[0];
     if (file) void explorer.files.open(file);
   });
+  const print = window.matchMedia("print");
+  const printing = (isPrinting: boolean) => {
+    explorer.isPrinting = isPrinting;
+    explorer.core.changed();
+  };
+  print.addEventListener("change", () => printing(print.matches));
+  window.addEventListener("beforeprint", () => printing(true));
+  window.addEventListener("afterprint", () => printing(false));
   void explorer.begin();
 }

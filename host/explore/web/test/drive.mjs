@@ -133,7 +133,7 @@ async function map(page) {
 async function search(page) {
   await press(page, "g", "/");
   await page.getByLabel("Seconds").fill("2");
-  await page.locator("details.search button[type=submit]").click();
+  await page.locator("#search-start").click();
   await page.waitForSelector(".result");
   await page.waitForFunction(() => !document.querySelector(".result.running"), null, { timeout: 20_000 });
   assert.ok(!(await page.locator(".result.failed").count()), await page.locator(".result").first().innerText());

@@ -1,11 +1,12 @@
 // A server with the API of `host explore` over a protocol of its own, to try the page without `host`.
-// node test/mock.mjs [--port N] [--steps N] [--hostile]
+// node test/mock.mjs [--port N] [--steps N] [--hostile] [--trace violation|promise]
 
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { follow, local, told, walk } from "./extras.mjs";
 import { cluster, rows } from "./protocol.mjs";
 
 const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../inspect/src/page/dist");
@@ -22,8 +23,18 @@ class Refusal extends Error {
   }
 }
 
+/** Steps to two decisions, and steps around the decision that they could have led to. */
+const TRACES = {
+  violation: [
+    ...["node 0: propose", "node 0 <- node 0: {Ask:100}", "node 1 <- node 0: {Ask:100}", "node 0 <- node 1: {Vote:100", "node 0 <- node 0: {Vote:100"],
+    ...["node 1: propose", "node 0 <- node 1: {Ask:101}", "node 1 <- node 1: {Ask:101}", "node 1 <- node 1: {Vote:101", "node 1 <- node 0: {Vote:101"],
+  ],
+  promise: ["node 0: propose", "node 0: reset", "node 0: tick", "node 1: tick"],
+};
+
 export class Mock {
   constructor(options = {}) {
+    this.options = options;
     this.cluster = cluster(options);
     this.places = [{ place: 0, parent: null, depth: 0, event: null, name: null, global: this.cluster.beginning(), children: new Map() }];
     this.probes = [];
@@ -37,7 +48,13 @@ export class Mock {
       const action = count % 2 === 1 && deliveries.length > 0 ? deliveries[0] : timers[count % timers.length];
       place = this.take(place, action.action, 0);
     }
-    this.end = place;
+    this.end = follow(this, place, TRACES[options.trace] ?? []);
+    if (options.trace === "promise") this.kept = follow(this, this.line(this.end)[1], TRACES.violation.slice(1, 5));
+  }
+
+  /** A copy whose places are no branches of a person. */
+  scratch() {
+    return Object.assign(Object.create(Mock.prototype), this, { places: structuredClone(this.places) });
   }
 
   at(place) {
@@ -53,7 +70,17 @@ export class Mock {
   }
 
   step({ place, parent, depth, event, name }) {
-    return { place, parent, depth, event, name };
+    const shown = { place, parent, depth, event, name };
+    return this.options.trace ? { ...shown, lines: this.lines(place) } : shown;
+  }
+
+  /** What a step did, in words. */
+  lines(place) {
+    const { event, parent, global } = this.places[place];
+    if (!event) return ["all nodes are as their init left them"];
+    const rowsOf = rows(global.locals[event.node], this.places[parent].global.locals[event.node]);
+    const changes = rowsOf.filter(({ mark, value }) => mark !== "same" && value !== "").map(({ name, value }) => `${name} -> ${value}`);
+    return [...changes, ...event.sent.map(({ to, text }) => `sends to ${to}: ${text}`)];
   }
 
   take(from, number, outcome) {
@@ -170,10 +197,11 @@ export class Mock {
     return null;
   }
 
-  search(from, { strategy }) {
+  search(from, { strategy, seeds }) {
     this.at(from);
     if (!["auto", "bdfs", "walk"].includes(strategy)) throw new Refusal(400, `there is no strategy ${strategy}`, "host list names them.");
     const search = { search: this.searches.length, strategy, state: "running", text: "depth 3, 120 states", findings: [], polls: 0, from };
+    if (seeds) search.seeds = { asked: seeds, done: 0, violating: 0 };
     this.searches.push(search);
     return { search: search.search };
   }
@@ -182,13 +210,14 @@ export class Mock {
     const search = this.searches[number];
     if (!search) throw new Refusal(404, `there is no search ${number}`);
     search.polls += 1;
-    if (search.state === "running" && search.polls > 2) {
-      // Places that the search needs on its way are no branches of a person.
-      const scratch = Object.assign(Object.create(Mock.prototype), this, { places: structuredClone(this.places) });
+    if (search.state === "running" && search.seeds) walk(this, search);
+    else if (search.state === "running" && search.polls > 2 && search.strategy !== "walk") {
+      const scratch = this.scratch();
       const found = scratch.find(search.from);
       search.state = "done";
       search.text = found === null ? "ok: no violation within reach" : "violation: agreement";
       if (found !== null) search.findings.push(this.adopt(scratch, found));
+      else search.representatives = this.ends(search.from);
     }
     const { polls, from, ...shown } = search;
     return shown;
@@ -206,10 +235,30 @@ export class Mock {
     return { text: "agreement is violated: 100 and 101 are decided", place, line: this.line(place) };
   }
 
+  /** Executions with different ends. */
+  ends(from) {
+    const timers = this.cluster.enabled(this.at(from).global).filter(({ run }) => run === "tick");
+    return timers.map(({ action, text }) => {
+      const place = this.take(from, action, 0);
+      return { text: `ends after ${text}`, place, line: this.line(place) };
+    });
+  }
+
   map(limit) {
+    const { globals, edges, complete, keyOf } = this.reach(limit);
+    const places = new Map(this.places.map(({ place, global }) => [keyOf(global), place]));
+    const shown = globals.map(({ level, global }) => ({
+      level,
+      violated: this.cluster.standings(global)[0].standing === "violated" ? [0] : [],
+      local: JSON.stringify(global.locals),
+      place: places.get(keyOf(global)) ?? null,
+    }));
+    return { complete, states: shown, edges };
+  }
+
+  reach(limit) {
     const begin = this.cluster.beginning();
     const keyOf = (global) => JSON.stringify(global, (name, value) => (name === "sent" ? undefined : value));
-    const places = new Map(this.places.map(({ place, global }) => [keyOf(global), place]));
     const numbers = new Map([[keyOf(begin), 0]]);
     const states = [{ level: 0, global: begin }];
     const edges = [];
@@ -230,13 +279,7 @@ export class Mock {
         edges.push({ from, to: numbers.get(key), node: action.node, text: action.text, action: action.action });
       }
     }
-    const shown = states.map(({ level, global }) => ({
-      level,
-      violated: this.cluster.standings(global)[0].standing === "violated" ? [0] : [],
-      local: JSON.stringify(global.locals),
-      place: places.get(keyOf(global)) ?? null,
-    }));
-    return { complete: isComplete, states: shown, edges };
+    return { complete: isComplete, globals: states, edges, keyOf };
   }
 
   goTo(state, limit) {
@@ -282,6 +325,7 @@ function answer(mock, method, name, query, body) {
         nodes: names,
         properties,
         strategies: ["auto", "bdfs", "walk", "broken"],
+        ...told(mock, mock.options.trace),
       };
     case "GET line":
       return mock.line(to).slice(from).map((place) => mock.step(mock.at(place)));
@@ -331,6 +375,11 @@ function answer(mock, method, name, query, body) {
       return mock.link(number);
     case "GET places/trace":
       return mock.link(number);
+    case "POST places/scenario":
+      if (!body.path.endsWith(".toml")) throw new Refusal(400, `${body.path} is no name of a scenario`, "It ends in .toml.");
+      return { text: `The scenario is in ${body.path}; host test runs it.` };
+    case "GET local":
+      return local(mock, Number(query.get("node")), Number(query.get("limit")), Number(query.get("at")));
     case "POST replay":
       return mock.replay(body.fragment);
     case "POST open":
@@ -381,6 +430,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     port: has("--port") ? Number(option("--port")) : 0,
     steps: has("--steps") ? Number(option("--steps")) : 0,
     isHostile: has("--hostile"),
+    trace: has("--trace") ? option("--trace") : undefined,
   });
   console.log(url);
 }

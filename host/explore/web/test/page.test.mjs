@@ -142,13 +142,13 @@ test("a search from here ends in a branch; a refused one is a line with its help
       await page.locator(".next h3:has-text('node 1') + ul button:has-text('propose')").click();
       await settled(page);
       await press(page, "/");
-      await page.locator("details.search button[type=submit]").click();
+      await page.locator("#search-start").click();
       await page.waitForSelector(".result.running");
       await page.locator(".finding").click();
       await settled(page);
       assert.match(await page.locator(".properties .strip").first().innerText(), /violated/);
       await page.locator("#strategy").selectOption("broken");
-      await page.locator("details.search button[type=submit]").click();
+      await page.locator("#search-start").click();
       await page.waitForSelector(".notice.error");
       assert.match(await page.locator(".notice.error").innerText(), /there is no strategy broken\s*host list names them/);
     },

@@ -4,7 +4,7 @@ const QUORUM = 2;
 
 const hostile = '<img src=x onerror="window.injected = true">\u202Eevil';
 
-export function cluster({ isHostile = false, nodes = 3 } = {}) {
+export function cluster({ isHostile = false, isCorrect = false, nodes = 3 } = {}) {
   const name = (node) => (isHostile ? `${hostile} ${node}` : `node ${node}`);
   const say = (text) => (isHostile ? `${text} ${hostile}` : text);
   const fresh = () => ({ ticks: 0, proposed: false, vote: null, coin: null, seen: {}, decided: [] });
@@ -60,13 +60,15 @@ export function cluster({ isHostile = false, nodes = 3 } = {}) {
       text: action.text,
       received: received.map(({ from, to, sent, text, lost }) => ({ from, to, sent, text, lost })),
       sent: sent.map(({ from, to, text }) => ({ from, to, text })),
+      fault: action.kind === "fault" ? action.run : null,
     };
     return { global: next, event };
   };
 
-  // The mistake: a node votes for every proposal.
+  // The mistake, unless it is correct: a node votes for every proposal.
   const deliver = (local, { from, to, what }, send) => {
     if ("Ask" in what) {
+      if (isCorrect && local.vote !== null) return;
       local.vote = what.Ask;
       send(from, { Vote: what.Ask, by: to });
     } else if ("Vote" in what) {

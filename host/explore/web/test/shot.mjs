@@ -34,7 +34,7 @@ await press("4");
 await page.waitForTimeout(1500);
 await shot("4-map");
 await press("1", "/");
-await page.locator("details.search button[type=submit]").click();
+await page.locator("#search-start").click();
 await page.waitForTimeout(2500);
 await shot("5-search");
 const finding = page.locator(".finding").first();

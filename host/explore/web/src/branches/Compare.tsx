@@ -68,7 +68,7 @@ function Sides({ explorer, other, difference }: SidesProperties) {
   return (
     <>
       <p>
-        <strong>{shared === 0 ? "The branches part at the start." : `The first ${shared} steps are shared.`}</strong>
+        <strong>{sharedText(shared)}</strong>
       </p>
       <div class="sides">
         <Side {...{ explorer, shared }} title={`Other: ${title(explorer, other)}`} places={theirs} />
@@ -125,4 +125,9 @@ function ancestors({ places }: Explorer, place: Place): Place[] {
   const all: Place[] = [];
   for (let at: Place | null = place; at !== null; at = places.steps.get(at)?.parent ?? null) all.unshift(at);
   return all;
+}
+
+function sharedText(shared: number): string {
+  if (shared === 0) return "The branches part at the start.";
+  return shared === 1 ? "The first step is shared." : `The first ${shared} steps are shared.`;
 }

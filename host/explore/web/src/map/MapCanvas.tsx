@@ -28,6 +28,7 @@ export function MapCanvas({ explorer, map, property, chosen, onChoose }: Propert
   const drag = useRef<{ x: number; y: number; sight: Sight; isMoved: boolean } | null>(null);
   const layered = useMemo(() => layeredOf(map), [map]);
   const here = new Set<number>();
+  if (map.here != null) here.add(map.here);
   map.states.forEach(({ place }, state) => place === explorer.places.place && here.add(state));
   const looks: Looks = { map, layered, sight, ...size, property, chosen, here, colours: useColours() };
 

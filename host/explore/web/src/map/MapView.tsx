@@ -15,16 +15,32 @@ export function MapView({ explorer }: { explorer: Explorer }) {
     if (!atlas.map && !atlas.isLoading) void atlas.load(atlas.limit);
   }, []);
   const { map } = atlas;
-  const load = (limit: number) => {
+  const load = (limit: number, node: number | null) => {
     setChosen(null);
-    void atlas.load(limit);
+    void atlas.load(limit, node);
   };
+  useEffect(() => atlas.follow());
   return (
     <div class="map">
       <div class="row">
         <label>
+          graph of{" "}
+          <select
+            aria-label="Whose states"
+            value={String(atlas.node)}
+            onChange={({ currentTarget: { value } }) => load(atlas.limit, value === "null" ? null : Number(value))}
+          >
+            <option value="null">the cluster</option>
+            {session?.nodes.map((name, node) => (
+              <option key={node} value={String(node)}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
           States{" "}
-          <select aria-label="States of the map at most" value={String(atlas.limit)} onChange={({ currentTarget }) => load(Number(currentTarget.value))}>
+          <select aria-label="States of the map at most" value={String(atlas.limit)} onChange={({ currentTarget }) => load(Number(currentTarget.value), atlas.node)}>
             {LIMITS.map((limit) => (
               <option key={limit} value={String(limit)}>
                 at most {limit}
@@ -43,7 +59,7 @@ export function MapView({ explorer }: { explorer: Explorer }) {
             ))}
           </select>
         </label>
-        <span class="note">{atlas.isLoading ? "…" : map && summary(map.states.length, map.states.filter(({ violated }) => violated.length > 0).length, map.complete)}</span>
+        <span class="note">{atlas.isLoading ? "…" : map && summary(map.states.length, map.states.filter(({ violated }) => violated.length > 0).length, map.complete, atlas.node !== null)}</span>
       </div>
       {map && <MapCanvas {...{ explorer, map, property, chosen }} onChoose={setChosen} />}
       {map && <Chosen {...{ explorer, chosen }} />}
@@ -51,8 +67,9 @@ export function MapView({ explorer }: { explorer: Explorer }) {
   );
 }
 
-function summary(states: number, bad: number, isComplete: boolean): string {
-  return `${states} states${isComplete ? ", all within reach" : ", nearest first"}; ${bad} violate a property`;
+function summary(states: number, bad: number, isComplete: boolean, isOfNode: boolean): string {
+  const rest = isComplete ? ", all within reach" : isOfNode ? "" : ", nearest first (the graph of one node is smaller)";
+  return `${states} states${rest}; ${bad} violate a property`;
 }
 
 /** The state that is pointed at, in words. */

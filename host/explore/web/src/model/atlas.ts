@@ -1,6 +1,6 @@
 // The map of the states within reach.
 
-import type { Moved, StateMap } from "../api";
+import type { Moved, Place, StateMap } from "../api";
 import { get, post } from "../client";
 import type { Core } from "./core";
 import type { Places } from "./places";
@@ -9,20 +9,32 @@ export class Atlas {
   map: StateMap | null = null;
   isLoading = false;
   limit = 1000;
+  /** The node whose graph is shown; null: that of the cluster. */
+  node: number | null = null;
+
+  /** The place for which the graph of a node was asked. */
+  private at: Place | null = null;
+  private turn = 0;
 
   constructor(
     private readonly core: Core,
     private readonly places: Places,
   ) {}
 
-  async load(limit: number): Promise<void> {
-    this.limit = limit;
+  async load(limit: number, node: number | null = this.node): Promise<void> {
+    const turn = (this.turn += 1);
     this.isLoading = true;
-    const map = await this.core.attempt(() => get<StateMap>(`map?limit=${limit}`));
-    if (this.limit !== limit) return;
+    const path = node === null ? `map?limit=${limit}` : `local?node=${node}&at=${this.places.place}&limit=${limit}`;
+    const map = await this.core.attempt(() => get<StateMap>(path));
+    if (this.turn !== turn) return;
     this.isLoading = false;
-    if (map) this.map = map;
+    if (map) Object.assign(this, { map, limit, node, at: node === null ? null : this.places.place });
     this.core.changed();
+  }
+
+  /** Of a node the state in which it is, which may be none of the graph. */
+  follow(): void {
+    if (this.node !== null && !this.isLoading && this.at !== this.places.place) void this.load(this.limit);
   }
 
   async go(state: number): Promise<void> {
@@ -31,7 +43,7 @@ export class Atlas {
       if (place !== null) {
         if (!this.places.steps.has(place)) await this.places.loadTree();
         await this.places.go(place);
-      } else {
+      } else if (this.node === null) {
         await this.places.arrive(await post<Moved>("map/go", { state, limit: this.limit }));
       }
     });

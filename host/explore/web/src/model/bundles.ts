@@ -10,16 +10,6 @@ import type { Places } from "./places";
 const PLACES_MAX = 500;
 const BYTES_MAX = 32 * 1024 * 1024;
 
-/** A state without ways to places that are not recorded. */
-function within(state: State, there: Set<Place>): State {
-  const isThere = (place: Place | null) => place !== null && there.has(place);
-  const enabled = state.enabled.map((event) => ({
-    ...event,
-    outcomes: event.outcomes.map((outcome) => ({ ...outcome, child: isThere(outcome.child) ? outcome.child : null })),
-  }));
-  return { ...state, enabled, children: state.children.filter(({ place }) => there.has(place)) };
-}
-
 export async function download(core: Core, places: Places, session: Session): Promise<void> {
   const all = [...places.steps.keys()].sort((one, other) => one - other);
   const chosen: Place[] = all.length <= PLACES_MAX ? all : places.line;
@@ -37,7 +27,7 @@ export async function download(core: Core, places: Places, session: Session): Pr
   const there = new Set(states.map(({ step }) => step.place));
   const line = places.line.filter((place) => there.has(place));
   const place = there.has(places.place) ? places.place : (line[0] ?? 0);
-  const html = await bundle({ session: { ...session, place, line }, states: states.map((state) => within(state, there)) });
+  const html = await bundle({ session: { ...session, place, line }, states });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([html], { type: "text/html" }));
   link.download = "explored.html";

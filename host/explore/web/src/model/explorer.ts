@@ -1,6 +1,6 @@
 // The model of the page: its parts, and how they begin.
 
-import type { Place, Session } from "../api";
+import type { Finding, Place, Session } from "../api";
 import { get } from "../client";
 import { Ahead } from "./ahead";
 import { Atlas } from "./atlas";
@@ -10,6 +10,8 @@ import { Choice } from "./choice";
 import { Comparison } from "./comparison";
 import { Core } from "./core";
 import { Files } from "./files";
+import { Kinds } from "./kinds";
+import { Marks } from "./marks";
 import { Places } from "./places";
 import { Probes } from "./probes";
 import { reorder } from "./reorder";
@@ -36,6 +38,8 @@ export class Explorer {
   readonly comparison = new Comparison(this.core);
   readonly atlas = new Atlas(this.core, this.places);
   readonly files = new Files(this.core, this.places);
+  readonly marks = new Marks();
+  readonly kinds = new Kinds();
   session: Session | null = null;
   view: View = "time";
   /** The node whose state is in front; null for that of the step. */
@@ -45,11 +49,14 @@ export class Explorer {
   isPastOnly = false;
   isHelpShown = false;
   isSaveShown = false;
+  /** All steps are drawn, and listed. */
+  isPrinting = false;
 
   async begin(): Promise<void> {
     await this.core.attempt(async () => {
       const session = await get<Session>("session");
       this.session = session;
+      this.marks.learn(session.marks);
       document.title = `${session.title} · host explore`;
       await this.places.begin(session.place, session.line);
       const moved = await this.files.replay(location.hash);
@@ -86,6 +93,25 @@ export class Explorer {
   goIndex(index: number): void {
     this.choice.point(null);
     void this.core.attempt(() => this.places.goIndex(index));
+  }
+
+  /** To the next step of the branch in a direction, which shows something. */
+  move(by: 1 | -1): void {
+    const { places, kinds } = this;
+    let index = places.index + by;
+    while (index > 0 && index < places.line.length && kinds.isHidden(places.steps.get(places.line[index] ?? 0)?.event ?? null)) index += by;
+    if (index >= 0 && index < places.line.length) this.goIndex(index);
+  }
+
+  toggleKind(kind: string): void {
+    this.kinds.toggle(kind);
+    this.core.changed();
+  }
+
+  /** Goes to the end of a finding. */
+  found({ place, line, marks }: Pick<Finding, "place" | "line" | "marks">): void {
+    this.marks.learn(marks);
+    void this.core.attempt(() => this.places.arrive({ place, line }));
   }
 
   take(place: Place, action: number, outcome: number): void {

@@ -43,8 +43,10 @@ export class Files {
     return this.core.attempt(() => post<Moved>("replay", { fragment: hash.slice(1) }));
   }
 
+  /** Writes the steps to the present one as a trace, or as a scenario if the name ends in `.toml`. */
   async save(path: string): Promise<boolean> {
-    const saved = await this.core.attempt(() => post<{ text: string }>(`places/${this.places.place}/save`, { path }));
+    const request = path.endsWith(".toml") ? "scenario" : "save";
+    const saved = await this.core.attempt(() => post<{ text: string }>(`places/${this.places.place}/${request}`, { path }));
     if (saved) this.core.say(saved.text);
     return saved !== null;
   }

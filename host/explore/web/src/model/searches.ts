@@ -16,6 +16,8 @@ export interface Wish {
   strategy: string;
   seconds: number;
   depth: number | null;
+  /** So many random walks in place of one search. */
+  seeds?: number;
 }
 
 export class Searches {

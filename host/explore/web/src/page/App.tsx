@@ -8,6 +8,7 @@ import { isRecorded } from "../client";
 import { MapView } from "../map/MapView";
 import { VIEWS, type Explorer } from "../model/explorer";
 import { Flight } from "../next/Flight";
+import { KindBoxes } from "../next/KindBoxes";
 import { Next } from "../next/Next";
 import { Preview } from "../next/Preview";
 import { ProbeForm } from "../probes/ProbeForm";
@@ -15,11 +16,14 @@ import { Properties } from "../properties/Properties";
 import { SearchPanel } from "../search/SearchPanel";
 import { SpaceTime } from "../space/SpaceTime";
 import { Trees } from "../state/Trees";
+import { Words } from "../state/Words";
 import { Header } from "./Header";
 import { Help } from "./Help";
 import { Notices } from "./Notices";
+import { Printed } from "./Printed";
 import { SaveDialog } from "./SaveDialog";
 import { Steps } from "./Steps";
+import { Verdict } from "./Verdict";
 import { WhyBox, WhyForm } from "./WhyBox";
 
 export function App({ explorer }: { explorer: Explorer }) {
@@ -34,6 +38,7 @@ export function App({ explorer }: { explorer: Explorer }) {
       <Notices {...{ explorer }} />
       {explorer.session && (
         <>
+          <Verdict {...{ explorer }} />
           <Properties {...{ explorer }} />
           <main>
             <div class="view">
@@ -48,15 +53,18 @@ export function App({ explorer }: { explorer: Explorer }) {
               <div class="scroll">
                 {state && <Next {...{ explorer, state }} />}
                 {state && <Flight {...{ explorer, state }} />}
+                <KindBoxes {...{ explorer }} />
                 {!isRecorded && <WhyForm {...{ explorer }} />}
                 {!isRecorded && <SearchPanel {...{ explorer }} />}
               </div>
               <Preview {...{ explorer }} />
             </div>
             <div class={places.state ? "panel" : "panel stale"}>
+              <Words {...{ explorer }} />
               <Trees {...{ explorer }} />
             </div>
           </main>
+          {explorer.isPrinting && <Printed {...{ explorer }} />}
         </>
       )}
       {explorer.isHelpShown && <Help {...{ explorer }} />}

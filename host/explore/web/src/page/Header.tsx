@@ -42,8 +42,8 @@ function Traces({ explorer }: { explorer: Explorer }) {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button type="button" title="Write the trace to a file (s)" onClick={() => openSave(explorer)}>
-        Save trace
+      <button type="button" title="Write the steps to a file: a trace or a scenario (s)" onClick={() => openSave(explorer)}>
+        Save
       </button>
       <a class="button" href={address(`places/${places.place}/trace`)} download="trace.json">
         Download

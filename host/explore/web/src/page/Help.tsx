@@ -46,8 +46,14 @@ export function Help({ explorer }: { explorer: Explorer }) {
           <dd>a message from its sending to its receipt, in the colour of its sender; dashed: delivered again</dd>
           <dt>open line</dt>
           <dd>a message in flight that no step of the branch receives; a click on its text says why it is not enabled</dd>
-          <dt>red ring</dt>
+          <dt>thick red ring</dt>
           <dd>a violation begins</dd>
+          <dt>thin red ring</dt>
+          <dd>the step changes what the violated property reads, or is the critical step of a broken promise; the change is next to it</dd>
+          <dt>gap, cross</dt>
+          <dd>a node begins again; a node crashes or is stuck</dd>
+          <dt>R</dt>
+          <dd>in a state: a field that a violated property reads</dd>
           <dt>faint rows</dt>
           <dd>what the branch does after the present step</dd>
           <dt>
@@ -58,6 +64,26 @@ export function Help({ explorer }: { explorer: Explorer }) {
           <dd>branches part here</dd>
         </dl>
       </div>
+      <About {...{ explorer }} />
     </Dialog>
+  );
+}
+
+/** The component, and the command that replays the trace. */
+function About({ explorer }: { explorer: Explorer }) {
+  const { session } = explorer;
+  if (!session) return null;
+  const about = session.about ?? [{ name: "component", value: `${session.plugin.reference}, ${session.plugin.digest}` }];
+  return (
+    <dl class="about">
+      {about.map(({ name, value }, index) => (
+        <>
+          <dt key={index}>{name}</dt>
+          <dd>
+            <code>{value}</code>
+          </dd>
+        </>
+      ))}
+    </dl>
   );
 }

@@ -1,4 +1,4 @@
-// Where the trace to the present step is written.
+// Where the steps to the present one are written: as a trace, or as a scenario.
 
 import { useState } from "preact/hooks";
 
@@ -7,12 +7,14 @@ import { Dialog } from "./Dialog";
 
 export function SaveDialog({ explorer }: { explorer: Explorer }) {
   const [path, setPath] = useState("explored.json");
+  const isScenario = path.endsWith(".toml");
+  const as = (extension: string) => setPath(path.replace(/\.(json|toml)$/, "") + extension);
   const close = () => {
     explorer.isSaveShown = false;
     explorer.core.changed();
   };
   return (
-    <Dialog title={`Save the trace of ${explorer.places.index} steps`} onClose={close}>
+    <Dialog title={`Save ${explorer.places.index === 1 ? "1 step" : `${explorer.places.index} steps`}`} onClose={close}>
       <form
         class="row"
         onSubmit={(event) => {
@@ -20,6 +22,12 @@ export function SaveDialog({ explorer }: { explorer: Explorer }) {
           void explorer.files.save(path).then((isSaved) => isSaved && close());
         }}
       >
+        <label>
+          <input type="radio" name="kind" checked={!isScenario} onChange={() => as(".json")} /> a trace, which <code>host replay</code> takes
+        </label>
+        <label>
+          <input type="radio" name="kind" checked={isScenario} onChange={() => as(".toml")} /> a scenario, which <code>host test</code> runs
+        </label>
         <label>
           File, from the folder where host explore runs <input id="save-path" value={path} onInput={({ currentTarget }) => setPath(currentTarget.value)} />
         </label>

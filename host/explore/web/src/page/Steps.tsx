@@ -13,10 +13,10 @@ export function Steps({ explorer }: { explorer: Explorer }) {
       <button type="button" aria-label="Start" title="Start (g)" disabled={index === 0} onClick={() => explorer.goIndex(0)}>
         |◀
       </button>
-      <button type="button" aria-label="Step before" title="Step before (k)" disabled={index === 0} onClick={() => explorer.goIndex(index - 1)}>
+      <button type="button" aria-label="Step before" title="Step before (k)" disabled={index === 0} onClick={() => explorer.move(-1)}>
         ◀
       </button>
-      <button type="button" aria-label="Next step" title="Next step (j)" disabled={index === end} onClick={() => explorer.goIndex(index + 1)}>
+      <button type="button" aria-label="Next step" title="Next step (j)" disabled={index === end} onClick={() => explorer.move(1)}>
         ▶
       </button>
       <button type="button" aria-label="End" title="End (G)" disabled={index === end} onClick={() => explorer.goIndex(end)}>

@@ -2,6 +2,7 @@
 
 import type { Explorer } from "../model/explorer";
 import { VIEWS } from "../model/explorer";
+import { kindOf } from "../model/kinds";
 import { openHelp, openSave } from "./Header";
 
 interface Key {
@@ -11,8 +12,8 @@ interface Key {
 }
 
 export const KEYS: Key[] = [
-  { keys: ["j", "ArrowDown"], text: "next step of the branch", run: (explorer) => explorer.goIndex(explorer.places.index + 1) },
-  { keys: ["k", "ArrowUp"], text: "step before", run: (explorer) => explorer.goIndex(explorer.places.index - 1) },
+  { keys: ["j", "ArrowDown"], text: "next step of the branch", run: (explorer) => explorer.move(1) },
+  { keys: ["k", "ArrowUp"], text: "step before", run: (explorer) => explorer.move(-1) },
   { keys: ["g", "Home"], text: "start", run: (explorer) => explorer.goIndex(0) },
   { keys: ["G", "End"], text: "end of the branch", run: (explorer) => explorer.goIndex(explorer.places.line.length - 1) },
   { keys: ["v"], text: "next step in which a violation begins", run: toViolation },
@@ -25,13 +26,14 @@ export const KEYS: Key[] = [
   { keys: ["n", "p"], text: "state of the next and the last node", run: toNode },
   { keys: ["c"], text: "changes of states only", run: () => document.getElementById("changes-only")?.click() },
   { keys: ["h"], text: "happens-before: only what the step follows from", run: togglePast },
+  { keys: ["t", "T"], text: "type of message: hide that of the step; show all", run: toggleKinds },
   { keys: ["1", "2", "3", "4"], text: "space-time, branches, compare, map", run: (explorer, key) => explorer.show(VIEWS[Number(key) - 1]?.view ?? "time") },
   { keys: ["m"], text: "name this moment", run: toName },
   { keys: ["x"], text: "expression: a probe", run: toProbe },
   { keys: ["w"], text: "why is an event not enabled", run: () => focus("#why") },
   { keys: ["/"], text: "search from here", run: toSearch },
   { keys: ["l"], text: "copy a link to this step", run: (explorer) => void explorer.files.copyLink() },
-  { keys: ["s"], text: "save the trace", run: openSave },
+  { keys: ["s"], text: "save the steps as a trace or a scenario", run: openSave },
   { keys: ["b"], text: "bundle: one HTML file of the steps, which opens without a server", run: (explorer) => explorer.bundle() },
   { keys: ["o"], text: "open a trace", run: () => document.getElementById("open-trace")?.click() },
   { keys: ["Escape"], text: "leave a field, close an answer", run: leave },
@@ -90,6 +92,13 @@ function toNode(explorer: Explorer, key: string): void {
   const count = explorer.session?.nodes.length ?? 1;
   const from = explorer.node ?? (key === "n" ? -1 : count);
   explorer.node = (from + (key === "n" ? 1 : count - 1)) % count;
+  explorer.core.changed();
+}
+
+function toggleKinds(explorer: Explorer, key: string): void {
+  const message = explorer.places.steps.get(explorer.places.place)?.event?.received[0];
+  if (key === "T") explorer.kinds.hidden.clear();
+  else if (message) explorer.kinds.toggle(kindOf(message.text));
   explorer.core.changed();
 }
 

@@ -1,6 +1,7 @@
 // One HTML file with the page and a recording: it opens without a server.
 
-import { element, type Recording } from "./recording";
+import type { Place } from "../api";
+import { element, packed, type Recording } from "./recording";
 
 async function digest(text: string): Promise<string> {
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
@@ -14,9 +15,8 @@ async function asset(name: string): Promise<string> {
 }
 
 export async function bundle(recording: Recording): Promise<string> {
-  // Nothing in a script or a style ends its element.
-  const script = (await asset("app.js")).replaceAll("</", "<\\/").replaceAll("<!--", "<\\!--");
-  const style = (await asset("app.css")).replaceAll("</", "<\\/");
+  // Nothing in them ends their elements: the build sees to that.
+  const [script, style] = [await asset("app.js"), await asset("app.css")];
   const policy = `default-src 'none'; script-src ${await digest(script)}; style-src ${await digest(style)}; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'`;
   return [
     "<!doctype html>",
@@ -31,11 +31,27 @@ export async function bundle(recording: Recording): Promise<string> {
     `<style>${style}</style>`,
     "</head>",
     "<body>",
-    '<div id="page"></div>',
-    element(recording),
+    `<div id="page"><noscript>${reading(recording)}</noscript></div>`,
+    element(packed(recording)),
     `<script>${script}</script>`,
     "</body>",
     "</html>",
     "",
   ].join("\n");
+}
+
+/** The steps as plain text, for reading without a script. */
+function reading({ session, states }: Recording): string {
+  const steps = new Map(states.map(({ step }) => [step.place, step]));
+  const item = (place: Place) => {
+    const step = steps.get(place);
+    const lines = (step?.lines ?? []).map((line) => `<li>${escaped(line)}</li>`).join("");
+    return `<li>${escaped(step?.event?.text ?? "start")}<ul>${lines}</ul></li>`;
+  };
+  const verdict = (session.verdict ?? []).map((line) => `<p>${escaped(line)}</p>`).join("");
+  return `<h1>${escaped(session.title)}</h1>${verdict}<ol start="0">${session.line.map(item).join("")}</ol>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

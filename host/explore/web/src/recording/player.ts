@@ -2,7 +2,7 @@
 
 import type { Difference, Moved, Place, Preview, Row, State, Step, Strips, Why } from "../api";
 import { LETTERS, worst } from "../standings";
-import { path as pathOf } from "../state/rows";
+import { path as pathOf, present } from "../state/rows";
 import type { Recording } from "./recording";
 
 /** Null: the recording has no answer. */
@@ -42,7 +42,7 @@ export class Player {
       case "POST places take":
         return this.take(place, body);
       case "POST replay":
-        return this.moved(Number(/place-(\d+)/.exec(body ?? "")?.[1] ?? NaN));
+        return this.linked(body ?? "");
       default:
         return null;
     }
@@ -50,8 +50,16 @@ export class Player {
 
   private line(to: Place): Step[] {
     const line: Step[] = [];
-    for (let at = this.states.get(to); at; at = this.states.get(at.step.parent ?? -1)) line.unshift(at.step);
-    return line;
+    for (let at = this.states.get(to); at; at = this.states.get(at.step.parent ?? -1)) line.push(at.step);
+    return line.reverse();
+  }
+
+  /** `place-N`; `step-N`: that step of the line which the page begins with. */
+  private linked(body: string): Moved | null {
+    const [, what, number] = /(place|step)-(\d{1,9})/.exec(body) ?? [];
+    const { line } = this.recording.session;
+    const place = what === "step" ? (line[Number(number)] ?? -1) : Number(number ?? NaN);
+    return what === "step" && line.includes(place) ? { place, line } : this.moved(place);
   }
 
   private moved(place: Place): Moved | null {
@@ -118,10 +126,6 @@ export class Player {
     const nodes = after.nodes.map(({ rows }, node) => ({ node, rows: compared(present(before.nodes[node]?.rows ?? []), present(rows)) }));
     return { shared, nodes: nodes.filter(({ rows }) => rows.some(({ mark }) => mark !== "same")) };
   }
-}
-
-function present(rows: Row[]): Row[] {
-  return rows.filter(({ mark }) => mark !== "gone").map((row) => ({ ...row, mark: "same", old: null }));
 }
 
 /** The rows of a state against another one: by their paths. */

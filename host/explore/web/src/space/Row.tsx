@@ -26,17 +26,19 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
   const y = rowY(row);
   const classes = ["event", row > now ? "later" : "", row === now ? "now" : "", isOutside ? "outside" : ""].join(" ");
   const words = event ? event.text : "start";
+  const ring = explorer.marks.textOf(place, "ring");
+  const critical = explorer.marks.textOf(place, "critical");
   const forks = places.childrenOf(place).length;
   return (
     <g
       class={classes}
       role="listitem"
-      aria-label={`Step ${row}: ${words}${isViolation ? ", a property is violated" : ""}`}
+      aria-label={`Step ${row}: ${words}${isViolation ? ", a property is violated" : ""}${critical === null ? "" : ", critical step"}${ring === null ? "" : ", changes what the violated property reads"}`}
       aria-current={row === now ? "step" : undefined}
       data-row={row}
       onClick={() => explorer.go(place)}
     >
-      <title>{[step?.name, words, event && changesOf(places.stateOf(place))].filter(Boolean).join("\n")}</title>
+      <title>{[step?.name, words, critical && `critical step: ${critical}`, ring && `changes what the violated property reads: ${ring}`, event && changesOf(places.stateOf(place))].filter(Boolean).join("\n")}</title>
       <text class="number" x={LEFT - 26} y={y + 4}>
         {row}
       </text>
@@ -50,7 +52,12 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
           {clipped(step.name, Math.floor(nodeX(layout, 0) / LETTER))}
         </text>
       )}
-      {event && <Sign {...{ explorer, layout, row, isViolation, place }} />}
+      {critical !== null && (
+        <text class="bad halo" x={6} y={y + (step?.name ? 28 : 18)}>
+          critical
+        </text>
+      )}
+      {event && <Sign {...{ explorer, layout, row, isViolation, place, ring }} isCritical={critical !== null} />}
       {!event && (
         <text class="faint" x={nodeX(layout, 0) + 10} y={y + 4}>
           start
@@ -61,22 +68,27 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
   );
 }
 
-type SignProperties = Pick<Properties, "explorer" | "layout" | "row" | "isViolation" | "place">;
+interface SignProperties extends Pick<Properties, "explorer" | "layout" | "row" | "isViolation" | "place"> {
+  /** The change of what the violated property reads. */
+  ring: string | null;
+  isCritical: boolean;
+}
 
-function Sign({ explorer, layout, row, isViolation, place }: SignProperties) {
+function Sign({ explorer, layout, row, isViolation, place, ring, isCritical }: SignProperties) {
   const event = explorer.places.steps.get(place)?.event;
   if (!event) return null;
   const [x, y] = [nodeX(layout, event.node), rowY(row)];
   const words = short(event, explorer.nodeName(event.node));
-  const changes = changesOf(explorer.places.stateOf(place));
+  const changes = ring ?? changesOf(explorer.places.stateOf(place));
   const spot = beside(layout, event.node, 14, words.length > changes.length ? words : changes);
   const side = spot.isLeft ? " left" : "";
   return (
     <>
-      {isViolation && <circle class="violation" cx={x} cy={y} r={11} />}
+      {(ring !== null || isCritical) && <circle class="reads" cx={x} cy={y} r={10.5} />}
+      {isViolation && <circle class="violation" cx={x} cy={y} r={ring !== null || isCritical ? 14 : 11} />}
       <Shape kind={event.kind} node={event.node} x={x} y={y} />
       {changes !== "" && (
-        <text class={`halo change${side}`} x={spot.x} y={y + 14}>
+        <text class={`halo change${side}${ring === null ? "" : " bad"}`} x={spot.x} y={y + 14}>
           {clipped(changes, Math.floor(spot.letters * 1.1))}
         </text>
       )}

@@ -1,6 +1,7 @@
 // The steps in sight with their messages.
 
 import type { Explorer } from "../model/explorer";
+import { kindOf } from "../model/kinds";
 import { Arrows, Heads } from "./Arrows";
 import { Ghost } from "./Ghost";
 import { ROW, type Layout } from "./layout";
@@ -19,9 +20,11 @@ interface Properties {
   past: Set<number> | null;
 }
 
-export function Rows({ explorer, layout, first, last, messages, past }: Properties) {
+export function Rows({ explorer, layout, first, last, messages: all, past }: Properties) {
   const { places } = explorer;
   const now = places.index;
+  const { kinds } = explorer;
+  const messages = kinds.hidden.size === 0 ? all : all.filter(({ text }) => !kinds.hidden.has(kindOf(text)));
   const open = messages.filter(({ sent, end }) => end === null && sent >= first && sent <= last && (!past || past.has(sent)));
   const senders = new Map<string, Message[]>();
   for (const message of open) {
@@ -47,7 +50,7 @@ export function Rows({ explorer, layout, first, last, messages, past }: Properti
       ))}
       {places.line.slice(first, last + 1).map((place, offset) => {
         const row = first + offset;
-        return <Row key={place} isViolation={violated.has(row)} isOutside={past !== null && !past.has(row)} {...{ explorer, layout, place, row }} />;
+        return <Row key={place} isViolation={violated.has(row)} isOutside={(past !== null && !past.has(row)) || explorer.kinds.isHidden(places.steps.get(place)?.event ?? null)} {...{ explorer, layout, place, row }} />;
       })}
       {explorer.choice.pointed && now === places.line.length - 1 && <Ghost {...{ explorer, layout }} row={now + 1} />}
     </>

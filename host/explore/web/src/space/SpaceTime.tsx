@@ -4,12 +4,17 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Explorer } from "../model/explorer";
 import { Columns } from "./Columns";
+import { Dividers } from "./Dividers";
 import { useDrag } from "./drag";
 import { layout as layoutOf, ROW, visible } from "./layout";
 import { messages as messagesOf } from "./messages";
 import { Names } from "./Names";
+import { lives as livesOf } from "./lives";
 import { past as pastOf } from "./past";
 import { Rows } from "./Rows";
+
+/** Rows on paper. */
+const ROWS_PRINTED_MAX = 400;
 
 export function SpaceTime({ explorer }: { explorer: Explorer }) {
   const { places, probes, session } = explorer;
@@ -46,16 +51,18 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
   const { drag, ...listeners } = useDrag(line.length, ({ from, to }) => explorer.earlier(from, to));
   const layout = layoutOf(sight.width, nodes, probes.all.length);
   const rows = line.length + (explorer.choice.pointed && index === line.length - 1 ? 1 : 0);
-  const [first, last] = visible(sight.top, sight.height, rows);
+  const [first, last] = explorer.isPrinting ? [0, Math.min(rows, ROWS_PRINTED_MAX) - 1] : visible(sight.top, sight.height, rows);
   const inSight = line.slice(first, last + 1);
   useEffect(() => explorer.ahead.want(inSight));
-  const height = Math.max(rows * ROW + ROW, sight.height - 40);
+  const lives = useMemo(() => livesOf(nodes, line, places.steps), [nodes, line, version]);
+  const height = explorer.isPrinting ? (last + 2) * ROW : Math.max(rows * ROW + ROW, sight.height - 40);
   return (
     <div class="space-time" ref={frame} tabIndex={0} role="region" aria-label="Space-time: nodes as columns, time downwards; j and k move">
       <Names {...{ explorer, layout }} />
       <div class="sheet" style={{ width: `${layout.width}px`, height: `${height}px` }}>
         <svg class={drag ? "dragged" : ""} width={layout.width} height={height} role="list" aria-label="Steps" {...listeners}>
-          <Columns {...{ explorer, layout, first, last, rows }} />
+          <Columns {...{ explorer, layout, first, last, lives }} />
+          <Dividers {...{ explorer, layout, first, last }} />
           {drag && <path class="drop" d={`M0 ${drag.to * ROW} H${layout.width}`} />}
           <Rows {...{ explorer, layout, first, last, messages, past }} />
         </svg>

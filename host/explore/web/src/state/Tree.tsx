@@ -6,6 +6,7 @@ import type { Explorer } from "../model/explorer";
 import { COLOURS } from "../space/Shape";
 import type { Tree as Compared } from "./against";
 import { changed, open, path } from "./rows";
+import { readBy } from "./reads";
 import { TreeRow } from "./TreeRow";
 
 const ROWS_MAX = 300;
@@ -24,6 +25,7 @@ export function Tree({ explorer, node, tree, isChangesOnly, isFront }: Propertie
   const [rowsMax, setRowsMax] = useState(ROWS_MAX);
   const rows = tree ? (isChangesOnly ? changed(tree.rows) : tree.rows) : [];
   const shown = isShut ? [] : open(rows, closed);
+  const standings = explorer.places.shown?.standings ?? [];
   const toggle = (key: string) => {
     const next = new Set(closed);
     if (!next.delete(key)) next.add(key);
@@ -48,6 +50,7 @@ export function Tree({ explorer, node, tree, isChangesOnly, isFront }: Propertie
           <TreeRow
             key={index}
             row={row}
+            readBy={readBy(explorer.session, standings, node, key)}
             onWriter={() => void explorer.causes.ofField(explorer.places.place, node, explorer.nodeName(node), key)}
             toggle={isParent && <Toggle name={key} isOpen={!closed.has(key)} onToggle={() => toggle(key)} />}
           />

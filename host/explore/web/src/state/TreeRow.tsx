@@ -10,14 +10,16 @@ const WORDS: Record<Row["mark"], string> = { same: "", changed: "changed: ", new
 interface Properties {
   row: Row;
   toggle?: ComponentChildren;
+  /** The violated properties that read the field. */
+  readBy?: string[];
   onWriter?: () => void;
 }
 
-export function TreeRow({ row, toggle, onWriter }: Properties) {
+export function TreeRow({ row, toggle, readBy = [], onWriter }: Properties) {
   const { mark, name, value, old, depth } = row;
   const isChange = mark === "changed" && old !== null;
   return (
-    <div class={`tree-row ${mark}`} style={{ "--depth": depth }}>
+    <div class={`tree-row ${mark}${readBy.length > 0 ? " read" : ""}`} style={{ "--depth": depth }}>
       {toggle}
       <span class="sign" aria-hidden="true">
         {SIGNS[mark]}
@@ -31,6 +33,11 @@ export function TreeRow({ row, toggle, onWriter }: Properties) {
         ) : (
           <span class={`field ${mark}`}>{name}:</span>
         ))}
+      {readBy.length > 0 && (
+        <abbr class="reader" title={`Read by ${readBy.join(", ")}, which is violated`}>
+          R
+        </abbr>
+      )}
       {isChange && (
         <>
           <del>{old}</del>

@@ -2,6 +2,7 @@
 
 import type { Place, Row } from "../api";
 import type { Explorer } from "../model/explorer";
+import { present } from "./rows";
 
 /** The last step; the last event of each node; another place. */
 export type Against = "step" | "event" | Place;
@@ -24,7 +25,7 @@ export function trees(explorer: Explorer, against: Against): (Tree | null)[] {
     const difference = explorer.comparison.of(against, explorer.places.place);
     if (!difference) return null;
     const differing = difference.nodes.find((other) => other.node === node);
-    return differing ? { node, rows: differing.rows, stuck, since: "" } : { node, rows: same(rows), stuck, since: "equal" };
+    return differing ? { node, rows: differing.rows, stuck, since: "" } : { node, rows: present(rows), stuck, since: "equal" };
   });
 }
 
@@ -41,8 +42,4 @@ function lastOf(line: Place[], index: number, isOf: (place: Place) => boolean): 
   let at = index;
   while (at > 0 && !isOf(line[at] ?? 0)) at -= 1;
   return at;
-}
-
-function same(rows: Row[]): Row[] {
-  return rows.filter(({ mark }) => mark !== "gone").map((row) => ({ ...row, mark: "same", old: null }));
 }

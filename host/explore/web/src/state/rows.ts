@@ -51,3 +51,8 @@ export function open(rows: Row[], closed: Set<string>): Shown[] {
   });
   return shown;
 }
+
+/** A state without its changes: what is there, and nothing of what was. */
+export function present(rows: Row[]): Row[] {
+  return rows.filter(({ mark }) => mark !== "gone").map((row) => ({ ...row, mark: "same", old: null }));
+}

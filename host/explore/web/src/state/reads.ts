@@ -1,0 +1,16 @@
+// The fields that a violated property reads.
+
+import type { Session, Standing } from "../api";
+
+/** Names of the violated properties that read a field of a node; none of those that are not violated now. */
+export function readBy(session: Session | null, standings: Standing[], node: number, path: string): string[] {
+  const all = session?.reads?.filter((read) => read.node === node && read.paths.some((pattern) => isBelow(path, pattern))) ?? [];
+  const isViolated = (property: number) => standings.some((standing) => standing.property === property && standing.standing === "violated");
+  return all.filter(({ property }) => isViolated(property)).map(({ property }) => session?.properties[property]?.name ?? `property ${property}`);
+}
+
+/** A path is one of the pattern, in which `#` stands for any element of a list. */
+export function isBelow(path: string, pattern: string): boolean {
+  const [names, wanted] = [path.split("."), pattern.split(".")];
+  return names.length === wanted.length && wanted.every((name, index) => name === names[index] || (name === "#" && /^\d+$/.test(names[index] ?? "")));
+}
