@@ -136,3 +136,54 @@ test("a recording answers as the server does", async () => {
     }
   });
 });
+
+test("a recording that is packed is the same when it is unpacked, and smaller", async () => {
+  const { packed, unpacked } = await module("recording/recording.ts");
+  eachBranch((mock, end, draw, which) => {
+    const session = { properties: mock.cluster.properties, nodes: mock.cluster.names };
+    const recording = { session, states: mock.places.map(({ place }) => mock.state(place)) };
+    const text = JSON.stringify(packed(recording));
+    const again = unpacked(JSON.parse(text));
+    // Children come from parents, in the order of places.
+    const ordered = recording.states.map((state) => ({ ...state, children: [...state.children].sort((one, other) => one.place - other.place) }));
+    assert.deepEqual(again, { session, states: ordered }, which);
+    assert.ok(text.length < JSON.stringify(recording).length, which);
+    // Of some places only: no way leads to the others.
+    const line = mock.line(end);
+    const part = unpacked(packed({ session, states: line.map((place) => mock.state(place)) }));
+    for (const { children, enabled } of part.states) {
+      const ways = [...children.map(({ place }) => place), ...enabled.flatMap(({ outcomes }) => outcomes.map(({ child }) => child)).filter((child) => child !== null)];
+      for (const place of ways) assert.ok(line.includes(place), which);
+    }
+  });
+});
+
+test("changes alone have the paths and values of what differs", async () => {
+  const { leaves } = await module("state/rows.ts");
+  // The naive way: both states as lists of paths with scalars.
+  const flat = (value, path = []) =>
+    value !== null && typeof value === "object" && Object.keys(value).length > 0 ? Object.keys(value).flatMap((key) => flat(value[key], [...path, key])) : [[path.join("."), JSON.stringify(value)]];
+  let changes = 0;
+  eachBranch((mock, end, _, which) => {
+    const { global, parent, event } = mock.places[end];
+    if (parent === null) return;
+    const [after, before] = [new Map(flat(global.locals[event.node])), new Map(flat(mock.places[parent].global.locals[event.node]))];
+    const shown = leaves(mock.state(end).nodes[event.node].rows);
+    const isChange = ([path, value]) => before.has(path) && before.get(path) !== value && !value.startsWith("[") && !value.startsWith("{");
+    const wanted = [...after].filter(isChange).map(([path, value]) => [path, before.get(path), value]);
+    const changed = shown.filter(({ mark }) => mark === "changed").map(({ name, old, value }) => [name, old, value]);
+    assert.deepEqual(sorted(changed), sorted(wanted), which);
+    for (const { name, value } of shown.filter(({ mark, value }) => mark === "new" && !["", "{}", "[]"].includes(value))) {
+      assert.equal(after.get(name), value, which);
+      assert.notEqual(before.get(name), value, which);
+    }
+    changes += changed.length;
+  });
+  assert.ok(changes > SEEDS / 2, `${changes} changes`);
+});
+
+test("a pattern of a field that is read stands for any element of a list", async () => {
+  const { isBelow } = await module("state/reads.ts");
+  for (const path of ["votes.0.by", "votes.12.by"]) assert.ok(isBelow(path, "votes.#.by"));
+  for (const path of ["votes.by", "votes.a.by", "votes.0", "votes.0.by.0", "other.0.by"]) assert.ok(!isBelow(path, "votes.#.by"), path);
+});

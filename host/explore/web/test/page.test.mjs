@@ -44,10 +44,25 @@ test("a violation is reached by clicks, and the page says which and why", () =>
     await page.waitForSelector(".preview .standing.violated");
     await last.click();
     await settled(page);
-    assert.match(await agreement.innerText(), /violated\s+100 and 101 are decided/);
+    assert.match(await agreement.innerText(), /violated:\s+100 and 101 are decided/);
     await page.waitForSelector(".sheet g.event.now .violation");
     await press(page, "g", "v");
     assert.deepEqual(await steps(page), { step: 10, end: 10 });
+  }));
+
+test("where no step is taken, the ways to begin are shown, and lead there", () =>
+  withPage({}, async (page) => {
+    const hint = page.locator(".first-hint");
+    await hint.getByRole("button", { name: "Search from here" }).click();
+    await page.waitForFunction(() => document.activeElement?.id === "strategy");
+    await hint.getByRole("button", { name: "See the map" }).click();
+    await page.waitForSelector(".map-canvas");
+    await press(page, "1");
+    await hint.getByRole("button", { name: "Take an event" }).click();
+    await page.waitForFunction(() => document.activeElement?.matches(".next button.choice"));
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent === "step 1 of 1");
+    assert.equal(await hint.count(), 0);
   }));
 
 test("the next step of a branch stays, another one makes a new branch, and the two are compared", () =>

@@ -3,7 +3,7 @@
 import type { Difference, Place } from "../api";
 import type { Explorer } from "../model/explorer";
 import { Shape } from "../space/Shape";
-import { changed } from "../state/rows";
+import { leaves } from "../state/rows";
 import { TreeRow } from "../state/TreeRow";
 import { ends } from "./ends";
 
@@ -79,7 +79,7 @@ function Sides({ explorer, other, difference }: SidesProperties) {
       {difference.nodes.map(({ node, rows }) => (
         <div key={node} class="tree">
           <h3>{explorer.nodeName(node)}</h3>
-          {changed(rows).map((row, index) => (
+          {leaves(rows).map((row, index) => (
             <TreeRow key={index} row={row} />
           ))}
         </div>

@@ -4,7 +4,7 @@ import type { Standing } from "../api";
 import { isRecorded } from "../client";
 import type { Explorer } from "../model/explorer";
 import { classOf } from "../standings";
-import { changed } from "../state/rows";
+import { leaves } from "../state/rows";
 import { TreeRow } from "../state/TreeRow";
 
 const ROWS_MAX = 40;
@@ -33,7 +33,7 @@ function Changes({ explorer }: { explorer: Explorer }) {
   const { preview } = explorer.choice;
   const state = explorer.places.shown;
   if (!preview || !state) return null;
-  const rows = changed(preview.rows);
+  const rows = leaves(preview.rows);
   const news = preview.standings.filter((standing) => isNews(state.standings, standing));
   return (
     <>

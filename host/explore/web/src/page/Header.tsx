@@ -4,6 +4,7 @@ import { useRef } from "preact/hooks";
 
 import { address, isRecorded } from "../client";
 import type { Explorer } from "../model/explorer";
+import { toSearch } from "./keys";
 
 export function Header({ explorer }: { explorer: Explorer }) {
   const { session, places, files, core } = explorer;
@@ -11,9 +12,11 @@ export function Header({ explorer }: { explorer: Explorer }) {
     <header>
       <h1>{session?.title ?? "host explore"}</h1>
       {isRecorded && <span class="note">a recording</span>}
-      <span class="note plugin" title={session?.plugin.digest}>
-        {session?.plugin.reference}
-      </span>
+      {session && !session.title.startsWith(session.plugin.reference) && (
+        <span class="note plugin" title={session.plugin.digest}>
+          {session.plugin.reference}
+        </span>
+      )}
       <span class="busy" role="status">
         {core.pending > 0 ? "…" : ""}
       </span>
@@ -24,6 +27,11 @@ export function Header({ explorer }: { explorer: Explorer }) {
         <button type="button" disabled={!places.canRedo} title="Redo (U)" onClick={() => explorer.redo()}>
           Redo
         </button>
+        {!isRecorded && (
+          <button type="button" title="Search from this step: by a strategy, or by random seeds (/)" onClick={toSearch}>
+            Search
+          </button>
+        )}
         <button type="button" title="Copy a link to this step (l)" onClick={() => void files.copyLink()}>
           Copy link
         </button>
@@ -45,7 +53,7 @@ function Traces({ explorer }: { explorer: Explorer }) {
       <button type="button" title="Write the steps to a file: a trace or a scenario (s)" onClick={() => openSave(explorer)}>
         Save
       </button>
-      <a class="button" href={address(`places/${places.place}/trace`)} download="trace.json">
+      <a class="button" href={address(`places/${places.place}/trace`)} download="trace.json" title="The trace of the steps to the present one, as a download of the browser">
         Download
       </a>
       <button type="button" title="Open a trace; a file can be dropped, too (o)" id="open-trace" onClick={() => picker.current?.click()}>

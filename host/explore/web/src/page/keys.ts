@@ -19,7 +19,7 @@ export const KEYS: Key[] = [
   { keys: ["v"], text: "next step in which a violation begins", run: toViolation },
   { keys: ["]", "["], text: "next and last branch from the step before", run: toSibling },
   { keys: [","], text: "move this step before the one above, if they are independent; dragging does the same", run: (explorer) => explorer.earlier(explorer.places.index, explorer.places.index - 1) },
-  { keys: ["e"], text: "to the enabled events; arrows move, Enter takes", run: () => focus(".next button.choice") },
+  { keys: ["e"], text: "to the enabled events; arrows move, Enter takes", run: toEvents },
   { keys: ["f"], text: "to the faults", run: openFaults },
   { keys: ["u"], text: "undo the last move", run: (explorer) => explorer.undo() },
   { keys: ["U"], text: "redo", run: (explorer) => explorer.redo() },
@@ -124,7 +124,11 @@ function toProbe(explorer: Explorer): void {
   later(() => focus("#probe"));
 }
 
-function toSearch(): void {
+export function toEvents(): void {
+  focus(".next button.choice");
+}
+
+export function toSearch(): void {
   const search = document.querySelector<HTMLDetailsElement>("details.search");
   if (search) search.open = true;
   focus("#strategy");

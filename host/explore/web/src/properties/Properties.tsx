@@ -6,6 +6,15 @@ import { classOf, worst, type Letter } from "../standings";
 
 const CLASSES: Record<Letter | ".", string> = { h: "holds", v: "violated", o: "owed", u: "unknown", r: "reached", n: "not-reached", ".": "unseen" };
 
+const MEANINGS: Record<Standing["standing"], string> = {
+  holds: "The property holds after this step.",
+  violated: "The property is violated after this step.",
+  owed: "The property has to hold again, and does not yet.",
+  unknown: "It cannot be told after this step.",
+  reached: "The goal was reached.",
+  "not reached": "The goal was not reached so far.",
+};
+
 export function Properties({ explorer }: { explorer: Explorer }) {
   const { session, places } = explorer;
   const standings = places.state?.standings ?? [];
@@ -35,12 +44,21 @@ function OfProperty({ explorer, property, index, standings }: OfPropertyProperti
         {property.name} <span class="note">{property.kind}</span>
       </span>
       <Strip {...{ explorer, index }} name={property.name} />
-      <span class={`now ${standing ? classOf(standing.standing) : "unseen"}`}>
+      <span class={`now ${standing ? classOf(standing.standing) : "unseen"}`} title={standing ? MEANINGS[standing.standing] : undefined}>
         {standing?.standing ?? "…"}
         {reasons.map(({ nodes, why }, index) => (
           <span key={index}>
-            {nodes.length > 0 && <span class="whose"> {nodes.map((node) => explorer.nodeName(node)).join(", ")}</span>}
-            {why !== null && <span class="because"> {why}</span>}
+            {nodes.length > 0 && (
+              <span class="whose">
+                {index === 0 ? " by " : "; by "}
+                {nodes.map((node) => explorer.nodeName(node)).join(", ")}
+              </span>
+            )}
+            {why !== null && (
+              <>
+                : <span class="because">{why}</span>
+              </>
+            )}
           </span>
         ))}
       </span>

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Explorer } from "../model/explorer";
 import { Columns } from "./Columns";
 import { Dividers } from "./Dividers";
+import { FirstHint } from "./FirstHint";
 import { useDrag } from "./drag";
 import { layout as layoutOf, ROW, visible } from "./layout";
 import { messages as messagesOf } from "./messages";
@@ -66,6 +67,7 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
           {drag && <path class="drop" d={`M0 ${drag.to * ROW} H${layout.width}`} />}
           <Rows {...{ explorer, layout, first, last, messages, past }} />
         </svg>
+        <FirstHint {...{ explorer }} />
       </div>
     </div>
   );
