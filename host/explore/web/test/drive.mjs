@@ -1,11 +1,16 @@
 // Drives the page of any server with the API: node test/drive.mjs URL [--dist]. Exits with 1 if a check fails.
 // With --dist the page is the one of dist/ here, and only the answers are those of the server.
+// With --write a scenario and a trace are saved in the folder of the server.
 
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
 import { countElements, launch, open, press, settled, steps } from "./browser.mjs";
 
 const url = process.argv[2];
+const isWriting = process.argv.includes("--write");
 if (!url) throw new Error("the address of the page is missing");
 const STEPS = 6;
 const ELEMENTS_MAX = 20_000;
@@ -19,6 +24,11 @@ const checks = [
   ["questions are answered", why],
   ["the map is drawn, and leads to a state", map],
   ["a search is shown until it ends", search],
+  ["what a search found has rings, and says what the property reads", found],
+  ["seeds from here are tried", seeds],
+  ["a node has a graph of its own", local],
+  ...(isWriting ? [["the steps are saved as a scenario and as a trace", save]] : []),
+  ["a bundle opens offline at the same step", bundle],
   ["every control has a name", names],
   ["the page is within its bounds", bounds],
 ];
@@ -137,6 +147,62 @@ async function search(page) {
   await page.waitForSelector(".result");
   await page.waitForFunction(() => !document.querySelector(".result.running"), null, { timeout: 20_000 });
   assert.ok(!(await page.locator(".result.failed").count()), await page.locator(".result").first().innerText());
+}
+
+async function found(page) {
+  const finding = page.locator(".result .finding").first();
+  if ((await finding.count()) === 0) return;
+  await finding.click();
+  await settled(page);
+  await page.waitForSelector(".sheet g.event.now");
+  await page.waitForSelector(".now.violated");
+  assert.ok((await page.locator(".sheet .reads").count()) > 0, "no step changes what the violated property reads");
+  assert.ok((await page.locator(".words li").count()) > 0, "the step has no words");
+}
+
+async function seeds(page) {
+  await press(page, "g", "/");
+  await page.getByLabel("Seeds", { exact: true }).fill("20");
+  await page.getByRole("button", { name: "Try" }).click();
+  await page.waitForSelector(".result .seeds");
+  await page.waitForFunction(() => !document.querySelector(".result.running"), null, { timeout: 30_000 });
+  assert.match(await page.locator(".result .seeds").first().innerText(), /^\s*\d+ of \d+ violate/);
+}
+
+async function local(page) {
+  await press(page, "Escape", "4");
+  await page.getByLabel("Whose states").selectOption({ index: 1 });
+  await page.waitForFunction(() => /^\d+ states/.test(document.querySelector(".map .note")?.textContent ?? ""));
+  const states = Number(/^\d+/.exec(await page.locator(".map .note").first().innerText())?.[0]);
+  assert.ok(states > 1, `${states} states`);
+  assert.equal(await page.locator(".notice.error").count(), 0);
+  await press(page, "1");
+}
+
+async function save(page) {
+  for (const extension of ["toml", "json"]) {
+    await press(page, "s");
+    await page.locator("#save-path").fill(`explored-by-a-test-${process.pid}.${extension}`);
+    await page.locator("#save-path").press("Enter");
+    await page.waitForSelector(`.notice:has-text('.${extension}')`);
+    await page.waitForFunction(() => !document.querySelector("dialog"));
+  }
+  assert.equal(await page.locator(".notice.error").count(), 0);
+}
+
+async function bundle(page) {
+  const before = await page.locator(".present").innerText();
+  const downloads = page.waitForEvent("download");
+  await press(page, "b");
+  const file = path.join(tmpdir(), `host-explore-drive-${process.pid}.html`);
+  await (await downloads).saveAs(file);
+  const recorded = await open(browser, `file://${file}`);
+  await recorded.context.setOffline(true);
+  await settled(recorded.page);
+  assert.equal(await recorded.page.locator(".present").innerText(), before);
+  await press(recorded.page, "g", "j", "G");
+  await recorded.end();
+  await rm(file);
 }
 
 async function names(page) {

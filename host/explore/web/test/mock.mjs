@@ -70,8 +70,7 @@ export class Mock {
   }
 
   step({ place, parent, depth, event, name }) {
-    const shown = { place, parent, depth, event, name };
-    return this.options.trace ? { ...shown, lines: this.lines(place) } : shown;
+    return { place, parent, depth, event, name, lines: this.lines(place) };
   }
 
   /** What a step did, in words. */
@@ -232,7 +231,11 @@ export class Mock {
       const [action, outcome] = key.split(" ").map(Number);
       place = this.take(place, action, outcome);
     }
-    return { text: "agreement is violated: 100 and 101 are decided", place, line: this.line(place) };
+    const line = this.line(place);
+    const decided = (at) => JSON.stringify(this.at(at).global.locals.map(({ decided }) => decided));
+    const rings = line.slice(1).filter((at) => decided(at) !== decided(this.at(at).parent));
+    const marks = rings.map((at) => ({ place: at, kind: "ring", text: `decided: ${decided(at)}` }));
+    return { text: "agreement is violated: 100 and 101 are decided", place, line, marks };
   }
 
   /** Executions with different ends. */

@@ -357,7 +357,7 @@ test("the page is drawn in the dark, and narrow", () =>
 test("the checks for any server pass with the mock", { timeout: 60_000 }, async () => {
   const server = await serve({});
   try {
-    const child = spawn(process.execPath, [path.join(here, "drive.mjs"), server.url], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [path.join(here, "drive.mjs"), server.url, "--write"], { stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
     child.stdout.on("data", (data) => (output += data));
     const code = await new Promise((resolve) => child.on("close", resolve));
