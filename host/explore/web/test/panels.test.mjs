@@ -1,7 +1,7 @@
 // State trees, files and links: what the buttons around the drawing do.
 
 import assert from "node:assert/strict";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -104,6 +104,31 @@ test("Copy link puts the address of the step on the clipboard, and says so; with
     });
     await press(page, "l");
     await page.waitForSelector(".notice:has-text('no access to the clipboard')");
+  }));
+
+test("a bundle of more places than are recorded of all branches has the branch that is shown", () =>
+  withPage({ steps: 600 }, async (page, server) => {
+    await press(page, "k");
+    await take(page, "heads");
+    await press(page, "[", "g");
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent === "step 0 of 600");
+    const downloads = page.waitForEvent("download", { timeout: 60_000 });
+    await page.keyboard.press("b");
+    const file = path.join(tmpdir(), `host-explore-${process.pid}-long.html`);
+    await (await downloads).saveAs(file);
+    await server.close();
+    const { size } = await stat(file);
+    console.log(`a bundle of 601 places: ${(size / 1e6).toFixed(1)} MB`);
+    assert.ok(size < 4e6, `${size} bytes`);
+    const recorded = await open(browser, `file://${file}`);
+    await settled(recorded.page);
+    assert.deepEqual(await steps(recorded.page), { step: 0, end: 600 });
+    await press(recorded.page, "G", "k", "j");
+    assert.deepEqual(await steps(recorded.page), { step: 600, end: 600 });
+    await press(recorded.page, "2");
+    assert.equal(await recorded.page.locator(".tree-drawing .lane").count(), 1);
+    await recorded.end();
+    await rm(file);
   }));
 
 test("hostile names inject nothing into a bundle", () =>

@@ -157,6 +157,7 @@ test("on paper all steps are listed, and nothing is cut or dark", () =>
     await page.emulateMedia({ colorScheme: "dark", media: "print" });
     await page.waitForSelector(".printed li:nth-child(11)");
     assert.match(await page.locator(".printed").innerText(), /node 1 <- node 0: \{Vote:101/);
+    assert.match(await page.locator(".printed").innerText(), /node 0 decided 100 since step 5/);
     assert.equal(await page.locator(".sheet g.event").count(), 11);
     assert.equal(await page.locator(".panel").first().isVisible(), false);
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");

@@ -6,6 +6,11 @@ export function Printed({ explorer }: { explorer: Explorer }) {
   const { places, marks } = explorer;
   return (
     <section class="printed" aria-label="Steps">
+      {explorer.session?.verdict?.slice(1).map((line, index) => (
+        <p key={index}>
+          <code>{line}</code>
+        </p>
+      ))}
       <h2>Steps</h2>
       <ol start={0}>
         {places.line.map((place) => {

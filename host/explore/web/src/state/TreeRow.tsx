@@ -31,7 +31,7 @@ export function TreeRow({ row, toggle, readBy = [], onWriter }: Properties) {
             {name}:
           </button>
         ) : (
-          <span class={`field ${mark}`}>{name}:</span>
+          <span class={`field ${mark}`}>{broken(name)}:</span>
         ))}
       {readBy.length > 0 && (
         <abbr class="reader" title={`Read by ${readBy.join(", ")}, which is violated`}>
@@ -47,4 +47,15 @@ export function TreeRow({ row, toggle, readBy = [], onWriter }: Properties) {
       {value !== "" && (isChange ? <ins>{value}</ins> : <span>{value}</span>)}
     </div>
   );
+}
+
+/** A path may break behind its dots. */
+function broken(name: string): ComponentChildren {
+  return name.split(".").map((part, index) => (
+    <>
+      {index > 0 && "."}
+      {index > 0 && <wbr />}
+      {part}
+    </>
+  ));
 }
