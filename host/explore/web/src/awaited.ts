@@ -34,7 +34,7 @@ declare module "./api" {
   }
 
   interface Search {
-    /** Of a search with `seeds`, which makes so many random walks. */
+    /** Of a search with `seeds`, which is the number of random walks. */
     seeds?: { asked: number; done: number; violating: number } | null;
     /** Of a search that found nothing: a few executions with different ends. */
     representatives?: Finding[];

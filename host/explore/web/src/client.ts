@@ -48,7 +48,7 @@ async function answer(method: Method, path: string, body: string | null, signal:
 function played(player: Player, method: Method, path: string, body: string | null): string {
   const answered = player.answer(method, path, body);
   if (answered) return JSON.stringify(answered);
-  throw new Refused(404, "this page is a recording, which does not have that", "`host explore` with the trace goes on from any step");
+  throw new Refused(404, "this page is a recording, without an answer to that", "`host explore` with the trace continues from any step.");
 }
 
 function refused(status: number, text: string): Refused {

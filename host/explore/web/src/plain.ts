@@ -18,7 +18,7 @@ export function plainJson(text: string): unknown {
   return JSON.parse(text, (_, value: unknown) => (typeof value === "string" ? plain(value) : value));
 }
 
-/** At most so many letters. */
+/** The first letters of a text. */
 export function clipped(text: string, letters: number): string {
   return text.length <= letters ? text : `${text.slice(0, Math.max(letters - 1, 1))}…`;
 }

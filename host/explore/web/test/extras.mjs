@@ -70,7 +70,7 @@ export function local(mock, node, limit, at) {
   return { complete, states, edges: own, here: numbers.get(here) ?? null };
 }
 
-/** Random walks of so many seeds, a few more with each poll. */
+/** Random walks, one per seed, a few more with each poll. */
 export function walk(mock, search) {
   const { seeds } = search;
   for (let count = 0; count < 10 && seeds.done < seeds.asked; count += 1) {

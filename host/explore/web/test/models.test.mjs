@@ -187,3 +187,27 @@ test("a pattern of a field that is read stands for any element of a list", async
   for (const path of ["votes.0.by", "votes.12.by"]) assert.ok(isBelow(path, "votes.#.by"));
   for (const path of ["votes.by", "votes.a.by", "votes.0", "votes.0.by.0", "other.0.by"]) assert.ok(!isBelow(path, "votes.#.by"), path);
 });
+
+test("labels of a map name an event into each state, fit their level, and are few where there is no room", async () => {
+  const { words, labels } = await module("map/labels.ts");
+  const { layered } = await module("map/layered.ts");
+  const mock = new Mock({});
+  for (const limit of [5, 40, 1000]) {
+    const map = mock.map(limit);
+    const all = words(map, mock.cluster.names, false);
+    assert.equal(all[0], "start");
+    for (let state = 1; state < map.states.length; state += 1) {
+      const into = map.edges.filter(({ from, to }) => to === state && map.states[from].level < map.states[state].level);
+      assert.ok(into.some(({ text }) => text === all[state]), `${limit}, state ${state}: ${all[state]}`);
+    }
+    const looks = { map, layered: layered(map), sight: { scale: 1, left: 0, top: 0 }, width: 900, height: 500 };
+    const shown = labels(looks, all);
+    assert.ok(shown.length > 0 && shown.length <= 150, `${shown.length} labels`);
+    for (const { state, text } of shown) assert.ok(text.length * 6 <= 900 / looks.layered.sizes[map.states[state].level], text);
+    // Nearer, more of them have room.
+    const near = labels({ ...looks, sight: { scale: 3, left: 0, top: 0 } }, all);
+    assert.ok(near.every(({ x, y }) => x <= 900 && y <= 500));
+  }
+  // Of one node, its name says nothing.
+  assert.ok(words(mock.map(40), mock.cluster.names, true).every((text) => !text.startsWith("node 0")));
+});

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { StateMap } from "../api";
 import type { Explorer } from "../model/explorer";
+import { words as wordsOf } from "./labels";
 import { layered as layeredOf } from "./layered";
 import { paint, position, type Colours, type Looks, type Sight } from "./paint";
 
@@ -30,7 +31,9 @@ export function MapCanvas({ explorer, map, property, chosen, onChoose }: Propert
   const here = new Set<number>();
   if (map.here != null) here.add(map.here);
   map.states.forEach(({ place }, state) => place === explorer.places.place && here.add(state));
-  const looks: Looks = { map, layered, sight, ...size, property, chosen, here, colours: useColours() };
+  const isOfNode = explorer.atlas.node !== null;
+  const words = useMemo(() => wordsOf(map, explorer.session?.nodes ?? [], isOfNode), [map, isOfNode]);
+  const looks: Looks = { map, layered, sight, ...size, property, chosen, here, words, colours: useColours() };
 
   useEffect(() => {
     const element = canvas.current;

@@ -77,7 +77,9 @@ function Chosen({ explorer, chosen }: { explorer: Explorer; chosen: number | nul
   const { map } = explorer.atlas;
   const state = chosen === null ? null : map?.states[chosen];
   if (!map || chosen === null || !state) {
-    return <p class="note">Point at a state, or use the arrow keys; click or Enter goes there. The wheel, + and - zoom, 0 shows all, dragging moves.</p>;
+    const moves = "The wheel, + and - zoom, 0 shows all, dragging moves.";
+    if (explorer.atlas.node === null) return <p class="note">Point at a state, or use the arrow keys; click or Enter goes there. {moves}</p>;
+    return <p class="note">States of one node, and its events; the ring is its state now. Point at a state, or use the arrow keys. {moves}</p>;
   }
   const into = map.edges.find(({ to }) => to === chosen);
   const names = state.violated.map((index) => explorer.session?.properties[index]?.name ?? String(index));

@@ -1,6 +1,7 @@
 // Paints the map on a canvas.
 
 import type { StateMap } from "../api";
+import { labels } from "./labels";
 import type { Layered } from "./layered";
 
 export interface Sight {
@@ -20,6 +21,8 @@ export interface Looks {
   /** The state that is pointed at. */
   chosen: number | null;
   here: Set<number>;
+  /** What leads to each state. */
+  words: string[];
   colours: Colours;
 }
 
@@ -76,8 +79,24 @@ export function paint(context: CanvasRenderingContext2D, looks: Looks): void {
   };
   dots((state) => !isBad(looks, state), colours.faint, 0);
   dots((state) => isBad(looks, state), colours.bad, 1);
+  write(context, looks);
   ring(context, looks.here, spots, colours.link, 7);
   if (chosen !== null) ring(context, new Set([chosen]), spots, colours.ink, 6);
+}
+
+/** Labels are a row below their states. */
+const LABEL_PX = 17;
+
+function write(context: CanvasRenderingContext2D, looks: Looks): void {
+  context.font = "10px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+  context.textAlign = "center";
+  context.lineWidth = 3;
+  context.strokeStyle = looks.colours.paper;
+  context.fillStyle = looks.colours.ink;
+  for (const { x, y, text } of labels(looks, looks.words)) {
+    context.strokeText(text, x, y + LABEL_PX);
+    context.fillText(text, x, y + LABEL_PX);
+  }
 }
 
 function edges(context: CanvasRenderingContext2D, { map, width, height, colours, chosen }: Looks, spots: [number, number][]): void {
@@ -94,7 +113,7 @@ function edges(context: CanvasRenderingContext2D, { map, width, height, colours,
     }
     context.stroke();
   };
-  lines(() => true, colours.line, map.edges.length > 4000 ? 0.4 : 0.8);
+  lines(() => true, colours.line, map.edges.length > 4000 ? 0.4 : map.edges.length > 300 ? 0.8 : 1.4);
   if (chosen !== null) lines((from, to) => from === chosen || to === chosen, colours.link, 1.6);
 }
 

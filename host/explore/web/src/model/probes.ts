@@ -1,4 +1,4 @@
-// Expressions whose values stand beside the steps.
+// Expressions whose values are columns next to the steps.
 
 import type { Place, Probe } from "../api";
 import { get, post, remove } from "../client";

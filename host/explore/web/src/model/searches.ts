@@ -16,7 +16,7 @@ export interface Wish {
   strategy: string;
   seconds: number;
   depth: number | null;
-  /** So many random walks in place of one search. */
+  /** The number of random walks, in place of one search. */
   seeds?: number;
 }
 
