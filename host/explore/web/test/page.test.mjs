@@ -329,6 +329,27 @@ test("a server that is gone is said, and the page stays", () =>
     assert.ok((await page.locator(".tree-row").count()) > 5);
   }));
 
+test("a server that is suspended is said, until it answers", () =>
+  withPage({}, async (page) => {
+    await take(page, "propose");
+    await page.clock.install();
+    let answer;
+    await page.route("**/take", async (route) => {
+      await new Promise((resolve) => (answer = resolve));
+      await route.continue();
+    });
+    await page.locator(".next button.choice", { hasText: "heads" }).click();
+    await page.clock.fastForward(7_000);
+    assert.equal(await page.locator(".notice.slow").count(), 0);
+    await page.clock.fastForward(2_000);
+    await page.waitForSelector(".notice.slow");
+    assert.ok((await page.locator(".tree-row").count()) > 5, "the last state is shown");
+    answer();
+    await page.clock.runFor(500);
+    await page.waitForFunction(() => !document.querySelector(".notice.slow"));
+    assert.deepEqual(await steps(page), { step: 2, end: 2 });
+  }));
+
 test("of requests that overlap, the latest wins", () =>
   withPage({ steps: 30 }, async (page) => {
     await page.route("**/places/*", async (route) => {

@@ -11,6 +11,8 @@ export interface Notice {
 }
 
 const NOTICES_MAX = 5;
+/** A request that takes longer is said to do so. */
+const SLOW_MS = 8_000;
 
 export class Core {
   notices: Notice[] = [];
@@ -18,6 +20,9 @@ export class Core {
   isEnded = false;
   /** Requests without an answer so far. */
   pending = 0;
+  /** Nothing was answered for a while. */
+  isSlow = false;
+  private slow = 0;
   private listeners: (() => void)[] = [];
   private isScheduled = false;
   private notice = 0;
@@ -54,6 +59,7 @@ export class Core {
   /** Runs a request. Its error becomes a line of the page, and its answer null. */
   async attempt<T>(request: () => Promise<T>): Promise<T | null> {
     this.pending += 1;
+    this.waiting();
     this.changed();
     try {
       const answered = await request();
@@ -64,8 +70,20 @@ export class Core {
       return null;
     } finally {
       this.pending -= 1;
+      this.waiting();
       this.changed();
     }
+  }
+
+  /** Begins to wait for the next answer, or ends to wait. */
+  private waiting(): void {
+    window.clearTimeout(this.slow);
+    this.isSlow = false;
+    if (this.pending === 0) return;
+    this.slow = window.setTimeout(() => {
+      this.isSlow = true;
+      this.changed();
+    }, SLOW_MS);
   }
 
   private failed(error: unknown): void {

@@ -11,6 +11,11 @@ export function Notices({ explorer }: { explorer: Explorer }) {
           <strong>host explore has ended; what you saved is there.</strong> The page shows what it has. A request is tried again with the next move.
         </p>
       )}
+      {core.isSlow && (
+        <p class="notice slow" role="status">
+          host explore has not answered for some seconds: it computes, or is suspended. What the page shows is the last answer.
+        </p>
+      )}
       {core.notices.map(({ id, text, help, isError, count }) => (
         <p key={id} class={isError ? "notice error" : "notice"} role={isError ? "alert" : "status"}>
           <span>
