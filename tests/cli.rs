@@ -47,7 +47,7 @@
 //! | `checkpoints` | checkpoints: the search that each belongs to, and its limits |
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
 //! | `verdicts` | one verdict in every report of a run |
-//! | `told_apart` | the ways to distinguish states, on bundled protocols |
+//! | `identities` | the ways to distinguish states, on bundled protocols |
 //! | `why_different` | states that look the same but count as different |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
@@ -74,6 +74,7 @@ mod growth;
 #[cfg(unix)]
 mod hostile_files;
 mod hostile_text;
+mod identities;
 mod install;
 mod languages;
 mod links;
@@ -100,7 +101,6 @@ mod schema;
 mod simulate;
 mod specs;
 mod tips;
-mod told_apart;
 mod traces;
 mod verdicts;
 mod why_different;

@@ -1,9 +1,9 @@
-//! What the tests share.
+//! Code that the tests share.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `fuzz` | the targets of fuzzing: from a number to a case |
-//! | `told_apart` | the bundled protocols with their states distinguished in each way |
+//! | `identities` | the bundled protocols with their states distinguished in each way |
 //! | `live` | states of a plugin, exported as a running system would export them |
 
 use std::path::Path;
@@ -18,8 +18,8 @@ use host_session::spec::RunSpec;
 use rustix::time::{ClockId, clock_gettime};
 
 pub mod fuzz;
+pub mod identities;
 pub mod live;
-pub mod told_apart;
 
 /// Memory of this process in KiB; 0 where the system does not tell.
 pub fn memory_kib() -> u64 {

@@ -270,10 +270,10 @@ fn strategies_agree_on_every_plugin() {
         let (_, expected) = run(name, &scenario, "bdfs");
         for strategy in STRATEGIES.iter().filter(|strategy| strategy.is_complete) {
             if name == "template" && strategy.name.starts_with("dpor") {
-                continue; // The token goes round for ever: there is no end of an execution to come to.
+                continue; // The token circulates for ever, so no execution ends.
             }
             if name.ends_with("paxos") && strategy.name.starts_with("dpor-ds") {
-                continue; // Of 2,000,000 executions 95 % repeat others, and it goes on.
+                continue; // After 2,000,000 executions, 95 % of them repetitions, it is still not complete.
             }
             let (report, states) = run(name, &scenario, strategy.name);
             assert_eq!(states, expected, "{name} {scenario:?} {}", strategy.name);

@@ -168,9 +168,9 @@ fn a_request_works_or_is_an_error_of_the_platform_by_name() {
     }
 }
 
-/// The runtime of Go waits for ever when it gets no more memory, which is no wait of the plugin.
+/// The runtime of Go waits for ever without further memory; this wait is reported as the memory limit, not as a wait of the plugin.
 #[test]
-fn a_guest_in_go_that_has_no_memory_left_is_told_so() {
+fn a_guest_in_go_without_memory_ends_with_its_reason() {
     let place = tempfile::tempdir().expect("a temporary folder");
     let (_, guest, sdk) = LANGUAGES[2];
     let Some(component) = guest_of(guest, sdk, place.path()) else { return };

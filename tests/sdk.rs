@@ -57,7 +57,7 @@ const PROBES: [Language; 3] = [
     ),
 ];
 
-/// The Rust SDK does what the script says.
+/// A probe in the Rust SDK that executes a script.
 struct Probe {
     script: String,
 }
@@ -70,7 +70,7 @@ impl Protocol for Probe {
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        let script = parameters.get("script", "[]".to_owned(), "what to carry out")?;
+        let script = parameters.get("script", "[]".to_owned(), "the operations to execute")?;
         parameters.get("retries", 3, "how often")?;
         parameters.choice("mode", &[("safe", ()), ("fast", ())], "what to prefer")?;
         parameters.get("give-up", false, "whether to give up")?;
@@ -80,7 +80,7 @@ impl Protocol for Probe {
 
     fn init(&self, ctx: &mut Context<Never>, _: Option<Never>) -> String {
         let script: Vec<Vec<Value>> = serde_json::from_str(&self.script).expect("a script");
-        carried_out(&script, ctx).to_string()
+        executed(&script, ctx).to_string()
     }
 
     fn handle_message(&self, _: &mut Context<Never>, _: &mut String, _: NodeId, message: Never) {
@@ -92,7 +92,7 @@ impl Protocol for Probe {
 
 type Operations = History<RegisterCall<u64>, RegisterReturn<u64>>;
 
-/// What the Rust SDK makes of a script.
+/// The state of the Rust SDK while it executes a script.
 #[derive(Default)]
 struct Bench {
     clock: Clock<String>,
@@ -104,7 +104,7 @@ struct Bench {
     said: Vec<Value>,
 }
 
-fn carried_out(script: &[Vec<Value>], ctx: &mut Context<Never>) -> Value {
+fn executed(script: &[Vec<Value>], ctx: &mut Context<Never>) -> Value {
     let mut bench = Bench { clients: (0..3).map(Client::new).collect(), ..Bench::default() };
     for operation in script {
         let name = operation[0].as_str().expect("a name");

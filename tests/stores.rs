@@ -133,13 +133,13 @@ fn explore(plugin: &Plugin) -> Option<Truth> {
     Some(Truth { global_states: known.len(), violated_after })
 }
 
-/// What is wrong with what a strategy says of a cluster; none if nothing is.
+/// The mismatch between the report of a strategy and the truth; none if they agree.
 fn wrong(truth: &Truth, report: &Report) -> Option<String> {
     let found = report.violations.first();
-    let is_told = match report.end {
+    let is_right = match report.end {
         EndCondition::Violation => found.is_some() && truth.violated_after.is_some(),
         EndCondition::SpaceExhausted => found.is_none() && truth.violated_after.is_none(),
-        // These say nothing of what they have not met.
+        // These make no claim about states that they have not reached.
         EndCondition::WalksDone | EndCondition::Pruned => found.is_none(),
         _ => false,
     };
@@ -149,7 +149,7 @@ fn wrong(truth: &Truth, report: &Report) -> Option<String> {
     });
     let states = report.counts.global_states.filter(|_| found.is_none());
     let are_counted = states.is_none_or(|states| states <= truth.global_states as u64);
-    (!is_told || !is_shortest || !are_counted)
+    (!is_right || !is_shortest || !are_counted)
         .then(|| format!("{truth:?}, but {:?} {:?} {found:?}", report.end, report.counts))
 }
 

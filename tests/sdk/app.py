@@ -29,12 +29,12 @@ from store import Sent, Store, wrong
 
 @dataclass
 class Settings:
-    script: str = parameter("[]", "what to carry out")
+    script: str = parameter("[]", "the operations to execute")
     retries: int = parameter(3, "how often")
     mode: str = parameter("safe", "what to prefer", one_of=("safe", "fast"))
     give_up: bool = parameter(False, "whether to give up")
     requests: int = parameter(1, "how often clients write in a search")
-    patience: int = parameter(500, "milliseconds without news after which a client may be told to try again")
+    patience: int = parameter(500, "milliseconds without news after which a client may be asked to retry")
 
 
 found: dict[str, Any] = {}

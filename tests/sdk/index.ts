@@ -14,12 +14,12 @@ import { TimedTimers, Timers } from "./host/timers";
 import { type Event, type Sent, Store, wrong } from "./store";
 
 const parameters = declare({
-  script: text("[]", "what to carry out"),
+  script: text("[]", "the operations to execute"),
   retries: number(3, "how often"),
   mode: oneOf(["safe", "fast"], "what to prefer"),
   "give-up": flag(false, "whether to give up"),
   requests: number(1, "how often clients write in a search"),
-  patience: number(500, "milliseconds without news after which a client may be told to try again"),
+  patience: number(500, "milliseconds without news after which a client may be asked to retry"),
 });
 
 type RegisterHistory = lin.History<lin.RegisterCall, lin.RegisterReturn>;

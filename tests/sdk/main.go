@@ -18,12 +18,12 @@ type settings struct {
 }
 
 func (s *settings) Declare(p *host.Parameters) {
-	p.String(&s.script, "script", "[]", "what to carry out")
+	p.String(&s.script, "script", "[]", "the operations to execute")
 	p.Uint32(&s.retries, "retries", 3, "how often")
 	p.OneOf(&s.mode, "mode", []string{"safe", "fast"}, "what to prefer")
 	p.Bool(&s.giveUp, "give-up", false, "whether to give up")
 	p.Uint32(&s.requests, "requests", 1, "how often clients write in a search")
-	p.Uint32(&s.patience, "patience", 500, "milliseconds without news after which a client may be told to try again")
+	p.Uint32(&s.patience, "patience", 500, "milliseconds without news after which a client may be asked to retry")
 }
 
 type (

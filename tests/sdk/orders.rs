@@ -38,7 +38,7 @@ pub fn is_linearizable<O>(object: &O, spans: &[Span<O::Call, O::Return>]) -> boo
 where
     O: SequentialObject,
 {
-    fn goes_on<O: SequentialObject>(
+    fn extends<O: SequentialObject>(
         object: &O,
         spans: &[Span<O::Call, O::Return>],
         taken: &mut Vec<usize>,
@@ -55,12 +55,12 @@ where
             let value = object.apply(&mut state, &spans[place].call);
             let fits = spans[place].returned.as_ref().is_none_or(|returned| *returned == value);
             taken.push(place);
-            let found = fits && !left.iter().any(|other| comes_after(&other)) && goes_on(object, spans, taken, &state);
+            let found = fits && !left.iter().any(|other| comes_after(&other)) && extends(object, spans, taken, &state);
             taken.pop();
             found
         })
     }
-    goes_on(object, spans, &mut Vec::new(), &object.start())
+    extends(object, spans, &mut Vec::new(), &object.start())
 }
 
 /// Whether an order explains a history as claimed.

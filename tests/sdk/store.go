@@ -204,7 +204,7 @@ func wrong(views [][]byte) error {
 				}
 			}
 			if holders <= len(views)/2 {
-				return fmt.Errorf("a client was told of write %d, and %d of %d nodes have it", version, holders, len(views))
+				return fmt.Errorf("write %d was acknowledged, and %d of %d nodes have it", version, holders, len(views))
 			}
 		}
 	}

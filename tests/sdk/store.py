@@ -105,5 +105,5 @@ def wrong(views: list[dict[str, Any] | None]) -> str | None:
         for key, version in view["told"].items():
             holders = sum(other["copies"].get(key, 0) >= version for other in known)
             if holders <= len(views) // 2:
-                return f"a client was told of write {version}, and {holders} of {len(views)} nodes have it"
+                return f"write {version} was acknowledged, and {holders} of {len(views)} nodes have it"
     return None

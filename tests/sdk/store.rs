@@ -72,7 +72,7 @@ impl Store {
     /// Declared last by each probe.
     pub fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
         let requests = parameters.get("requests", 1, "how often clients write in a search")?;
-        let meaning = "milliseconds without news after which a client may be told to try again";
+        let meaning = "milliseconds without news after which a client may be asked to retry";
         let patience: u32 = parameters.get("patience", 500, meaning)?;
         Ok(Self { requests, patience: Duration::from_millis(patience.into()) })
     }
@@ -189,7 +189,7 @@ impl Protocol for Store {
                     if holders <= views.len() / 2 {
                         let nodes = views.len();
                         return Err(format!(
-                            "a client was told of write {version}, and {holders} of {nodes} nodes have it"
+                            "write {version} was acknowledged, and {holders} of {nodes} nodes have it"
                         ));
                     }
                 }

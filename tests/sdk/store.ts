@@ -123,7 +123,7 @@ export function wrong(views: (View | undefined)[]): string | undefined {
     for (const [key, version] of Object.entries(told)) {
       const holders = known.filter(({ copies }) => (copies[key] ?? 0) >= version).length;
       if (holders <= Math.floor(views.length / 2)) {
-        return `a client was told of write ${version}, and ${holders} of ${views.length} nodes have it`;
+        return `write ${version} was acknowledged, and ${holders} of ${views.length} nodes have it`;
       }
     }
   }

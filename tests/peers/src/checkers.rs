@@ -40,27 +40,27 @@ pub enum Job {
     },
     /// Stateright on Paxos, in a process of its own.
     Stateright {
-        /// How many nodes propose.
+        /// The number of proposers.
         proposers: usize,
-        /// Whether nodes come to life by an event.
+        /// Whether an event initialises each node.
         init_by_event: bool,
-        /// Ends soon after that many.
+        /// The number of transitions soon after which it ends.
         transitions_max: Option<u64>,
     },
     /// TraceForge on two-phase commit, in a process of its own.
     TraceForge {
-        /// Besides the coordinator.
+        /// The number of participants, without the coordinator.
         participants: u32,
     },
     /// The verifier that SPIN generates for Paxos.
     Spin {
-        /// How many nodes propose.
+        /// The number of proposers.
         proposers: usize,
-        /// Whether nodes come to life by an event.
+        /// Whether an event initialises each node.
         init_by_event: bool,
-        /// Whether with partial-order reduction.
+        /// Whether it uses partial-order reduction.
         form: SpinForm,
-        /// It stops there.
+        /// Its memory limit.
         memory_mb: u64,
     },
 }

@@ -51,13 +51,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Stateright, TraceForge and SPIN beside host: prints tables in Markdown, and writes them to target/peers.md
+    /// Stateright, TraceForge and SPIN compared with host: prints tables in Markdown, and writes them to target/peers.md
     Compare(Compare),
     /// Time, states and memory of the strategies by depth: prints a table in Markdown, and writes docs/cost-*.svg
     Depth(Depth),
-    /// The time of each strategy to each mistake that is in the plugins on purpose: prints a table in Markdown
+    /// The time of each strategy to each seeded bug of the plugins: prints a table in Markdown
     Bugs(Bugs),
-    /// How often and how fast each way to search finds mistakes far from the start: prints a table in Markdown, and continues where it ended
+    /// Success rate and time of each way to search for bugs far from the start: prints a table in Markdown, and resumes an earlier run
     Yardsticks(Yardsticks),
     /// Lines of code of each plugin: prints a table in Markdown
     Lines,
@@ -108,7 +108,7 @@ struct Bugs {
     /// Measure this binary instead of building one
     #[arg(long, value_name = "PATH")]
     host: Option<PathBuf>,
-    /// A run ends after so many seconds
+    /// Time limit of a run, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     seconds_max: f64,
 }
@@ -128,7 +128,7 @@ struct Yardsticks {
     /// How many seeds, from 0 on
     #[arg(long, value_name = "N", default_value_t = 20)]
     seeds: u64,
-    /// A run ends after so many seconds of processor time
+    /// Limit of the processor time of a run, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     seconds: u64,
     /// The file with the runs that were done, as JSON lines [default: target/yardsticks.jsonl]

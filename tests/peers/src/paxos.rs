@@ -24,11 +24,11 @@ type Value = u32;
 /// Which cluster is checked, and how far.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// How many nodes propose.
+    /// The number of proposers.
     pub proposers: usize,
-    /// Whether nodes come to life by an event of their own.
+    /// Whether an event of its own initialises each node.
     pub init_by_event: bool,
-    /// The search ends soon after that many transitions.
+    /// The number of transitions soon after which the search ends.
     pub transitions_max: Option<NonZeroUsize>,
 }
 

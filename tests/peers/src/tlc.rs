@@ -1,11 +1,11 @@
-//! What must happen, for TLC: the models beside `tlc/`, checked by the `tla2tools.jar` that `TLA2TOOLS` names, as a full path.
+//! Liveness by TLC: the models in `tlc/`, checked by the `tla2tools.jar` at the absolute path in `TLA2TOOLS`.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::measure;
 
-/// What TLC says of a model.
+/// The result of TLC for a model.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     is_violated: bool,
@@ -13,7 +13,7 @@ struct Said {
     transitions: usize,
 }
 
-/// Reads what TLC prints.
+/// Parses the output of TLC.
 fn understood(printed: &str) -> Option<Said> {
     let is_violated =
         match (printed.contains("Temporal properties were violated"), printed.contains("No error has been found")) {

@@ -22,7 +22,7 @@ enum ToParticipant {
 }
 
 fn coordinator() -> bool {
-    let ToCoordinator::Begin(participants) = recv_msg_block() else { panic!("nobody votes before Prepare") };
+    let ToCoordinator::Begin(participants) = recv_msg_block() else { panic!("no vote before Prepare") };
     let me = thread::current().id();
     participants.iter().for_each(|id| send_msg(*id, ToParticipant::Prepare(me)));
     let mut commit = true;

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_unique() {
         let mut names: Vec<(&str, &str)> = MISTAKES.iter().map(|mistake| (mistake.folder, mistake.name)).collect();
         names.extend(WAYS.iter().map(|way| ("", way.name)));
         let all = names.len();

@@ -1,17 +1,17 @@
-//! `cargo run --release -p host-tests --bin told-apart -- [SECONDS] [NAME ...]`: each way to tell states apart compared with `serialize`, on the
-//! bundled protocols with their defaults. Prints a table in Markdown for those in Rust and one for the register in other languages: local
-//! and global states and seconds of a complete search of global states by one worker, and whether it says the same. Where a search does not
-//! end within its time or a number of states, a second row has the searches to a depth. Below a table stands why components are refused.
-//! With names, only these protocols.
+//! `cargo run --release -p host-tests --bin identities -- [SECONDS] [NAME ...]`: each way to distinguish states compared with `serialize`,
+//! on the bundled protocols with their defaults. Prints a table in Markdown for the protocols in Rust and one for the register in other
+//! languages: local states, global states and seconds of a complete search of global states by one worker, and whether it has the same
+//! result. If a search does not end within its time or a number of states, a second row has the searches to a depth. The reasons of refused
+//! components follow the table. With names, only these protocols.
 //!
-//! The first run builds a component for each protocol and way, which takes some ten seconds each. A difference ends it with exit code 1.
+//! The first run builds a component for each protocol and way, which takes about ten seconds each. A difference ends it with exit code 1.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use host_tests::told_apart::{Searched, WAYS, WAYS_ELSEWHERE, Way, component, protocols, searched};
+use host_tests::identities::{Searched, WAYS, WAYS_ELSEWHERE, Way, component, protocols, searched};
 
 /// Searches to a depth, a power of two, have at least this many global states by `serialize`, unless there are fewer.
 const ENOUGH: u64 = 1_000;
@@ -41,17 +41,17 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(differ > 0))
 }
 
-/// A component or what a search says of it, or why there is none.
+/// A component or the results of its search, or the reason of a refusal.
 type Known<T> = Result<T, String>;
 
-/// What is known while a table is printed.
+/// A table while it is printed.
 struct Table<'a> {
     ways: &'a [Way],
-    /// Of each search, at most.
+    /// The time limit of each search.
     seconds: u64,
-    /// How many ways say something else than the first one.
+    /// The number of results that differ from those of the first way.
     differ: usize,
-    /// The protocols and ways without a search, by what is in the way.
+    /// The protocols and ways without a search, by the reason of the refusal.
     refused: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -97,7 +97,7 @@ impl Table<'_> {
     }
 }
 
-/// The first power of two to which a search of a component has enough states, or does not end.
+/// The first power of two as a depth at which a search of a component has enough states, or does not end.
 fn depth(component: &Path, seconds: u64) -> u32 {
     let mut depth: u32 = 4;
     while let Ok(result) = searched(component, seconds, &["--depth", &depth.to_string()]) {
@@ -105,7 +105,7 @@ fn depth(component: &Path, seconds: u64) -> u32 {
             break;
         }
         if result.result != "incomplete" {
-            // Where nothing is cut off by `serialize`, something can be where there are more states, and the answers are not of the same.
+            // A search by `serialize` may be complete at a depth that cuts off the search by a finer identity; their results would differ.
             return depth / 2;
         }
         depth *= 2;

@@ -1,4 +1,4 @@
-//! What a search says of a component.
+//! The results of a search of a component.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-/// What a search says.
+/// The results of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
-    /// The bound that ended it before it was complete, `time` for example; none where it was, or ended at a depth.
+    /// The bound that ended it before it was complete, `time` for example; none if it was complete, or ended at a depth.
     pub stopped_by: Option<String>,
     /// The result.
     pub result: String,
     /// The result: why it ended, and the status of each property; without a violation, what never happened as well.
     pub said: Value,
-    /// How many local states and global states there are.
+    /// Local states and global states.
     pub states: [u64; 2],
-    /// How long the search took.
+    /// The duration of the search.
     pub seconds: f64,
 }
 

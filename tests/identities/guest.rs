@@ -1,4 +1,4 @@
-//! The protocol of this crate with its states in an `Opaque`, and a way to tell them apart. A copy of a file in `tests/told_apart`.
+//! The protocol of this crate with its states in an `Opaque`, distinguished in one way. A copy of a file in `tests/identities`.
 
 use std::fmt::{self, Debug};
 use std::hash::Hash;
@@ -12,10 +12,10 @@ use guest_sdk::{
 
 const WAY: By = BY;
 
-/// A protocol whose states are distinguished in this way, and which is otherwise what it is.
-pub struct Told<P>(P);
+/// A protocol whose states are distinguished in this way, without any other change.
+pub struct Distinguished<P>(P);
 
-/// The state of a node; only its `Debug` text is used, and its `Hash` for that identity.
+/// The state of a node, used only by its `Debug` text, or by its `Hash` for the identity `By::Digest`.
 pub struct Node<S>(S);
 
 impl<S: Debug> Debug for Node<S> {
@@ -32,7 +32,7 @@ impl<S: Debug + Hash + 'static> Distinguish for Node<S> {
     }
 }
 
-impl<P: Protocol> Protocol for Told<P>
+impl<P: Protocol> Protocol for Distinguished<P>
 where
     P::State: Debug + Hash,
 {
@@ -135,6 +135,6 @@ where
     }
 
     fn properties(claims: &mut Properties<Self>) {
-        claims.of_part(|told| &told.0, |state| &state.0);
+        claims.of_part(|protocol| &protocol.0, |state| &state.0);
     }
 }

@@ -1,9 +1,9 @@
-//! A way to tell states apart says the same of a protocol that nothing was written again for.
+//! An unchanged protocol has the same verdict whichever way distinguishes its states.
 
-use host_tests::told_apart::{HISTORY, SERIALIZE, component, searched};
+use host_tests::identities::{HISTORY, SERIALIZE, component, searched};
 
-/// All executions end, so there are finitely many histories. They tell all apart that `serialize` does, and more: the same votes lead to the
-/// same state in any order. The component takes seconds to compile, so the other identities and protocols are left to `--bin told-apart`.
+/// All executions end, so there are finitely many histories. Histories distinguish more states than `serialize`: the same votes lead to the
+/// same state in any order. The component takes seconds to compile, so `--bin identities` covers the other identities and protocols.
 #[test]
 fn the_history_has_the_verdict_of_serialize() {
     let [serialized, history] = [SERIALIZE, HISTORY].map(|way| {

@@ -1,12 +1,12 @@
 //! The bundled protocols with their states distinguished in each way that the SDK has.
 //!
-//! Nothing of a protocol is written again: a folder is made with a copy of its sources. In one in Rust another type is exported, the one in
-//! `guest.rs` around the protocol; in another language `about` says `memory` instead of `serialized`.
+//! No protocol is ported: a folder is made with a copy of its sources. A copy in Rust exports the type of `guest.rs` around the protocol; in
+//! a copy in another language, `about` has `memory` instead of `serialized`.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `copies` | the folders with the copies, and their components |
-//! | `search` | what a search says of a component |
+//! | `search` | the results of a search of a component |
 //! | `guest` | the source of the type around a protocol, which is compiled with each copy |
 
 mod copies;
@@ -15,7 +15,7 @@ mod search;
 pub use copies::{component, protocols};
 pub use search::{Searched, searched};
 
-/// A way to tell states apart.
+/// A way to distinguish states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     /// In a table.
@@ -28,7 +28,7 @@ pub struct Way {
     has_arena: bool,
 }
 
-/// The protocol as it is, which the others are compared with.
+/// The protocol as it is, with which the other ways are compared.
 pub const SERIALIZE: Way = Way { name: "`serialize`", word: "serialize", by: None, has_arena: false };
 
 /// The memory, with the allocator of a library's wrapper.

@@ -7,7 +7,8 @@ use host_build::Options;
 
 use super::Way;
 
-/// The register in other languages: folder, file, what says that `serialize` tells states apart, and what says that the memory does.
+/// The register in other languages: folder, file, the source text that selects `serialize` as the identity, and the text that selects the
+/// memory.
 const ELSEWHERE: [[&str; 4]; 8] = [
     ["register-assemblyscript", "assembly/abi.ts", "store<u8>(at, 0, 29);", "store<u8>(at, 1, 29);"],
     ["register-c", "register.c", "IDENTITY_SERIALIZED", "IDENTITY_MEMORY"],
@@ -43,7 +44,7 @@ pub fn protocols() -> [Vec<String>; 2] {
 ///
 /// # Errors
 ///
-/// It cannot be built, for want of a toolchain for instance: the line that says most.
+/// It cannot be built, for example without a toolchain: the main line of the error.
 pub fn component(protocol: &str, way: Way) -> Result<PathBuf, String> {
     let original = root().join("plugins").join(protocol);
     let elsewhere = ELSEWHERE.iter().find(|[name, ..]| *name == protocol);
@@ -56,15 +57,15 @@ pub fn component(protocol: &str, way: Way) -> Result<PathBuf, String> {
     built.map(|built| built.wasm).map_err(|error| reason(&error.to_string()))
 }
 
-/// The line that says most of a build that failed.
+/// The main line of the error of a build.
 fn reason(error: &str) -> String {
     let of_the_compiler = error.lines().find(|line| line.trim_start().starts_with("error"));
     of_the_compiler.or(error.lines().next()).unwrap_or_default().trim().to_owned()
 }
 
-/// A folder with the sources of a protocol in another language, with something else in place of `from` in one file.
+/// A folder with the sources of a protocol in another language, with `to` in place of `from` in one file.
 fn replaced(protocol: &str, original: &Path, file: &str, (from, to): (&str, &str)) -> PathBuf {
-    let folder = root().join("target/told-apart-elsewhere").join(protocol);
+    let folder = root().join("target/identities-elsewhere").join(protocol);
     let change = |path: &Path, source: String| {
         if path != original.join(file) {
             return source;
@@ -73,7 +74,7 @@ fn replaced(protocol: &str, original: &Path, file: &str, (from, to): (&str, &str
         source.replace(from, to)
     };
     copy(original, &folder, &change);
-    // As `host new` does: the SDK is a part of the copy, which takes it from nowhere.
+    // Like `host new`: the copy contains the SDK.
     let language = protocol.trim_start_matches("register-");
     for (path, source) in host_build::sdk::files(language) {
         write(&folder.join(&path), &change(&original.join(&path), source));
@@ -88,7 +89,7 @@ fn copy(original: &Path, folder: &Path, change: &dyn Fn(&Path, String) -> String
     for entry in fs::read_dir(original).expect("it has sources") {
         let path = entry.expect("readable").path();
         let name = path.file_name().expect("a name");
-        // What was made of the sources is made again.
+        // Build results are not copied.
         if name == "target" || name == "node_modules" || name == "__pycache__" {
             continue;
         }
@@ -100,9 +101,9 @@ fn copy(original: &Path, folder: &Path, change: &dyn Fn(&Path, String) -> String
     }
 }
 
-/// A folder with the sources of a protocol and another export. All folders share what they depend on.
+/// A folder with the sources of a protocol and another export. All folders share their compiled dependencies.
 fn copied(protocol: &str, original: &Path, (way, by): (Way, &str)) -> PathBuf {
-    let workspace = root().join("target/told-apart");
+    let workspace = root().join("target/identities");
     let name = format!("{protocol}-{}", way.word);
     let folder = workspace.join(&name);
     fs::create_dir_all(&folder).expect("the folder of what is built can be written");
@@ -121,7 +122,7 @@ fn copied(protocol: &str, original: &Path, (way, by): (Way, &str)) -> PathBuf {
         false => source,
     });
     let guest = include_str!("guest.rs").replace("= BY;", &format!("= {by};"));
-    write(&folder.join("src/told_apart.rs"), &guest);
+    write(&folder.join("src/identity.rs"), &guest);
     folder
 }
 
@@ -141,7 +142,7 @@ fn exporting_another(source: &str, way: Way) -> String {
     let (before, after) = source.split_once("guest_sdk::export!(").expect("it exports a protocol");
     let (protocol, after) = after.split_once(')').expect("the export ends");
     let arena = if way.has_arena { "guest_sdk::arena!();\n" } else { "" };
-    format!("{before}guest_sdk::export!(told_apart::Told<{protocol}>){after}\n{arena}mod told_apart;\n")
+    format!("{before}guest_sdk::export!(identity::Distinguished<{protocol}>){after}\n{arena}mod identity;\n")
 }
 
 /// A manifest with the dependencies of the original.
