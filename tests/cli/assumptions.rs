@@ -45,7 +45,7 @@ const STRATEGIES: Axis = &[
 ];
 const AXES: [Axis; 6] = [NETWORKS, FAULTS, LOSSES, RULES, ENDS, STRATEGIES];
 
-/// Every so many of all combinations are tried; a prime, so that it is no multiple of a period.
+/// The step through all combinations: one of 59 is tried. It is prime, so that it is no multiple of a period.
 const STRIDE: usize = 59;
 
 /// The budgets with the noun of each, as it stands in the text.

@@ -64,9 +64,9 @@ fn a_path_that_leads_to_no_plugin_is_named() {
     }
 }
 
-/// Who names a folder above the plugin, or a file in it, is told which plugin may be meant.
+/// The error for a folder above a plugin, or for a file in it, names the plugin.
 #[test]
-fn a_path_beside_a_plugin_gets_advice() {
+fn a_path_near_a_plugin_gets_advice() {
     let place = Place::new();
     for name in ["one", "two"] {
         place.host(&["new", "text", name]).exits(0);
@@ -376,7 +376,7 @@ fn a_trace_whose_finding_is_not_there_does_not_replay() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_is_told_beside_the_violation() {
+fn a_trace_that_cannot_be_written_is_reported_with_the_violation() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::traps());
     std::fs::create_dir_all(place.path("kept/trace.json")).expect("writable");

@@ -4,12 +4,12 @@
 //! |---|---|---|---|
 //! | compilation | begins afterwards | by the limits on components | [`an_interrupt_ends_a_compilation`] |
 //! | build, and the examination after it | begins afterwards | - | [`an_interrupt_ends_what_is_no_search`] |
-//! | `init` | [`time_ends_the_exploration_of_one_handler`] | [`memory_ends_what_comes_before_the_search`] | [`whoever_ends_a_run_ends_every_phase_of_it`] |
+//! | `init` | [`time_ends_the_exploration_of_one_handler`] | [`memory_ends_what_comes_before_the_search`] | [`time_and_interrupts_end_every_phase_of_a_run`] |
 //! | a prefix | [`time_and_interrupts_end_the_following_of_a_prefix`] | it keeps one state | as for `--time` |
-//! | one handler of the search | [`time_ends_the_exploration_of_one_handler`] | [`memory_ends_the_exploration_of_one_handler`] | [`whoever_ends_a_run_ends_every_phase_of_it`] |
-//! | the search | [`whoever_ends_a_run_ends_every_phase_of_it`], [`walks_have_a_time_or_a_number`] | [`memory_ends_a_flood`], `peaks` | as for `--time` |
+//! | one handler of the search | [`time_ends_the_exploration_of_one_handler`] | [`memory_ends_the_exploration_of_one_handler`] | [`time_and_interrupts_end_every_phase_of_a_run`] |
+//! | the search | [`time_and_interrupts_end_every_phase_of_a_run`], [`walks_have_a_time_or_a_number`] | [`memory_ends_a_flood`], `peaks` | as for `--time` |
 //! | ends after crashes | [`time_ends_the_search_for_ends_after_crashes`] | `peaks` | as for `--time` |
-//! | confirmation, shortening, audit | [`whoever_ends_a_run_ends_every_phase_of_it`] | they keep one path | as for `--time` |
+//! | confirmation, shortening, audit | [`time_and_interrupts_end_every_phase_of_a_run`] | they keep one path | as for `--time` |
 //! | checkpoints | between two of them | [`memory_ends_what_comes_before_the_search`] | [`an_interrupt_ends_the_keeping_of_checkpoints`] |
 //! | `replay`, `minimize`, `doctor`, `graph`, `languages` | for `graph` as for the search | for `graph` by `graphs` | [`an_interrupt_ends_what_is_no_search`] |
 //! | `test` | of each scenario: [`each_test_has_bounds_of_its_own`] | likewise | [`an_interrupt_ends_the_tests`] |
@@ -184,7 +184,7 @@ fn says_no_more(ended: Ended, (result, whole): (&Value, &Value), unfinished: &mu
 }
 
 #[test]
-fn whoever_ends_a_run_ends_every_phase_of_it() {
+fn time_and_interrupts_end_every_phase_of_a_run() {
     let all = &["auto", "bdfs", "consequence", "unfold", "lmc-opt", "dpor"][..];
     for (ended, strategies) in [(Ended::Interrupt, all), (Ended::Time, &["auto", "lmc-opt"])] {
         for algo in strategies {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Place;
 
-/// A guest in which `go` counts modulo 2, while what it leaves in its dead stack, and what calls that read leave behind, only grow.
+/// A guest in which `go` counts modulo 2, while the garbage in its dead stack and of calls that read only grows.
 fn guest() -> Place {
     let place = Place::new();
     place.put("guest.wasm", fixtures::by_memory("__stack_pointer"));
@@ -21,7 +21,7 @@ fn run(place: &Place, guest: &str, options: &[&str]) -> Value {
 /// three states before it and three behind it: 36 global states, and in each both nodes can go. A reset of the first state leads
 /// to the same one, so it does not happen; from the two others it does, whatever the other node is in: 72 + 2 * 2 * 6 transitions.
 #[test]
-fn states_that_are_told_apart_by_memory_are_counted_under_every_option() {
+fn states_distinguished_by_memory_are_counted_under_every_option() {
     let place = guest();
     let counted = |options: &[&str]| {
         let report = run(&place, "guest.wasm", &[&["--algo", "bdfs"], options].concat());
@@ -41,7 +41,7 @@ fn states_that_are_told_apart_by_memory_are_counted_under_every_option() {
 }
 
 #[test]
-fn every_strategy_says_the_same_of_states_that_are_told_apart_by_memory() {
+fn every_strategy_agrees_on_states_distinguished_by_memory() {
     let place = guest();
     for algo in ["auto", "lmc", "lmc-gen", "consequence"] {
         assert_eq!(run(&place, "guest.wasm", &["--algo", algo])["exit_code"], 0, "{algo}");
@@ -50,22 +50,22 @@ fn every_strategy_says_the_same_of_states_that_are_told_apart_by_memory() {
 }
 
 #[test]
-fn a_search_of_states_that_are_told_apart_by_memory_goes_on() {
+fn a_search_of_states_distinguished_by_memory_resumes() {
     let mut place = guest();
     let search = ["run", "guest.wasm", "--json", "--algo", "bdfs", "--resets", "1"];
     let whole = place.host(&search).json();
     place.resumes_to_the_same(&search, &whole);
 }
 
-/// Two guests that tell the same states apart, the first one by its memory.
-fn told_apart() -> Place {
+/// Two guests that distinguish the same states, the first one by its memory.
+fn both() -> Place {
     let place = Place::new();
     place.put("memory.wasm", fixtures::told_apart(Identity::Memory));
     place.put("serialized.wasm", fixtures::told_apart(Identity::Serialized));
     place
 }
 
-/// What both say of a run: its end, its counts, and what it found.
+/// The comparable parts of a report: end, counts and violations.
 fn said(place: &Place, guest: &str, options: &[&str]) -> Value {
     let ran = place.host(&[&["run", guest, "--json"], options].concat());
     if ran.code == 151 {
@@ -80,11 +80,11 @@ fn said(place: &Place, guest: &str, options: &[&str]) -> Value {
     json!([parts, found])
 }
 
-/// Three nodes: each of two goes or not, and after both node 0 takes the two messages or not, which is one event. So there are five
-/// global states and five transitions. What goes beyond that is compared with the guest that `serialize` tells apart.
+/// Three nodes: two of them take a step each, and then node 0 may receive both messages in one event. So there are five
+/// global states and five transitions. All else is compared with the guest whose states `serialize` distinguishes.
 #[test]
 fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option() {
-    let place = told_apart();
+    let place = both();
     let whole = run(&place, "memory.wasm", &["--algo", "bdfs", "--nodes", "3"]);
     assert_eq!([&whole["counts"]["global_states"], &whole["counts"]["transitions"]], [5, 5], "{whole}");
     let cases: [&[&str]; 26] = [
@@ -130,10 +130,10 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
     assert!(violated >= 10, "{violated}");
 }
 
-/// What tells the states of a node apart by itself: nothing that a strategy sees.
+/// The identity of states is a matter of each node alone, and no strategy depends on it.
 #[test]
 fn every_strategy_says_the_same_of_mixed_clusters() {
-    let place = told_apart();
+    let place = both();
     let mixed = |guest: &str, other: &str| {
         let at = [format!("1={other}.wasm"), format!("3={other}.wasm")];
         ["--node", &at[0], "--node", &at[1]]
@@ -181,7 +181,7 @@ fn every_strategy_says_the_same_of_mixed_clusters() {
 /// Two nodes are renamed in two ways, four in 24.
 #[test]
 fn nodes_that_memory_tells_apart_are_interchangeable() {
-    let place = told_apart();
+    let place = both();
     for (nodes, renamings) in [("3", 2), ("5", 24)] {
         for guest in ["memory.wasm", "serialized.wasm"] {
             let report = run(&place, guest, &["--algo", "bdfs", "--reduce", "--nodes", nodes]);
@@ -193,7 +193,7 @@ fn nodes_that_memory_tells_apart_are_interchangeable() {
 /// All nodes have the same states by either component, so only their identity differs, and the report has it for each node.
 #[test]
 fn a_mixed_cluster_says_of_each_node_what_tells_its_states_apart() {
-    let place = told_apart();
+    let place = both();
     let at = |node: u32, guest: &str| format!("{node}={guest}.wasm");
     let alone = run(&place, "memory.wasm", &["--algo", "bdfs", "--nodes", "3"]);
     assert_eq!(alone["assumed"].get("identity_on"), None);

@@ -80,8 +80,8 @@ fn a_violation_says_what_each_step_changed_and_why_the_end_is_wrong() {
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }
-    assert!(!text.contains('\u{1b}'), "no colours where nobody looks");
-    // A terminal is asked for at least 80 letters and 60 lines or so.
+    assert!(!text.contains('\u{1b}'), "no colours without a terminal");
+    // For a terminal of 80 columns and about 60 lines.
     assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
     assert!(text.lines().count() <= 70, "{text}");
 }
@@ -97,7 +97,7 @@ fn what_cannot_be_minimised_says_why() {
 }
 
 #[test]
-fn a_search_that_goes_on_tells_violations_that_end_alike_once() {
+fn a_search_that_continues_merges_similar_violations() {
     let place = Place::new();
     let run = ["run", bundled("paxos"), "--algo", "walk", "--set", "bug=last-response", "--set", "proposers=2"];
     let all = [&run[..], &["--walks", "3000", "--continue", "--json", "--out", "all"]].concat();
@@ -123,7 +123,7 @@ fn a_search_that_goes_on_tells_violations_that_end_alike_once() {
 
 /// Two protocols whose bugs show in several states: which answers came before, and which value is read.
 #[test]
-fn complete_searches_go_on_to_the_same_violations() {
+fn complete_searches_continue_to_the_same_violations() {
     let place = super::golden::repository();
     for scenario in ["retransmission/scenarios/last-only.toml", "regular-storage/scenarios/one-ack.toml"] {
         let scenario = format!("plugins/{scenario}");
@@ -176,7 +176,7 @@ fn a_kind_that_is_easier_to_reach_hides_no_other_and_is_the_only_one_to_be_calle
         assert_eq!(length, &least[kind], "no shorter way exists to {kind:?}");
     }
     let said: BTreeSet<&String> = claims.iter().map(|(kind, _)| kind).collect();
-    assert_eq!(said.len(), expected.len(), "of each kind somebody knows a shortest way: {claims:?}");
+    assert_eq!(said.len(), expected.len(), "for each kind, a strategy has a shortest way: {claims:?}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn nodes_are_named_in_commands_and_answers() {
     let place = repository();
     let debug = ["debug", "plugins/two-phase-commit", "--quiet", "--", "--nodes", "3", "--set", "stops=coordinator"];
     let script = "take 0\nnode participant 1\nstate participant 2\nwhy participant 1 Prepare\nwatch coordinator /x\nstate 3\n\
-                  state nobody\nwhy participant 1\nquit\n";
+                  state nothing\nwhy participant 1\nquit\n";
     let ran = place.host_reading(&debug, script).exits(1);
     for words in [
         "nothing happens at participant 1 after this on the branch",

@@ -62,7 +62,7 @@ fn what_is_ignored_hides_nothing_and_does_not_hold() {
 
 /// After a violation the search can continue, and then it decides the other properties like one that found nothing.
 #[test]
-fn what_is_not_violated_is_decided_by_a_search_that_goes_on() {
+fn a_search_that_continues_decides_the_other_properties() {
     let place = Place::new();
     let status = |run: &Value| statuses(run).into_iter().map(|(name, status, _)| (name, status)).collect::<Vec<_>>();
     let owned = |expected: [(&str, &str); 3]| expected.map(|(name, status)| (name.to_owned(), status.to_owned()));
@@ -145,10 +145,10 @@ fn variants_are_one_finding() {
     let found = place.host(&run).exits(12).json();
     let violations = found["violations"].as_array().expect("a list");
     let shapes: BTreeSet<&str> = violations.iter().map(|it| it["shape"].as_str().expect("digits")).collect();
-    assert_eq!(shapes.len(), violations.len(), "each shape is told once");
+    assert_eq!(shapes.len(), violations.len(), "each shape is reported once");
     let count = |it: &Value| it["count"].as_u64().expect("a number");
     assert!(violations.iter().all(|it| count(it) == 1 + it["alike"].as_u64().expect("a number")));
-    // Who of the three nodes has chosen what, and hears of it: of the violations in different words some differ in that alone.
+    // Some violations differ only in the node that has chosen a value, or learns of it.
     let total: u64 = violations.iter().map(count).sum();
     assert!(total > violations.len() as u64, "{total} violations, {} findings", violations.len());
 }

@@ -173,7 +173,7 @@ fn compare(name: &str, text: &str) {
     let line = differs.unwrap_or_else(|| expected.lines().count().min(text.lines().count()));
     assert!(
         expected == text,
-        "{name} differs in line {}:\n  expected {:?}\n  is       {:?}\nHOST_BLESS=1 writes it anew",
+        "{name} differs in line {}:\n  expected {:?}\n  is       {:?}\nHOST_BLESS=1 rewrites it",
         line + 1,
         expected.lines().nth(line),
         text.lines().nth(line)
@@ -215,7 +215,7 @@ fn compare_all(place: &Place, (name, folder): (&str, &str), plugin: &str) {
 }
 
 #[test]
-fn each_bug_is_told_and_drawn_as_it_was() {
+fn each_bug_is_reported_and_drawn_as_it_was() {
     let place = repository();
     for Seeded { name, plugin, options, length } in SEEDED {
         let plugin = format!("plugins/{plugin}");

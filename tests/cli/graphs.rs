@@ -87,7 +87,7 @@ fn violations_are_marked() {
 }
 
 #[test]
-fn a_cut_is_said() {
+fn a_cut_is_reported() {
     let place = Place::new();
     let words = ["graph", bundled("fanout"), "--states", "5", "--out", "f.dot", "--out", "f.svg", "--", "--nodes", "3"];
     let ran = place.host(&words).exits(0);

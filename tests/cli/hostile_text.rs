@@ -259,7 +259,7 @@ fn what_is_made_of_long_descriptions_stays_short() {
     for json in [&[][..], &["--json"]] {
         small(&place.host(&[&["replay"], &of[..], json].concat()).exits(0).out, "replay");
     }
-    // Content that cannot be cut is refused: 300 states of 60,000 letters, each of which JSON writes with six.
+    // Content that cannot be cut is refused: 300 states of 60,000 letters, which JSON encodes as six letters each.
     place.put("guest.wasm", fixtures::describes(60_000));
     let mut large = trace;
     large["scenario"]["nodes"] = json!(300);

@@ -57,10 +57,10 @@ fn languages_are_put_side_by_side() {
     assert!(text.contains("missing: nothing: "), "{text}");
 }
 
-/// State in globals alone, memory that grows in a handler, collectors: processes that are stopped again and again, each of which
-/// goes on from the checkpoint of the one before, come to the same end.
+/// State in globals alone, memory that grows in a handler, garbage collectors: a search in several processes, each resumed from the
+/// checkpoint of the one before, has the same result as in one process.
 #[test]
-fn every_language_is_gone_on_from() {
+fn searches_in_every_language_resume() {
     let mut place = Place::new();
     for name in ["register-assemblyscript", "register-text", "register-typescript", "register-zig", "register-go"] {
         let Some(component) = component(name) else { continue };
@@ -74,8 +74,8 @@ fn every_language_is_gone_on_from() {
     }
 }
 
-/// A prepared interpreter with known modules, next to nodes of another component: nothing is installed, and after an edit the cluster
-/// is the same; a search of it that is stopped is gone on with.
+/// A prepared interpreter with known modules, next to nodes of another component: nothing is installed, the cluster is the same after an
+/// edit, and an interrupted search of it resumes.
 #[test]
 fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
     if component("register-typescript").is_none() {
@@ -102,13 +102,13 @@ fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
 }
 
 #[test]
-fn languages_that_differ_are_told() {
+fn languages_that_differ_are_reported() {
     let place = Place::new();
     let ran = place.host(&["languages", bundled("query"), bundled("fanout"), "--quiet"]).exits(1);
     assert!(ran.out.contains("the counts differ:"), "{}", ran.out);
 }
 
-/// What is compared is the default scenario of each: no states from elsewhere, adversaries or faults get there.
+/// The default scenarios are compared, without exported states, adversaries or faults.
 #[test]
 fn languages_take_plugins_and_no_options_of_a_search() {
     let place = Place::new();

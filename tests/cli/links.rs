@@ -134,7 +134,7 @@ fn a_checkpoint_keeps_its_links() {
     place.host(&["run", "--resume", "kept", "--link", "0-1=ordered"]).exits(151);
 }
 
-/// A message that only a link with an order takes, over two links of which none, one or both have one: what counts is the link that it takes.
+/// A message that only an ordered link carries, with none, one or both of two links ordered: the limit is that of the link that carries it.
 #[test]
 fn the_longest_message_is_that_of_its_link() {
     let place = Place::new();

@@ -77,7 +77,7 @@ fn a_machine_without_address_space_is_no_finding() {
 const SIZES: [u64; 8] = [448, 640, 2048, 4096, 8192, 16_384, 32_768, 131_072];
 
 #[test]
-fn a_cache_that_others_could_have_written_is_told_of_once() {
+fn a_cache_that_others_could_have_written_is_reported_once() {
     const WARNING: &str = "warning: others could have written to the folder of compiled code ";
     let mut place = Place::new();
     let cache = place.path("cache");

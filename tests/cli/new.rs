@@ -14,7 +14,7 @@ fn made(place: &Place, language: &str, options: &[&str]) -> bool {
 fn new(place: &Place, language: &str, options: &[&str]) {
     let ran = place.host(&[&["new", language, "my-protocol"], options].concat()).exits(0);
     assert!(ran.out.starts_with("my-protocol: ") && ran.out.contains("host run ."), "{ran:?}");
-    assert_eq!(place.list(), ["my-protocol"], "nothing is left beside it");
+    assert_eq!(place.list(), ["my-protocol"], "nothing else is left");
     if language == "rust" {
         place.shares_what_is_compiled("my-protocol");
     }
@@ -281,7 +281,7 @@ fn run_and_count(place: &Place, words: &[&str]) -> serde_json::Value {
 
 /// A copy of the SDK that is older than the host is reported with the remedy, and replaced where it was not edited.
 #[test]
-fn an_old_sdk_is_told_and_replaced() {
+fn an_old_sdk_is_reported_and_replaced() {
     let mut place = Place::new();
     place.host(&["new", "c", "ring"]).exits(0);
     let ran = place.host(&["new", "--update", "ring"]).exits(0);

@@ -42,7 +42,7 @@ fn loss(flight: &Flight) -> TraceStep {
 }
 
 #[test]
-fn a_search_from_exported_states_is_told_like_any_other() {
+fn a_search_from_exported_states_is_reported_like_any_other() {
     let (place, whole) = counterexample();
     assert_eq!(whole.trace_version, 1);
     let live = exported(&whole, whole.steps.len() / 2);
@@ -236,7 +236,7 @@ fn budgets_fit_what_was_exported() {
     }
 }
 
-/// A search from exported states is stopped and gone on from; of other states it is refused.
+/// A search from exported states is interrupted and resumed; with other states, resuming is refused.
 #[test]
 fn checkpoints_belong_to_the_exported_states() {
     let (mut place, whole) = counterexample();
@@ -254,9 +254,9 @@ fn checkpoints_belong_to_the_exported_states() {
     assert!(refused.err.contains("start states"), "{}", refused.err);
 }
 
-/// A message that a step lost was not just never delivered, in every text and picture.
+/// Every text and drawing distinguishes a lost message from one that was never delivered.
 #[test]
-fn a_loss_is_told_everywhere() {
+fn a_loss_is_in_every_report() {
     let (place, whole) = counterexample();
     let live = exported(&whole, 4);
     let flights = live.beginning.clone().expect("it begins there").in_flight;

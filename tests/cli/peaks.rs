@@ -1,7 +1,6 @@
 //! The memory of the whole process under `--memory`, as the system measures it.
 //!
-//! The program runs as a child of a child: the system tells the peak of the largest one of all children, and those of the tests are
-//! compilers as well.
+//! The program runs as a child of a child: the system reports the peak of the largest child, and the tests have compilers as children, too.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,15 +11,15 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 use super::{Place, program};
 
-/// What a process may have above its bound, see `docs/limits.md`. During the search: 16 MiB of outcomes that are not yet taken in;
+/// The memory of a process above its bound, see `docs/limits.md`. During the search: 16 MiB of outcomes that are not yet processed;
 /// for each of two workers one call of a guest and its outcomes, whose memory and output are below 8 MiB together in these fixtures; and
-/// 32 MiB for what is allocated within 10 ms and what the allocator keeps. After it: 64 MiB.
+/// 32 MiB for allocations within 10 ms and the reserve of the allocator. After it: 64 MiB.
 const ABOVE: u64 = 64 << 20;
 
 /// The variable with the child's command: the words of a command line, one per line.
 const WORDS: &str = "HOST_TESTS_PEAK_OF";
 
-/// The line in which it tells the peak.
+/// The start of the line with the peak.
 const PEAK: &str = "peak of ";
 
 /// Runs a command and prints the peak of its memory. It does nothing without the variable.
@@ -33,7 +32,7 @@ fn a_child_tells_the_peak_of_its_child() {
     let peak = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system tells").max_rss() as u64 * 1024;
     let (code, text) = (output.status.code(), String::from_utf8_lossy(&output.stdout).replace('\n', " "));
     let told = String::from_utf8_lossy(&output.stderr);
-    writeln!(std::io::stdout(), "{PEAK}{peak} {code:?} {text} {told}").expect("somebody reads it");
+    writeln!(std::io::stdout(), "{PEAK}{peak} {code:?} {text} {told}").expect("the test reads it");
 }
 
 /// The peak of a command line in bytes, and what it printed.
@@ -80,9 +79,9 @@ fn a_flood_stays_near_the_bound() {
     }
 }
 
-/// Those that could continue with what they have for long, within some seconds.
+/// Strategies that continue for long at the bound, within some seconds.
 #[test]
-fn what_goes_on_for_long_stays_near_the_bound() {
+fn long_searches_stay_near_the_bound() {
     let Some(program) = program() else { return };
     let place = Place::new();
     place.put("counts.wasm", fixtures::counts());

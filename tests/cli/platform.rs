@@ -152,7 +152,7 @@ fn asks_wasi(import: &str, call: &str) -> String {
 }
 
 #[test]
-fn what_stands_in_for_wasi_is_told() {
+fn the_substitutes_of_wasi_are_reported() {
     let place = Place::new();
     let clock = r#""clock_time_get" (func $ask (param i32 i64 i32) (result i32))"#;
     place.put("clock.wat", asks_wasi(clock, "(call $ask (i32.const 0) (i64.const 1) (i32.const 64))"));

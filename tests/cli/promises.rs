@@ -164,9 +164,9 @@ fn safety_alone_is_the_search_without_edges() {
     place.host(&[&stops[..], &["--safety-only"]].concat()).exits(0);
 }
 
-/// Every other strategy, and every option in the way, says so in the report, and refuses options that are for promises alone.
+/// The report names each strategy and option that prevents the check of promises; options for promises alone are refused then.
 #[test]
-fn what_is_not_checked_is_said_with_the_reason() {
+fn unchecked_promises_are_reported_with_the_reason() {
     let place = Place::new();
     let cases: [(&[&str], &str); 9] = [
         (&["--algo", "lmc"], "the strategy lmc-opt cannot; use --algo auto or bdfs"),
@@ -313,7 +313,7 @@ fn a_trace_of_a_dead_promise_is_a_prefix_and_a_test() {
 }
 
 #[test]
-fn vacuous_promises_are_told_apart() {
+fn vacuous_promises_are_distinguished() {
     let place = Place::new();
     place.put("kept.wasm", fixtures::ping_pong_promise(true)).put("broken.wasm", fixtures::ping_pong_promise(false));
     let run = |plugin: &str| place.host(&["run", plugin, "--nodes", "2", "--algo", "bdfs", "--json"]);

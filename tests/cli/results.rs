@@ -340,7 +340,7 @@ fn time_bounds_hold_where_handlers_are_slow() {
 }
 
 #[test]
-fn what_is_never_reached_is_said() {
+fn unreached_events_are_reported() {
     let place = Place::new();
     place.put("ping.wasm", fixtures::ping_pong()).put("chooser.wasm", fixtures::chooser());
     let cases = [
@@ -409,10 +409,10 @@ fn a_checkpoint_is_gone_on_from() {
     }
 }
 
-/// Where the state is in globals, or where memory grows while the protocol runs, another process continues from the checkpoint in
-/// fresh instances, and has the same end.
+/// With state in globals, or memory that grows while the protocol runs, another process resumes from the checkpoint in fresh
+/// instances, and has the same result.
 #[test]
-fn globals_and_memory_that_grows_are_gone_on_from() {
+fn searches_with_globals_and_growing_memory_resume() {
     let mut place = Place::new();
     place.put("globals.wasm", fixtures::global_counter()).put("growing.wasm", fixtures::growing());
     // `go` counts up: 21 states a node with at most 20 of them. Or it adds a page, from 1 to 8: 8 states a node. Nothing is sent,

@@ -100,9 +100,9 @@ fn an_expectation_of_a_property_that_is_not_there_is_refused() {
     }
 }
 
-/// The result in place of the expected one: the verdict, as `host run` has it.
+/// A failed test reports the verdict of `host run` in place of the expected one.
 #[test]
-fn a_test_that_fails_says_what_came_out() {
+fn a_test_that_fails_reports_its_result() {
     let place = Place::new();
     place.put("traps.wasm", fixtures::traps()).put("far.wasm", fixtures::ping_pong_too_far());
     let failed = |scenario: &str| {

@@ -308,11 +308,11 @@ fn promises_that_die_are_predicted_with_a_trace_that_replays() {
     let ran = place.host(&replay[1..]).exits(13);
     let begins = first["title"].as_str().expect("a title").strip_prefix("served is dead").is_some();
     assert!(begins && ran.out.contains("served is dead"), "{ran:?} {first}");
-    let nobody: [&[&str]; 2] = [
+    let neither: [&[&str]; 2] = [
         &["--safety-only", "--", "--nodes", "2"],
         &["--", "--nodes", "2", "--set", "locked=deny", "--set", "retry=timer"],
     ];
-    for more in nobody {
+    for more in neither {
         let said = of(more);
         let told = (said["checkers"]["dying"].as_u64(), &said["dead_prediction"]);
         assert!(told == (Some(0), &Value::Null) && said["checkers"]["rounds"].as_u64() > Some(0), "{said}");

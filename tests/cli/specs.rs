@@ -80,10 +80,10 @@ fn what_must_be_possible_and_what_must_happen_are_as_in_the_plugin() {
 }
 
 #[test]
-fn a_specification_is_judged_beside_all_others() {
+fn a_specification_is_judged_together_with_all_others() {
     let place = Place::new();
-    let beside = ["--algo", "bdfs", "--always", AGREEMENT, "--spec", bundled("paxos-spec")];
-    let run = place.run_json("paxos", &beside);
+    let options = ["--algo", "bdfs", "--always", AGREEMENT, "--spec", bundled("paxos-spec")];
+    let run = place.run_json("paxos", &options);
     let of = |name: &str| run["properties"].as_array().expect("a list").iter().find(|it| it["name"] == name).cloned();
     for (name, status) in [("agreement", "holds"), ("outside", "holds"), ("one-value", "holds"), ("learns", "holds")] {
         assert_eq!(of(name).expect(name)["status"], status, "{name}");

@@ -78,7 +78,7 @@ fn where_a_description_is_whole_there_is_nothing_to_find() {
 }
 
 #[test]
-fn people_are_told_in_words() {
+fn the_text_explains_the_difference() {
     let place = Place::new();
     place.put("guest.wasm", hides(Hidden::Data, Identity::Memory));
     let said = place.host(&["doctor", "guest.wasm", "--why-different"]).exits(1).out;
@@ -107,7 +107,7 @@ fn people_are_told_in_words() {
 
 /// Of three global states, the start and the two after it, each node has been in two local states.
 #[test]
-fn a_cut_is_said() {
+fn a_cut_is_reported() {
     let place = Place::new();
     place.put("guest.wasm", hides(Hidden::Data, Identity::Serialized));
     let said = asked(&place, "guest.wasm", &["--states", "3"]);

@@ -1,4 +1,4 @@
-//! Asks a node.
+//! Clients of the store.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::http::{Response, request};
 use super::judge::{Answer, Operation, Outcome};
 
-/// Nodes that a client is sent on to before it gives up.
+/// Redirections that a client follows before it gives up.
 const HOPS: usize = 3;
 
-/// Asks a node, and follows its redirections.
+/// Sends a request to a node, and follows redirections.
 pub fn ask(clients: &[SocketAddr], node: &mut usize, operation: &Operation) -> Answer {
     let (method, key, body) = match operation {
         Operation::Get(key) => ("GET", key, &[][..]),
@@ -38,13 +38,13 @@ pub fn ask(clients: &[SocketAddr], node: &mut usize, operation: &Operation) -> A
     Answer::Refused
 }
 
-/// Asks one node after the other until there is an answer; gives up after a minute.
+/// Tries one node after the other until there is an answer; gives up after a minute.
 pub fn ask_until_told(clients: &[SocketAddr], operation: &Operation) -> Outcome {
     let mut next = 0..;
     until_told(operation, || ask(clients, &mut (next.next().expect("it has no end") % clients.len()), operation))
 }
 
-/// Asks one node until there is an answer, following redirections; gives up after a minute. Who has answered.
+/// Tries one node until there is an answer, following redirections; gives up after a minute. Returns the node that answered.
 pub fn ask_one_until_told(clients: &[SocketAddr], first: usize, operation: &Operation) -> (usize, Outcome) {
     let mut node = first;
     let outcome = until_told(operation, || {
@@ -60,7 +60,7 @@ fn until_told(operation: &Operation, mut asked: impl FnMut() -> Answer) -> Outco
         if let Answer::Outcome(outcome) = asked() {
             return outcome;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers {operation:?}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "no node answers {operation:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

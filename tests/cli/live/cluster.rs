@@ -1,4 +1,4 @@
-//! The processes, and what stands between them.
+//! The processes of a cluster, and the relays between them.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ fn node_of_another_test() {
     panic!("it runs until it is killed: {ran:?}");
 }
 
-/// Addresses that nobody else has: all of 127.0.0.0/8 is loopback, and the ports are none that the system gives away.
+/// Addresses for this process alone: all of 127.0.0.0/8 is loopback, and the ports are below the ephemeral ones.
 pub fn addresses(count: u16) -> Vec<SocketAddr> {
     const OF_A_PORT: u16 = 200;
     let [.., high, low] = std::process::id().to_be_bytes();
@@ -44,7 +44,7 @@ pub fn plugin() -> String {
     format!("plugin = {:?}\n", bundled("raft-kv"))
 }
 
-/// Where clients ask, and what stands between the nodes.
+/// The addresses of a cluster, and its relays.
 pub struct Cluster {
     addresses: Vec<SocketAddr>,
     clients: Vec<SocketAddr>,
@@ -61,12 +61,12 @@ pub struct Nodes {
 }
 
 impl Cluster {
-    /// Three nodes, each of which sees the others through a relay; over a network that is `encrypted`, one with an order and TLS.
+    /// Three nodes, each behind a relay for the others. The network `encrypted` is ordered, with TLS.
     pub fn start(network: &str, bug: &str) -> (Nodes, Self) {
         Self::start_with(network, bug, "")
     }
 
-    /// The same, with further words on the command line of each.
+    /// The same, with further words on the command line of each node.
     pub fn start_with(network: &str, bug: &str, words: &'static str) -> (Nodes, Self) {
         Self::start_as(network, &format!("bug = {bug:?}\n"), words)
     }
@@ -77,7 +77,7 @@ impl Cluster {
         Self::start_of(&plugin(), network, &parameters, words)
     }
 
-    /// The same of any plugin: the lines of a file that name it, and those with its parameters and of the tables behind these.
+    /// The same for any plugin: the lines of the cluster's file that name it, and the lines with its parameters and further tables.
     pub fn start_of(head: &str, network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let all = addresses(12);
@@ -120,7 +120,7 @@ impl Cluster {
         &self.clients
     }
 
-    /// Says something without TLS to node 0; whether it counts that as such.
+    /// Sends bytes without TLS to node 0, and returns whether it counts them as plaintext.
     pub fn refuses_plaintext(&self) -> bool {
         let count = || self.counted(0, "connections_refused_total{reason=\"plaintext\"}").unwrap_or_default();
         let before = count();
@@ -133,7 +133,7 @@ impl Cluster {
         count() > before
     }
 
-    /// What a node has counted under a name.
+    /// The metric of a node with this name.
     pub fn counted(&self, node: usize, name: &str) -> Option<f64> {
         let text = request(self.metrics[node], "GET", "/metrics", &[]).ok()?.body;
         let text = String::from_utf8(text).expect("metrics are text");
@@ -141,23 +141,23 @@ impl Cluster {
         line.map(|value| value.parse().expect("a number"))
     }
 
-    /// The sum of what all nodes have counted under a name; of one that does not run, nothing.
+    /// The sum of a metric over all nodes; a node that does not run counts as 0.
     pub fn counted_by_all(&self, name: &str) -> f64 {
         (0..3).filter_map(|node| self.counted(node, name)).sum()
     }
 
-    /// Takes what others send to a node and forgets it, and what it sends comes to them; or no longer.
+    /// Sets whether the relay discards everything for a node; messages from the node still arrive.
     pub fn cut(&self, node: usize, is_cut: bool) {
         self.relays[node].is_cut.store(is_cut, Ordering::Relaxed);
     }
 
-    /// How often the relays got in the way.
+    /// The number of disturbances by the relays.
     pub fn troubles(&self) -> u64 {
         self.relays.iter().map(|relay| relay.troubles.load(Ordering::Relaxed)).sum()
     }
 }
 
-/// Writes the certificates of three nodes and of who has signed them.
+/// Writes the certificates of three nodes and of their authority.
 pub fn write_credentials(folder: &Path) {
     let authority = Authority::new();
     let write = |name: String, text: &str| std::fs::write(folder.join(name), text).expect("writable");

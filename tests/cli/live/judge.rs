@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use guest_sdk::linearizability::{History, SequentialObject};
 
-/// What a client asks about a key.
+/// The request of a client for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     Get(String),
@@ -56,11 +56,11 @@ pub enum Answer {
 #[derive(Default)]
 pub struct Judge {
     calls: Vec<(Operation, Option<Answer>)>,
-    /// Calls, and answers that came.
+    /// Indexes of calls, each at its call and again, with `true`, at its answer.
     order: Vec<(usize, bool)>,
 }
 
-/// What there was.
+/// The counts of a judgement.
 #[derive(Debug)]
 pub struct Told {
     pub answered: usize,
@@ -74,20 +74,20 @@ fn key_of(operation: &Operation) -> &String {
 }
 
 impl Judge {
-    /// A client is about to ask.
+    /// Records a call of a client.
     pub fn call(&mut self, operation: Operation) -> usize {
         self.calls.push((operation, None));
         self.order.push((self.calls.len() - 1, false));
         self.calls.len() - 1
     }
 
-    /// It got an answer.
+    /// Records the answer to a call.
     pub fn told(&mut self, call: usize, answer: Answer) {
         self.calls[call].1 = Some(answer);
         self.order.push((call, true));
     }
 
-    /// How many calls have an outcome so far.
+    /// The number of calls with an outcome so far.
     pub fn answered(&self) -> usize {
         self.calls.iter().filter(|(_, answer)| matches!(answer, Some(Answer::Outcome(_)))).count()
     }
@@ -110,11 +110,11 @@ impl Judge {
         for (call, is_answer) in &self.order {
             let (operation, answer) = &self.calls[*call];
             let history = histories.entry(key_of(operation)).or_default();
-            match (is_answer, answer.as_ref().expect("everybody was told something")) {
+            match (is_answer, answer.as_ref().expect("each call has an answer")) {
                 (_, Answer::Refused) => {}
-                // A read without an answer says nothing and changes nothing.
+                // A read without an answer has no effect.
                 (_, Answer::Unknown) if matches!(operation, Operation::Get(_)) => {}
-                // Each is a client of its own: some never hear of what they asked.
+                // Each call is a client of its own, since some calls have no outcome.
                 (false, _) => history.call(*call as u32, operation.clone()),
                 (true, Answer::Outcome(outcome)) => {
                     history.returned(*call as u32, outcome.clone());

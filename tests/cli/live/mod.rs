@@ -1,20 +1,20 @@
-//! A cluster of processes that run the bundled key-value store: killed, cut off from each other, and asked by clients all the while.
+//! Processes that run the bundled key-value store: killed, cut off from each other, and under continuous load by clients.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `cluster` | the processes, and what stands between them |
-//! | `client` | asks a node |
-//! | `watched` | the same with a checker beside each node |
-//! | `steered` | the same with nodes that their checkers steer |
-//! | `outside` | the same with properties from outside, which the file of a cluster states |
-//! | `http` | as much of HTTP as a client needs |
-//! | `judge` | what clients were told, and whether it has an order that explains it |
+//! | `cluster` | the processes of a cluster, and the relays between them |
+//! | `client` | clients of the store |
+//! | `watched` | clusters with a checker for each node |
+//! | `steered` | clusters whose checkers steer the nodes |
+//! | `outside` | clusters with properties from outside, stated in their files |
+//! | `http` | a minimal HTTP client |
+//! | `judge` | the linearizability of the answers to clients |
 //! | `languages` | clusters of a store in other languages |
-//! | `starts` | starts of nodes: what ends one, whom it speaks with, what it knows of earlier ones |
-//! | `data` | the file of a node: whose it is, and what a start refuses |
-//! | `credentials` | what the file of a cluster says of certificates, and what is wrong with it |
+//! | `starts` | starts of nodes: their ends, their peers, their knowledge of earlier starts |
+//! | `data` | the data file of a node: its owner, and the files that a start refuses |
+//! | `credentials` | certificates in the file of a cluster, and their errors |
 
-/// Those of the tests of `host-live-net`.
+/// The certificates in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/certificates.rs"]
 mod certificates;
 mod client;
@@ -25,7 +25,7 @@ mod http;
 mod judge;
 mod languages;
 mod outside;
-/// The one of the tests of `host-live-net`.
+/// The relay in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;
 mod starts;
@@ -39,13 +39,13 @@ use std::time::{Duration, Instant};
 use cluster::Cluster;
 use judge::{Answer, Judge, Operation, Outcome, Told};
 
-/// How long a cluster is tormented at least, unless `HOST_LIVE_SECONDS` says it.
+/// The minimum duration of a run, unless `HOST_LIVE_SECONDS` sets it.
 const SECONDS: u64 = 8;
-/// How long it is tormented at most until enough was seen: a busy machine needs longer.
+/// The maximum duration of a run until enough kills and answers: a busy machine needs longer.
 const SECONDS_MAX: u64 = 120;
 /// The time between two kills.
 const KILLS: Duration = Duration::from_millis(1_500);
-/// How long a key is asked for: so its history stays short.
+/// The time for which a key is in use, so that its history stays short.
 const EPOCH: Duration = Duration::from_secs(2);
 const CLIENTS: u32 = 3;
 const KEYS: u64 = 2;
@@ -56,7 +56,7 @@ fn next(seed: &mut u64) -> u64 {
     *seed >> 33
 }
 
-/// Asks one thing after the other, of whichever node, and notes what it is told.
+/// A client: sends one request after the other to any node, and records the answers.
 fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, is_over: &AtomicBool) {
     let (mut seed, mut count, mut node) = (number.into(), 0_u64, 0);
     while !is_over.load(Ordering::Relaxed) {
@@ -79,9 +79,9 @@ fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, 
     }
 }
 
-/// Clients ask while nodes are killed and connections are cut, or datagrams are lost. Nothing that they were told is wrong, and a checker
-/// that steers finds nothing to do.
-#[expect(clippy::print_stderr, reason = "what a long run has come to is for people")]
+/// Clients send requests while nodes are killed and connections are cut, or datagrams are lost. Their answers are linearizable, and a
+/// checker that steers has no prediction.
+#[expect(clippy::print_stderr, reason = "the results of a long run are for people")]
 fn tormented(network: &str, words: &'static str) {
     let seconds = std::env::var("HOST_LIVE_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(SECONDS);
     let (mut nodes, cluster) = Cluster::start_with(network, "none", words);
@@ -110,7 +110,7 @@ fn tormented(network: &str, words: &'static str) {
         is_over.store(true, Ordering::Relaxed);
     });
     let mut judge = judge.into_inner().expect("no client has panicked");
-    // What was acknowledged is there at the end as well.
+    // Acknowledged writes are still there at the end.
     judge.read_all(|operation| client::ask_until_told(cluster.clients(), operation));
     let Told { answered, unknown, keys } = judge.verdict().unwrap_or_else(|why| panic!("{why}"));
     let troubles = cluster.troubles();
@@ -128,38 +128,38 @@ fn tormented(network: &str, words: &'static str) {
 }
 
 const STEERED: &str = " --watch steer --every 200ms";
-/// With little for checkers: of the time, and of the network.
+/// With little time and bandwidth for checkers.
 const SPARING: &str = " --watch steer --every 200ms --share 3% --bandwidth 4KB --round-time 50ms";
-/// Effects are held on links without an order alone.
+/// Effects are held only on links without an order.
 const HELD: &str = " --watch steer --every 200ms --hold --share 30% --bandwidth 20KB";
 
 #[test]
-fn what_clients_were_told_is_true_where_connections_are_cut_and_nodes_killed() {
+fn answers_are_linearizable_where_connections_are_cut_and_nodes_killed() {
     tormented("ordered", "");
 }
 
 #[test]
-fn what_clients_were_told_is_true_where_datagrams_are_lost_and_nodes_killed() {
+fn answers_are_linearizable_where_datagrams_are_lost_and_nodes_killed() {
     tormented("unordered", "");
 }
 
 #[test]
-fn what_clients_were_told_is_true_where_connections_under_tls_are_cut_and_nodes_killed() {
+fn answers_are_linearizable_where_connections_under_tls_are_cut_and_nodes_killed() {
     tormented("encrypted", SPARING);
 }
 
 #[test]
-fn what_clients_were_told_is_true_of_steered_nodes_where_connections_are_cut_and_nodes_killed() {
+fn answers_of_steered_nodes_are_linearizable_where_connections_are_cut_and_nodes_killed() {
     tormented("ordered", STEERED);
 }
 
 #[test]
-fn what_clients_were_told_is_true_of_steered_nodes_where_datagrams_are_lost_and_nodes_killed() {
+fn answers_of_steered_nodes_are_linearizable_where_datagrams_are_lost_and_nodes_killed() {
     tormented("unordered", HELD);
 }
 
-/// A request that hits a limit is undone and answered by nodes that prove who they are, with and without a gate: what was written before and after is
-/// there, no node ends, and connections stay as they are.
+/// A request that hits a limit is undone and answered by nodes under TLS, with and without a gate: writes before and after it are kept,
+/// no node ends, and no connection breaks.
 #[test]
 fn what_hits_a_limit_under_tls_is_undone_and_answered() {
     let parameters = "terms = 0\nkept = 20\nheartbeats = true\npiece = 36_864\n[limits]\nmessage = \"40KiB\"\n";
@@ -191,8 +191,8 @@ fn what_hits_a_limit_under_tls_is_undone_and_answered() {
     }
 }
 
-/// A client writes at a leader whose followers are dead, and reads where that leader is dead and the others live again. What it was
-/// told of the write, and whether that is true.
+/// A client writes to a leader whose followers are dead, and reads when that leader is dead and the others run again. Returns the answer to
+/// the write, and whether all answers are linearizable.
 fn written_at_one_node(bug: &str) -> (Answer, Result<Told, String>) {
     let (mut nodes, cluster) = Cluster::start("ordered", bug);
     let mut judge = Judge::default();
@@ -200,7 +200,7 @@ fn written_at_one_node(bug: &str) -> (Answer, Result<Told, String>) {
     let call = judge.call(first.clone());
     let outcome = client::ask_until_told(cluster.clients(), &first);
     judge.told(call, Answer::Outcome(outcome));
-    // Whoever leads now answers a read itself.
+    // The leader answers a read itself.
     let read = Operation::Get("key".into());
     let mut leader = 0;
     let found = client::ask(cluster.clients(), &mut leader, &read);
@@ -225,7 +225,7 @@ fn written_at_one_node(bug: &str) -> (Answer, Result<Told, String>) {
 fn a_store_that_answers_early_loses_what_it_acknowledged() {
     let (told, verdict) = written_at_one_node("answer-early");
     assert_eq!(told, Answer::Outcome(Outcome::Done));
-    let why = verdict.expect_err("the others never heard of it");
+    let why = verdict.expect_err("the others never received it");
     assert!(why.starts_with("key: "), "{why}");
 }
 
@@ -236,10 +236,10 @@ fn what_a_majority_does_not_have_is_not_acknowledged() {
     assert_eq!(verdict.map(|told| (told.answered, told.unknown)), Ok((2, 1)));
 }
 
-/// Others hear the leader, which hears none of them. Clients of the others are answered all the same, and the one that was cut off does
-/// not end the term of the next leader.
+/// The others receive the messages of the leader, which receives none of theirs. Clients of the others still have answers, and the node
+/// that was cut off does not end the term of the next leader.
 #[test]
-fn a_leader_that_hears_nobody_is_replaced_as_long_as_a_one_way_cut_lasts() {
+fn a_leader_that_receives_nothing_is_replaced_during_a_one_way_cut() {
     for network in ["ordered", "unordered"] {
         let (nodes, cluster) = Cluster::start_as(network, "steps-down = true\npre-vote = true\n", "");
         let put = |value: &[u8]| Operation::Put("key".into(), value.to_vec());

@@ -1,4 +1,4 @@
-//! The same with properties from outside, which the file of a cluster states.
+//! Clusters with properties from outside, stated in their files.
 
 use host_sandbox::fixtures::Stated;
 
@@ -16,12 +16,12 @@ fn start(network: &str, patience: u32, (spec, properties): (&str, &str), words: 
 /// A property that the first election violates.
 const SILENT: &str = "[always]\nsilent = \"nodes.all(n, n.disk.term == 0)\"";
 
-/// No node has voted, and none will for minutes; the checkers say what happens then, and the trace replays.
+/// No node has voted, and none will for minutes; the checkers predict the first vote, and the trace replays.
 #[test]
 fn what_an_expression_forbids_is_predicted() {
     let words = " --watch observe --every 200ms --round-time 1m";
     let (nodes, _cluster) = start("ordered", 1_000, ("", SILENT), words);
-    wait("nobody predicts it", || !nodes.lines(" predicts that silent is violated").is_empty());
+    wait("no node predicts it", || !nodes.lines(" predicts that silent is violated").is_empty());
     assert_eq!(nodes.lines("sees that"), Vec::<String>::new());
     let line = nodes.lines(" predicts that silent is violated").remove(0);
     let command: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').collect();
@@ -29,7 +29,7 @@ fn what_an_expression_forbids_is_predicted() {
     assert!(ran.out.contains("replayed: silent is violated"), "{ran:?}");
 }
 
-/// Each node keeps itself from standing for election, by the immediate check or by a filter. Nothing else happens.
+/// The immediate check or a filter prevents each node from standing for election. Nothing else happens.
 #[test]
 fn what_an_expression_forbids_is_kept_from_happening() {
     for network in ["ordered", "unordered"] {
@@ -39,13 +39,13 @@ fn what_an_expression_forbids_is_kept_from_happening() {
             let counted = |name| cluster.counted(node, name).unwrap_or_default();
             counted("filtered_total") + counted("discarded_total")
         };
-        wait("somebody stands for election", || (0..3).all(|node| kept(node) >= 3.0));
+        wait("a node stands for election", || (0..3).all(|node| kept(node) >= 3.0));
         assert_eq!(nodes.lines("sees that"), Vec::<String>::new());
         assert_eq!(cluster.counted_by_all("checker_up"), 3.0);
     }
 }
 
-/// What a specification in a component says of all nodes counts as well.
+/// The properties of a specification over all nodes are judged as well.
 #[test]
 fn what_a_specification_says_is_seen() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The same with nodes that their checkers steer.
+//! Clusters whose checkers steer the nodes.
 
 use std::time::{Duration, Instant};
 
@@ -10,34 +10,34 @@ use super::judge::{Answer, Judge, Operation, Outcome};
 use super::watched::{put, wait};
 use crate::cli::{Place, folder};
 
-/// How long timers wait: 1.5 to 3 s for an election.
+/// The patience of the store: an election follows after 1.5 to 3 s.
 const PATIENCE: u32 = 10;
 
 fn get() -> Operation {
     Operation::Get("key".into())
 }
 
-/// The time in which all that run hear what is committed, also where datagrams are lost: four heartbeats of 50 ms, in units of patience.
+/// The time until all running nodes know the committed entries, also with lost datagrams: four heartbeats of 50 ms, per unit of patience.
 const HEARTBEATS: Duration = Duration::from_millis(200);
 
-/// Rounds after which it would be strange if the node that is behind had never been the first to stand for election.
+/// Rounds within which the node that is behind is almost surely the first to stand for election once.
 const ROUNDS_MAX: u32 = 20;
 
-/// A cluster in which a node that is behind can come to lead.
+/// A cluster in which a node that is behind can become the leader.
 struct Trial {
     nodes: Nodes,
     cluster: Cluster,
     judge: Judge,
     heartbeats: Duration,
     round: u32,
-    /// Events that were kept from happening.
+    /// Events that steering prevented.
     kept: f64,
-    /// How long the last answer took that tells whether a write is lost.
+    /// The latency of the last answer that shows whether a write is lost.
     took: Duration,
 }
 
 impl Trial {
-    /// A node votes for whoever asks.
+    /// With the bug that a node votes for any candidate.
     fn new(network: &str, patience: u32, words: &'static str) -> Self {
         let parameters = format!("bug = \"no-log-check\"\nrequests = 0\npatience = {patience}\n");
         let (nodes, cluster) = Cluster::start_as(network, &parameters, words);
@@ -56,12 +56,12 @@ impl Trial {
         }
     }
 
-    /// What a client is told.
+    /// The outcome of an operation.
     fn told(&mut self, operation: &Operation) -> Outcome {
         self.told_or(operation, |_| false).expect("nothing ends it")
     }
 
-    /// What a client is told; none if something else comes first.
+    /// The outcome of an operation; none if `ends` holds first.
     fn told_or(&mut self, operation: &Operation, ends: impl Fn(&Nodes) -> bool) -> Option<Outcome> {
         let (begun, mut node) = (Instant::now(), 0);
         while !ends(&self.nodes) {
@@ -71,21 +71,21 @@ impl Trial {
             if let Answer::Outcome(outcome) = answer {
                 return Some(outcome);
             }
-            assert!(begun.elapsed() < Duration::from_secs(120), "nobody answers {operation:?}");
+            assert!(begun.elapsed() < Duration::from_secs(120), "no node answers {operation:?}");
             node = (node + 1) % 3;
             std::thread::sleep(Duration::from_millis(50));
         }
         None
     }
 
-    /// One node misses a write that the others have. They are killed, and that one and another one that has the write are started: one of
-    /// the two stands for election first. If that is the one that is behind, the other one votes for it. Whether the write is lost then.
+    /// Whether a write is lost. One node misses a write that the others have. They are killed, and that node and another one with the write
+    /// are started: one of the two stands for election first. If it is the node that is behind, the other one votes for it.
     fn loses_a_write(&mut self) -> bool {
         self.round += 1;
         let value = self.round.to_string();
         self.told(&put("old"));
         let mut leader = 0;
-        wait("nobody leads", || matches!(ask(self.cluster.clients(), &mut leader, &get()), Answer::Outcome(_)));
+        wait("no node leads", || matches!(ask(self.cluster.clients(), &mut leader, &get()), Answer::Outcome(_)));
         std::thread::sleep(self.heartbeats);
         let (behind, other) = ((leader + 1) % 3, (leader + 2) % 3);
         self.nodes.kill(behind);
@@ -114,8 +114,8 @@ fn a_write_is_lost_with_a_leader_that_is_behind() {
     assert!((0..ROUNDS_MAX).any(|_| trial.loses_a_write()));
 }
 
-/// The node that is behind does not stand for election, or drops the vote for it. The other one leads then, and goes on, until
-/// events were kept from happening twice; or the round in which a write is lost.
+/// The node that is behind does not stand for election, or the vote for it is dropped, so the other one leads. Ends once two events were
+/// prevented; the error is the round in which a write is lost.
 fn keeps_writes(network: &str, patience: u32) -> Result<(), u32> {
     let mut trial = Trial::new(network, patience, " --watch steer --every 200ms --share 100% --round-time 1m");
     while trial.kept < 2.0 {
@@ -134,13 +134,13 @@ fn keeps_writes(network: &str, patience: u32) -> Result<(), u32> {
     Ok(())
 }
 
-/// Steering keeps what checkers see in time. How long they take, a busy machine decides, so there timers wait longer.
+/// Steering prevents violations that checkers predict in time. Checkers are slow on a busy machine, so there timers are longer.
 fn no_write_is_lost(network: &str) {
     let lost: Vec<u32> = [1, 2, 4].iter().map_while(|times| keeps_writes(network, times * PATIENCE).err()).collect();
     assert!(lost.len() < 3, "in rounds {lost:?}");
 }
 
-/// The parameters of the file that ships, with the mistake.
+/// The parameters of the bundled cluster file, with the bug.
 fn shipped() -> String {
     let text = std::fs::read_to_string(folder("raft-kv").join("cluster.toml")).expect("it ships");
     let (_, behind) = text.split_once("[parameters]\n").expect("it has some");
@@ -170,8 +170,8 @@ struct Tried {
     suspended: f64,
 }
 
-/// How many clusters of some lose the write, with the parameters, timers and options that ship: a table for docs/steering.md. The rows take turns,
-/// so that each has the same load.
+/// The number of clusters that lose the write, with the bundled parameters, timers and options: a table for docs/steering.md. The rows take
+/// turns, so that each has the same load.
 #[test]
 #[ignore = "it measures, for minutes; HOST_STEERING_TRIES=20 says how many clusters of each row, HOST_STEERING=ordered which rows"]
 #[expect(clippy::print_stderr, reason = "a measurement is for people")]
@@ -204,8 +204,8 @@ fn what_steering_does_at_shipped_timers() {
     }
 }
 
-/// What a checker has predicted arms its node at the next start, over connections with TLS, before that knows anything of the others; with
-/// `steering-off` in the folder of the data it does not.
+/// The predictions of a checker arm its node at the next start, over connections with TLS, before the node knows the states of the others;
+/// with `steering-off` in the data folder they do not.
 #[test]
 fn what_was_predicted_arms_a_node_at_its_next_start() {
     let mut trial = Trial::new("encrypted", PATIENCE, " --watch observe --every 200ms --share 100%");
@@ -248,24 +248,24 @@ fn a_steered_store_loses_no_write_over_connections() {
     no_write_is_lost("ordered");
 }
 
-/// That a node is killed cannot be refused, and what it has on its disk then is wrong: the checkers say that they can do nothing. Where
-/// there is the file that ends steering, nodes do without from the start.
+/// Killing a node cannot be refused, and its durable state is wrong then: the checkers report that they can do nothing. With the file that
+/// ends steering, nodes are not steered from the start.
 #[test]
 fn what_a_kill_does_cannot_be_filtered() {
     let (mut nodes, cluster) =
         Cluster::start_with("ordered", "forget-store", " --watch steer --every 200ms --share 100% --round-time 1m");
     assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
-    wait("nobody predicts it", || {
+    wait("no node predicts it", || {
         let lines = nodes.lines("predicts that state-machine-safety is violated");
         lines.iter().any(|line| line.contains(", and can do nothing about it"))
     });
-    wait("nobody counts it", || cluster.counted_by_all("steering_unhelpful_total") > 0.0);
+    wait("no node counts it", || cluster.counted_by_all("steering_unhelpful_total") > 0.0);
     nodes.kill(0);
     std::fs::write(nodes.file("steering-off"), "").expect("writable");
     let active = |node| cluster.counted(node, "steering_active");
-    wait("somebody steers", || [1, 2].map(active) == [Some(0.0); 2]);
+    wait("a node still steers", || [1, 2].map(active) == [Some(0.0); 2]);
     nodes.start(0);
-    wait("nobody sees it", || !nodes.lines(" sees that ").is_empty());
+    wait("no node sees it", || !nodes.lines(" sees that ").is_empty());
     assert_eq!(active(0), Some(0.0));
 }
 

@@ -1,4 +1,4 @@
-//! The same with a checker for each node.
+//! Clusters with a checker for each node.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::judge::{Operation, Outcome};
 use crate::cli::Place;
 use crate::cli::printed::{Desk, commands};
 
-/// Waits until something is so; gives up after a minute.
+/// Waits until a condition holds; gives up after a minute.
 pub(super) fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -21,22 +21,22 @@ pub(super) fn put(value: &str) -> Operation {
     Operation::Put("key".into(), value.into())
 }
 
-/// A node that is killed will come back with a store that does not fit its log: no node has been killed yet, and the checkers predict it. The
-/// trace replays. Then a node is killed, and they see it.
+/// A killed node starts again with a store that does not fit its log: the checkers predict it before any node is killed, and the trace
+/// replays. Then a node is killed, and they see the violation.
 #[test]
 fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
     let (mut nodes, cluster) =
         Cluster::start_with("ordered", "forget-store", " --watch observe --every 200ms --round-time 1m");
     assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
     let predicted = " predicts that state-machine-safety is violated";
-    wait("nobody predicts it", || !nodes.lines(predicted).is_empty());
+    wait("no node predicts it", || !nodes.lines(predicted).is_empty());
     assert_eq!(nodes.lines(" sees that "), Vec::<String>::new());
     let line = nodes.lines(predicted).remove(0);
     replays(&line);
-    // Of all three the stores would be equal again.
+    // With all three killed, the stores would be equal again.
     nodes.kill(0);
     nodes.start(0);
-    wait("nobody sees it", || !nodes.lines(" sees that ").is_empty());
+    wait("no node sees it", || !nodes.lines(" sees that ").is_empty());
     let seen = nodes.lines(" sees that ").remove(0);
     assert!(seen.contains(" sees that state-machine-safety is violated: nodes "), "{seen}");
     replays(&seen);
@@ -49,8 +49,8 @@ fn replays(line: &str) {
     assert!(ran.out.contains("replayed: state-machine-safety is violated"), "{ran:?}");
 }
 
-/// The program as people run it, in a folder where everything has a relative name: what a node prints runs there, and a later start leaves
-/// what earlier ones have kept.
+/// The program in a folder with relative paths only: the commands that a node prints run there, and a later start keeps the traces of
+/// earlier ones.
 #[test]
 fn predictions_are_kept_where_the_printed_command_finds_them() {
     let Some(desk) = Desk::new() else { return };
@@ -81,10 +81,10 @@ fn predictions_are_kept_where_the_printed_command_finds_them() {
     let all = kept.len();
     kept.sort();
     kept.dedup();
-    assert_eq!(kept.len(), all, "a later start keeps its traces beside those of the first: {kept:?}");
+    assert_eq!(kept.len(), all, "a later start keeps the traces of the first: {kept:?}");
 }
 
-/// Clients get the answers that they got, and nothing is predicted or filtered.
+/// Clients have the same answers, and nothing is predicted or filtered.
 #[test]
 fn a_store_without_a_mistake_answers_the_same_when_it_is_watched_or_steered() {
     let observe = " --watch observe --every 100ms --share 100%";
@@ -99,7 +99,7 @@ fn a_store_without_a_mistake_answers_the_same_when_it_is_watched_or_steered() {
         }
         for node in 0..3 {
             let counted = |name| cluster.counted(node, name).unwrap_or(-1.0);
-            wait("nobody checks", || counted("check_rounds_total") > 1.0);
+            wait("no checker has run", || counted("check_rounds_total") > 1.0);
             assert_eq!(["predictions_total", "violated_rounds_total", "checker_up"].map(counted), [0.0, 0.0, 1.0]);
             assert_eq!(["filtered_total", "discarded_total"].map(counted), [0.0, 0.0]);
             // Only steering reports it.
