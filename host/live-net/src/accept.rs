@@ -1,4 +1,4 @@
-//! A port, and the connections to it.
+//! Listening at a port.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a port rests where it has no connection to give although there is one: the process has no room for it, say.
+/// The pause after a failed accept, for example without a free file descriptor.
 const REST: Duration = Duration::from_millis(20);
-/// How long it takes at most to connect to a port of this machine.
+/// The maximum time to connect to a port of this machine.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// A port on which a thread listens until this is dropped.
 pub(crate) struct Listening {
     address: SocketAddr,
     stopped: Arc<AtomicBool>,
-    /// How often the thread has waited for a connection: once for each, and no more.
+    /// The number of calls of `accept`: one per connection.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests count"))]
     waits: Arc<AtomicU64>,
 }
@@ -35,7 +35,7 @@ impl Listening {
             while !stopped.load(Ordering::Relaxed) {
                 waits.fetch_add(1, Ordering::Relaxed);
                 match listener.accept() {
-                    // The one that comes when it is over wakes this thread.
+                    // The connection of `drop`, which wakes this thread.
                     Ok(_) if stopped.load(Ordering::Relaxed) => {}
                     Ok((stream, _)) => take(stream),
                     Err(_) => std::thread::sleep(REST),
@@ -45,7 +45,7 @@ impl Listening {
         Ok(listening)
     }
 
-    /// Where it is; the port may have been left to the system.
+    /// Its address, with the port that the system has chosen.
     #[cfg(test)]
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
@@ -55,7 +55,7 @@ impl Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        // The thread waits for a connection, and has one.
+        // Wakes the thread, which waits for a connection.
         let _ = TcpStream::connect_timeout(&self.address, AT_ONCE);
     }
 }
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// There is no polling: between two connections the thread waits for the next one, and so for the end.
+    /// The thread does not poll: it blocks until the next connection, or until the end.
     #[test]
     fn a_port_waits_once_for_each_connection_and_is_free_at_the_end() {
         let (sender, taken) = sync_channel(16);
@@ -84,7 +84,7 @@ mod tests {
         std::thread::sleep(5 * REST);
         assert_eq!(port.waits.load(Ordering::Relaxed), 11);
         drop(port);
-        // The thread has ended, and with it what it would send.
+        // The thread has ended, and dropped the sender.
         assert!(taken.recv().is_err());
         assert!(TcpStream::connect(address).is_err());
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::metrics::{self, Measured};
 
-/// The counts of a node as it has published them last.
+/// The latest published counts of a node.
 pub(crate) struct Board {
     begun: Instant,
     published: Mutex<Published>,
@@ -15,19 +15,19 @@ pub(crate) struct Board {
 #[derive(Default)]
 struct Published {
     measured: Measured,
-    /// Requests that were refused before the node heard of them, by their status.
+    /// Requests that were refused before they reached the node, by their status.
     refused: BTreeMap<u16, u64>,
-    /// Since when the node works on what it has now; none while it waits.
+    /// The time at which the node began its current work; none while it waits.
     busy: Option<Instant>,
 }
 
 impl Board {
-    /// Of a node that has begun at a time.
+    /// The board of a node that started at this time.
     pub(crate) fn new(begun: Instant) -> Self {
         Self { begun, published: Mutex::default() }
     }
 
-    /// The node begins to work on something.
+    /// Marks the node as busy.
     pub(crate) fn begin(&self) {
         self.lock().busy = Some(Instant::now());
     }
@@ -41,12 +41,12 @@ impl Board {
         }
     }
 
-    /// A request was refused before the node has heard of it.
+    /// Counts a request that was refused before it reached the node.
     pub(crate) fn refuse(&self, status: u16) {
         *self.lock().refused.entry(status).or_default() += 1;
     }
 
-    /// As text, for Prometheus.
+    /// The counts as text for Prometheus.
     pub(crate) fn text(&self) -> String {
         let published = self.lock();
         let busy = published.busy.map_or(0.0, |since| since.elapsed().as_secs_f64());

@@ -1,8 +1,8 @@
-//! The bytes that others make a node hold: a budget for each of them, and one in all.
+//! The bytes that others make a node hold: a budget per account, and a total budget.
 //!
-//! Whatever comes from a socket, or waits for one, has a [`Share`] of the budget before there is memory for it, and gives it back when it is
-//! dropped. Each [`Account`] has a maximum, and a reserve that no other account can use up; what it holds beyond its reserve is taken from a
-//! pool that all share. So no peer, stranger or client can keep others from being heard, and all together stay below [`ALL_MAX`].
+//! Everything read from a socket, or queued for one, takes a [`Share`] of the budget before it is allocated, and returns it when it is
+//! dropped. Each [`Account`] has a maximum and a reserve of its own; beyond its reserve it takes bytes from a pool that all accounts share.
+//! So no peer, stranger or client can starve the others, and the total stays below [`ALL_MAX`].
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,27 +11,27 @@ use std::time::Duration;
 use host_live::node::FRAME_MAX;
 use host_model::contract::NodeId;
 
-/// Bytes in all. Half of it is reserved, in equal parts, and half is the pool.
+/// Bytes in total. Half of them are reserved, in equal parts, and half are the pool.
 pub(crate) const ALL_MAX: usize = 256 << 20;
 /// Bytes from a peer, and as many to it: two of the longest frames.
 pub(crate) const PEER_MAX: usize = 2 * FRAME_MAX;
-/// Bytes of all streams whose other end has yet to show that it is a node: one of the longest frames.
+/// Bytes of all strangers, the streams that are not known to be of a node: one of the longest frames.
 pub(crate) const STRANGERS_MAX: usize = FRAME_MAX + (1 << 20);
-/// Bytes of all clients, and as many of all that ask for metrics.
+/// Bytes of all clients, and as many of all requests for metrics.
 pub(crate) const CLIENTS_MAX: usize = 64 << 20;
 
-/// For whom bytes are held.
+/// The purpose for which bytes are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Account {
-    /// Streams whose other end has yet to show that it is a node.
+    /// Streams that are not known to be of a node.
     Strangers,
-    /// What a node has sent.
+    /// Frames of a node.
     From(NodeId),
-    /// What waits to be sent to a node.
+    /// Frames queued for a node.
     To(NodeId),
     /// Requests of clients, and answers to them.
     Clients,
-    /// Questions about the node, and answers to them.
+    /// Requests for metrics, and answers to them.
     Metrics,
 }
 
@@ -56,78 +56,78 @@ impl Account {
     }
 }
 
-/// There is no room for more bytes of an account.
+/// The budget has no room for more bytes of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exceeded;
 
-/// The budget of a node, which its threads share.
+/// The budget of a node, shared by its threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// What each account holds whatever others do.
+    /// The reserve of each account, in bytes.
     reserve: usize,
     held: Mutex<Held>,
-    /// Something was given back.
+    /// Notified when bytes are returned.
     freed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     by_account: BTreeMap<Account, usize>,
-    /// What accounts hold beyond their reserves.
+    /// Bytes that accounts hold beyond their reserves.
     pooled: usize,
     all: usize,
-    /// The most that there was in all.
+    /// The maximum of `all` so far.
     most: usize,
-    /// How often there was no room, by the name of the account.
+    /// The number of refusals, by the name of the account.
     refused: BTreeMap<&'static str, u64>,
 }
 
-/// What a budget has seen so far.
+/// The use of a budget so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
     /// Bytes that are held for others now.
     pub bytes: usize,
-    /// The most that there were.
+    /// The maximum of these bytes so far.
     pub most: usize,
-    /// How often there was no room for more, by the name of the account.
+    /// The number of refusals for want of room, by the name of the account.
     pub refused: BTreeMap<&'static str, u64>,
 }
 
 impl Budget {
-    /// That of a node in a cluster with this many of them.
+    /// The budget of a node in a cluster of this size.
     pub(crate) fn new(nodes: u32) -> Self {
         let accounts = 3 + 2 * nodes as usize;
         let reserve = ALL_MAX / 2 / accounts;
         Self(Arc::new(Inner { reserve, held: Mutex::default(), freed: Condvar::new() }))
     }
 
-    /// No bytes of an account yet; there can be more later.
+    /// An empty share of an account, which can grow.
     pub(crate) fn share(&self, account: Account) -> Share {
         Share { budget: self.clone(), account, bytes: 0 }
     }
 
-    /// This many bytes of an account.
+    /// A share of an account with this many bytes.
     pub(crate) fn take(&self, account: Account, bytes: usize) -> Result<Share, Exceeded> {
         let mut share = self.share(account);
         share.resize(bytes)?;
         Ok(share)
     }
 
-    /// Whether an account holds half of what it may.
+    /// Whether an account holds at least half of its maximum.
     pub(crate) fn is_half_full(&self, account: Account) -> bool {
         self.lock().by_account.get(&account).is_some_and(|held| *held >= account.max() / 2)
     }
 
-    /// What it has seen so far.
+    /// The use so far.
     pub(crate) fn holding(&self) -> Holding {
         let held = self.lock();
         Holding { bytes: held.all, most: held.most, refused: held.refused.clone() }
     }
 
-    /// Waits until something is given back, or for so long.
+    /// Waits until bytes are returned, for at most this time.
     pub(crate) fn wait(&self, time: Duration) {
         drop(self.0.freed.wait_timeout(self.lock(), time));
     }
@@ -136,7 +136,7 @@ impl Budget {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has an account hold another number of bytes; one that is not greater always can.
+    /// Changes the bytes of a share of an account; only growth can fail.
     fn change(&self, account: Account, from: usize, to: usize) -> Result<(), Exceeded> {
         let mut held = self.lock();
         let before = held.by_account.get(&account).copied().unwrap_or_default();
@@ -158,13 +158,13 @@ impl Budget {
         Ok(())
     }
 
-    /// What of an account is in the pool.
+    /// The bytes of an account that are taken from the pool.
     fn pooled(&self, bytes: usize) -> usize {
         bytes.saturating_sub(self.0.reserve)
     }
 }
 
-/// Bytes of a budget, until it is dropped.
+/// Bytes of a budget, returned when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Budget,
@@ -173,14 +173,14 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Has another number of bytes; fewer are never too many.
+    /// Changes the number of bytes; only growth can fail.
     pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), Exceeded> {
         self.budget.change(self.account, self.bytes, bytes)?;
         self.bytes = bytes;
         Ok(())
     }
 
-    /// The same bytes for another account.
+    /// Transfers the bytes to another account.
     pub(crate) fn hand_over(&mut self, account: Account) -> Result<(), Exceeded> {
         let next = self.budget.take(account, self.bytes)?;
         *self = next;
@@ -204,8 +204,8 @@ mod tests {
         [Account::Strangers, Account::Clients, Account::Metrics].into_iter().chain(peers).collect()
     }
 
-    /// In steps of a mebibyte each account but one takes all that it gets: it has its reserve all the same, and all together stay within
-    /// the budget. What is given back can be taken again.
+    /// All accounts except one take as much as they can, in steps of a mebibyte: that one still has its reserve, and the total stays within
+    /// the budget. Returned bytes can be taken again.
     #[test]
     fn no_account_uses_up_the_reserve_of_another_one() {
         for nodes in [1, 3, 20] {

@@ -1,8 +1,8 @@
-//! Who has made a stream that nothing else proves: the node itself says so, at its own address.
+//! Identifies the maker of a stream without TLS, by a callback to the address of the node.
 //!
-//! Without TLS, any process that reaches a port can claim to be a node. So each stream begins with a [`Secret`] that no one else can guess, and before
-//! its first frame is taken, the receiver connects to the address of the node that the frame names, and asks whether that has made it. Only
-//! the process at the address of a node can speak for it: no forged frame makes a node believe in a start of a peer that never was.
+//! Without TLS, any process that reaches a port can claim to be a node. So each stream begins with a random [`Secret`], and before the
+//! first frame is accepted, the receiver connects to the address of the node that the frame names, and asks whether it made the stream.
+//! Only the process at the address of a node can speak for it: no forged frame makes a node believe in a start of a peer that never was.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -16,15 +16,15 @@ use host_model::contract::NodeId;
 
 use crate::limited::Limited;
 
-/// What a question begins with.
+/// The first bytes of a question.
 pub(crate) const ASK: [u8; 4] = *b"HASK";
-/// How long it may take to connect to a node that is asked.
+/// The maximum time to connect for a question.
 const CONNECTING: Duration = Duration::from_secs(1);
 
-/// What only the maker of a stream and its other end know.
+/// The secret of a stream, known to its two ends only.
 pub(crate) type Secret = [u8; 16];
 
-/// Bytes that no one can guess.
+/// Bytes that cannot be guessed.
 pub(crate) fn secret() -> Secret {
     let half = || RandomState::new().build_hasher().finish();
     (u128::from(half()) << 64 | u128::from(half())).to_le_bytes()
@@ -80,7 +80,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::accept::Listening;
 
-    /// Something at an address that says of every stream that it has made it, until this is dropped.
+    /// Listens at an address and confirms every stream, until it is dropped.
     pub(crate) fn stand_in(address: SocketAddr) -> Listening {
         let says_yes = |mut stream: TcpStream| {
             std::thread::spawn(move || {
@@ -88,7 +88,7 @@ pub(crate) mod tests {
                 drop(stream.read_exact(&mut question).and_then(|()| stream.write_all(&[1])));
             });
         };
-        // What was there before may take a moment to be gone.
+        // The previous listener may take a moment to end.
         let mut opened = (0..3_000).filter_map(|_| {
             let opened = Listening::open(address, Arc::default(), says_yes).ok();
             opened.is_none().then(|| std::thread::sleep(Duration::from_millis(20)));
@@ -97,7 +97,7 @@ pub(crate) mod tests {
         opened.next().expect("the address is free")
     }
 
-    /// Only for the node that it was made to, and only as long as it is the latest one.
+    /// A secret is confirmed only to the node at the other end, and only until the next stream.
     #[test]
     fn a_node_has_made_its_latest_stream_to_each_peer_and_no_other() {
         let made = Made::default();

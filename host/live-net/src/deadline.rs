@@ -1,4 +1,4 @@
-//! A time at which a round of a checker ends that takes too long.
+//! The deadline of a round of a checker.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use host_live::time::Time;
 use host_model::contract::{Stop, Stopped};
 
-/// A time at which to stop.
+/// A time at which a search stops.
 #[derive(Debug)]
 pub(crate) struct Deadline {
-    /// What times are counted from.
+    /// The origin of times.
     origin: Instant,
-    /// A [`Time`] since then.
+    /// The deadline, as a [`Time`] since the origin.
     at: AtomicU64,
 }
 
 impl Deadline {
-    /// One that has arrived.
+    /// A deadline that has passed.
     pub(crate) fn new() -> Self {
         Self { origin: Instant::now(), at: AtomicU64::new(0) }
     }
@@ -26,7 +26,7 @@ impl Deadline {
         Time(0).after(self.origin.elapsed())
     }
 
-    /// Comes in so much time from now.
+    /// Sets the deadline to this time from now.
     pub(crate) fn set(&self, time: Duration) {
         self.at.store(self.now().after(time).0, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// An hour of patience is more than this test takes.
+    /// An hour is longer than this test takes.
     #[test]
     fn a_deadline_comes_when_it_was_set_to() {
         let deadline = Deadline::new();

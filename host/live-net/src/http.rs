@@ -1,6 +1,6 @@
-//! HTTP/1.1 for clients and for metrics: as much of it as a curl needs.
+//! A minimal HTTP/1.1 server for clients and for metrics, sufficient for curl.
 //!
-//! One thread per connection, and one request at a time on each. What a request takes is bounded; whatever is not understood is
+//! One thread per connection, and one request at a time on each. The memory and time of a request are bounded; an invalid request is
 //! refused with the reason, and the connection is closed.
 
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ use crate::budget::{Budget, Exceeded, Share};
 use crate::limited::Limited;
 use crate::wire::{Arrival, Asked, Port};
 
-/// What a node bears with.
+/// The limits of a port in operation.
 const LIMITS: Limits =
     Limits { connections: 256, patience: Duration::from_secs(30), hearing_out: Duration::from_secs(2) };
 /// Bytes of the head of a request.
@@ -27,32 +27,32 @@ const HEAD_MAX: usize = 16 << 10;
 const BODY_MAX: usize = 1 << 20;
 const HEADERS_MAX: usize = 64;
 
-/// What the connections of a port share.
+/// The state shared by the connections of a port.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) port: Port,
     pub(crate) arrivals: SyncSender<Arrival>,
-    /// What clients make the node hold.
+    /// Memory that clients make the node hold.
     pub(crate) budget: Budget,
     pub(crate) stopped: Arc<AtomicBool>,
-    /// Where the clients of each node ask; empty if they do nowhere.
+    /// The address for the clients of each node; empty without clients.
     pub(crate) clients: Arc<Vec<SocketAddr>>,
-    /// What the node has counted.
+    /// The counts of the node.
     pub(crate) board: Arc<Board>,
 }
 
-/// What the clients of a port may take of it. Tests have less.
+/// The limits of a port. Tests use lower ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections at a time; others are closed at once.
+    /// The maximum number of connections; further ones are closed at once.
     pub(crate) connections: usize,
-    /// How long a connection may be idle, a request take to come, and an answer to leave.
+    /// The maximum time to be idle, to receive a request, and to send an answer, each.
     pub(crate) patience: Duration,
-    /// How long a client is heard that was refused.
+    /// The maximum time to read the rest of a refused request.
     pub(crate) hearing_out: Duration,
 }
 
-/// What cannot be gone on with: an answer if there is one, and the connection is closed.
+/// The end of a connection, after an answer if there is one.
 struct Close(Option<Response>);
 
 impl From<io::Error> for Close {
@@ -61,7 +61,7 @@ impl From<io::Error> for Close {
     }
 }
 
-/// A request as it stands in the stream.
+/// The head of a request.
 struct Head {
     request: Request,
     /// Bytes of the head.
@@ -72,7 +72,7 @@ struct Head {
 }
 
 impl Server {
-    /// Listens at an address until the node ends, or what this returns is dropped.
+    /// Listens at an address until the node ends, or the returned value is dropped.
     pub(crate) fn bind(self, address: SocketAddr) -> io::Result<Listening> {
         self.bind_within(address, LIMITS)
     }
@@ -98,9 +98,9 @@ impl Server {
         let is_over = || self.stopped.load(Ordering::Relaxed);
         let set_up = stream.set_nodelay(true);
         let Ok(mut client) = set_up.and_then(|()| Limited::new(stream, Instant::now(), &is_over)) else { return };
-        let mut come = Come { bytes: Vec::new(), share: self.budget.share(self.port.account()) };
+        let mut received = Received { bytes: Vec::new(), share: self.budget.share(self.port.account()) };
         while !is_over() {
-            match self.serve_one(&mut client, limits.patience, &mut come) {
+            match self.serve_one(&mut client, limits.patience, &mut received) {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(Close(answer)) => {
@@ -118,23 +118,23 @@ impl Server {
         }
     }
 
-    /// Answers the next request; whether the connection stays open. Some of it has arrived before it was asked for.
-    fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, come: &mut Come) -> Result<bool, Close> {
+    /// Answers the next request, which may be received in part already. Returns whether the connection stays open.
+    fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, received: &mut Received) -> Result<bool, Close> {
         client.until = Instant::now() + patience;
         let head = loop {
-            if let Some(head) = head(&come.bytes)? {
+            if let Some(head) = head(&received.bytes)? {
                 break head;
             }
-            come.hear(client)?;
+            received.hear(client)?;
         };
         if head.expects {
             client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        while come.bytes.len() < head.length + head.body {
-            come.hear(client)?;
+        while received.bytes.len() < head.length + head.body {
+            received.hear(client)?;
         }
-        let body = come.bytes[head.length..head.length + head.body].to_vec();
-        come.bytes.drain(..head.length + head.body);
+        let body = received.bytes[head.length..head.length + head.body].to_vec();
+        received.bytes.drain(..head.length + head.body);
         let answer = self.ask(Request { body, ..head.request.clone() });
         let _share = self.budget.take(self.port.account(), answer.body.len()).map_err(|Exceeded| {
             let why = "there is no room left for the answer: what was asked for may have happened\n";
@@ -142,12 +142,12 @@ impl Server {
         })?;
         client.until = Instant::now() + patience;
         self.write(client, &answer, Some(&head))?;
-        // What a long request took is not kept for the next one, which may never come.
-        come.give_back()?;
+        // The memory of a long request is not kept for the next one, which may never arrive.
+        received.give_back()?;
         Ok(head.keeps_open)
     }
 
-    /// The answer to a request: at once about the node, and of the node to a client. It gives up that of a client after a while.
+    /// The answer to a request: the board answers requests for metrics at once, and the node answers those of clients, up to a time-out.
     fn ask(&self, request: Request) -> Response {
         match self.port {
             Port::Metrics if request.path == "/metrics" => return Response::words(200, self.board.text()),
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// Answers the request with this head. Without one the connection is closed.
+    /// Sends the answer to the request with this head. Without a head, the connection is closed then.
     fn write(&self, client: &mut Limited<'_>, answer: &Response, asked: Option<&Head>) -> io::Result<()> {
         let Response { status, body, ask } = answer;
         let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(*status));
@@ -181,7 +181,7 @@ impl Server {
         }
         head += "\r\n";
         let mut bytes = head.into_bytes();
-        // To `HEAD`, the length is that of the body that `GET` has.
+        // For `HEAD`, the length is that of the body for `GET`.
         if has_body && asked.is_none_or(|asked| asked.request.method != "HEAD") {
             bytes.extend_from_slice(body);
         }
@@ -189,20 +189,20 @@ impl Server {
     }
 }
 
-/// What has arrived from a client and was not used yet, and the room for it.
-struct Come {
+/// The bytes received from a client and not used yet, with their share of the budget.
+struct Received {
     bytes: Vec<u8>,
     share: Share,
 }
 
-impl Come {
-    /// Takes what comes next from a client.
+impl Received {
+    /// Receives further bytes from a client.
     fn hear(&mut self, client: &mut Limited<'_>) -> Result<(), Close> {
         let mut more = [0; 1 << 13];
         match client.read(&mut more) {
             Ok(0) => Err(Close(None)),
             Ok(length) => {
-                // Bytes grow to twice their room at a time, and a request is there twice once it is handed to the node.
+                // A growing vector takes twice its bytes, and a request exists twice once it is passed to the node.
                 self.share.resize(2 * (self.bytes.len() + length)).map_err(|Exceeded| {
                     Close(Some(Response::words(503, "there is no room left for requests: try again later\n")))
                 })?;
@@ -217,7 +217,7 @@ impl Come {
         }
     }
 
-    /// Gives back the room that is not needed any more.
+    /// Returns the memory that is not needed any more.
     fn give_back(&mut self) -> Result<(), Close> {
         self.bytes.shrink_to_fit();
         self.share.resize(2 * self.bytes.len()).map_err(|Exceeded| Close(None))
@@ -241,7 +241,7 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     let all = |name: &'static str| parsed.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
     let first =
         |name| all(name).next().map(|header| String::from_utf8_lossy(header.value.trim_ascii()).to_ascii_lowercase());
-    // A visitor of a page has not agreed to its requests here. Not all that it can make a browser send has an `Origin`.
+    // Visitors of a web page have not agreed to its requests here. Not every request that a page can cause has an `Origin`.
     if first("origin").is_some() || first("sec-fetch-site").is_some_and(|site| site != "none") {
         return refuse(403, "requests of web pages are not taken");
     }
@@ -257,7 +257,7 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     if all("content-length").count() > 1 {
         return refuse(400, "the request has several lengths");
     }
-    // A number may have a sign, and a length has none.
+    // `parse` accepts a sign, but a length has none.
     let body = match first("content-length").map(|text| text.parse::<usize>().ok().filter(|_| !text.starts_with('+'))) {
         None => 0,
         Some(Some(body)) if body <= BODY_MAX => body,
@@ -275,11 +275,11 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     Ok(Some(Head { request, length, body, keeps_open, expects }))
 }
 
-/// Whether what a client calls this machine is an address or `localhost`.
+/// Whether the `Host` of a request is an address or `localhost`.
 ///
-/// The owner of any other name can have it lead here, a search domain those without a dot, and a page from under that name then asks the
-/// site that it comes from: it may read the answers. Such requests have no `Origin`, and without TLS no `Sec-Fetch-Site` either, so
-/// nothing else tells them from those of a curl.
+/// The owner of any other name can resolve it to this machine, as can a search domain for names without a dot. A page under that name then
+/// sends requests to its own site, and may read the answers (DNS rebinding). Such requests have no `Origin`, and without TLS no
+/// `Sec-Fetch-Site` either, so only the name distinguishes them from those of curl.
 fn is_near(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -291,7 +291,7 @@ fn is_near(host: &str) -> bool {
         || name.eq_ignore_ascii_case("localhost")
 }
 
-/// The words of a status that a node or this file uses; no client depends on them.
+/// The reason phrase of a status; no client depends on it.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

@@ -1,30 +1,30 @@
-//! A stream whose other end has its time and no more, however slowly it sends or reads: [`Limited`].
+//! A stream with a deadline for the other end, however slowly it sends or reads: [`Limited`].
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether it is over.
+/// The interval of checks whether the operation is cancelled.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A stream with a peer that is not trusted with the time of this node.
+/// A stream whose reads and writes fail after a deadline.
 pub(crate) struct Limited<'a> {
     stream: &'a TcpStream,
-    /// From when on all reads and writes are late.
+    /// The deadline.
     pub(crate) until: Instant,
     is_over: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Limited<'a> {
-    /// Each read and write of the stream gives up after a pause from now on, however it is used later.
+    /// Limits a stream. The time-outs that this sets on the stream stay set.
     pub(crate) fn new(stream: &'a TcpStream, until: Instant, is_over: &'a dyn Fn() -> bool) -> io::Result<Self> {
         stream.set_read_timeout(Some(PAUSE))?;
         stream.set_write_timeout(Some(PAUSE))?;
         Ok(Self { stream, until, is_over })
     }
 
-    /// Takes what the other end is still sending, this many bytes at most, and forgets it: where something is left unread, a connection that
-    /// is closed may take with it what was said last.
+    /// Ends the writing side, and discards what the other end still sends, up to this many bytes. Closing a connection with unread bytes
+    /// may lose the last bytes that were written.
     pub(crate) fn hear_out(&mut self, mut left: usize) {
         let _ = self.stream.shutdown(Shutdown::Write);
         while left > 0
@@ -34,7 +34,7 @@ impl<'a> Limited<'a> {
         }
     }
 
-    /// Tries until it works, there is no time left, or it is over.
+    /// Retries an operation until it succeeds, the deadline passes, or it is cancelled.
     fn retry(&self, mut once: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
         while Instant::now() < self.until && !(self.is_over)() {
             match once(self.stream) {
@@ -58,7 +58,7 @@ impl Write for Limited<'_> {
         self.retry(|mut stream| stream.write(bytes))
     }
 
-    /// When a handshake of TLS fails, what is left to say is written by one call: an alert, and what goes before it.
+    /// A failed handshake of TLS writes its last bytes, with the alert, by one vectored call.
     fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         self.retry(|mut stream| stream.write_vectored(pieces))
     }

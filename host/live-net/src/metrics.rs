@@ -1,4 +1,4 @@
-//! What a node has counted, in Prometheus's text form.
+//! The counts of a node in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::hold::HoldCounts;
 use crate::steer::SteeringCounts;
 use crate::watch::Watched;
 
-/// What is known of a node that runs.
+/// The counts of a running node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) counts: Counts,
@@ -24,12 +24,12 @@ pub(crate) struct Measured {
     pub(crate) holding: Holding,
     pub(crate) distrusted: BTreeMap<&'static str, u64>,
     pub(crate) seconds: f64,
-    /// Seconds for which the node has worked on what it has now.
+    /// Seconds since the node began its current work; 0 while it waits.
     pub(crate) busy: f64,
     pub(crate) written: u64,
     pub(crate) write_seconds: f64,
     pub(crate) waiting: u64,
-    /// Requests that were refused before the node heard of them, by their status.
+    /// Requests that were refused before they reached the node, by their status.
     pub(crate) requests_refused: BTreeMap<u16, u64>,
     pub(crate) watched: Option<Watched>,
     pub(crate) steered: Option<SteeringCounts>,
@@ -109,7 +109,7 @@ impl Collector for Measured {
     }
 }
 
-/// What was refused, and what was undone, by reason.
+/// Refusals and undone handlers, by reason.
 fn encode_refused(measured: &Measured, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
     let families = [
         ("frames_refused", "Frames that were refused", &measured.counts.refused),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use host_model::contract::Response;
 
-/// How long a client waits.
+/// The maximum time that a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The requests that wait for an answer of the node, by their numbers.
@@ -18,7 +18,7 @@ impl Waiting {
         self.0.insert(number, (Instant::now() + PATIENCE, reply));
     }
 
-    /// How many.
+    /// The number of requests.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -26,7 +26,7 @@ impl Waiting {
     /// Answers a request, if it is still waited for.
     pub(crate) fn answer(&mut self, number: u64, response: Response) {
         if let Some((_, reply)) = self.0.remove(&number) {
-            // Each has a place for one answer; who has gone away gets none.
+            // Each channel has room for one answer; a client that has gone away gets none.
             let _ = reply.try_send(response);
         }
     }

@@ -1,4 +1,4 @@
-//! Where a node leaves a snapshot for its checker, and hears whether that wants one.
+//! The slot in which a node leaves a snapshot for its checker, and in which the checker asks for one.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ struct Content {
 }
 
 impl Slot {
-    /// Held for as long as it takes to move a value.
+    /// The lock is held only while a value is moved.
     fn lock(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -30,14 +30,14 @@ impl Slot {
         self.lock().is_wanted
     }
 
-    /// Puts a snapshot there, in place of one that is.
+    /// Puts a snapshot, in place of an earlier one.
     pub(crate) fn put(&self, snapshot: Snapshot) {
         self.lock().latest = Some(snapshot);
         self.changed.notify_one();
     }
 
-    /// Waits for a snapshot, which it wants at once, and may want the next one after it; none once the time is over, if it ever is, or the
-    /// node has ended.
+    /// Asks for a snapshot and waits for it; with `wants_more`, the next one is wanted at once. None after the end time, if there is one,
+    /// or when the node has ended.
     pub(crate) fn take(&self, wants_more: bool, end: Option<Instant>) -> Option<Snapshot> {
         let mut content = self.lock();
         content.is_wanted = true;
@@ -53,19 +53,20 @@ impl Slot {
         taken
     }
 
-    /// The node has ended.
+    /// Ends all waits, since the node has ended.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Waits so long, or until the node has ended. A snapshot that takes so long to collect is there by then.
+    /// Waits for this time, or until the node has ended. A snapshot is asked for early enough to be there by then, given the time to
+    /// collect one.
     pub(crate) fn rest(&self, time: Duration, collecting: Duration) {
         self.wait(self.lock(), time.saturating_sub(collecting)).is_wanted = true;
         drop(self.wait(self.lock(), time.min(collecting)));
     }
 
-    /// Waits so long, or until the node has ended; which of them, the next snapshot says.
+    /// Waits for this time, or until the node has ended.
     fn wait<'s>(&'s self, content: MutexGuard<'s, Content>, time: Duration) -> MutexGuard<'s, Content> {
         let waited = self.changed.wait_timeout_while(content, time, |content| !content.is_closed);
         waited.unwrap_or_else(PoisonError::into_inner).0
@@ -79,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// A node collects nothing while its checker works or rests, but for the end of the rest, and a checker that rests ends with the node.
+    /// A node collects no snapshot while its checker works or rests, except at the end of a rest; a resting checker ends with the node.
     #[test]
     fn a_snapshot_is_wanted_only_where_it_will_be_begun() {
         let slot = &Slot::default();

@@ -1,12 +1,12 @@
-//! Who a peer is: TLS between nodes, where both ends show a certificate.
+//! Authentication of peers: mutual TLS between nodes.
 //!
-//! Node N is the peer with a certificate that an authority of the cluster has signed, and that has `node-N`, and no other node, among its
-//! DNS names (subjectAltName). The certificates themselves are not listed: to renew one would mean to carry it to all nodes and to start
-//! them again. And the name is not that of a machine, since several nodes may run on one, and one of them may move.
+//! Node N is the peer with a certificate signed by an authority of the cluster, with `node-N`, and no other node, among its DNS names
+//! (subjectAltName). The certificates themselves are not listed: renewing one would mean copying it to all nodes and restarting them. The
+//! name is not that of a machine, since a machine may run several nodes, and a node may move.
 //!
-//! TLS 1.3 only, and nothing is resumed: the identity of a peer is checked for each connection. The connecting peer learns of its acceptance by one byte,
-//! since in TLS 1.3 its own handshake ends before the other end has seen its certificate. After that byte nothing but frames goes over
-//! the connection, in one direction.
+//! TLS 1.3 only, without resumption: the identity of a peer is checked for each connection. The accepting node confirms the connection by
+//! one byte, since in TLS 1.3 the handshake of the connecting node ends before the other end has checked its certificate. After that byte,
+//! the connection carries only frames, in one direction.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -28,28 +28,28 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, Stream, StreamOwned}
 
 use crate::limited::Limited;
 
-/// How long a handshake may take, the byte that follows included.
+/// The maximum time of a handshake, with the byte that confirms it.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How long a peer that is refused is heard.
+/// The maximum time to read the rest of the bytes of a refused peer.
 const HEARING_OUT: Duration = Duration::from_millis(500);
-/// What a node says to a peer that it takes.
+/// The byte that confirms a connection.
 const TAKEN: [u8; 1] = [1];
 
-/// What a node shows, and by what it judges what others show: the contents of files in PEM.
+/// The credentials of a node, and the authority for those of its peers: the contents of PEM files.
 #[derive(Clone, Copy)]
 pub struct Credentials<'a> {
-    /// The certificates of those who may sign: one, or several while the authority changes.
+    /// The certificates of the authority: one, or several while it changes.
     pub authority: &'a [u8],
-    /// The certificate of the node, followed by those between it and the authority, if there are some.
+    /// The certificate of the node, followed by intermediate certificates, if there are some.
     pub certificate: &'a [u8],
     /// Its private key.
     pub key: &'a [u8],
 }
 
-/// Which of the credentials is wrong.
+/// A file of the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CredentialFile {
-    /// The certificates of those who may sign.
+    /// The certificates of the authority.
     Authority,
     /// The certificate of the node.
     Certificate,
@@ -57,42 +57,42 @@ pub enum CredentialFile {
     Key,
 }
 
-/// What is wrong with the credentials of a node, as a sentence that follows the name of the file.
+/// An error in the credentials of a node; the text follows the name of the file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TlsError {
-    /// There is none.
+    /// The file has no certificate.
     #[error("there is no certificate in it: what it should hold begins with `-----BEGIN CERTIFICATE-----`")]
     NoCertificate(CredentialFile),
-    /// There is none.
+    /// The file has no private key.
     #[error("there is no private key in it: what it should hold begins with `-----BEGIN PRIVATE KEY-----`")]
     NoKey,
     /// The certificate of an authority cannot be read.
     #[error("a certificate in it cannot be used: {0}")]
     Authority(Error),
-    /// The certificate cannot be used for another reason than those below.
+    /// The certificate cannot be used, for a reason other than the following.
     #[error("the certificate cannot be used: {0}")]
     Certificate(Error),
-    /// It is out of date, and others would refuse it.
+    /// The certificate has expired or is not valid yet; peers would refuse it.
     #[error("the certificate has expired, or is not valid yet")]
     Expired,
-    /// It is from somewhere else, and others would refuse it.
+    /// The certificate is not signed by the authority; peers would refuse it.
     #[error("the authority has not signed the certificate")]
     Unsigned,
-    /// It is for another node, for none, or for several.
+    /// The certificate is for another node, for none, or for several.
     #[error(
         "the certificate does not say that it is for node {0} alone: its DNS name (subjectAltName) has to be `node-{0}`"
     )]
     Name(NodeId),
-    /// It belongs to another certificate.
+    /// The key belongs to another certificate.
     #[error("the key does not fit the certificate")]
     WrongKey,
-    /// It is of a kind that is not known here, say.
+    /// For example, the key is of an unknown kind.
     #[error("the key cannot be used: {0}")]
     Key(Error),
 }
 
 impl TlsError {
-    /// Which of the credentials is wrong.
+    /// The file with the error.
     pub fn file(&self) -> CredentialFile {
         match self {
             Self::NoCertificate(file) => *file,
@@ -103,28 +103,28 @@ impl TlsError {
     }
 }
 
-/// Why there is no connection with a peer that proves who it is.
+/// Why a connection failed in authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeerRejection {
     /// The peer does not speak TLS.
     Plaintext,
-    /// It shows no certificate.
+    /// It has no certificate.
     NoCertificate,
     /// The authority has not signed its certificate.
     Authority,
     /// Its certificate is out of date.
     Expired,
-    /// Its certificate is not that of the node, or of no single one.
+    /// Its certificate is for another node, for none, or for several.
     Name,
-    /// Its certificate is wrong in another way.
+    /// Its certificate is invalid for another reason.
     Certificate,
-    /// It does not take what this node shows.
+    /// It refuses the certificate of this node.
     Refused,
     /// The handshake takes too long.
     Late,
-    /// It has closed the connection before it was known.
+    /// It closed the connection before it was authenticated.
     Closed,
-    /// It breaks the rules of TLS, or knows no version in common.
+    /// It violates the protocol, or has no version in common.
     Protocol,
 }
 
@@ -181,7 +181,7 @@ impl From<io::Error> for PeerRejection {
     }
 }
 
-/// Connections of a node on which each end knows who the other one is.
+/// Makes the mutually authenticated connections of a node.
 #[derive(Clone, Debug)]
 pub struct Tls {
     nodes: u32,
@@ -190,11 +190,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The connections of a node of a cluster with this many of them. What others would refuse is an error here.
+    /// Loads the credentials of a node in a cluster of this size. Credentials that peers would refuse are an error.
     ///
     /// # Errors
     ///
-    /// The credentials cannot be read, do not go together, or are not those of the node.
+    /// The credentials cannot be read, do not match each other, or are not those of the node.
     pub fn new(node: NodeId, nodes: u32, credentials: Credentials<'_>) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates(credentials.authority, CredentialFile::Authority)? {
@@ -219,7 +219,7 @@ impl Tls {
         Ok(Self { nodes, accepting: Arc::new(accepting), connecting: Arc::new(connecting) })
     }
 
-    /// Finds out who has connected. Gives up after a while, or when it is over.
+    /// Authenticates a peer that has connected. Gives up after [`HANDSHAKE`], or when it is cancelled.
     pub(crate) fn accept(
         &self,
         stream: TcpStream,
@@ -236,7 +236,7 @@ impl Tls {
         Ok((peer, StreamOwned::new(connection, stream)))
     }
 
-    /// Makes sure that a peer is this node, and that it takes this one. Gives up after a while, or when it is over.
+    /// Authenticates both ends of a connection to a peer. Gives up after [`HANDSHAKE`], or when it is cancelled.
     pub(crate) fn connect(
         &self,
         stream: TcpStream,
@@ -254,13 +254,13 @@ impl Tls {
         Ok(StreamOwned::new(connection, stream))
     }
 
-    /// The node that certificates are of.
+    /// The node that a certificate chain identifies.
     fn shown(&self, chain: Option<&[CertificateDer<'_>]>) -> Option<NodeId> {
         node_of(chain?.first()?, self.nodes)
     }
 }
 
-/// A later version needs no code of an earlier one.
+/// Restricts a configuration to TLS 1.3.
 fn only_the_latest<S: ConfigSide>(builder: ConfigBuilder<S, WantsVersions>) -> ConfigBuilder<S, WantsVerifier> {
     builder.with_protocol_versions(&[&TLS13]).expect("the provider knows it")
 }
@@ -271,19 +271,19 @@ fn certificates(pem: &[u8], file: CredentialFile) -> Result<Vec<CertificateDer<'
     all.ok().filter(|all| !all.is_empty()).ok_or(TlsError::NoCertificate(file))
 }
 
-/// What a certificate calls a node.
+/// The name of a node in its certificate.
 fn name(node: NodeId) -> ServerName<'static> {
     ServerName::try_from(format!("node-{node}")).expect("these are letters, a hyphen and digits")
 }
 
-/// The one node that a certificate names.
+/// The node that a certificate names; none if it names several.
 fn node_of(certificate: &CertificateDer<'_>, nodes: u32) -> Option<NodeId> {
     let parsed = ParsedCertificate::try_from(certificate).ok()?;
     let mut named = (0..nodes).filter(|node| verify_server_name(&parsed, &name(*node)).is_ok());
     named.next().filter(|_| named.next().is_none())
 }
 
-/// Whether others take this node at both ends of a connection.
+/// Checks that peers accept the certificate of this node at both ends of a connection.
 fn check(
     chain: &[CertificateDer<'_>],
     node: NodeId,
@@ -304,7 +304,7 @@ fn check(
     if node_of(first, nodes) == Some(node) { Ok(()) } else { Err(TlsError::Name(node)) }
 }
 
-/// What is wrong with a key.
+/// The error of a key.
 fn of_the_key(error: Error) -> TlsError {
     match error {
         Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => TlsError::WrongKey,
@@ -312,7 +312,7 @@ fn of_the_key(error: Error) -> TlsError {
     }
 }
 
-/// The result of a handshake, within its time. A connection with a peer that is refused is not closed before it has heard why.
+/// Performs a handshake within its time limit. The connection with a refused peer stays open until the peer has received the alert.
 fn within_time<T>(
     stream: &TcpStream,
     is_over: &dyn Fn() -> bool,

@@ -1,9 +1,9 @@
-//! Datagrams between nodes, where links have no order.
+//! Datagrams between nodes, for links without an order.
 //!
-//! A datagram is a frame, and behind it the token that its destination has given to its sender. Each node makes up tokens when it starts, and
-//! sends them only to the addresses of the nodes that they are for: so a process that does not receive at the address of a node cannot speak
-//! for it. A node that has no token yet sends its frame with [`NONE`], which asks for one, and again once it has one; one with an old token
-//! loses what it sends until it has the new one, as a datagram may be lost.
+//! A datagram is a frame followed by the token that its destination has given to its sender. Each node draws tokens when it starts, and
+//! sends each only to the address of its node: so a process that does not receive at the address of a node cannot speak for it. A node
+//! without a token sends its frame with [`NONE`], which asks for a token, and again once it has one. A node with an old token loses its
+//! frames until it has the new one, as a datagram may be lost.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -20,15 +20,15 @@ use crate::wire::Arrival;
 
 type Token = [u8; TOKEN];
 
-/// The token of who has none.
+/// The placeholder of a sender without a token.
 const NONE: Token = [0; TOKEN];
-/// What a datagram with a token begins with. Cluster, sender, destination and token follow.
+/// The first bytes of a datagram that gives a token. Cluster, sender, destination and token follow.
 const GIVES: [u8; 4] = *b"HTOK";
 const GIFT: usize = 4 + 16 + 4 + 4 + TOKEN;
 /// Frames to a node that wait for its token.
 const WAITING_MAX: usize = 64;
 
-/// The tokens that a node has made up, one for each other node.
+/// The tokens of a node, one for each other node.
 struct Tokens(Secret);
 
 impl Tokens {
@@ -40,18 +40,18 @@ impl Tokens {
         let hash = blake3::hash(&[&self.0[..], &node.to_le_bytes()].concat());
         let mut token = NONE;
         token.copy_from_slice(&hash.as_bytes()[..TOKEN]);
-        // No token is that of who has none.
+        // No token equals `NONE`.
         token[0] |= 1;
         token
     }
 }
 
-/// A peer as one who sends to it knows it.
+/// The state of sending to a peer.
 #[derive(Default)]
 struct Peer {
-    /// The token that it has given last.
+    /// The latest token that it has given.
     token: Option<Token>,
-    /// What waits for the first one, with its bytes.
+    /// Frames that wait for the first token, with their shares of the budget.
     waiting: Vec<(Vec<u8>, Share)>,
 }
 
@@ -62,7 +62,7 @@ fn lock(peers: &Peers) -> MutexGuard<'_, Vec<Peer>> {
     peers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a datagram is: judged before it is kept.
+/// A received datagram, judged before it is kept.
 enum Datagram {
     Arrives(Arrival),
     /// The sender has no token, or an old one.
@@ -93,7 +93,7 @@ fn gift(cluster: &[u8; 16], from: NodeId, to: NodeId, token: Token) -> Vec<u8> {
     [&GIVES[..], cluster, &from.to_le_bytes(), &to.to_le_bytes(), &token].concat()
 }
 
-/// Who gives this node which token, if that is what a datagram does.
+/// The token that a datagram gives to this node, and the node that gives it; none for any other datagram.
 fn given(datagram: &[u8], shared: &Shared) -> Option<(NodeId, Token)> {
     let word = |at: usize| datagram[at..at + 4].try_into().map(NodeId::from_le_bytes).ok();
     let is_gift = datagram.len() == GIFT && datagram.starts_with(&GIVES) && datagram[4..20] == shared.identity.cluster;
@@ -121,7 +121,7 @@ impl Udp {
         Ok(Self { socket, addresses, peers, budget: shared.budget })
     }
 
-    /// Sends a frame; whether it has left. One that has not, or for which there is no room until there is a token, is lost, as others are.
+    /// Sends a frame, and returns whether it has left. A frame that has not left, or that has no room while it waits for a token, is lost.
     pub(crate) fn send(&self, to: NodeId, frame: &[u8]) -> bool {
         let address = self.addresses[to as usize];
         let mut peers = lock(&self.peers);
@@ -144,7 +144,7 @@ fn send(socket: &UdpSocket, to: SocketAddr, frame: &[u8], token: Token) -> bool 
     socket.send_to(&[frame, &token].concat(), to).is_ok()
 }
 
-/// What comes for a node.
+/// The thread that receives the datagrams of a node.
 struct Receiver {
     socket: UdpSocket,
     shared: Shared,
@@ -155,7 +155,7 @@ impl Receiver {
     fn run(&self, tokens: &Tokens) {
         let mut bytes = vec![0; 1 << 16];
         while !self.shared.is_stopped() {
-            // An error is a time-out, or tells of a peer that was not there when something was sent to it.
+            // An error is a time-out, or reports that an earlier datagram did not reach its destination.
             let Ok(length) = self.socket.recv(&mut bytes) else { continue };
             let datagram = &bytes[..length];
             if let Some((from, token)) = given(datagram, &self.shared) {
@@ -180,11 +180,11 @@ impl Receiver {
     fn give(&self, to: NodeId, token: Token) {
         let identity = &self.shared.identity;
         let gift = gift(&identity.cluster, identity.node, to, token);
-        // One that is lost is asked for again.
+        // After a loss, the next frame asks for it again.
         let _ = self.socket.send_to(&gift, self.shared.addresses[to as usize]);
     }
 
-    /// A node has given a token: what has waited for it leaves.
+    /// Takes a token from a node, and sends the frames that wait for it.
     fn take(&self, from: NodeId, token: Token) {
         let address = self.shared.addresses[from as usize];
         let mut peers = lock(&self.peers);
@@ -197,12 +197,12 @@ impl Receiver {
     }
 }
 
-/// The tests' way to speak for a node: at its address, with the token that another one gives it.
+/// Tests speak for a node from its address, with the token that the destination gives it.
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    /// Sends a frame from the address of a node, which may be lost.
+    /// Sends a frame from the address of a node; the frame may be lost.
     pub(crate) fn speak_from(own: SocketAddr, to: SocketAddr, frame: &[u8]) {
         let socket = UdpSocket::bind(own).expect("the address is free");
         socket.set_read_timeout(Some(Duration::from_millis(200))).expect("a socket can");
@@ -218,7 +218,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The same from anywhere else, with a token that is made up.
+    /// Sends a frame from another address, with a forged token.
     pub(crate) fn forge(to: SocketAddr, frame: &[u8]) {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("there is a port");
         assert!(send(&socket, to, frame, [7; TOKEN]));

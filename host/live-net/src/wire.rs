@@ -1,4 +1,4 @@
-//! What comes from other nodes and from clients.
+//! Arrivals from other nodes and from clients.
 
 use std::net::TcpStream;
 use std::sync::mpsc::SyncSender;
@@ -10,41 +10,41 @@ use crate::budget::{Account, Share};
 use crate::connections::Place;
 use crate::tls::PeerRejection;
 
-/// What a thread that serves the network has to say.
+/// An event of the network, from the thread that serves it to the node.
 pub(crate) enum Arrival {
-    /// This node has made a stream to a peer, for what belongs at a place.
+    /// This node has made a stream to a peer, for frames of this connection.
     Connected { stream: u64, peer: NodeId, place: Place, handle: TcpStream },
-    /// A peer has opened a stream that begins with this number, and may have proven to be a node.
+    /// A peer has opened a stream with this number; `proven` if the peer is authenticated.
     Accepted { stream: u64, proven: Option<NodeId>, number: u64, handle: TcpStream },
-    /// A frame, over a stream or by itself, and the room for it.
+    /// A frame from a stream or a datagram, with its share of the budget.
     Frame { stream: Option<u64>, bytes: Vec<u8>, share: Share },
-    /// A frame was refused, and not kept.
+    /// A frame was refused and discarded.
     Refused(Refusal),
-    /// A stream is gone, because of what came over it or not.
+    /// A stream is gone, with the refusal that ended it, if one did.
     Gone { stream: u64, refusal: Option<Refusal> },
-    /// There is no stream with a peer that does not prove its identity.
+    /// A connection failed because one end did not authenticate.
     Distrusted(PeerRejection),
     /// A request.
     Asked(Asked),
 }
 
-/// A request, and where the answer goes. Without one, that is dropped.
+/// A request, and the channel for its answer, which is dropped if there is none.
 pub(crate) struct Asked {
     pub(crate) request: Request,
     pub(crate) reply: SyncSender<Response>,
 }
 
-/// What a port is for.
+/// The purpose of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     /// Requests to the protocol.
     Clients,
-    /// Questions about the node.
+    /// Requests for metrics.
     Metrics,
 }
 
 impl Port {
-    /// For whom it holds bytes.
+    /// The account of its bytes.
     pub(crate) fn account(self) -> Account {
         match self {
             Self::Clients => Account::Clients,
@@ -60,5 +60,5 @@ impl Port {
     }
 }
 
-/// What arrives waits in a queue of this length: beyond, the network has to.
+/// The length of the queue of arrivals; when it is full, the threads of the network wait.
 pub(crate) const ARRIVALS_MAX: usize = 4_096;

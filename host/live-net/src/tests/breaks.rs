@@ -1,4 +1,4 @@
-//! Connections that break where one end does not see it.
+//! Connections that break unnoticed by one end.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;

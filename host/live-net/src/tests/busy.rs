@@ -1,4 +1,4 @@
-//! A node that has no end of things to do.
+//! A node under endless load.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,7 +104,7 @@ fn who_talks_to_itself_ever_more_has_no_room() {
 /// Where the handler of a request stands, if it does, and whether it may continue.
 type Standing = Arc<(Mutex<(bool, bool)>, Condvar)>;
 
-/// Does nothing but to answer, once it may.
+/// Answers a request once it is allowed to.
 struct Slow(Standing);
 
 impl MachineFactory for Slow {

@@ -1,4 +1,4 @@
-//! Who signs the certificates of nodes.
+//! The authority that signs the certificates of nodes.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 

@@ -1,4 +1,4 @@
-//! Certificates and keys with which no node runs.
+//! Certificates and keys that a node refuses.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Places where no node runs.
+//! Configurations that a node refuses.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
