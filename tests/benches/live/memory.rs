@@ -42,7 +42,7 @@ impl<G: Gate> Cluster<G> {
         };
         let nodes = (0..scenario.nodes).map(start).collect();
         let mut cluster = Self { nodes, frames: VecDeque::new(), now: Time(0), snapshots: Vec::new(), bytes: 0 };
-        (0..scenario.nodes).for_each(|node| cluster.carry_out(node));
+        (0..scenario.nodes).for_each(|node| cluster.execute_outputs(node));
         cluster
     }
 
@@ -65,7 +65,7 @@ impl<G: Gate> Cluster<G> {
             self.now = next;
             for node in 0..self.nodes.len() as NodeId {
                 self.nodes[node as usize].elapse(next);
-                self.carry_out(node);
+                self.execute_outputs(node);
             }
         }
     }
@@ -74,7 +74,7 @@ impl<G: Gate> Cluster<G> {
     pub(crate) fn gather(&mut self) {
         for node in 0..self.nodes.len() as NodeId {
             self.nodes[node as usize].gather(self.now, &BTreeSet::new());
-            self.carry_out(node);
+            self.execute_outputs(node);
             while self.deliver() {}
         }
     }
@@ -83,11 +83,11 @@ impl<G: Gate> Cluster<G> {
     pub(crate) fn deliver(&mut self) -> bool {
         let Some((to, frame)) = self.frames.pop_front() else { return false };
         self.nodes[to as usize].receive(self.now, &frame).expect("nodes understand each other");
-        self.carry_out(to);
+        self.execute_outputs(to);
         true
     }
 
-    fn carry_out(&mut self, node: NodeId) {
+    fn execute_outputs(&mut self, node: NodeId) {
         while let Some(output) = self.nodes[node as usize].next_output() {
             match output {
                 Output::Persist { ticket, .. } => self.nodes[node as usize].persisted(ticket),

@@ -1,4 +1,4 @@
-//! How much of the network checkpoints take, and how nodes that want more of them wait.
+//! The rate limit for checkpoints, and the back-off of nodes that ask for more of them.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use crate::time::Time;
 
 /// Nanoseconds in a second.
 const SECOND: i128 = 1_000_000_000;
-/// How many times longer a node waits between two snapshots, at most.
+/// The largest factor by which a node extends its interval between two snapshots.
 const LONGER_MAX: u32 = 64;
 
-/// A token bucket: this many bytes per second, and those of a second at once. What is longer than what is left is sent all the same, and
-/// paid for afterwards: else it would never be.
+/// A token bucket with a rate in bytes per second and the capacity of one second. A frame longer than the tokens left is sent anyway and
+/// leaves a debt: otherwise a frame longer than the capacity would never be sent.
 #[derive(Debug)]
 pub(super) struct Bucket {
     bytes_per_second: i128,
-    /// What is left, in billionths of a byte; below zero after what was longer.
+    /// The tokens left, in billionths of a byte; negative after a frame that was longer.
     left: i128,
     at: Time,
 }
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     pub(super) fn new(bytes_per_second: u64, now: Time) -> Self {
         let bytes_per_second = i128::from(bytes_per_second);
         Self { bytes_per_second, left: bytes_per_second * SECOND, at: now }
     }
 
-    /// Takes this many bytes; whether it has them.
+    /// Takes the tokens for a frame. Returns whether it may be sent.
     pub(super) fn take(&mut self, now: Time, bytes: usize) -> bool {
         let come = self.bytes_per_second.saturating_mul(now.0.saturating_sub(self.at.0).into());
         self.left = self.left.saturating_add(come).min(self.bytes_per_second * SECOND);
@@ -39,7 +39,7 @@ impl Bucket {
     }
 }
 
-/// How much longer than it wants to a node waits until it asks for the next snapshot, since others send it none.
+/// The factor by which a node extends its interval between snapshots, because other nodes send no checkpoints for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff(u32);
 
@@ -50,22 +50,22 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// A node has said that it sends no more for now: twice as long.
+    /// Doubles the interval: a node has answered that it sends no more for now.
     pub fn capped(&mut self) {
         self.0 = (self.0 * 2).min(LONGER_MAX);
     }
 
-    /// A snapshot is complete: half as long.
+    /// Halves the interval: a snapshot is complete.
     pub fn complete(&mut self) {
         self.0 = (self.0 / 2).max(1);
     }
 
-    /// How long the node waits that wants to wait so long.
+    /// The extended interval.
     pub fn wait(self, every: Duration) -> Duration {
         every.saturating_mul(self.0)
     }
 
-    /// How long it waits at most.
+    /// The longest extended interval.
     pub fn longest(every: Duration) -> Duration {
         Self(LONGER_MAX).wait(every)
     }
@@ -79,21 +79,21 @@ mod tests {
         Time(milliseconds * 1_000_000)
     }
 
-    /// 1,000 bytes per second: those of the first second are there at once, then one comes each millisecond.
+    /// 1,000 bytes per second: the tokens of the first second are available at once, then one per millisecond.
     #[test]
-    fn a_bucket_has_what_has_come_and_no_more_than_that_of_a_second() {
+    fn a_bucket_refills_at_its_rate_up_to_one_second() {
         let mut bucket = Bucket::new(1_000, at(0));
         assert!(bucket.take(at(0), 600) && bucket.take(at(0), 400) && !bucket.take(at(0), 1));
         assert!(bucket.take(at(1), 1) && !bucket.take(at(1), 1));
-        // Time that goes backwards brings nothing, and neither does the same time again.
+        // Time that goes backwards or stands still adds no tokens.
         assert!(!bucket.take(at(0), 1) && !bucket.take(at(1), 1));
         assert!(bucket.take(at(3_600_000), 1_000) && !bucket.take(at(3_600_000), 1));
-        // What is longer than all that can be there leaves a debt: 2,500 of them are paid after 2,500 ms.
+        // A frame longer than the capacity leaves a debt: 2,500 bytes are paid back after 2,500 ms.
         assert!(bucket.take(at(3_601_000), 3_500));
         assert!(!bucket.take(at(3_603_500), 1) && bucket.take(at(3_603_501), 1));
     }
 
-    /// In any time, what is sent is at most what comes in it, what is there at once, and the last frame.
+    /// In any period, the bytes sent are at most the rate times its length, one capacity, and the last frame.
     #[test]
     fn a_bucket_keeps_its_rate() {
         let mut bucket = Bucket::new(10_000, at(0));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_refused_waits_longer_and_comes_back() {
+    fn the_interval_doubles_when_capped_and_halves_when_complete() {
         let (mut backoff, every) = (Backoff::default(), Duration::from_secs(1));
         let waits = [0; 8].map(|_| {
             backoff.capped();

@@ -1,8 +1,8 @@
 //! Packets on a wire.
 //!
-//! A frame is magic, version, the cluster, sender, destination, session, length and the disks of both ends, the packet in postcard, which
-//! has the number of the checkpoint, incarnations and sequence, and a hash of all of it. So it can travel alone or in a stream. A packet with a checkpoint is
-//! compressed, as a difference from what its destination has of it, see [`Differences`](crate::checkpoint::Differences).
+//! A frame is a head (magic, version, cluster, sender, destination, session, length, the disks of both ends), a packet in postcard (the
+//! number of the checkpoint, incarnations, sequence, content), and a hash of both. So it can travel alone or in a stream. A packet with a
+//! checkpoint is compressed, as a difference from what its destination has, see [`Differences`](crate::checkpoint::Differences).
 
 use host_model::contract::NodeId;
 
@@ -23,22 +23,22 @@ const DISKS_AT: usize = LENGTH_AT + 4;
 pub const HEAD: usize = DISKS_AT + 2 * DiskId::LENGTH;
 const HASH: usize = 8;
 
-/// What a frame says.
+/// A decoded frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Frame<'b> {
     pub(super) from: NodeId,
     pub(super) session: u64,
     pub(super) ends: Ends,
-    /// The packet as it is packed.
+    /// The encoded packet.
     pub(super) body: &'b [u8],
 }
 
-/// What the head of a frame says, before there is anything behind it.
+/// What the head of a frame says, before the rest arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced {
     /// Bytes of the whole frame.
     pub length: usize,
-    /// The sender that it names, or why the rest is not to be kept.
+    /// The sender that it names, or why the rest of the frame must be discarded.
     pub from: Result<NodeId, Refusal>,
 }
 
@@ -46,22 +46,22 @@ pub struct Announced {
 ///
 /// # Errors
 ///
-/// It is no head of a frame, so there is no telling where the next one begins.
+/// It is no head of a frame, so the start of the next frame is unknown.
 pub fn announced(identity: &Identity, head: &[u8; HEAD]) -> Result<Announced, Refusal> {
     let length = length(head)?.expect("a head says how long its frame is");
     Ok(Announced { length, from: addressed(identity, head) })
 }
 
-/// The sender of a frame to this node that has come as a whole.
+/// The sender of a complete frame to this node.
 ///
 /// # Errors
 ///
-/// It is none.
+/// The bytes are no frame to this node.
 pub fn sender(identity: &Identity, bytes: &[u8]) -> Result<NodeId, Refusal> {
     decode(identity, bytes).map(|frame| frame.from)
 }
 
-/// A packet of this node to another one, packed.
+/// Encodes a packet of this node to another one as a frame.
 pub(super) fn encode(identity: &Identity, to: NodeId, ends: Ends, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEAD + body.len() + HASH);
     frame.extend(MAGIC);
@@ -79,12 +79,12 @@ pub(super) fn encode(identity: &Identity, to: NodeId, ends: Ends, body: &[u8]) -
     frame
 }
 
-/// The sender that a frame names, and the packet in it as it is packed, of a frame that is known to be one.
+/// The sender that a frame names, and its encoded packet. The bytes must be a valid frame.
 pub(crate) fn opened(frame: &[u8]) -> Option<(NodeId, &[u8])> {
     sender_of(frame).zip(frame.get(HEAD..frame.len().saturating_sub(HASH)))
 }
 
-/// The frame that these bytes are, to this node.
+/// Decodes a frame to this node.
 pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'b>, Refusal> {
     if length(bytes)? != Some(bytes.len()) {
         return Err(Refusal::Length);
@@ -101,7 +101,7 @@ pub(super) fn decode<'b>(identity: &Identity, bytes: &'b [u8]) -> Result<Frame<'
     Ok(Frame { from, session, ends, body })
 }
 
-/// The sender that a head names, if it is one of the cluster that speaks to this node.
+/// The sender that a head names, if that is a node of the cluster and the frame is for this node.
 fn addressed(identity: &Identity, head: &[u8]) -> Result<NodeId, Refusal> {
     if head[6..22] != identity.cluster {
         return Err(Refusal::Cluster);
@@ -118,12 +118,12 @@ fn addressed(identity: &Identity, head: &[u8]) -> Result<NodeId, Refusal> {
     Ok(from)
 }
 
-/// The sender that a frame names, whoever it is; none if it is too short to name one.
+/// The sender that a frame names, unchecked; none if the frame is too short to name one.
 pub fn sender_of(frame: &[u8]) -> Option<NodeId> {
     frame.get(22..26).map(|word| u32::from_le_bytes(word.try_into().expect("a slice of four bytes fits four bytes")))
 }
 
-/// How long the frame is that these bytes begin; none if they are too few to know.
+/// The length of the frame that begins with these bytes; none if they are too few.
 fn length(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
     let start = bytes.len().min(MAGIC.len());
     if bytes[..start] != MAGIC[..start] {

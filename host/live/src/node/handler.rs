@@ -13,8 +13,8 @@ use crate::node::runtime::Node;
 use crate::time::Time;
 
 impl<G: Gate> Node<'_, G> {
-    /// Something happens to the node; `cause` says what if the gate may filter it. Where it does, or the host or the guest fails, the
-    /// state is the one before and nothing was sent.
+    /// Handles an input; `cause` is set if the gate may filter it. If the gate filters it, or the host or the guest fails, the node keeps
+    /// its state and sends nothing.
     pub(super) fn handle(&mut self, cause: Option<Cause<'_>>, input: Input<'_>) -> Result<(), Failure> {
         let event = cause.map(|cause| {
             let is_from_peer = matches!(cause, Cause::Message { from, .. } if from != self.identity.node);
@@ -24,7 +24,7 @@ impl<G: Gate> Node<'_, G> {
             && let Verdict::Instead(substitute) = self.gate.before(self.now, &event)
         {
             self.counts.filtered += 1;
-            return self.carry_out_substitute(substitute, event.cause);
+            return self.execute_substitute(substitute, event.cause);
         }
         let mut effects = Effects::default();
         let state = Some(&self.moment.snapshot);
@@ -38,20 +38,20 @@ impl<G: Gate> Node<'_, G> {
             && let Verdict::Instead(substitute) = self.ask_after(event, next)?
         {
             self.counts.discarded += 1;
-            return self.carry_out_substitute(substitute, event.cause);
+            return self.execute_substitute(substitute, event.cause);
         }
         if let Some(event) = event
             && let Verdict::Instead(substitute) = self.ask_ahead(event, next.as_ref(), &effects.sent)?
         {
             self.counts.foreseen += 1;
-            return self.carry_out_substitute(substitute, event.cause);
+            return self.execute_substitute(substitute, event.cause);
         }
         let draws = self.draws(next.as_ref(), &effects.aside.restarted)?;
         self.adopt(input, next, effects, draws);
         Ok(())
     }
 
-    /// Goes to a state, if it is another one, and lets out what led there: first to the disk, then to the network.
+    /// Takes over the next state, if it differs, and releases the effects of the handler: first to the disk, then to the network.
     fn adopt(
         &mut self,
         input: Input<'_>,
@@ -79,13 +79,13 @@ impl<G: Gate> Node<'_, G> {
         self.arm(draws);
     }
 
-    /// Tells the gate of an event that has led to the present state, and whose record is asked for.
+    /// Reports an event that has led to the present state to the gate. Its record is already requested.
     pub(super) fn note(&mut self, input: Input<'_>, choices: &[Choice], sent: &[Envelope]) {
         let (state, ticket) = (self.moment.state, self.outbox.tickets());
         self.gate.happened(&Happened { input, choices, sent, state, ticket });
     }
 
-    /// Whether the effects of a handler leave that has led to another state, which the machine is in.
+    /// The gate's verdict on the effects of a handler that has changed the state. The machine must be in the new state.
     fn ask_after(&mut self, event: Event<'_>, next: &mut Moment) -> Result<Verdict, Failure> {
         let Some(judge) = &mut self.judge else { return Ok(Verdict::Pass) };
         let (own, neighbourhood) = (self.identity.node, &self.neighbourhood);
@@ -104,27 +104,27 @@ impl<G: Gate> Node<'_, G> {
         Ok(verdict)
     }
 
-    /// What takes the place of an event that is filtered.
-    fn carry_out_substitute(&mut self, substitute: Substitute, cause: Cause<'_>) -> Result<(), Failure> {
+    /// Executes the substitute of a filtered event.
+    fn execute_substitute(&mut self, substitute: Substitute, cause: Cause<'_>) -> Result<(), Failure> {
         debug_assert_eq!(Substitute::of(cause), Some(substitute), "each cause has one");
         *self.counts.instead.entry(substitute.name()).or_default() += 1;
         match (substitute, cause) {
             (Substitute::Break, Cause::Message { from, .. }) => self.outbox.add(Output::Disconnect { peer: from }),
             (Substitute::Postpone | Substitute::Delay, Cause::Local(event)) => {
                 let is_listed = self.moment.local_events.contains(event);
-                // It is listed and waits no more, so a time is drawn for it, unless clients make it happen.
+                // The protocol lists it and no timer is armed for it, so a time is drawn, unless clients trigger it.
                 let drawn = if is_listed { self.draws(None, &[])? } else { Vec::new() };
                 let drawn = drawn.into_iter().find_map(|(drawn, at)| (drawn == *event).then_some(at));
                 let at = drawn.unwrap_or_else(|| self.now.after(self.settings.delays.timer.draw(&mut self.dice)));
                 self.timers.set(event.clone(), at, is_listed);
             }
-            // The message is gone already.
+            // The message was taken from the network and is lost.
             _ => {}
         }
         Ok(())
     }
 
-    /// A fault, unless it was the host's.
+    /// The guest's fault, or the host's error if that caused it.
     pub(super) fn confirm(&self, fault: Fault) -> Failure {
         let confirmed: Result<(), MachineError> = self.machine.confirm_fault();
         confirmed.map_or_else(Failure::from, |()| fault.into())

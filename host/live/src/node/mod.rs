@@ -1,35 +1,35 @@
 //! A node of a running cluster: the component that was checked, with timers, messages on a wire and a disk.
 //!
-//! [`Node`] opens no socket and no file. Whoever drives it tells it the time, gives it the frames that come and the calls of clients, and
-//! carries out its [`Output`]s: what has to be on the disk is one of them, and nothing that depends on it comes out before it is there.
+//! [`Node`] opens no socket and no file. The driver passes it the time, received frames and the calls of clients, and executes its
+//! [`Output`]s. One of them is a record for the disk: no output that depends on a record is released before the record is on the disk.
 //!
-//! What is not the protocol's is refused and counted, see [`Refusal`]: frames of other programs, clusters and versions, and of a
-//! second process with the identity of a node.
+//! Foreign input is refused and counted, see [`Refusal`]: frames of other programs, clusters and versions, and of a second process
+//! with the identity of a node.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `runtime` | the node |
 //! | `handler` | one handler, from the gate before it to the gate after it |
-//! | `ahead` | what the gate is told of an event whose effects are held, to look ahead from it |
-//! | `gathering` | the collection of snapshots: whom a node asks, and of whom its immediate check then knows anything |
-//! | `judge` | what judges for the gate |
-//! | `moment` | what is known of a node between two events |
+//! | `ahead` | the cluster with and without an event whose effects are held, for a gate that looks ahead |
+//! | `gathering` | the collection of snapshots: which nodes are asked, and whose states the immediate check reads |
+//! | `judge` | the evaluation of properties for the gate |
+//! | `moment` | the state of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
 //! | `asked` | the snapshots that a node has asked for |
-//! | `bandwidth` | how much of the network checkpoints take |
+//! | `bandwidth` | the rate limit for checkpoints |
 //! | `clients` | requests of clients, and answers to them |
-//! | `outbox` | outputs, and what they wait for |
+//! | `outbox` | outputs, and the records that they wait for |
 //! | `post` | packets that leave a node |
 //! | `undo` | handlers that hit a limit of the plugin |
-//! | `arming` | when local events are to happen that begin to wait |
-//! | `timers` | when local events are due |
-//! | `disks` | the disks of nodes, by which one that lost its data is recognised |
+//! | `arming` | the times of local events that become possible |
+//! | `timers` | the local events that wait, by their time |
+//! | `disks` | the identities of data files, by which a node that lost its data is recognised |
 //! | `frame` | packets on a wire |
-//! | `refusal` | why an input is not taken, and how often that was |
+//! | `refusal` | why an input is refused, and the counts |
 //! | `requests` | the requests that a node has taken since it started |
 //! | `known` | the starts and disks of peers that a node has learnt |
-//! | `inside` | what a simulation asks of a node, beyond its outputs |
-//! | `settings` | who a node is, and how it behaves in time |
+//! | `inside` | what a simulation reads from a node, beyond its outputs |
+//! | `settings` | the identity of a node, and its settings |
 //! | `tests` | two nodes, their disks and the links between them |
 
 mod ahead;

@@ -1,4 +1,4 @@
-//! Outputs, and what they wait for.
+//! Outputs, and the records that they wait for.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,29 +11,29 @@ use crate::mutant::{Mutant, is_present};
 use crate::node::disks::Disks;
 use crate::node::refusal::{Failure, Undone};
 
-/// All that a node has to find on its disk when it starts again.
+/// The durable record of a node, read back at its next start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which start it was, and the numbers of its checkpoints.
+    /// The number of the start, and the numbers of its checkpoints.
     pub numbers: Durable,
     /// The durable state of the protocol.
     pub protocol: Option<Vec<u8>>,
-    /// The latest start of each other node that this one has heard of.
+    /// The latest start of each other node that is known to this one.
     pub peers: BTreeMap<NodeId, u64>,
     /// The disks by which nodes recognise each other.
     pub disks: Disks,
 }
 
-/// What a node wants done, in this order.
+/// A request of a node to its driver, which executes outputs in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// This has to be on the disk, in place of all before it. Nothing else comes out until [`Node::persisted`] says that it is there.
+    /// Writes a record to the disk, in place of the one before. No other output is released until [`Node::persisted`] acknowledges it.
     ///
     /// [`Node::persisted`]: crate::node::Node::persisted
     Persist {
-        /// What to acknowledge.
+        /// The number to acknowledge.
         ticket: u64,
-        /// What to write.
+        /// The record.
         record: Record,
     },
     /// A frame to a node, this one included. On links with an order, frames to a node come in their order or not at all.
@@ -50,44 +50,44 @@ pub enum Output {
         /// The answer.
         response: Response,
     },
-    /// The connection to this node has to be broken: nothing that is on its way over it may come any more, and both ends are told.
+    /// Breaks the connection to a node: nothing in flight on it may arrive later, and both ends receive an error.
     Disconnect {
         /// The other end.
         peer: NodeId,
     },
     /// The collection of a snapshot has ended.
     Gathered(Outcome),
-    /// Lines for people, which a handler has logged.
+    /// Lines that a handler has logged.
     Said(Vec<String>),
-    /// A handler was undone: for the log.
+    /// A handler was undone, for the log.
     Undone(Undone),
-    /// An answer has come for a snapshot that was given up for want of it.
+    /// A late answer for a snapshot that ended without it.
     Late {
-        /// So long after it was asked for.
+        /// The time since the request.
         time: Duration,
     },
-    /// The node has failed, and does nothing any more.
+    /// The node has failed and ignores all further input.
     Failed(Failure),
 }
 
-/// The outputs of a node that were not carried out yet.
+/// The outputs of a node that were not executed yet.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: VecDeque<Output>,
-    /// What the disk has to acknowledge.
+    /// The ticket that the disk has yet to acknowledge.
     waiting: Option<u64>,
     tickets: u64,
-    /// What its outputs hold together.
+    /// The size of all outputs, in bytes.
     bytes: usize,
 }
 
-/// Bytes that an output holds.
+/// The size of an output, in bytes.
 fn held(output: &Output) -> usize {
     match output {
         Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len) + 48 * record.peers.len(),
         Output::Send { frame, .. } => frame.len(),
         Output::Answer { response, .. } => response.body.len(),
-        // The collection of a snapshot is one at a time.
+        // Snapshots do not count: a node collects one at a time.
         Output::Said(lines) => lines.iter().map(String::len).sum(),
         Output::Undone(undone) => undone.fault.message.len(),
         Output::Disconnect { .. } | Output::Gathered(_) | Output::Late { .. } | Output::Failed(_) => 0,
@@ -95,7 +95,7 @@ fn held(output: &Output) -> usize {
 }
 
 impl Outbox {
-    /// Whether so many outputs wait, or outputs with so many bytes together.
+    /// Whether the waiting outputs reach a limit, in outputs or in bytes.
     pub(super) fn is_full(&self, (outputs, bytes): (usize, usize)) -> bool {
         self.queue.len() >= outputs || self.bytes >= bytes
     }
@@ -110,7 +110,7 @@ impl Outbox {
         self.add(Output::Persist { ticket: self.tickets, record });
     }
 
-    /// How many records were asked for.
+    /// The number of records requested so far.
     pub(super) fn tickets(&self) -> u64 {
         self.tickets
     }
@@ -125,10 +125,9 @@ impl Outbox {
         self.waiting.take_if(|waiting| *waiting == ticket);
     }
 
-    /// The next output; none while the disk is waited for.
+    /// The next output; none while a record is not acknowledged.
     ///
-    /// Where several records wait, the last one is written for all: what stood between them leaves later, which is no more than a
-    /// slow network.
+    /// Of several waiting records only the last one is written. The outputs between them leave later, as on a slow network.
     pub(super) fn next(&mut self) -> Option<Output> {
         if self.waiting.is_some() && !is_present(Mutant::DoesNotWait) {
             return None;

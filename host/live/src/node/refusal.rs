@@ -1,4 +1,4 @@
-//! Why an input is not taken, and how often that was.
+//! Why an input is refused, and the counts of a node.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use host_model::contract::{Fault, MachineError, NodeId};
 use crate::checkpoint::{Dropped, Unreadable};
 use crate::node::disks::DiskId;
 
-/// Why a frame is not processed. Nothing has changed, but for the number of the checkpoint where the frame is too far ahead.
+/// Why a frame is not processed. The node is unchanged, except for its checkpoint number if the frame is too far ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It ends too early, or goes on behind its end.
+    /// It is shorter or longer than its head says.
     #[error("the frame has another length than it says")]
     Length,
-    /// It is longer than any frame.
+    /// It is longer than a frame can be.
     #[error("the frame is longer than the limit")]
     TooLong,
-    /// Another program speaks there.
+    /// It is from another program.
     #[error("it is no frame of a node")]
     Magic,
-    /// The sender speaks another version.
+    /// It has another version of the format.
     #[error("the frame has version {0} of the format; all nodes have to run the same version of the program")]
     Version(u16),
-    /// The sender is of another cluster.
+    /// It is from another cluster.
     #[error(
         "it is from another cluster: another name, another component, other parameters, another network or another number of nodes"
     )]
@@ -30,37 +30,37 @@ pub enum Refusal {
     /// It is for another node.
     #[error("it is for node {0}")]
     Addressee(NodeId),
-    /// There is no such node.
+    /// It is from a node that does not exist.
     #[error("it is from node {0}, which the cluster does not have")]
     Sender(NodeId),
-    /// Nothing proves who has sent it: what is at the address of the node that it names has not.
+    /// Its sender is not proven: the node at the address of the named one has not sent it.
     #[error("it says that it is from node {0}, and what is at the address of that node has not sent it")]
     Unproven(NodeId),
-    /// It came over a connection with another node.
+    /// It arrived over a connection with another node.
     #[error("it says that it is from node {0}, and its connection is with another one")]
     Impostor(NodeId),
-    /// Its content is not what was sent.
+    /// Its content was changed on the way.
     #[error("its content is damaged")]
     Damaged,
-    /// It brings a checkpoint as a difference from one that this node does not have, or not any more: it is late, or somebody lies.
+    /// It has a checkpoint as a difference from one that this node does not have, or no longer: it is late or forged.
     #[error("it is the difference from a checkpoint that is not there")]
     NoBase,
-    /// It is a checkpoint that this node has not asked for: late, or a lie.
+    /// It is a checkpoint that this node has not asked for: it is late or forged.
     #[error("it is a checkpoint that this node has not asked for")]
     Unasked,
-    /// It takes too much memory once it is read.
+    /// It takes too much memory when decoded.
     #[error("it takes too much memory once it is read")]
     Costly,
     /// Two processes have the identity of one node.
     #[error("two processes are node {0}")]
     TwoOfOne(NodeId),
-    /// Its sender had another disk before: its data file was lost, or two processes have the identity of one node.
+    /// Its sender had another disk: its data file was lost, or two processes have the identity of one node.
     #[error(
         "node {0} had another data file before: that was lost, or two processes are node {0}; restore the file, or start node {0} again \
          with `--rejoin`"
     )]
     OtherDisk(NodeId),
-    /// Others know this node by another disk.
+    /// Other nodes know this node by another disk.
     #[error(
         "other nodes know this node by another data file, up to start {start}: that was lost, or two processes are this node; restore the \
          file, or start the node again with `--rejoin`, as one that knows nothing"
@@ -71,10 +71,10 @@ pub enum Refusal {
         /// The latest start of the node with it.
         start: u64,
     },
-    /// It was overtaken on a link with an order, by what came over a newer connection.
+    /// On an ordered link, a frame of a newer connection has overtaken it.
     #[error("a later message of its sender was processed")]
     Overtaken,
-    /// It is too late, or came before.
+    /// It is too late, or was received before.
     #[error(transparent)]
     Dropped(#[from] Dropped),
     /// There is no room left for frames of its sender.
@@ -89,8 +89,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The latest start of this node that another one knows, and the disk by which it does, if its own data is behind that. The default disk
-    /// stands for the own one.
+    /// The latest start and the disk of this node that another node knows, if its own data is older. The default disk stands for its own
+    /// one.
     pub fn known(&self) -> Option<(u64, DiskId)> {
         match *self {
             Self::Dropped(Dropped::LaterStart(start)) => Some((start, DiskId::default())),
@@ -143,7 +143,7 @@ impl From<Unreadable> for Refusal {
     }
 }
 
-/// Why a call of a client is not taken.
+/// Why the call of a client is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotNow {
     /// The protocol does not offer it in its present state.
@@ -157,14 +157,14 @@ pub enum NotNow {
     Failed,
 }
 
-/// What a handler is for that hits a limit.
+/// The cause of a handler that hit a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// A message has arrived.
     Message,
     /// A local event is due: a timer, or a step of the protocol.
     Local,
-    /// A client asks.
+    /// A request of a client.
     Request,
     /// A connection is broken.
     Break,
@@ -185,60 +185,60 @@ impl Cause {
     }
 }
 
-/// A handler has hit a limit of the plugin. It is undone: the state is the one before, and nothing was sent, written or answered.
+/// A handler that has hit a limit of the plugin and was undone: the node keeps its state, and nothing was sent, written or answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is undone: {fault}", cause.name())]
 pub struct Undone {
-    /// What it was for.
+    /// Its cause.
     pub cause: Cause,
     /// The name of the limit.
     pub limit: &'static str,
-    /// What the handler did, with the remedy.
+    /// The fault, with the remedy.
     pub fault: Fault,
 }
 
-/// Why a node does not go on.
+/// Why a node stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The protocol has failed: a finding.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// The host cannot go on.
+    /// The host has failed.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
 
-/// What has happened at a node.
+/// Counts of the events at a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages that were handled.
+    /// Messages handled.
     pub messages: u64,
-    /// Local events that were handled.
+    /// Local events handled.
     pub local: u64,
     /// Requests of clients.
     pub requests: u64,
-    /// Broken connections that were handled.
+    /// Broken connections handled.
     pub breaks: u64,
     /// Events that the gate filtered.
     pub filtered: u64,
     /// Handlers whose effects the gate discarded.
     pub discarded: u64,
-    /// Those whose effects it discarded for what was about to go wrong.
+    /// Handlers whose effects it discarded because a violation lay ahead.
     pub foreseen: u64,
-    /// What took the place of all of them, by its name.
+    /// Substitutes of all of these, by name.
     pub instead: BTreeMap<&'static str, u64>,
-    /// Checkpoints that were sent to who asked.
+    /// Checkpoints sent on request.
     pub checkpoints: u64,
     /// Bytes of the frames with them.
     pub checkpoint_bytes: u64,
-    /// Checkpoints that were not sent, since they would have taken too much of the network.
+    /// Checkpoints not sent because of the bandwidth limit.
     pub checkpoints_capped: u64,
-    /// Snapshots that were asked of all nodes, as the protocol has named neighbours that are of no use.
+    /// Snapshots of all nodes, because the neighbours that the protocol named were unusable.
     pub neighbours_unusable: u64,
-    /// Frames that were refused, by the name of the reason.
+    /// Frames refused, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
-    /// Handlers that have hit a limit and were undone, by what they were for and the name of the limit.
+    /// Handlers undone at a limit, by their cause and the name of the limit.
     pub undone: BTreeMap<(Cause, &'static str), u64>,
-    /// How often the clock was behind what it had said before.
+    /// How often the clock went backwards.
     pub backwards: u64,
 }

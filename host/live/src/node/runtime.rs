@@ -1,4 +1,4 @@
-//! The node.
+//! The state machine of a node: inputs, outputs and deadlines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,22 +29,23 @@ use crate::node::settings::{Identity, Settings};
 use crate::node::timers::Timers;
 use crate::time::Time;
 
-/// Local events that are handled at once: a protocol whose steps take no time must not keep messages waiting.
+/// Local events handled per call of [`Node::elapse`]: a protocol whose steps take no time must not block messages.
 const DUE_MAX: usize = 64;
 
-/// What is known of the process that is a peer.
+/// The known process of a peer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peer {
     incarnation: u64,
     session: u64,
-    /// The sequence of the last message that was processed.
+    /// The sequence number of the last message processed.
     last: u64,
 }
 
-/// A node that runs. The gate is asked before and after each handler.
+/// A running node. The gate decides before and after each handler.
 ///
-/// After each input the outputs are to be taken by [`next_output`](Self::next_output), and time is to be told at the latest at the
-/// [`deadline`](Self::deadline). Time that goes backwards stands still; time that jumps ahead has everything happen that is due.
+/// After each input, the driver takes the outputs with [`next_output`](Self::next_output). It calls [`elapse`](Self::elapse) at the
+/// [`deadline`](Self::deadline) at the latest. If time goes backwards, the clock of the node stands still; if it jumps ahead, everything
+/// due happens.
 pub struct Node<'m, G> {
     pub(super) identity: Identity,
     pub(super) settings: Settings,
@@ -52,41 +53,41 @@ pub struct Node<'m, G> {
     hears_errors: bool,
     pub(super) gate: G,
     pub(super) manager: Manager,
-    /// What the disk has to say of it.
+    /// The numbers for the next record.
     pub(super) numbers: Durable,
     pub(super) differences: Differences,
-    /// If there is a limit to what checkpoints take.
+    /// The rate limit for checkpoints, if any.
     pub(super) bucket: Option<Bucket>,
     pub(super) dice: ChaCha8Rng,
     pub(super) timers: Timers,
     pub(super) outbox: Outbox,
     pub(super) requests: Requests,
     peers: BTreeMap<NodeId, Peer>,
-    /// The latest start of each other node that was heard of, also before this start: on the disk before anything depends on it.
+    /// The latest known start of each other node, also from earlier starts of this one: on the disk before anything depends on it.
     pub(super) starts: BTreeMap<NodeId, u64>,
-    /// The disks by which nodes recognise each other: on the disk as well before anything depends on them.
+    /// The disks by which nodes recognise each other: also on the disk before anything depends on them.
     pub(super) disks: Disks,
-    /// The nodes to which the protocol has sent a message, or from which it has taken one, since the connection was broken last.
+    /// The nodes with which the protocol has exchanged a message since the last break of the connection.
     pub(super) open: BTreeSet<NodeId>,
     pub(super) full: BTreeSet<NodeId>,
     pub(super) asked: Asked,
     pub(super) now: Time,
     pub(super) moment: Moment,
     pub(super) neighbourhood: Neighbourhood,
-    /// If the gate judges.
+    /// Evaluates properties, if the gate judges states.
     pub(super) judge: Option<Judge>,
-    /// If the gate looks ahead, on links without an order.
+    /// What the node knows of the cluster between snapshots, if the gate looks ahead, on unordered links.
     pub(super) carried: Option<Carried>,
     pub(super) counts: Counts,
     pub(super) is_failed: bool,
 }
 
 impl<'m, G: Gate> Node<'m, G> {
-    /// Starts a node, with what its disk says; none at the first start.
+    /// Starts a node from the record on its disk; none at the first start.
     ///
     /// # Errors
     ///
-    /// The protocol refuses its configuration or fails, a node of it takes messages together, or the host cannot go on.
+    /// The protocol refuses its configuration or fails, a node of it takes quorums, or the host fails.
     pub fn start(
         factory: &dyn MachineFactory,
         who: (Identity, Settings),
@@ -98,7 +99,7 @@ impl<'m, G: Gate> Node<'m, G> {
         Self::start_on(machine, factory, who, gate, record, now)
     }
 
-    /// The same with handlers that this machine executes; the factory makes the one that judges for the gate.
+    /// Like [`start`](Self::start), with a machine for the handlers; the factory makes the one that judges for the gate.
     ///
     /// # Errors
     ///
@@ -165,7 +166,7 @@ impl<'m, G: Gate> Node<'m, G> {
             counts: Counts::default(),
             is_failed: false,
         };
-        // Nothing leaves before the disk knows of this start, and of what `init` has made durable.
+        // Nothing leaves before this start, and the durable state after `init`, are on the disk.
         started.pass_on(outputs);
         started.note(input, &effects.choices, &effects.sent);
         started.let_out(effects.sent);
@@ -174,16 +175,16 @@ impl<'m, G: Gate> Node<'m, G> {
         Ok(started)
     }
 
-    /// The node that a frame is from, and which start of it, if it is a frame to this node; nothing else about it is known.
+    /// The sender of a frame to this node, and the number of its start; nothing else in the frame is checked. None for other bytes.
     pub fn start_of(&self, bytes: &[u8]) -> Option<(NodeId, u64)> {
         frame::decode(&self.identity, bytes).ok().map(|frame| (frame.from, frame.session))
     }
 
-    /// A frame has come. On links with an order, in the order of its connection.
+    /// Handles a received frame. On ordered links, frames must be passed in the order of their connection.
     ///
     /// # Errors
     ///
-    /// It is not processed, and counted. Whether the sender should be cut off is the caller's business.
+    /// The frame is refused and counted. The caller decides whether to disconnect the sender.
     pub fn receive(&mut self, now: Time, bytes: &[u8]) -> Result<(), Refusal> {
         self.tick(now);
         let result = self.take(bytes);
@@ -193,12 +194,12 @@ impl<'m, G: Gate> Node<'m, G> {
         result
     }
 
-    /// Counts a refusal that was the caller's: of a stream in which there are no frames, say.
+    /// Counts a refusal by the driver, e.g. of a stream without frames.
     pub fn refuse(&mut self, refusal: Refusal) {
         *self.counts.refused.entry(refusal.name()).or_default() += 1;
     }
 
-    /// Time has passed.
+    /// Advances the clock, ends a snapshot whose time is over, and handles the local events that are due.
     pub fn elapse(&mut self, now: Time) {
         self.tick(now);
         if self.is_failed {
@@ -216,7 +217,7 @@ impl<'m, G: Gate> Node<'m, G> {
         }
     }
 
-    /// The instant at which [`elapse`](Self::elapse) has something to do.
+    /// The time at which [`elapse`](Self::elapse) must be called; none if nothing is scheduled.
     pub fn deadline(&self) -> Option<Time> {
         if self.is_failed {
             return None;
@@ -224,16 +225,16 @@ impl<'m, G: Gate> Node<'m, G> {
         self.timers.next().into_iter().chain(self.manager.deadline()).min()
     }
 
-    /// Whether a local event is going to happen by itself.
+    /// Whether a local event is scheduled.
     pub(crate) fn has_timers(&self) -> bool {
         !self.is_failed && self.timers.next().is_some()
     }
 
-    /// A client makes one of the calls that the protocol [offers](Self::offers) now. A gate may have it wait; it is not lost then.
+    /// Makes a client call that the protocol [offers](Self::offers) now. The gate may postpone it, but never loses it.
     ///
     /// # Errors
     ///
-    /// It does not happen.
+    /// The call is refused and has no effect.
     pub fn call(&mut self, now: Time, event: &LocalEvent) -> Result<(), NotNow> {
         self.tick(now);
         match () {
@@ -253,14 +254,14 @@ impl<'m, G: Gate> Node<'m, G> {
         self.moment.local_events.iter().filter(|event| event.kind == LocalKind::Application)
     }
 
-    /// A connection is broken over which something was sent or received. Nothing that was on its way over it comes any more. The protocol
-    /// hears of it if some of that was a message: it knows nothing of the packets of snapshots.
+    /// Handles the break of a connection over which something was sent or received: what was in flight on it never arrives. The protocol
+    /// receives an error only if it has exchanged messages over it, since the packets of snapshots are invisible to it.
     pub fn disconnected(&mut self, now: Time, peer: NodeId) {
         self.tick(now);
         if self.is_failed {
             return;
         }
-        // What waits for the disk was sent over that connection, and must not come over the next one.
+        // Frames that wait for the disk belong to that connection, and must not leave over the next one.
         if self.settings.network == Network::Ordered && !is_present(Mutant::KeepsFrames) {
             self.outbox.discard(peer);
         }
@@ -275,7 +276,7 @@ impl<'m, G: Gate> Node<'m, G> {
         }
     }
 
-    /// Whether there is no room for messages to a node: a protocol that asks sends none then.
+    /// Sets whether the queue to a node is full, for a protocol that calls `can-send`.
     pub fn set_full(&mut self, peer: NodeId, is_full: bool) {
         if is_full {
             self.full.insert(peer)
@@ -284,17 +285,17 @@ impl<'m, G: Gate> Node<'m, G> {
         };
     }
 
-    /// What [`Output::Persist`] has asked for is on the disk, so that it is there whatever happens.
+    /// Acknowledges an [`Output::Persist`]: its record is on the disk and survives a crash.
     pub fn persisted(&mut self, ticket: u64) {
         self.outbox.persisted(ticket);
     }
 
-    /// The next output; none while the disk is waited for, or if there is none.
+    /// The next output; none if there is none, or while a record is not acknowledged.
     pub fn next_output(&mut self) -> Option<Output> {
         self.outbox.next()
     }
 
-    /// What has happened so far.
+    /// The counts so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -304,7 +305,7 @@ impl<'m, G: Gate> Node<'m, G> {
         &self.gate
     }
 
-    /// The gate, which may be told what it has to know.
+    /// The gate, to pass it filters and snapshots.
     pub fn gate_mut(&mut self) -> &mut G {
         &mut self.gate
     }
@@ -314,7 +315,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.disks.own
     }
 
-    /// Which start of the node this is, counted from 1.
+    /// The number of this start, counted from 1.
     pub fn incarnation(&self) -> u64 {
         self.manager.incarnation()
     }
@@ -358,7 +359,7 @@ impl<'m, G: Gate> Node<'m, G> {
             Ok(payload) => payload,
             Err(dropped) => {
                 self.pass_on(outputs);
-                // On a link with an order, nothing is lost by itself.
+                // On an ordered link, a message is lost only together with its connection.
                 if dropped == Dropped::FarAhead && self.settings.network == Network::Ordered {
                     self.outbox.add(Output::Disconnect { peer: from });
                 }
@@ -386,13 +387,13 @@ impl<'m, G: Gate> Node<'m, G> {
         Ok(())
     }
 
-    /// Has the disk know what has to be found there.
+    /// Requests a record of the present state.
     pub(super) fn persist(&mut self) {
         let (numbers, protocol, peers) = (self.numbers, self.moment.durable.clone(), self.starts.clone());
         self.outbox.persist(Record { numbers, protocol, peers, disks: self.disks.clone() });
     }
 
-    /// Refuses what a second process with the identity of a node sends, and what was overtaken.
+    /// Refuses frames of a second process with the identity of a node, and frames that were overtaken.
     fn accept(&self, from: NodeId, (incarnation, session): (u64, u64), sequence: u64) -> Result<(), Refusal> {
         let Some(peer) = self.peers.get(&from) else { return Ok(()) };
         let is_later = from == self.identity.node && incarnation > peer.incarnation;
@@ -406,7 +407,7 @@ impl<'m, G: Gate> Node<'m, G> {
         Ok(())
     }
 
-    /// A local event happens.
+    /// Handles a local event.
     fn happen(&mut self, event: &LocalEvent) {
         if let Some(number) = self.requests.delayed.remove(event) {
             return self.happen_for(number, event);
@@ -416,7 +417,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.settle_local(event, result);
     }
 
-    /// The node has failed, if this is a failure.
+    /// Marks the node as failed, if the result is a failure.
     pub(super) fn end(&mut self, result: Result<(), Failure>) {
         if let Err(failure) = result {
             self.is_failed = true;
@@ -432,7 +433,7 @@ impl<'m, G: Gate> Node<'m, G> {
         }
     }
 
-    /// What a handler has sent leaves, once all that it depends on is on the disk.
+    /// Queues the messages of a handler; they leave once everything that they depend on is on the disk.
     pub(super) fn let_out(&mut self, sent: Vec<Envelope>) {
         if let Some(carried) = &mut self.carried {
             carried.send(self.manager.number(), &sent);
@@ -445,7 +446,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.pass_on(outputs);
     }
 
-    /// Passes on what the manager of checkpoints wants done.
+    /// Translates outputs of the checkpoint manager to outputs of the node.
     pub(super) fn pass_on(&mut self, outputs: Vec<checkpoint::Output>) {
         for output in outputs {
             match output {

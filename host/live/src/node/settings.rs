@@ -1,4 +1,4 @@
-//! Who a node is, and how it behaves in time.
+//! The identity of a node, and its settings.
 
 use host_model::contract::{LocalKind, NodeId};
 use host_model::scenario::Network;
@@ -6,55 +6,55 @@ use host_model::scenario::Network;
 use crate::checkpoint::Limits;
 use crate::time::Range;
 
-/// Who a node is.
+/// The identity of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Its number.
     pub node: NodeId,
     /// The size of the cluster.
     pub nodes: u32,
-    /// Its parameters, one `key=value` a line, sorted by key.
+    /// Its parameters, one `key=value` per line, sorted by key.
     pub config: String,
     /// The name of its cluster; empty if that has none.
     pub name: String,
-    /// What all nodes of a cluster have in common, such as a hash of the component and the parameters: frames of others are refused. No
-    /// addresses: how a node is found may differ from node to node.
+    /// A hash of what all nodes of a cluster have in common, such as the component and the parameters; frames with another one are
+    /// refused. Addresses are not part of it: they may differ from node to node.
     pub cluster: [u8; 16],
-    /// A random number of this process: two processes with the identity of one node are told apart by it.
+    /// A random number of this process: it distinguishes two processes with the identity of one node.
     pub session: u64,
 }
 
-/// How a node behaves.
+/// The settings of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The links between the nodes.
     pub network: Network,
-    /// How long local events take.
+    /// The delays of local events.
     pub delays: Delays,
-    /// The seed of all that is drawn: delays, and answers to `choose`.
+    /// The seed of all random numbers: delays, and answers to `choose`.
     pub seed: u64,
-    /// Outputs that wait for the disk; beyond, messages and calls are refused.
+    /// Outputs that may wait for the disk; with more, messages and calls are refused.
     pub held_max: usize,
-    /// Bytes of such outputs; what one handler sends is not cut in two.
+    /// Bytes of such outputs; the output of one handler may exceed it.
     pub held_bytes_max: usize,
     /// The limits of its checkpoints.
     pub checkpoints: Limits,
-    /// Whether its snapshots are of the neighbours alone that the protocol names, if it names some.
+    /// Whether its snapshots consist only of the neighbours that the protocol names, if it names any.
     pub neighbours: bool,
-    /// Whether it says what handlers log, see [`Output::Said`](crate::node::Output::Said).
+    /// Whether it reports what handlers log, see [`Output::Said`](crate::node::Output::Said).
     pub keeps_log: bool,
-    /// Bytes per second that it sends in checkpoints on average; none for as many as others want. What it sends else does not count.
+    /// Bytes per second that it sends in checkpoints on average; none for no limit. Other traffic does not count.
     pub bandwidth: Option<u64>,
 }
 
-/// How long local events take to happen once they can, by their kind.
+/// The delay from when a local event becomes possible until it happens, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
     /// Timers.
     pub timer: Range,
     /// Calls of the application; none if clients make them, see [`Node::call`](crate::node::Node::call).
     pub application: Option<Range>,
-    /// Steps that the protocol takes by itself.
+    /// Internal events.
     pub internal: Range,
 }
 
@@ -79,12 +79,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How many outputs may wait for the disk, and how many bytes of them.
+    /// The limits of outputs that wait for the disk: their number, and their bytes.
     pub(super) fn held(&self) -> (usize, usize) {
         (self.held_max, self.held_bytes_max)
     }
 
-    /// The limits of its checkpoints, on its links.
+    /// The limits of its checkpoints, adapted to its links.
     pub(crate) fn limits(&self) -> Limits {
         let late_max = match self.network {
             Network::Ordered => 0,
@@ -95,7 +95,7 @@ impl Settings {
 }
 
 impl Delays {
-    /// Those of a kind.
+    /// The delays of a kind of event.
     pub(super) fn of(&self, kind: LocalKind) -> Option<Range> {
         match kind {
             LocalKind::Timer => Some(self.timer),

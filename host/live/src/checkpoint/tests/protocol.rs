@@ -59,7 +59,7 @@ struct Past {
 
 impl Node {
     /// Executes what the manager wants.
-    fn carry_out(&mut self, outputs: Vec<Output>, caps: Option<NodeId>, effects: &mut Effects) {
+    fn execute_outputs(&mut self, outputs: Vec<Output>, caps: Option<NodeId>, effects: &mut Effects) {
         for mut output in outputs {
             if let Output::Send { packet: Packet { body, .. }, .. } = &mut output
                 && let Body::Answer { request, .. } = *body
@@ -103,7 +103,7 @@ impl NodeMachine {
         let mut outputs = Vec::new();
         let manager = Manager::new(me, (rule, limits), past.disk, encode(&past), &mut outputs);
         let mut node = Node { me, manager, past, is_deceived: false };
-        node.carry_out(outputs, caps, effects);
+        node.execute_outputs(outputs, caps, effects);
         self.node = Some(node);
     }
 }
@@ -158,7 +158,7 @@ impl Machine for NodeMachine {
             },
             _ => unreachable!("nothing else is asked for"),
         }
-        node.carry_out(outputs, plan.caps, effects);
+        node.execute_outputs(outputs, plan.caps, effects);
         Ok(())
     }
 

@@ -129,7 +129,7 @@ impl World {
         let Body::Message { sequence, .. } = packet.body else { panic!("it is a message") };
         let (header, sent_at) = (packet.header, self.clocks[from as usize]);
         self.sent.push(Sent { from, to, header, sent_at, received_at: None, late_at: None, sequence });
-        self.carry_out(from, outputs);
+        self.execute_outputs(from, outputs);
     }
 
     /// A packet arrives, or is lost.
@@ -159,7 +159,7 @@ impl World {
             self.sent[place].received_at = Some(self.clocks[to as usize]);
             self.leave_behind(place);
         }
-        self.carry_out(to, outputs);
+        self.execute_outputs(to, outputs);
     }
 
     /// With the receipt of this message, others have become too late.
@@ -198,7 +198,7 @@ impl World {
     pub(super) fn checkpoint(&mut self, node: NodeId) {
         let (content, mut outputs) = (self.content(node), Vec::new());
         self.managers[node as usize].checkpoint(content, &mut outputs);
-        self.carry_out(node, outputs);
+        self.execute_outputs(node, outputs);
     }
 
     /// A packet comes that no manager has sent, and says that a node is at this number.
@@ -209,14 +209,14 @@ impl World {
         let packet = Packet { header, body: Body::Capped { request: 0 } };
         // What is too far ahead has an effect all the same.
         let _ = self.managers[to as usize].receive(from, packet, || content, &mut outputs);
-        self.carry_out(to, outputs);
+        self.execute_outputs(to, outputs);
     }
 
     /// A node wants a snapshot of all.
     pub(super) fn gather(&mut self, node: NodeId) {
         let (content, mut outputs, all) = (self.content(node), Vec::new(), (0..self.nodes()).collect());
         self.managers[node as usize].gather(all, Time(0), content, &mut outputs);
-        self.carry_out(node, outputs);
+        self.execute_outputs(node, outputs);
     }
 
     /// A node restarts, with what is on its disk. What was too late for its former incarnation does not outlive that one.
@@ -233,14 +233,14 @@ impl World {
         if let Some(wire) = &mut self.wire {
             wire.reset(node);
         }
-        self.carry_out(node, outputs);
+        self.execute_outputs(node, outputs);
     }
 
     fn content(&self, node: NodeId) -> Vec<u8> {
         content(node, self.clocks[node as usize], self.memory)
     }
 
-    fn carry_out(&mut self, node: NodeId, outputs: Vec<Output>) {
+    fn execute_outputs(&mut self, node: NodeId, outputs: Vec<Output>) {
         for output in outputs {
             match output {
                 Output::Persist(durable) => self.disks[node as usize] = Some(durable),

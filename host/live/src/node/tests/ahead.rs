@@ -81,7 +81,7 @@ fn deliver(pair: &mut Pair<Forks>, (from, to): (NodeId, NodeId), is_message: boo
     let Some(place) = link.iter().position(|frame| message(to, frame).is_some() == is_message) else { return false };
     let frame = link.remove(place).expect("it is there");
     pair.nodes[to as usize].receive(pair.now, &frame).expect("nodes understand each other");
-    pair.carry_out(to);
+    pair.execute_outputs(to);
     write(pair);
     true
 }
@@ -111,7 +111,7 @@ fn a_node_forks_where_the_cluster_is() {
             write(&mut pair);
         }
         pair.nodes[0].gather(pair.now, &BTreeSet::new());
-        pair.carry_out(0);
+        pair.execute_outputs(0);
         write(&mut pair);
         let completes_at = dice.below(4);
         for step in 0..10 {
@@ -160,7 +160,7 @@ fn what_is_refused_leaves_nothing_but_a_lost_message() {
         let mut pair = Pair::new(toy.clone(), Network::Unordered, Forks::new);
         write(&mut pair);
         pair.nodes[0].gather(pair.now, &BTreeSet::new());
-        pair.carry_out(0);
+        pair.execute_outputs(0);
         while [(0, 1), (1, 0)].into_iter().any(|link| deliver(&mut pair, link, false)) {}
         pair.nodes[0].gate_mut().refuses = refuses;
         assert!(deliver(&mut pair, (1, 0), true));

@@ -1,4 +1,4 @@
-//! What is refused.
+//! Refused frames and calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn spoken(network: Network) -> (Pair<Open>, Vec<Vec<u8>>) {
     (pair, frames)
 }
 
-/// A frame with one byte changed, and a hash that fits.
+/// A frame with one byte changed and a correct hash.
 fn changed(frame: &[u8], at: usize, to: u8) -> Vec<u8> {
     let mut content = frame[..frame.len() - 8].to_vec();
     content[at] = to;
@@ -62,7 +62,7 @@ fn frames_that_are_not_for_this_node_are_refused_and_counted() {
     assert_eq!(node.receive(Time(0), frame), Ok(()));
 }
 
-/// Every way to cut a frame, and every byte of it changed in every bit.
+/// A frame cut at every length, and with every bit changed.
 #[test]
 fn no_damage_gets_through() {
     let (_, frames) = spoken(Network::Ordered);
@@ -87,7 +87,7 @@ fn a_second_process_with_the_identity_of_a_node_is_refused() {
     let packet = decode(&identity(1, 0), &other[1]).expect("it is a frame");
     let twin = encode_from(pair.nodes[0].disk(), &identity(0, 99), 1, &packet);
     assert_eq!(pair.nodes[1].receive(Time(0), &twin), Err(Refusal::TwoOfOne(0)));
-    // With a data file of its own, it is another disk of that node.
+    // With a data file of its own, it is the same node with another disk.
     let other = encode(&identity(0, 99), 1, &packet);
     assert_eq!(pair.nodes[1].receive(Time(0), &other), Err(Refusal::OtherDisk(0)));
     let own = encode(&Identity { node: 1, ..identity(1, 99) }, 1, &packet);
@@ -115,8 +115,8 @@ fn what_a_former_start_has_sent_is_refused() {
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Err(refusal));
 }
 
-/// A peer sends 300 checkpoints without being asked, each of 90 KB that are 16 MiB once they are read. None is read: the node that gathers
-/// nothing takes no answer, and what it keeps for its peers is what it was.
+/// A peer sends 300 unsolicited checkpoints, each of 90 KB that decode to 16 MiB. None is decoded: a node that collects no snapshot takes
+/// no answer, and its memory for peers is unchanged.
 #[test]
 fn checkpoints_that_were_not_asked_for_are_not_read() {
     let (mut pair, frames) = spoken(Network::Ordered);
@@ -132,7 +132,8 @@ fn checkpoints_that_were_not_asked_for_are_not_read() {
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[0]), Ok(()));
 }
 
-/// The disk knows how far the node has come, and where there is an order, what follows does not come after what is lost.
+/// The record keeps the raised checkpoint number, and on ordered links the connection breaks, so that no later message overtakes the lost
+/// one.
 #[test]
 fn what_is_too_far_ahead_breaks_its_connection_and_brings_the_node_nearer() {
     for network in [Network::Ordered, Network::Unordered] {
@@ -141,7 +142,7 @@ fn what_is_too_far_ahead_breaks_its_connection_and_brings_the_node_nearer() {
         packet.header.number = (1 << 62) + 5;
         let frame = encode(&identity(0, 1), 1, &packet);
         assert_eq!(pair.nodes[1].receive(Time(0), &frame), Err(Refusal::Dropped(Dropped::FarAhead)));
-        pair.carry_out(1);
+        pair.execute_outputs(1);
         pair.write(1);
         let disk = pair.disks[1].as_ref().expect("it was written");
         assert_eq!(disk.numbers.reserved, (1 << 62) + 999);
@@ -170,7 +171,7 @@ fn a_disk_that_does_not_answer_stops_what_would_wait_for_it() {
     assert_eq!(node.counts().local, 4);
 }
 
-/// Frames of some 60 bytes wait: no more are made once they are 300 bytes together.
+/// Frames of some 60 bytes wait for the disk: input is refused once they exceed 300 bytes.
 #[test]
 fn what_waits_for_the_disk_is_bounded_in_bytes() {
     let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]);
@@ -182,7 +183,7 @@ fn what_waits_for_the_disk_is_bounded_in_bytes() {
     let waited: Vec<Output> = std::iter::from_fn(|| node.next_output()).collect();
     let bytes: usize =
         waited.iter().map(|output| if let Output::Send { frame, .. } = output { frame.len() } else { 0 }).sum();
-    // The last one is the first that is beyond.
+    // Only the last one exceeds the limit.
     assert!((300..300 + bytes / waited.len() + 1).contains(&bytes), "{bytes} {}", waited.len());
     node.elapse(Time(21_000_000_000));
     assert_eq!(node.counts().local, waited.len() as u64 + 1);
@@ -202,9 +203,9 @@ fn greeters() -> Toy {
     Toy::new(2).start(0, 0, &[(1, 1)]).start(1, 0, &[(0, 1)])
 }
 
-/// A node comes back without its disk after some starts, having started less or more often without hearing anything, while the other one has
-/// gone on, or has started again and knows it by its own disk alone: it is refused, and hears why at its first message. As one that has
-/// rejoined it is taken again, and with the disk that it had, it is refused from then on.
+/// A node returns with an empty disk after fewer or more starts than the other node knows, which has kept running, or has restarted and
+/// knows it from its record alone: the node is refused, and learns why with its first message. After a rejoin it is accepted, and the
+/// former disk is refused from then on.
 #[test]
 fn a_lost_disk_is_refused_whatever_the_number_of_starts() {
     let networks = [Network::Ordered, Network::Unordered].into_iter();
@@ -243,12 +244,12 @@ fn a_lost_disk_is_refused_whatever_the_number_of_starts() {
         record.disks.own = DiskId { rejoins: 1, drawn: 0 };
         pair.kill(1);
         pair.settle();
-        // Where messages may come twice, the first one to a node that has started again is refused.
+        // Where messages can be duplicated, the first one to a restarted node is refused.
         let is_taken = network == Network::Ordered || !starts_again;
         assert_eq!(pair.nodes[0].counts().messages, before + u64::from(is_taken), "{what}");
         assert_eq!(refused(&pair, 0, "other-disk"), Some(1), "{what}");
 
-        // Who has taken nothing of a disk does not know it.
+        // A node that has taken no frame of a disk does not know it.
         if !is_taken {
             continue;
         }

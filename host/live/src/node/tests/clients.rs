@@ -14,8 +14,8 @@ use crate::gate::{Event, Gate, Judge, Open, Substitute, Verdict};
 use crate::node::{Node, NotNow, Output, Record};
 use crate::time::Time;
 
-/// A counter on disk. Clients add to it and get the sum, twice; a tick of its own, after 40 ms for each that there was before, adds as
-/// well. An `again` of a client has the tick wait again, an `old` answers the request before.
+/// A counter on disk. Clients add to it and get the sum, twice. A timer adds to it as well, after 40 ms per earlier tick. The request
+/// `again` restarts the timer, and `old` answers the request before.
 struct Sum(u64);
 
 struct Sums;
@@ -102,7 +102,7 @@ impl Transfer for Sum {
     }
 }
 
-/// One node, with what is on its disk, and the answers that have left it.
+/// A node, the record on its disk, and the answers that it has sent.
 struct World<G> {
     node: Node<'static, G>,
     disk: Option<Record>,
@@ -118,7 +118,7 @@ impl<G: Gate> World<G> {
         world
     }
 
-    /// Takes outputs until the disk is asked for something; what that is.
+    /// Takes outputs up to the next record, which it returns with its ticket.
     fn take(&mut self) -> Option<(u64, Record)> {
         while let Some(output) = self.node.next_output() {
             match output {
@@ -162,13 +162,13 @@ fn an_answer_leaves_once_and_after_the_disk_has_what_it_depends_on() {
     (world.disk, _) = (Some(record), world.node.persisted(ticket));
     world.settle();
     assert_eq!((&world.answers[..], world.sum()), (&[(number, "1".to_owned())][..], 1));
-    // What nothing has to happen for does not wait.
+    // A request that needs no event is answered at once.
     let next = world.ask(0, "GET");
     assert_eq!((world.take(), &world.answers[1..]), (None, &[(next, "1".to_owned())][..]));
 }
 
 #[test]
-fn what_nobody_waits_for_is_dropped_also_after_a_restart() {
+fn an_answer_without_a_waiting_client_is_dropped_also_after_a_restart() {
     let told = |forgets: bool| {
         let mut world = World::start(Open, None);
         let first = world.ask(0, "again");
@@ -179,7 +179,7 @@ fn what_nobody_waits_for_is_dropped_also_after_a_restart() {
         world.settle();
         assert_eq!(world.sum(), 1, "it has happened all the same");
         let told = world.answers.len();
-        // The next start gives out none of these numbers, and knows nothing of them.
+        // The next start does not use these numbers again, and knows none of them.
         let mut again = World::start(Open, world.disk);
         assert!(again.ask(0, "old") > first + 1);
         again.settle();
@@ -190,7 +190,7 @@ fn what_nobody_waits_for_is_dropped_also_after_a_restart() {
 }
 
 #[test]
-fn a_duration_is_that_of_the_protocol_until_the_event_waits_anew() {
+fn a_timer_keeps_its_duration_until_it_is_restarted() {
     let mut world = World::start(Open, None);
     let tick = |world: &mut World<Open>, at| {
         world.node.elapse(milliseconds(at));
@@ -198,15 +198,15 @@ fn a_duration_is_that_of_the_protocol_until_the_event_waits_anew() {
         world.sum()
     };
     assert_eq!([tick(&mut world, 39), tick(&mut world, 40)], [0, 1]);
-    // The next one takes 80 ms from then on, and what happens meanwhile does not change that.
+    // The next tick takes 80 ms from then on, whatever happens meanwhile.
     world.ask(60, "add");
     assert_eq!([tick(&mut world, 119), tick(&mut world, 120)], [2, 3]);
-    // It was going to be at 280; at 200, 160 ms restart.
+    // It was due at 280; at 200, its 160 ms start again.
     world.ask(200, "again");
     assert_eq!([tick(&mut world, 359), tick(&mut world, 360)], [3, 4]);
 }
 
-/// Has every call of the application wait once.
+/// Postpones every call of the application once.
 #[derive(Default)]
 struct Waits(Vec<LocalEvent>);
 
@@ -226,7 +226,7 @@ impl Gate for Waits {
     }
 }
 
-/// The event is listed nowhere, and states come and go meanwhile.
+/// The event is in no list of local events, and the state changes meanwhile.
 #[test]
 fn a_request_that_a_gate_has_wait_is_not_lost() {
     let mut world = World::start(Waits::default(), None);
@@ -235,7 +235,7 @@ fn a_request_that_a_gate_has_wait_is_not_lost() {
     assert_eq!((&world.answers[..], world.sum()), (&[][..], 0));
     world.node.elapse(milliseconds(999));
     world.settle();
-    // The tick was due long ago, and the next one is in 80 ms.
+    // The tick was due long before, and the next one is due in 80 ms.
     assert_eq!((&world.answers[..], world.sum()), (&[][..], 1));
     world.node.elapse(milliseconds(1_000));
     world.settle();

@@ -14,7 +14,7 @@ use crate::node::{FRAME_MAX, Output, Refusal};
 fn snapshot(pair: &mut Pair<Open>) -> u64 {
     let before = pair.nodes[1].counts().checkpoint_bytes;
     pair.nodes[0].gather(pair.now, &BTreeSet::new());
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     pair.settle();
     assert!(matches!(pair.gathered.pop(), Some(Outcome::Complete(_))));
     pair.nodes[1].counts().checkpoint_bytes - before
@@ -56,7 +56,7 @@ fn a_difference_from_what_is_not_there_is_refused() {
     let mut pair = pair();
     snapshot(&mut pair);
     pair.nodes[0].gather(pair.now, &BTreeSet::new());
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     pair.deliver(0, 1);
     let frame = pair.links.get_mut(&(1, 0)).and_then(|link| link.pop_front()).expect("it has answered");
     pair.kill(0);
@@ -80,7 +80,7 @@ fn scheduled(seed: u64, bandwidth: Option<u64>) -> (Vec<(u32, Vec<u8>)>, [usize;
             1 | 2 => pair.write(to),
             3 => {
                 pair.nodes[to as usize].gather(pair.now, &BTreeSet::new());
-                pair.carry_out(to);
+                pair.execute_outputs(to);
             }
             _ => messages.extend(pair.deliver(from, to).map(|payload| (to, payload))),
         }
@@ -114,7 +114,7 @@ fn checkpoints_take_no_more_than_they_may() {
     pair.limit(Some(100));
     for _ in 0..600 {
         pair.nodes[0].gather(pair.now, &BTreeSet::new());
-        pair.carry_out(0);
+        pair.execute_outputs(0);
         pair.settle();
         pair.wait(100);
     }
@@ -134,7 +134,7 @@ fn what_the_cap_refuses_is_no_dictionary() {
     // The first answer is longer than what is left, and leaves none; it arrives when the second one is refused already.
     for _ in 0..2 {
         pair.nodes[0].gather(pair.now, &BTreeSet::new());
-        pair.carry_out(0);
+        pair.execute_outputs(0);
         pair.deliver(0, 1);
     }
     pair.settle();

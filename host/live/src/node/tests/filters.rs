@@ -1,4 +1,4 @@
-//! Gates.
+//! Gates: filters before a handler, and the immediate check after it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Gate for After {
     }
 }
 
-/// Two messages; the second is fatal: node 1 must not get to state 2, and says where it is.
+/// Two messages, of which the second is fatal: state 2 of node 1 violates the property. Node 1 reports its state in a message.
 fn second_is_fatal() -> Toy {
     Toy::new(2)
         .start(0, 0, &[(1, 1), (1, 2)])
@@ -79,7 +79,7 @@ fn effects_of_a_handler_that_is_discarded_reach_neither_disk_nor_network() {
     }
 }
 
-/// Node 1 in the gate of a node that is steered; for the others nothing is filtered, and nothing is wrong.
+/// The gate of a steered node, without filters.
 fn steered(node: NodeId) -> Steered<Views> {
     Steered::new(FilterTable::new(node, Quota::default(), Duration::from_secs(3_600)), vec![None, None])
 }
@@ -92,8 +92,8 @@ fn filtering(node: NodeId) -> Steered<Views> {
     gate
 }
 
-/// The second message is fatal: the immediate check discards what its handler did, or a filter keeps it from being handled. Not where a
-/// connection would have to be broken for that.
+/// The second message is fatal: a filter withholds it, or the immediate check discards the effects of its handler. On ordered links
+/// neither happens, since the gate may not break the connection.
 #[test]
 fn the_gate_of_a_steered_node_keeps_the_second_message_from_being_fatal() {
     for (gate, expected) in [(steered as fn(NodeId) -> Steered<Views>, (0, 1)), (filtering, (1, 0))] {
@@ -108,8 +108,8 @@ fn the_gate_of_a_steered_node_keeps_the_second_message_from_being_fatal() {
     assert_eq!((pair.nodes[1].counts().discarded, pair.disconnects.len()), (0, 0));
 }
 
-/// What a node judges by views is what a search judges by local states, for properties of all kinds and scopes, including some that trap; but
-/// by itself a node judges only itself, and only what is to hold always.
+/// A node judges views as a search judges local states, for properties of all kinds and scopes, including some that trap. Alone, a node
+/// judges only itself, and only `always` properties.
 #[test]
 fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
     let mut seen = [0, 0];
@@ -171,7 +171,7 @@ fn what_is_filtered_before_is_not_handled() {
     }
 }
 
-/// A timer and a call at node 1; after the first of them nothing is offered any more.
+/// A local event at node 1, which is offered once.
 fn once(kind: LocalKind) -> Toy {
     Toy::new(2).of_kind(0, kind).rule(1, 0, ToyTrigger::Local(0), 1, &[(0, 5)])
 }
@@ -194,7 +194,7 @@ fn timers_are_armed_again_and_calls_wait() {
     assert_eq!(pair.nodes[1].counts().filtered, 2, "it is not lost");
 }
 
-/// What leads to no other state is an event all the same: what it sends leaves, and what can happen in that state happens again.
+/// An event that does not change the state still has its effects: its messages leave, and the local events of the state happen again.
 #[test]
 fn an_event_that_leads_nowhere_has_its_effects_each_time() {
     let toy = || Toy::new(2).of_kind(0, LocalKind::Timer).rule(1, 0, ToyTrigger::Local(0), 0, &[(0, 5)]).keep(1, 0, 3);
@@ -215,13 +215,13 @@ fn a_call_happens_once_where_it_is_offered() {
     let call = pair.nodes[1].offers().next().expect("it is offered").clone();
     assert_eq!(pair.nodes[0].call(pair.now, &call), Err(NotNow::NotOffered));
     assert_eq!(pair.nodes[1].call(pair.now, &call), Ok(()));
-    pair.carry_out(1);
+    pair.execute_outputs(1);
     assert_eq!(pair.deliver(1, 0), Some(vec![5]));
     assert_eq!(pair.nodes[1].call(pair.now, &call), Err(NotNow::NotOffered));
 }
 
-/// An event is refused where something is wrong after it and nothing was before: what a node leaves out of the first question makes no
-/// difference, nor whether it has read the state before already, whatever the others are like.
+/// An event is refused if a property fails after it and none failed before. The verdict depends neither on the properties that the node
+/// skips after the event, nor on whether it has already read the state before, whatever the states of the other nodes.
 #[test]
 fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
     let (mut refused, mut wrong_before, mut left_out) = (0, 0, 0);
@@ -251,9 +251,9 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
                 let mut sides = Sides::new(&mut *machine, snapshots.each_ref(), read);
                 let mut blames = |side| judge.is_to_blame(&mut sides, side, 0, others()).expect("it is native");
                 let (blamed, refused) = (blames(Side::After), blames(Side::After) && !blames(Side::Before));
-                let place = format!("toy {seed}: {before} to {after} beside {other}, read before: {}", read.is_some());
+                let place = format!("toy {seed}: {before} to {after} with {other}, read before: {}", read.is_some());
                 assert_eq!(refused, is && !was, "{place}");
-                // What is asked again says the same, and both have been read by then.
+                // A second query has the same result; both states have been read by then.
                 assert_eq!(
                     (blames(Side::Before), sides.into_after()),
                     (was, Some(Some(all[after][0].clone()))),
@@ -270,8 +270,8 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
     assert!(refused > 100 && wrong_before > 100 && left_out > 100, "{refused} {wrong_before} {left_out}");
 }
 
-/// Reading takes time, so where nothing can be refused nothing is read: of a message over a connection that may not be broken, or where
-/// no gate judges.
+/// Reading a state takes time, so none is read where nothing can be refused: after a message on an ordered link that may not be broken, or
+/// without a gate that judges.
 #[test]
 fn nothing_is_read_of_a_node_whose_gate_can_refuse_nothing() {
     fn is_read<G: Gate>(mut pair: Pair<G>) -> bool {
@@ -291,7 +291,7 @@ fn nothing_is_read_of_a_node_whose_gate_can_refuse_nothing() {
     assert!(!is_read(Pair::new(toy(), Network::Unordered, killed)));
 }
 
-/// What cannot be read of a node is wrong like what cannot be evaluated: an event is refused that leads there, from elsewhere.
+/// A state that cannot be read counts as a violation, like a property that cannot be evaluated: an event that leads there is refused.
 #[test]
 fn a_node_does_not_get_to_where_a_property_cannot_be_read() {
     let toy = |concealed: &[u8]| concealed.iter().fold(second_is_fatal(), |toy, state| toy.conceal(1, *state));

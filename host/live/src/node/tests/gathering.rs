@@ -1,4 +1,4 @@
-//! Whom a node asks for a snapshot, and of whom its gate knows anything then.
+//! The nodes that a node asks for a snapshot, and those whose states its gate reads.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use crate::checkpoint::Outcome;
 use crate::gate::{Event, Gate, Judge, Open, Side, Substitute, Verdict};
 use crate::time::Time;
 
-/// Two nodes whose states are those of a toy, after one has asked for a snapshot but for some nodes: who is in it, and how many answers
-/// were of no use.
+/// Node 0 of a toy collects a snapshot, some nodes left out. Returns the nodes in it, and the count of unusable neighbour lists.
 fn gathered(toy: &Toy, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
     gathered_by(Pair::open(toy.clone(), Network::Unordered), left_out)
 }
@@ -21,11 +20,11 @@ fn gathered(toy: &Toy, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
 fn gathered_by(mut pair: Pair<Open>, left_out: &[NodeId]) -> (Vec<NodeId>, u64) {
     pair.wait(2_000);
     pair.nodes[0].gather(pair.now, &left_out.iter().copied().collect());
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     pair.settle();
     let Some(Outcome::Complete(snapshot)) = pair.gathered.pop() else { panic!("{:?}", pair.gathered) };
     assert_eq!((pair.gathered.len(), &pair.failures[..]), (0, &[][..]));
-    assert!(snapshot.absent.is_empty(), "nobody was asked in vain");
+    assert!(snapshot.absent.is_empty(), "every node that was asked has answered");
     (snapshot.checkpoints.into_keys().collect(), pair.nodes[0].counts().neighbours_unusable)
 }
 
@@ -42,23 +41,23 @@ fn a_node_asks_its_neighbours_and_all_where_it_names_none_that_are_of_use() {
         (None, vec![0, 1], 1),
     ];
     for (named, asked, unusable) in cases {
-        // What the other one names is its own business.
+        // The neighbours that the other node names make no difference.
         let toy = toy.clone().near(0, 0, named).near(1, 0, Some(&[]));
         assert_eq!(gathered(&toy, &[]), (asked, unusable), "{named:?}");
     }
     assert_eq!(gathered(&toy.clone().near(0, 0, Some(&[1])), &[1]), (vec![0], 0));
-    // Where they do not count, they are not asked for.
+    // With the setting off, the protocol is not asked for neighbours.
     for named in [Some(&[][..]), None] {
         let mut pair = Pair::open(toy.clone().near(0, 0, named), Network::Unordered);
         pair.nodes[0].settings.neighbours = false;
         assert_eq!(gathered_by(pair, &[]), (vec![0, 1], 0), "{named:?}");
     }
-    // Those count that it names in its present state.
+    // The neighbours are those of its present state.
     let moves = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
     assert_eq!(gathered(&moves.near(0, 0, Some(&[])).near(0, 1, Some(&[1])), &[]), (vec![0, 1], 0));
 }
 
-/// Knows of node 1 that it is in state 5, and refuses what is wrong together with that.
+/// A gate that knows node 1 in state 5, and refuses events that violate a property together with it.
 struct Knows;
 
 impl Gate for Knows {
@@ -72,7 +71,7 @@ impl Gate for Knows {
     }
 }
 
-/// What a gate knows of a node counts until a snapshot is collected without it, as it is no neighbour any more.
+/// The state of a node that the gate knows counts until a snapshot is collected without it, because it is no neighbour any more.
 #[test]
 fn a_gate_is_asked_about_the_neighbours_of_the_last_snapshot() {
     let toy =
@@ -90,27 +89,27 @@ fn a_gate_is_asked_about_the_neighbours_of_the_last_snapshot() {
     assert_eq!([refused(toy.clone(), 1), refused(toy.near(0, 0, Some(&[1])), 1)], [1, 1]);
 }
 
-/// Node 1 answers 3 s after it was asked, where the snapshot was given up after 1 s: its delay is reported once. An answer to what was
-/// not given up is not late, nor is one without a request.
+/// Node 1 answers after 3 s, and the snapshot ended after 1 s: the delay is reported once. An answer to a snapshot in progress is not
+/// late, and neither is one without a request.
 #[test]
 fn an_answer_that_is_late_says_how_long_it_took() {
     let second = Duration::from_secs(1);
     let mut pair = Pair::open(Toy::new(2), Network::Unordered);
     pair.wait(2_000);
     pair.nodes[0].gather_within(second, pair.now, &BTreeSet::new());
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     pair.write(0);
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     let asked = pair.now;
     pair.now = asked.after(second);
     pair.nodes[0].elapse(pair.now);
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     assert_eq!(pair.gathered.pop(), Some(Outcome::TimedOut([1].into())));
     pair.now = asked.after(second * 3);
     pair.settle();
     assert_eq!(std::mem::take(&mut pair.late), [second * 3]);
     pair.nodes[0].gather_within(second, pair.now, &BTreeSet::new());
-    pair.carry_out(0);
+    pair.execute_outputs(0);
     pair.settle();
     assert!(matches!(pair.gathered.pop(), Some(Outcome::Complete(_))));
     assert_eq!(pair.late, []);

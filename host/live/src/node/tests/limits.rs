@@ -1,4 +1,4 @@
-//! Limits of the plugin: whatever hits one, wherever, is undone, and the node lives.
+//! Limits of the plugin: a handler that hits one is undone, and the node survives.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::gate::{Event, Gate, Happened, Judge, Open, Side, Verdict};
 use crate::node::{Cause, DiskId, Disks, Failure, Identity, Node, Output, Record};
 use crate::time::Time;
 
-/// The limits that a call can hit, and what it is then.
+/// The limits that a call can hit, and the kind of the fault.
 const LIMITS: [(&str, FaultKind); 10] = [
     ("fuel", FaultKind::Divergence),
     ("memory", FaultKind::MemoryLimit),
@@ -52,8 +52,8 @@ const LONG: &str = "long=true\n";
 /// Where calls fail from now on, if they do.
 type Plan = Arc<Mutex<Option<(Call, Fault)>>>;
 
-/// Counts all that happens on its disk, tells the other node each time, and answers its clients. Its timer has the count as its argument, so each
-/// count begins to wait.
+/// Counts all events on its disk, sends each count to the other node, and answers its clients. The count is the argument of its timer, so
+/// each count arms another one.
 struct Counter {
     me: u32,
     count: u64,
@@ -110,7 +110,7 @@ impl Machine for Counter {
             let number = u64::from_le_bytes(event.payload[..].try_into().expect("there are eight"));
             effects.aside.answers = vec![(number, Response::words(200, self.count.to_string()))];
         }
-        // What was done by then must not stay.
+        // The change made so far must be undone.
         self.call(Call::Handle)
     }
 
@@ -156,10 +156,10 @@ impl Transfer for Counter {
     }
 }
 
-/// What has left a node.
+/// The outputs of a node.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Left {
-    /// The counts that were written.
+    /// The counts written to disk.
     written: Vec<u8>,
     frames: Vec<Vec<u8>>,
     answers: Vec<(u64, u16)>,
@@ -190,7 +190,7 @@ fn left(node: &mut Node<'static, Option<Careful>>) -> Left {
     left
 }
 
-/// A gate that looks at everything, as steering with `--hold` does, and lets everything pass.
+/// A gate that judges and looks ahead, as steering with `--hold` does, and lets every event pass.
 #[derive(Default)]
 struct Careful {
     happened: u64,
@@ -224,14 +224,14 @@ impl Gate for Careful {
     }
 }
 
-/// Two nodes on such a network that have counted their start, with a gate or without one.
+/// Two nodes on this network that have counted their start, with or without a gate.
 fn started(network: Network, plan: &Plan, is_steered: bool) -> [Node<'static, Option<Careful>>; 2] {
     [0, 1].map(|node| {
         let gate = is_steered.then(Careful::default);
         let who = (identity(node, node.into()), settings(network));
-        // It knows of the other one, whose first message has nothing written then.
+        // It knows the other node already, so that the first message from there writes no record.
         let numbers = Durable { incarnation: 0, reserved: 0 };
-        // Either has drawn 1 for its disk.
+        // Both have drawn 1 for their disks.
         let disks = Disks { peers: BTreeMap::from([(1 - node, DiskId { rejoins: 0, drawn: 1 })]), ..Disks::default() };
         let record = Record { numbers, protocol: None, peers: BTreeMap::from([(1 - node, 1)]), disks };
         let mut node = Node::start(&Counters(Arc::clone(plan)), who, gate, Some(record), Time(0)).expect("it starts");
@@ -240,7 +240,7 @@ fn started(network: Network, plan: &Plan, is_steered: bool) -> [Node<'static, Op
     })
 }
 
-/// Something happens to the first of two nodes at a time, by a fresh frame of the other one if it is a message. The number of the request.
+/// Triggers an event at the first of two nodes, by a fresh frame of the other one if it is a message. Returns the number of the request.
 fn happen(nodes: &mut [Node<'static, Option<Careful>>; 2], cause: Cause, now: Time, plan: &Plan) -> Option<u64> {
     let [node, other] = nodes;
     let request = Request { method: "GET".into(), path: "/".into(), body: Vec::new() };
@@ -255,7 +255,7 @@ fn happen(nodes: &mut [Node<'static, Option<Careful>>; 2], cause: Cause, now: Ti
         }
         Cause::Local => node.elapse(now),
         Cause::Break => {
-            // As if there had been a message over it.
+            // As after a message over the connection.
             node.open.insert(1);
             node.disconnected(now, 1);
         }
@@ -268,8 +268,8 @@ fn seconds(at: u64) -> Time {
     Time(at * 1_000_000_000)
 }
 
-/// Each limit, in each call, around each kind of event, on each network: the node lives, nothing has left it, it is counted, the client is
-/// answered, and the same happens as usual afterwards, from the state before. With a gate that judges, holds and looks ahead as well.
+/// Each limit, in each call, for each kind of event, on each network, with and without a gate that judges, holds and looks ahead: the node
+/// survives, nothing leaves it, the limit is counted, the client is answered, and the same event succeeds afterwards from the state before.
 #[test]
 fn what_hits_a_limit_is_undone_whatever_it_was_for() {
     let networks = [Network::Ordered, Network::Unordered].into_iter();
@@ -303,9 +303,9 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
                 assert_eq!(left(&mut nodes[0]), expected, "{what}");
                 let counted = &nodes[0].counts().undone;
                 assert_eq!(counted.iter().collect::<Vec<_>>(), [(&(cause, limit), &1)], "{what}");
-                // The gate knows of the start, and of nothing that was undone.
+                // The gate has seen the start, and no event that was undone.
                 assert_eq!(seen(&nodes), u64::from(is_steered), "{what}");
-                // A timer is not tried again and again at once.
+                // A timer is not retried at once.
                 let again = if is_timer { 2 } else { 1 };
                 assert_eq!(nodes[0].deadline(), Some(seconds(again)), "{what}");
 
@@ -321,7 +321,7 @@ fn what_hits_a_limit_is_undone_whatever_it_was_for() {
     }
 }
 
-/// At the start there is no state to go back to: each limit in each call ends the node, and is named with its remedy.
+/// At the start there is no state to return to: each limit in each call ends the node, and is named with its remedy.
 #[test]
 fn a_limit_at_the_start_ends_the_node_and_is_named() {
     for (network, call) in
@@ -338,7 +338,7 @@ fn a_limit_at_the_start_ends_the_node_and_is_named() {
     }
 }
 
-/// A message of `init` that no frame holds is a fault of `init`, which its words name.
+/// A message of `init` longer than a frame is a fault of `init`, and its text names `init`.
 #[test]
 fn a_message_at_the_start_that_is_too_long_names_init() {
     let start = |network| {
@@ -351,7 +351,7 @@ fn a_message_at_the_start_that_is_too_long_names_init() {
     assert_eq!(fault.limit(), Some("message"));
 }
 
-/// A trap is a mistake of the protocol, as is what is no value of the contract: the node does not go on.
+/// A trap is a defect of the protocol, and so is a malformed result: both end the node.
 #[test]
 fn what_is_no_limit_ends_the_node() {
     for kind in [FaultKind::Trap, FaultKind::Malformed, FaultKind::Choose, FaultKind::Platform] {

@@ -1,4 +1,4 @@
-//! What leaves a node, and when.
+//! The order of a node's outputs: disks, resets, broken connections.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,7 @@ use super::pair::Pair;
 use crate::checkpoint::Outcome;
 use crate::gate::Open;
 
-/// Node 0 counts whenever its timer is due, has the count on its disk, and tells node 1, which keeps the number and says that
-/// it has it.
+/// Node 0 counts the ticks of its timer, keeps the count on its disk, and sends it to node 1, which keeps it and acknowledges it.
 fn counter() -> Toy {
     (0..100).fold(Toy::new(2).of_kind(0, LocalKind::Timer), |toy, count| {
         let toy = toy.rule(0, count, ToyTrigger::Local(0), count + 1, &[(1, count + 1)]).keep(0, count + 1, count + 1);
@@ -42,8 +41,8 @@ fn nothing_leaves_before_the_disk_has_what_it_depends_on() {
     assert_eq!(pair.nodes[0].counts().messages, 1);
 }
 
-/// One random schedule of time, disks that are slow, losses and kills; whether what arrives was always on the disk of its sender. With
-/// disks that `lie`, they say that they have written what they lose at a kill.
+/// Runs a random schedule of time, slow disks, losses and kills. Returns whether each message that arrived was on the disk of its sender.
+/// Disks that `lie` acknowledge records that they lose at a kill.
 fn keeps_its_word(seed: u64, network: Network, lies: bool) -> (bool, u64) {
     let mut dice = dice(seed, 0);
     let mut pair = Pair::open(counter(), network);
@@ -55,17 +54,17 @@ fn keeps_its_word(seed: u64, network: Network, lies: bool) -> (bool, u64) {
             4..7 if lies => {
                 if let Some((ticket, _)) = pair.writing[node as usize].take() {
                     pair.nodes[node as usize].persisted(ticket);
-                    pair.carry_out(node);
+                    pair.execute_outputs(node);
                 }
             }
             4..7 => pair.write(node),
             7 => {
                 pair.kill(node);
                 if network == Network::Ordered {
-                    // Its connections are gone, with all that was on its way.
+                    // Its connections break, and lose everything in flight.
                     pair.links.clear();
                     (0..2).for_each(|end| pair.nodes[end as usize].disconnected(pair.now, 1 - end));
-                    (0..2).for_each(|end| pair.carry_out(end));
+                    (0..2).for_each(|end| pair.execute_outputs(end));
                 }
             }
             8 if network == Network::Unordered => {
@@ -84,7 +83,7 @@ fn keeps_its_word(seed: u64, network: Network, lies: bool) -> (bool, u64) {
 }
 
 #[test]
-fn what_was_said_is_on_the_disk_whenever_a_node_is_killed() {
+fn what_was_sent_is_on_the_disk_whenever_a_node_is_killed() {
     let (mut lies, mut arrived) = (0, 0);
     for seed in 0..300 {
         let network = if seed % 2 == 0 { Network::Ordered } else { Network::Unordered };
@@ -97,7 +96,7 @@ fn what_was_said_is_on_the_disk_whenever_a_node_is_killed() {
 }
 
 #[test]
-fn a_node_goes_on_with_what_its_disk_has() {
+fn a_node_restarts_from_the_record_on_its_disk() {
     let mut pair = Pair::open(counter(), Network::Ordered);
     for _ in 0..5 {
         pair.wait(1_000);
@@ -137,9 +136,9 @@ fn a_snapshot_of_running_nodes_is_consistent_and_has_their_states() {
     pair.settle();
     pair.wait(1_000);
     pair.write(0);
-    // The message is on its way while the snapshot is taken.
+    // The message is in flight while the snapshot is taken.
     pair.nodes[1].gather(pair.now, &BTreeSet::new());
-    pair.carry_out(1);
+    pair.execute_outputs(1);
     pair.deliver(1, 0);
     pair.settle();
     let [Outcome::Complete(snapshot)] = &pair.gathered[..] else { panic!("{:?}", pair.gathered) };
@@ -165,19 +164,19 @@ fn a_broken_connection_is_an_event_of_the_protocol_where_links_have_an_order() {
     for (network, sent) in [(Network::Ordered, 1), (Network::Unordered, 0)] {
         let mut pair = Pair::open(toy(), network);
         pair.settle();
-        // The second time, nothing was sent or received over the connection since, and the third time, the packets of a snapshot alone.
+        // Before the second break, nothing was sent over the connection, and before the third one, only the packets of a snapshot.
         for (time, sent) in [sent, 0, 0].into_iter().enumerate() {
             let before = pair.links.get(&(1, 0)).map_or(0, |link| link.len());
             pair.nodes[1].disconnected(pair.now, 0);
-            pair.carry_out(1);
+            pair.execute_outputs(1);
             assert_eq!(pair.links.get(&(1, 0)).map_or(0, |link| link.len()), before + sent, "{network:?} {time}");
             pair.settle();
             if time == 0 {
-                // What was sent there is gone with the connection after that.
+                // The message to node 0 is lost with the connection.
                 pair.nodes[1].disconnected(pair.now, 0);
             }
             pair.nodes[1].gather(pair.now, &BTreeSet::new());
-            pair.carry_out(1);
+            pair.execute_outputs(1);
             pair.settle();
         }
     }

@@ -16,7 +16,7 @@ use crate::node::frame;
 use crate::node::{Failure, Identity, Node, Output, Record, Refusal, Settings};
 use crate::time::{Range, Time};
 
-/// Which node it is of the two.
+/// The identity of one of the two nodes.
 pub(super) fn identity(node: NodeId, session: u64) -> Identity {
     Identity { node, nodes: 2, config: String::new(), name: String::new(), cluster: [7; 16], session }
 }
@@ -34,12 +34,12 @@ pub(super) fn encode(identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8
     encode_from(DiskId::default().drawn_by(identity.session), identity, to, packet)
 }
 
-/// The same from a node with this disk.
+/// Like [`encode`], from a node with this disk.
 pub(super) fn encode_from(sender: DiskId, identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8> {
     frame::encode(identity, to, Ends { sender, ..Ends::default() }, &Differences::default().pack(to, packet))
 }
 
-/// The packet in a frame to such a node.
+/// The packet in a frame to a node that has no checkpoints yet.
 pub(super) fn decode(identity: &Identity, frame: &[u8]) -> Result<Packet, Refusal> {
     let frame = frame::decode(identity, frame)?;
     Ok(Differences::default().unpack(frame.from, frame.body)?.0)
@@ -59,16 +59,16 @@ pub(super) struct Pair<G> {
     settings: Settings,
     gate: fn(NodeId) -> G,
     pub(super) nodes: Vec<Node<'static, G>>,
-    /// What is on the disks.
+    /// The records on the disks.
     pub(super) disks: [Option<Record>; 2],
-    /// What is being written to them.
+    /// The records being written, with their tickets.
     pub(super) writing: [Option<(u64, Record)>; 2],
-    /// The frames on their way, by sender and destination.
+    /// The frames in flight, by sender and destination.
     pub(super) links: BTreeMap<(NodeId, NodeId), VecDeque<Vec<u8>>>,
     pub(super) now: Time,
     pub(super) disconnects: Vec<(NodeId, NodeId)>,
     pub(super) gathered: Vec<Outcome>,
-    /// How long answers took that came too late.
+    /// The times that late answers took.
     pub(super) late: Vec<Duration>,
     pub(super) failures: Vec<Failure>,
     starts: u64,
@@ -100,7 +100,7 @@ impl<G: Gate> Pair<G> {
         for node in 0..2 {
             let started = pair.started(node);
             pair.nodes.push(started);
-            pair.carry_out(node);
+            pair.execute_outputs(node);
         }
         pair
     }
@@ -113,7 +113,7 @@ impl<G: Gate> Pair<G> {
         Node::start(&self.toy, (identity, settings), (self.gate)(node), record, self.now).expect("a toy starts")
     }
 
-    /// So many bytes per second may checkpoints of each node take from now on.
+    /// Limits the checkpoints of each node to this many bytes per second.
     pub(super) fn limit(&mut self, bandwidth: Option<u64>) {
         self.settings.bandwidth = bandwidth;
         for node in &mut self.nodes {
@@ -121,15 +121,15 @@ impl<G: Gate> Pair<G> {
         }
     }
 
-    /// The process of a node is killed and started again: what it did not write is lost.
+    /// Kills the process of a node and starts it again: the record being written is lost.
     pub(super) fn kill(&mut self, node: NodeId) {
         self.writing[node as usize] = None;
         self.nodes[node as usize] = self.started(node);
-        self.carry_out(node);
+        self.execute_outputs(node);
     }
 
-    /// Takes all outputs of a node that come out.
-    pub(super) fn carry_out(&mut self, node: NodeId) {
+    /// Executes the outputs of a node until it has none or waits for its disk.
+    pub(super) fn execute_outputs(&mut self, node: NodeId) {
         while let Some(output) = self.nodes[node as usize].next_output() {
             match output {
                 Output::Persist { ticket, record } => self.writing[node as usize] = Some((ticket, record)),
@@ -137,7 +137,7 @@ impl<G: Gate> Pair<G> {
                 Output::Answer { number, response } => unreachable!("{number}: {response:?}"),
                 Output::Disconnect { peer } => self.disconnects.push((node, peer)),
                 Output::Gathered(outcome) => self.gathered.push(outcome),
-                Output::Said(lines) => unreachable!("nobody keeps them: {lines:?}"),
+                Output::Said(lines) => unreachable!("logs are not kept: {lines:?}"),
                 Output::Undone(undone) => unreachable!("toys hit no limits: {undone}"),
                 Output::Late { time } => self.late.push(time),
                 Output::Failed(failure) => self.failures.push(failure),
@@ -145,33 +145,33 @@ impl<G: Gate> Pair<G> {
         }
     }
 
-    /// The disk of a node has written what it was given.
+    /// Completes the write of a node's record.
     pub(super) fn write(&mut self, node: NodeId) {
         if let Some((ticket, record)) = self.writing[node as usize].take() {
             self.disks[node as usize] = Some(record);
             self.nodes[node as usize].persisted(ticket);
-            self.carry_out(node);
+            self.execute_outputs(node);
         }
     }
 
-    /// The first frame on a link arrives; the message in it, if it is one and was taken.
+    /// Delivers the first frame on a link. Returns the message in it, if it has one and was taken.
     pub(super) fn deliver(&mut self, from: NodeId, to: NodeId) -> Option<Vec<u8>> {
         let frame = self.links.get_mut(&(from, to))?.pop_front()?;
         let taken = self.nodes[to as usize].receive(self.now, &frame);
-        self.carry_out(to);
+        self.execute_outputs(to);
         taken.ok().and_then(|()| message(to, &frame))
     }
 
-    /// So much time passes, at once.
+    /// Advances the time in one step.
     pub(super) fn wait(&mut self, milliseconds: u64) {
         self.now = self.now.after(Duration::from_millis(milliseconds));
         for node in 0..2 {
             self.nodes[node as usize].elapse(self.now);
-            self.carry_out(node);
+            self.execute_outputs(node);
         }
     }
 
-    /// Everything is written and delivered, until nothing is on its way.
+    /// Writes all records and delivers all frames, until nothing is in flight.
     pub(super) fn settle(&mut self) {
         loop {
             (0..2).for_each(|node| self.write(node));

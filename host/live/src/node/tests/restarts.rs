@@ -34,7 +34,7 @@ fn a_node_that_only_answers_is_heard_again_after_a_restart() {
         if network == Network::Ordered {
             pair.links.clear();
             (0..2).for_each(|end| pair.nodes[end as usize].disconnected(pair.now, 1 - end));
-            (0..2).for_each(|end| pair.carry_out(end));
+            (0..2).for_each(|end| pair.execute_outputs(end));
         }
         pair.settle();
         let heard = [second(&mut pair), second(&mut pair), second(&mut pair)];
@@ -56,7 +56,7 @@ fn a_datagram_that_comes_twice_is_taken_once_though_its_destination_starts_again
     pair.write(1);
     let refused = pair.nodes[1].receive(pair.now, &copy);
     assert_eq!((refused, pair.nodes[1].counts().messages), (Err(Refusal::Dropped(Dropped::FormerAddressee)), 0));
-    pair.carry_out(1);
+    pair.execute_outputs(1);
     pair.settle();
     pair.wait(1_000);
     assert_eq!(pair.deliver(0, 1), Some(vec![1]));

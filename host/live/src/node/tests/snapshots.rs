@@ -49,7 +49,7 @@ fn deliver_packets(pair: &mut Pair<crate::gate::Open>) {
         let Some((to, frame)) = next else { return };
         // What is refused is no business of this test.
         let _ = pair.nodes[to as usize].receive(pair.now, &frame);
-        pair.carry_out(to);
+        pair.execute_outputs(to);
     }
 }
 
@@ -65,7 +65,7 @@ fn a_snapshot_says_where_the_cluster_is() {
         // After the first snapshot no node has a higher number than node 0, so the second one is of this moment.
         for _ in 0..2 {
             pair.nodes[0].gather(pair.now, &BTreeSet::new());
-            pair.carry_out(0);
+            pair.execute_outputs(0);
             deliver_packets(&mut pair);
         }
         let Some(Outcome::Complete(snapshot)) = pair.gathered.pop() else { continue };
