@@ -1,8 +1,8 @@
 //! The gate between a node and the world: what steering may do to an event before it is handled, and to its effects before they leave.
 //!
-//! A node runtime asks [`Gate::before`] with each event that can be filtered, and [`Gate::after`] once its handler has run and nothing
-//! that it did has left: no message sent, nothing written to disk. It never asks about transport errors and restarts, which
-//! cannot be refused. [`Open`] is the gate of a node that is not steered, [`Steered`](crate::steered::Steered) that of one that is.
+//! A node runtime calls [`Gate::before`] for each event that can be filtered, and [`Gate::after`] once its handler has run and before any
+//! effect has left: no message sent, nothing written to disk. It never calls them for transport errors and restarts, which cannot be
+//! refused. [`Open`] is the gate of an unsteered node, [`Steered`](crate::steered::Steered) that of a steered one.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, Input, LocalEvent, LocalKind, NodeId};
@@ -14,11 +14,11 @@ use crate::time::Time;
 /// An event that a node is about to handle.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'e> {
-    /// The protocol state before it, as [`of_local_state`](host_model::contract::fingerprint::of_local_state) has it.
+    /// The protocol state before it, by [`of_local_state`](host_model::contract::fingerprint::of_local_state).
     pub state: Fingerprint,
     /// Its cause.
     pub cause: Cause<'e>,
-    /// Whether the connection may be broken in place of a message that has an order.
+    /// Whether the connection may be broken in place of a message on an ordered link.
     pub may_break: bool,
 }
 
@@ -38,12 +38,12 @@ pub enum Cause<'e> {
     Local(&'e LocalEvent),
 }
 
-/// What takes the place of an event that is filtered. Each is something that the network or the scheduler may do at any time.
+/// What happens in place of a filtered event. The network or the scheduler may do each of these at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Substitute {
-    /// The message is dropped, as on a link without an order it may be.
+    /// The message is dropped, which an unordered link may do.
     Drop,
-    /// The connection is broken, and both ends are told.
+    /// The connection is broken, and both ends receive an error.
     Break,
     /// The timer is armed again.
     Postpone,
@@ -52,7 +52,7 @@ pub enum Substitute {
 }
 
 impl Substitute {
-    /// The sound one for a cause; none for a step that the protocol takes by itself, which nothing in its contract lets wait.
+    /// The sound substitute for a cause; none for an internal event, which the contract does not allow to be postponed.
     pub fn of(cause: Cause<'_>) -> Option<Self> {
         match cause {
             Cause::Message { network: Network::Ordered, .. } => Some(Self::Break),
@@ -77,88 +77,89 @@ impl Substitute {
 }
 
 impl Event<'_> {
-    /// What can take its place. To break a connection is more than to refuse an event: that is left to the protocol, unless it may be.
+    /// The substitute for this event, if any. Breaking a connection affects more than the event, so it is not one unless `may_break`.
     pub fn substitute(&self) -> Option<Substitute> {
         Substitute::of(self.cause).filter(|substitute| *substitute != Substitute::Break || self.may_break)
     }
 }
 
-/// What the properties read of a node, by property.
+/// The views of a node, by property.
 pub type Views = Vec<Option<Vec<u8>>>;
 
 /// A side of a handler that has run, with all its effects still held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The node as it was before the event.
+    /// The node before the event.
     Before,
-    /// The node as it is after it.
+    /// The node after the event.
     After,
 }
 
-/// Whether something is wrong where the node is as on a side of its handler and the others are like this: a property that is to hold
-/// always does not, or cannot be evaluated. `V` is what tells the states of a node apart that a property can tell apart. Nodes of which
-/// nothing is known have nothing, and what is said of the node itself does not count. Asked of the node after an event, it may leave out
-/// what reads the same of it before. Nothing is read of the node, which takes time, before it is asked.
+/// Whether an `always` property fails, or cannot be evaluated, given the node before or after its handler and these states of the others.
+/// A `V` distinguishes the states that properties distinguish; it is none for an unknown node, and ignored for the node itself.
+/// For [`Side::After`] it may skip properties whose views of the node did not change. The node is read only when this is called, since
+/// reading takes time.
 pub type Judge<'j, V = Views> = dyn FnMut(Side, &[Option<V>]) -> bool + 'j;
 
-/// The answer of a gate.
+/// The decision of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The event is handled; or its effects leave.
+    /// The event is handled, or its effects leave.
     Pass,
-    /// The substitute takes its place: the handler does not run; or its effects are discarded and the state before is restored.
+    /// The substitute is executed: the handler does not run, or its effects are discarded and the state before is restored.
     Instead(Substitute),
 }
 
-/// An event that has happened at a node, `init` included: its handler has run, and nothing undoes it but a crash.
+/// An event that has happened at a node, `init` included: its handler has run, and only a crash can undo it.
 #[derive(Clone, Copy, Debug)]
 pub struct Happened<'h> {
-    /// What the handler ran with.
+    /// The input of the handler.
     pub input: Input<'h>,
-    /// The answers that it was given.
+    /// The answers to `choose`.
     pub choices: &'h [Choice],
-    /// What it has sent.
+    /// The messages sent.
     pub sent: &'h [Envelope],
-    /// The protocol state after it, as [`of_local_state`](host_model::contract::fingerprint::of_local_state) has it.
+    /// The protocol state after it, by [`of_local_state`](host_model::contract::fingerprint::of_local_state).
     pub state: Fingerprint,
-    /// The record that has to be on the disk before any effect of the event leaves the node: the tickets of a start are counted from 1.
+    /// The record that must be on the disk before any effect of the event leaves the node. The tickets of a start are counted from 1.
     pub ticket: u64,
 }
 
-/// What a node asks.
+/// The decisions of steering, as a node requests them.
 pub trait Gate<V = Views> {
-    /// Whether it ever judges. One that does not is not asked after events.
+    /// Whether it judges states. Otherwise [`after`](Self::after) is not called.
     fn judges(&self) -> bool {
         true
     }
 
-    /// Whether connections may be broken in place of messages that have an order, but for that of a node with itself.
+    /// Whether connections to other nodes may be broken in place of messages on ordered links.
     fn breaks(&self) -> bool {
         false
     }
 
-    /// Whether an event is handled.
+    /// Decides whether an event is handled.
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict;
 
-    /// Whether the effects of a handler leave that has led to another state.
+    /// Decides whether the effects of a handler leave. Called if the handler has changed the state.
     fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_, V>) -> Verdict;
 
-    /// Whether it ever looks ahead from an event whose effects are held. One that does not is not asked, and nothing is noted for it.
+    /// Whether it looks ahead from events whose effects are held. Otherwise [`ahead`](Self::ahead) is not called, and the node keeps no log
+    /// for it.
     fn looks_ahead(&self) -> bool {
         false
     }
 
-    /// Whether the effects of a handler leave that has passed [`after`](Self::after), by what is about to go wrong there. The fork is made
-    /// where it is asked for; none if too little is known of the others.
+    /// Decides whether the effects of a handler that has passed [`after`](Self::after) leave, by looking ahead from it. The fork is computed
+    /// on demand; it is none if too little is known of the other nodes.
     fn ahead(&mut self, _now: Time, _event: &Event<'_>, _fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
         Verdict::Pass
     }
 
-    /// An event has happened. For gates that take notes.
+    /// Records an event that has happened, for gates that log.
     fn happened(&mut self, _happened: &Happened<'_>) {}
 }
 
-/// The gate of a node that is not steered.
+/// The gate of an unsteered node.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open;
 
@@ -176,7 +177,7 @@ impl<V> Gate<V> for Open {
     }
 }
 
-/// A gate that a node may have, and is open where it has none.
+/// An optional gate; without one, every event passes.
 impl<V, G: Gate<V>> Gate<V> for Option<G> {
     fn judges(&self) -> bool {
         self.as_ref().is_some_and(Gate::judges)
@@ -213,7 +214,7 @@ impl<V, G: Gate<V>> Gate<V> for Option<G> {
 mod tests {
     use super::*;
 
-    /// No event may be lost but a message that the network may lose, and no step that the protocol takes by itself can wait.
+    /// The only event that may be lost is a message that the network may lose, and internal events cannot be postponed.
     #[test]
     fn each_cause_has_its_sound_substitute() {
         let local = |kind| LocalEvent { name: String::new(), kind, payload: Vec::new() };

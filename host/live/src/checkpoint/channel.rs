@@ -1,8 +1,8 @@
-//! What a node knows of the messages to and from a peer.
+//! The record that a node keeps of the messages to and from a peer.
 //!
 //! Messages are counted from 1 for each destination and each incarnation of the sender.
-//! What was sent to or by a former incarnation is not delivered once the receiver can tell, as on a connection that is gone: only so
-//! can a node that has forgotten everything say what it has not received.
+//! Messages to or from a former incarnation are not delivered once the receiver knows of the newer one, as on a connection that has
+//! broken: otherwise a node without memory could not say which messages it has not received.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Sequences {
         self.0.back().map_or(0, |(_, last)| *last)
     }
 
-    /// Numbers in it that follow each other, from and to: by turns each such range. None if it is empty.
+    /// The bounds of one range of consecutive numbers, a different range each turn. None if it is empty.
     pub(super) fn range(&self, turn: u64) -> Option<(u64, u64)> {
         let place = turn.checked_rem(self.0.len() as u64)?;
         self.0.get(place as usize).copied()
@@ -36,7 +36,7 @@ impl Sequences {
         self.0.front().is_some_and(|(first, end)| *first == 1 && last <= *end)
     }
 
-    /// Adds a number, and all that is more than `late_max` below the highest one. Returns false if it was there.
+    /// Adds a number, and all numbers more than `late_max` below the highest one. Returns false if it was there.
     pub(super) fn insert(&mut self, sequence: u64, late_max: u64) -> bool {
         if self.contains(sequence) {
             return false;
@@ -69,19 +69,19 @@ impl Sequences {
     }
 }
 
-/// A message that was sent, while nothing says that it was received.
+/// A message that was sent and not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kept {
     /// Its sequence number.
     pub sequence: u64,
-    /// The incarnation of the destination that it was for, as far as it was known; 0 for any.
+    /// The incarnation of the destination that it was for, if known; 0 for any.
     pub addressee: u64,
-    /// The content, which the checkpoints of a node share.
+    /// The content, shared by the checkpoints of a node.
     #[serde(with = "shared")]
     pub payload: Arc<[u8]>,
 }
 
-/// Shared bytes in the encoding of those that are not. What serde has for that would have all of its users compiled again.
+/// Encodes shared bytes like owned ones. The feature `rc` of serde would do that, and recompile every crate that uses serde.
 mod shared {
     use std::sync::Arc;
 
@@ -96,25 +96,25 @@ mod shared {
     }
 }
 
-/// What a node knows of the messages to and from a peer.
+/// The record that a node keeps of the messages to and from a peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Channel {
-    /// The latest incarnation of the peer that was heard of; 0 for none.
+    /// The latest known incarnation of the peer; 0 for none.
     pub incarnation: u64,
     /// Messages sent to the peer in the present incarnation of the node.
     pub sent: u64,
-    /// Those received from the peer in its latest incarnation, and those that are too late to be.
+    /// Messages received from the peer in its latest incarnation, and those now too late to be taken.
     pub received: Sequences,
-    /// Those sent that may be in flight, oldest first.
+    /// Messages sent that may be in flight, oldest first.
     pub kept: VecDeque<Kept>,
-    /// The last one that took too much room to be kept, while nothing says that all up to it were received; 0 for none.
+    /// The last message dropped for lack of room, until all up to it are acknowledged; 0 for none.
     pub forgotten: u64,
-    /// The last one that any incarnation of the peer takes, while nothing says that all up to it were received; 0 for none.
+    /// The last message that any incarnation of the peer takes, until all up to it are acknowledged; 0 for none.
     pub unaddressed: u64,
 }
 
 impl Channel {
-    /// Before anything was sent or received.
+    /// A channel on which nothing was sent or received.
     pub(super) const NOTHING: Self = Self {
         incarnation: 0,
         sent: 0,
@@ -124,7 +124,7 @@ impl Channel {
         unaddressed: 0,
     };
 
-    /// A message is sent to an incarnation of the peer, or to any; returns its sequence number.
+    /// Records a message to an incarnation of the peer, or to any. Returns its sequence number.
     pub(super) fn send(&mut self, payload: &[u8], addressee: u64, (kept_max, bytes_max): (usize, usize)) -> u64 {
         self.sent += 1;
         if addressee == 0 {
@@ -140,7 +140,7 @@ impl Channel {
         self.sent
     }
 
-    /// A packet of an incarnation of the peer has arrived. A later one than before takes nothing that was for a former one.
+    /// Records the incarnation in a packet of the peer. A newer one takes no message that was for a former one.
     pub(super) fn meet(&mut self, incarnation: u64) {
         if incarnation <= self.incarnation {
             return;
@@ -151,7 +151,7 @@ impl Channel {
         self.kept.retain(|kept| kept.addressee == 0 || kept.addressee == incarnation);
     }
 
-    /// The peer, in its latest incarnation, has received these of the present incarnation of the node, or does not take them any more.
+    /// Records that the latest incarnation of the peer has received these messages, or no longer takes them.
     pub(super) fn acknowledge(&mut self, (first, last): (u64, u64)) {
         self.kept.retain(|kept| kept.sequence < first || kept.sequence > last);
         let is_open = |end: &u64| first > 1 || last < *end;
@@ -168,7 +168,7 @@ mod tests {
         channel.kept.iter().map(|kept| kept.sequence).collect()
     }
 
-    /// Each number once, in an order that makes and closes gaps: 7 is coprime to 50.
+    /// Each number once, in an order that opens and closes gaps: 7 is coprime to 50.
     #[test]
     fn sequences_are_a_set() {
         let mut sequences = Sequences::default();
@@ -197,9 +197,9 @@ mod tests {
         assert_eq!(Sequences::default().range(3), None);
     }
 
-    /// Of 200 messages the 101st is lost. Where it cannot come any more, all that came is acknowledged at once; else by turns.
+    /// The 101st of 200 messages is lost. If it is too late to arrive, all others are acknowledged in one range; otherwise in two, by turns.
     #[test]
-    fn a_gap_keeps_nothing_of_what_has_come() {
+    fn a_gap_keeps_no_message_that_was_received() {
         for (late_max, kept) in [(0, vec![]), (1_000, vec![101])] {
             let (mut sender, mut received) = (Channel::default(), Sequences::default());
             (1..=200).for_each(|_| _ = sender.send(&[], 0, (1_024, 0)));
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((sequences(&channel), channel.forgotten), (vec![5], 0));
     }
 
-    /// 100 bytes are room for three messages of 30 bytes, and for none of 101.
+    /// A limit of 100 bytes keeps three messages of 30 bytes, and none of 101.
     #[test]
     fn what_is_kept_has_a_limit_in_bytes() {
         let mut channel = Channel::default();
@@ -237,12 +237,12 @@ mod tests {
         assert_eq!((sequences(&channel), channel.forgotten), (vec![7], 6));
     }
 
-    /// To the incarnation of the peer that was heard of.
+    /// Sends to the known incarnation of the peer.
     fn send(channel: &mut Channel) -> u64 {
         channel.send(&[], channel.incarnation, (3, 0))
     }
 
-    /// What was for a former incarnation of the peer is not in flight any more, kept or not; what was for any is.
+    /// Messages for a former incarnation of the peer are no longer in flight, kept or not; messages for any incarnation are.
     #[test]
     fn what_is_not_kept_is_over_with_the_incarnation_that_it_was_for() {
         let mut channel = Channel::default();

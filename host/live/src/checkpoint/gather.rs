@@ -1,4 +1,4 @@
-//! The collection of a snapshot by the node that wants it.
+//! The collection of a snapshot by the node that requests it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::checkpoint::packet::Checkpoint;
 use crate::checkpoint::snapshot::{Inconsistency, Snapshot};
 use crate::time::Time;
 
-/// How the collection of a snapshot has ended.
+/// The result of the collection of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
-    /// With a snapshot that is consistent.
+    /// A consistent snapshot.
     Complete(Snapshot),
-    /// With one that is not: it is of no use.
+    /// An inconsistent snapshot, which is unusable.
     Inconsistent(Snapshot, Inconsistency),
-    /// Again and again, some node has discarded its checkpoint.
+    /// In every attempt, a node had discarded its checkpoint.
     Refused,
     /// This node sends no more checkpoints for now.
     Capped(NodeId),
@@ -28,10 +28,10 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Gather {
     pub(super) number: u64,
-    /// How often it has begun.
+    /// Attempts so far.
     pub(super) attempts: u32,
     pub(super) deadline: Time,
-    /// Those that were asked and can be reached.
+    /// The nodes that have yet to answer and are reachable.
     pub(super) waiting: BTreeSet<NodeId>,
     checkpoints: BTreeMap<NodeId, Checkpoint>,
     absent: BTreeSet<NodeId>,
@@ -43,7 +43,7 @@ impl Gather {
         Self { number: 0, attempts: 0, deadline, waiting: peers, checkpoints: BTreeMap::new(), absent: BTreeSet::new() }
     }
 
-    /// Begins again with another number, under which this is the node's own checkpoint. Returns the nodes to ask.
+    /// Begins an attempt with the number of the node's own checkpoint. Returns the nodes to ask.
     pub(super) fn begin(&mut self, me: NodeId, own: Checkpoint) -> BTreeSet<NodeId> {
         self.attempts += 1;
         self.number = own.number;
@@ -52,21 +52,21 @@ impl Gather {
         self.waiting.clone()
     }
 
-    /// An answer has arrived; an unexpected one is ignored.
+    /// Takes an answer; an unexpected one is ignored.
     pub(super) fn answer(&mut self, node: NodeId, request: u64, checkpoint: Checkpoint) {
         if request == self.number && checkpoint.answers(request) && self.waiting.remove(&node) {
             self.checkpoints.insert(node, checkpoint);
         }
     }
 
-    /// A node cannot be reached: the snapshot will be one without it.
+    /// Leaves an unreachable node out of the snapshot.
     pub(super) fn lose(&mut self, node: NodeId) {
         if self.waiting.remove(&node) {
             self.absent.insert(node);
         }
     }
 
-    /// The end, if nothing is missing any more.
+    /// The outcome, if no answer is missing.
     pub(super) fn end(self) -> Result<Outcome, Self> {
         if !self.waiting.is_empty() {
             return Err(self);

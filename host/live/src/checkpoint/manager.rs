@@ -16,23 +16,23 @@ use crate::time::Time;
 /// The limits of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limits {
-    /// Checkpoints that are kept; at least 1. Older ones are discarded.
+    /// Checkpoints kept; at least 1. Older ones are discarded.
     pub checkpoints_max: usize,
-    /// Bytes of their states together; the latest one is kept in any case.
+    /// Total size of their states, in bytes; the latest checkpoint is always kept.
     pub checkpoints_bytes_max: usize,
-    /// Messages to each peer that are kept while nothing says that they were received.
+    /// Unacknowledged messages kept per peer.
     pub kept_max: usize,
-    /// Bytes that these have together.
+    /// Total size of these, in bytes.
     pub kept_bytes_max: usize,
-    /// How far a message of a peer may be behind the latest one, and is still taken: 0 on links with an order.
+    /// How far a message may be behind the latest one of its sender and still be taken: 0 on ordered links.
     ///
-    /// What is further behind counts as received. Else no gap would ever end, and neither would what its sender keeps.
+    /// Messages further behind count as received. Otherwise a gap would stay forever, and so would the messages kept by the sender.
     pub late_max: u64,
-    /// Numbers that are reserved at a time, which spares writes to the disk; at least 1.
+    /// Numbers reserved at a time, to save writes to the disk; at least 1.
     pub block: u64,
-    /// How often a snapshot is begun before it is given up.
+    /// Attempts to collect a snapshot before the node gives up.
     pub attempts_max: u32,
-    /// How long a snapshot may take.
+    /// Longest time to collect a snapshot.
     pub timeout: Duration,
 }
 
@@ -51,12 +51,12 @@ impl Default for Limits {
     }
 }
 
-/// What a manager wants done. Outputs are carried out in their order.
+/// A request of a manager to its driver, which executes outputs in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// This has to be on the disk before any later output is carried out.
+    /// Writes these numbers to the disk, before any later output is executed.
     Persist(Durable),
-    /// A packet to a peer. It may be lost, come late, or come twice.
+    /// Sends a packet to a peer. It may be lost, delayed or duplicated.
     Send {
         /// The destination.
         to: NodeId,
@@ -70,19 +70,19 @@ pub enum Output {
 /// Why a packet is not processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Dropped {
-    /// A later incarnation of its sender was heard of.
+    /// A later incarnation of its sender is known.
     #[error("it is of a former incarnation of its sender")]
     FormerSender,
-    /// The node has been reset since.
+    /// It is for a former incarnation of the node.
     #[error("it is for a former incarnation of this node")]
     FormerAddressee,
-    /// The message was received before, or is so late that this cannot be told.
+    /// The message was received before, or is too late to know.
     #[error("it was received before")]
     Repeated,
-    /// Its number is above all that one packet takes a node to, so a node has lied, to this one or to its sender.
+    /// Its number is above the largest to which one packet can raise a node: a packet was forged, to this node or to its sender.
     #[error("its number is too far ahead of this node")]
     FarAhead,
-    /// It is for a later start of this node than there was: what the node had on its disk is lost, or a node lies.
+    /// It is for a start of this node that has yet to happen: the data on its disk is lost, or the packet is forged.
     #[error(
         "it is for start {0} of this node, which knows of fewer: its data file was lost, or is an old copy; restore it, or start the node \
          again with `--rejoin`, as one that knows nothing"
@@ -93,15 +93,15 @@ pub enum Dropped {
     Malformed,
 }
 
-/// How many starts further than the last one that was heard of a node can be: what says more is a lie.
+/// Largest step from the last known start of a node to the next one: a packet that claims more is forged.
 const STARTS_MAX: u64 = 1 << 16;
-/// How many starts the first one that is heard of a node can be. Whatever another program claims, there is room above.
+/// Largest number of the first known start of a node. It leaves room above any number that another program can claim.
 const FIRST_START_MAX: u64 = 1 << 32;
 
 /// The manager of one node.
 ///
-/// The runtime of a node asks it for each message that the node sends, and gives it each packet that arrives. Where a method takes
-/// `content`, it is called if a checkpoint has to be taken, and gives the present state of the node, before the packet.
+/// The runtime of a node passes it each message that the node sends, and each packet that arrives. A `content` parameter is called if a
+/// checkpoint has to be taken, and returns the state of the node before the packet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Manager {
     me: NodeId,
@@ -111,15 +111,15 @@ pub struct Manager {
     /// By number, oldest first.
     checkpoints: VecDeque<Checkpoint>,
     channels: BTreeMap<NodeId, Channel>,
-    /// Peers whose connection has broken and that were not heard since: whichever start of such a peer is there takes what is sent to it.
+    /// Peers that have sent nothing since their connection broke: messages to them are for any start.
     strangers: BTreeSet<NodeId>,
-    /// The latest starts of peers that were heard of before this start of the node.
+    /// The latest starts of peers known before this start of the node.
     starts: BTreeMap<NodeId, u64>,
     gather: Option<Gather>,
 }
 
 impl Manager {
-    /// At a start of the node, with its state there and what its disk says; none at the first start.
+    /// The manager at a start of the node, in the state `content` and with the record on its disk; none at the first start.
     pub fn new(
         me: NodeId,
         (rule, limits): (Rule, Limits),
@@ -149,7 +149,7 @@ impl Manager {
         }
     }
 
-    /// The same, which knows these starts of peers by its disk: what is of an earlier one of them is refused.
+    /// The same with the starts of peers in the record on its disk: packets of earlier starts are refused.
     #[must_use]
     pub fn knowing(self, starts: BTreeMap<NodeId, u64>) -> Self {
         Self { starts, ..self }
@@ -160,12 +160,12 @@ impl Manager {
         self.numbers.current
     }
 
-    /// Which start of the node this is, counted from 1.
+    /// The number of this start of the node, counted from 1.
     pub fn incarnation(&self) -> u64 {
         self.numbers.incarnation
     }
 
-    /// The node sends a message.
+    /// Sends a message of the node.
     pub fn send(&mut self, to: NodeId, payload: Vec<u8>, outputs: &mut Vec<Output>) {
         let room = (self.limits.kept_max, self.limits.kept_bytes_max);
         let addressee = self.addressee(to);
@@ -174,13 +174,13 @@ impl Manager {
         outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
     }
 
-    /// A packet arrives. Returns the message in it that the node now has to process, if it is one.
+    /// Handles a packet that arrives. Returns the message in it, if it has one, for the node to process.
     ///
     /// # Errors
     ///
-    /// It is not processed, and has changed nothing but for three: one that is [too far ahead](Dropped::FarAhead) has brought the node
-    /// nearer; one to a [former incarnation](Dropped::FormerAddressee) tells of the one of its sender, which hears of the present one; and a
-    /// sender that is behind the start by which this node knows it from its disk hears of that start. All have outputs.
+    /// The packet is not processed. Three kinds still change the manager and have outputs: one that is [too far ahead](Dropped::FarAhead)
+    /// raises the number of the node; one to a [former incarnation](Dropped::FormerAddressee) announces the incarnation of its sender, and is
+    /// answered with the present one; and a sender older than the start in the record of this node is answered with that start.
     pub fn receive(
         &mut self,
         from: NodeId,
@@ -198,14 +198,14 @@ impl Manager {
         if !is_former {
             accepted?;
         }
-        // Also of a packet that is not processed, for it may tell of a start of its sender that is outside of a cut.
+        // Also for a packet that is not processed: it may announce a start of its sender that is outside of a cut.
         let reach = self.numbers.reach();
         if header.number > self.numbers.current {
             self.take(header.number.min(reach), content(), outputs);
         }
         if is_former && header.number <= reach {
-            // Else two nodes that each know a former incarnation of the other one would never hear of each other, and a node that only
-            // answers would have nothing to answer.
+            // Otherwise two nodes that each know a former incarnation of the other one would reject each other forever, and a node that
+            // only answers would never receive a request.
             self.channel(from).meet(header.incarnation);
             self.post(from, Body::Refusal { request: 0 }, outputs);
         }
@@ -231,14 +231,14 @@ impl Manager {
             Body::Answer { request, checkpoint } => self.change_gather(outputs, |gather| {
                 gather.answer(from, request, *checkpoint);
             }),
-            // The packet itself has forced a checkpoint, if one was needed: what is asked for next is above what the peer has.
+            // The packet itself has forced a checkpoint, if one was needed: the next request has a number above that of the peer.
             Body::Refusal { request } => self.begin_again(request, outputs),
             Body::Capped { request } => self.give_up(from, request, outputs),
         }
         Ok(None)
     }
 
-    /// A peer comes as what it is not any more: it hears of the start by which this node knows it.
+    /// Answers a peer of a former start with the start by which this node knows it.
     pub fn remind(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
         let known = self.starts.get(&peer).copied().unwrap_or_default();
         self.strangers.remove(&peer);
@@ -246,17 +246,17 @@ impl Manager {
         self.post(peer, Body::Refusal { request: 0 }, outputs);
     }
 
-    /// Takes a checkpoint now, on the node's own account.
+    /// Takes a checkpoint without a request.
     pub fn checkpoint(&mut self, content: Vec<u8>, outputs: &mut Vec<Output>) {
         self.take(self.numbers.current + 1, content, outputs);
     }
 
-    /// How long a snapshot may take, from the next one on.
+    /// Sets the timeout of snapshots, from the next one on.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.limits.timeout = timeout;
     }
 
-    /// Begins to collect a snapshot of the node and these peers; ends one that is not complete yet, without a word.
+    /// Begins to collect a snapshot of the node and these peers. Drops an incomplete one without an outcome.
     pub fn gather(&mut self, peers: BTreeSet<NodeId>, now: Time, content: Vec<u8>, outputs: &mut Vec<Output>) {
         self.checkpoint(content, outputs);
         let peers = peers.into_iter().filter(|peer| *peer != self.me).collect();
@@ -264,19 +264,19 @@ impl Manager {
         self.ask(gather, outputs);
     }
 
-    /// The instant at which [`expire`](Self::expire) has something to do.
+    /// The time at which [`expire`](Self::expire) must be called; none if no snapshot is collected.
     pub fn deadline(&self) -> Option<Time> {
         self.gather.as_ref().map(|gather| gather.deadline)
     }
 
-    /// Time has passed.
+    /// Ends a snapshot whose time is over.
     pub fn expire(&mut self, now: Time, outputs: &mut Vec<Output>) {
         if let Some(gather) = self.gather.take_if(|gather| gather.deadline <= now) {
             outputs.push(Output::Gathered(Outcome::TimedOut(gather.waiting)));
         }
     }
 
-    /// The connection with a peer has broken: a snapshot that waits for it will do without, and it may have started again.
+    /// Handles a broken connection: a snapshot in progress continues without the peer, which may have restarted.
     pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
         if !is_present(Mutant::AddressesFormer) {
             self.strangers.insert(peer);
@@ -284,7 +284,7 @@ impl Manager {
         self.change_gather(outputs, |gather| gather.lose(peer));
     }
 
-    /// Refuses packets that are not to be processed.
+    /// Refuses packets that must not be processed.
     fn accept(&self, from: NodeId, packet: &Packet) -> Result<(), Dropped> {
         let Header { number, incarnation, addressee, .. } = packet.header;
         let (own, is_own) = (self.numbers.incarnation, from == self.me);
@@ -310,7 +310,7 @@ impl Manager {
         if addressee > own {
             return Err(Dropped::LaterStart(addressee));
         }
-        // Where frames may come twice, one to any start may have been taken by a former one.
+        // Where frames can be duplicated, one to any start may have been taken by a former one.
         let may_be_taken = addressee == 0 && own > 1 && is_message && !is_own && self.limits.late_max > 0;
         if may_be_taken || (addressee != 0 && addressee < own) {
             return Err(Dropped::FormerAddressee);
@@ -324,13 +324,13 @@ impl Manager {
         }
     }
 
-    /// What is known of the messages to and from a peer. The node knows its own incarnation.
+    /// The channel to a peer. A node knows its own incarnation.
     fn channel(&mut self, peer: NodeId) -> &mut Channel {
         let incarnation = if peer == self.me { self.numbers.incarnation } else { 0 };
         self.channels.entry(peer).or_insert_with(|| Channel { incarnation, ..Channel::default() })
     }
 
-    /// The header of the next packet to a peer. What it acknowledges there is room for goes by turns.
+    /// The header of the next packet to a peer. It has room to acknowledge one range, a different one each turn.
     fn header(&self, to: NodeId, turn: u64) -> Header {
         Header {
             number: self.numbers.current,
@@ -340,7 +340,7 @@ impl Manager {
         }
     }
 
-    /// The start of a peer that is to take what is sent to it; 0 for any.
+    /// The start of a peer that messages to it are for; 0 for any.
     fn addressee(&self, to: NodeId) -> u64 {
         let own = if to == self.me { self.numbers.incarnation } else { 0 };
         let channel = self.channels.get(&to).filter(|_| !self.strangers.contains(&to));
@@ -367,7 +367,7 @@ impl Manager {
         }
     }
 
-    /// Whether there are more checkpoints than are kept, or more bytes of their states.
+    /// Whether the checkpoints exceed a limit, in number or in bytes.
     fn keeps_too_many(&self) -> bool {
         let Limits { checkpoints_max, checkpoints_bytes_max, .. } = self.limits;
         let bytes: usize = self.checkpoints.iter().map(|checkpoint| checkpoint.content.len()).sum();
@@ -384,7 +384,7 @@ impl Manager {
         self.checkpoints.iter().find(|checkpoint| checkpoint.number >= number)
     }
 
-    /// Answers a request. The packet with it had at least its number, so a checkpoint was taken by now.
+    /// Answers a request. Its packet has at least the number requested, so the checkpoint was taken.
     fn reply(&self, to: NodeId, request: u64, outputs: &mut Vec<Output>) {
         let body = match self.earliest(request) {
             Some(checkpoint) => Body::Answer { request, checkpoint: Box::new(checkpoint.clone()) },
@@ -403,7 +403,7 @@ impl Manager {
         self.change_gather(outputs, |_| ());
     }
 
-    /// A peer has discarded what was asked for: the next attempt has the number that the node has by now, or it is the last one.
+    /// A peer has discarded the requested checkpoint: tries again with the present number of the node, up to the maximum of attempts.
     fn begin_again(&mut self, request: u64, outputs: &mut Vec<Output>) {
         let Some(gather) = self.gather.take_if(|gather| gather.number == request) else { return };
         if gather.attempts >= self.limits.attempts_max {
@@ -413,7 +413,7 @@ impl Manager {
         }
     }
 
-    /// A peer sends no more checkpoints for now: to ask again at once would be of no use.
+    /// A peer sends no more checkpoints for now: ends the snapshot, since another request would be refused as well.
     fn give_up(&mut self, peer: NodeId, request: u64, outputs: &mut Vec<Output>) {
         let is_awaited = |gather: &mut Gather| gather.number == request && gather.waiting.contains(&peer);
         if self.gather.take_if(is_awaited).is_some() {
@@ -421,7 +421,7 @@ impl Manager {
         }
     }
 
-    /// Changes what is gathered, and ends it if nothing is missing any more.
+    /// Changes the collection, and ends it if it is complete.
     fn change_gather(&mut self, outputs: &mut Vec<Output>, change: impl FnOnce(&mut Gather)) {
         let Some(mut gather) = self.gather.take() else { return };
         change(&mut gather);

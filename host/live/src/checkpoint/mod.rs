@@ -1,24 +1,24 @@
 //! Consistent checkpoints of a running cluster, without stopping it.
 //!
 //! Each node numbers its checkpoints. Every packet carries the number of its sender, and a packet with a higher number than that of
-//! its receiver forces a checkpoint before anything of it is processed. So the checkpoints of all nodes with the lowest number from
-//! `n` on are a cut that no message crosses backwards: a *snapshot*.
+//! its receiver forces a checkpoint before the packet is processed. So for any `n`, the first checkpoints of all nodes with a number of
+//! at least `n` are a cut that no message crosses backwards: a *snapshot*.
 //!
 //! Source: Yabandeh, Knezevic, Kostic, Kuncak, "CrystalBall: predicting and preventing inconsistencies in deployed distributed
-//! systems", NSDI 2009, after Manivannan and Singhal, "Quasi-synchronous checkpointing". Differs in what happens after a reset and
-//! where checkpoints were discarded: the rule there admits inconsistent snapshots, see [`Rule`]; and in messages in flight, which a
-//! snapshot contains.
+//! systems", NSDI 2009, after Manivannan and Singhal, "Quasi-synchronous checkpointing". Differs in the rule for resets and for
+//! discarded checkpoints, since the published one admits inconsistent snapshots, see [`Rule`]; and in the messages in flight, which
+//! are part of a snapshot.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `manager` | the state machine of one node: packets and requests in, packets and snapshots out |
-//! | `gather` | the collection of a snapshot by the node that wants it |
-//! | `snapshot` | snapshots: whether they are consistent, and what is in flight in them |
-//! | `beginning` | the global state of a snapshot, as a search begins in it |
-//! | `packet` | what nodes send to each other |
-//! | `cost` | the memory that a packet takes once it is read, found out without taking it |
-//! | `difference` | packets as bytes: checkpoints as differences from what their destination has |
-//! | `channel` | what a node knows of the messages to and from a peer |
+//! | `gather` | the collection of a snapshot by the node that requests it |
+//! | `snapshot` | snapshots: their consistency, and the messages in flight |
+//! | `beginning` | the global state of a snapshot, in which a search begins |
+//! | `packet` | the packets between nodes |
+//! | `cost` | the memory that a packet takes when decoded, computed without decoding it |
+//! | `difference` | packets as bytes: checkpoints as differences from one that their destination has |
+//! | `channel` | the record of messages to and from a peer |
 //! | `numbers` | the numbers of checkpoints, across resets |
 //! | `tests` | random schedules, and every execution of three nodes |
 

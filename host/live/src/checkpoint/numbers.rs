@@ -4,71 +4,70 @@ use serde::{Deserialize, Serialize};
 
 use crate::mutant::{Mutant, is_present};
 
-/// A number above this is nobody's, and from it there is room to count on: nobody comes so far, see [`Numbers::reach`].
+/// The largest number of a checkpoint, with room to count above it. No node gets there, see [`Numbers::reach`].
 pub(super) const NUMBER_MAX: u64 = 1 << 63;
-/// Any packet takes its receiver up to this number: no cluster takes this many checkpoints.
+/// The number up to which any packet raises its receiver: no cluster takes this many checkpoints.
 const AT_ONCE_MAX: u64 = 1 << 62;
-/// How far a packet takes its receiver beyond. From there to the highest number it is 2^38 packets.
+/// The largest step above that. From there it takes 2^38 packets to the largest number.
 const STEP_MAX: u64 = 1 << 24;
 
-/// What a node has to keep on its disk.
+/// The part of the manager's state that a node keeps on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
-    /// Which start of the node this is, counted from 1.
+    /// The number of this start of the node, counted from 1.
     pub incarnation: u64,
     /// The highest number that it may have used.
     pub reserved: u64,
 }
 
-/// How checkpoints are numbered after a reset, and which requests are refused.
+/// The numbering of checkpoints after a reset, and the requests that are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rule {
     /// The first number after a reset.
     pub after_reset: AfterReset,
-    /// Whether a request is refused that a discarded checkpoint might have answered. Else the next one that is left is the answer.
+    /// Whether a request is refused if its answer may have been discarded. Otherwise it is answered with the next checkpoint left.
     pub refuses_discarded: bool,
 }
 
 impl Rule {
     /// The rule under which every snapshot is consistent.
     ///
-    /// Proof. Let `n` be the number that was asked for, and let node `j` have received, before its checkpoint, a message that `i` sent
-    /// after its own. Numbers of a node never fall and its checkpoint has the first number from `n` on that it ever had, since no
-    /// discarded one can have been the answer; a reset discards them all, and its new number is above them. So `i` had a number of at
-    /// least `n` when it sent, and the message carried it. Hence `j` had such a number before it processed the message, and its first
-    /// checkpoint with one is earlier: a contradiction.
+    /// Proof. Let `n` be the number requested, and let node `j` have received, before its checkpoint, a message that `i` sent after its
+    /// own. The numbers of a node never fall, and its checkpoint has the first number of at least `n` that the node ever had: a request
+    /// that a discarded checkpoint might have answered is refused, and a reset discards all checkpoints and continues above them. So `i`
+    /// had a number of at least `n` when it sent the message, which carried it. Hence `j` had such a number before it processed the
+    /// message, and its first checkpoint with one is earlier: a contradiction.
     pub const SOUND: Self = Self { after_reset: AfterReset::Next, refuses_discarded: true };
 
-    /// The rule as it is published, which says nothing of resets and of discarded checkpoints. It admits inconsistent snapshots;
-    /// tests show them.
+    /// The published rule, which covers neither resets nor discarded checkpoints. It admits inconsistent snapshots, as tests show.
     pub const PUBLISHED: Self = Self { after_reset: AfterReset::First, refuses_discarded: false };
 }
 
 /// The first number after a reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AfterReset {
-    /// That of the first start: it may have been used.
+    /// The same as after the first start, although it may have been used.
     First,
-    /// The last one that may have been used.
+    /// The last number that may have been used.
     Last,
-    /// The one above it.
+    /// The number above that.
     Next,
 }
 
 /// The numbers of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Numbers {
-    /// Which start of the node this is.
+    /// The number of this start of the node.
     pub(super) incarnation: u64,
     /// The present number.
     pub(super) current: u64,
-    /// The highest number that a discarded checkpoint had; 0 for none.
+    /// The highest number of a discarded checkpoint; 0 for none.
     pub(super) discarded: u64,
     reserved: u64,
 }
 
 impl Numbers {
-    /// At a start, with what the disk says; none at the first one. `block` numbers are reserved.
+    /// The numbers at a start, from the record on the disk; none at the first start. Reserves `block` numbers.
     pub(super) fn new(rule: Rule, block: u64, durable: Option<Durable>) -> Self {
         let (last_incarnation, last) = durable.map_or((0, 0), |durable| (durable.incarnation, durable.reserved));
         let after_reset = match rule.after_reset {
@@ -80,26 +79,26 @@ impl Numbers {
             AfterReset::Last => last.max(1),
             AfterReset::Next => last + 1,
         };
-        // What was reserved stays so, whatever number is used.
+        // Reserved numbers stay reserved, whichever number is used.
         let reserved = last.max(current + block - 1);
         let discarded = if is_present(Mutant::ForgetsStarts) { 0 } else { last };
         Self { incarnation: last_incarnation + 1, current, discarded, reserved }
     }
 
-    /// What the disk has to say before this number leaves the node.
+    /// The record that must be on the disk before this number leaves the node.
     pub(super) fn durable(&self) -> Durable {
         Durable { incarnation: self.incarnation, reserved: self.reserved }
     }
 
-    /// The highest number to which one packet takes the node.
+    /// The highest number to which one packet raises the node.
     ///
-    /// Wherever that ends, a packet can take a node there, and what this node says from then on is above the end for all others, even
-    /// after a start. So what is above is not processed, but brings its receiver as far as that, and the next packet is within reach.
+    /// Any fixed limit can be reached with one forged packet, after which every packet of this node, even after a restart, is above the limit
+    /// of all others. So a packet above the limit is not processed, but raises its receiver to the limit, and brings the next one within reach.
     pub(super) fn reach(&self) -> u64 {
         AT_ONCE_MAX.max(self.current + STEP_MAX)
     }
 
-    /// Rises to a number; whether the disk has to be told.
+    /// Rises to a number. Returns whether the record has to be written.
     pub(super) fn rise(&mut self, number: u64, block: u64) -> bool {
         debug_assert!(number > self.current, "numbers never fall");
         self.current = number;

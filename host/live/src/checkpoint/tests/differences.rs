@@ -19,13 +19,13 @@ fn answer(content: &[u8]) -> Packet {
     packet(Body::Answer { request: 1, checkpoint: Box::new(checkpoint) })
 }
 
-/// Bytes that nothing compresses.
+/// Incompressible bytes.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut dice = Dice(seed);
     (0..length).map(|_| dice.below(256) as u8).collect()
 }
 
-/// A node that asks and one that answers.
+/// A node that requests checkpoints, and one that answers.
 #[derive(Default)]
 struct Two {
     asking: Differences,
@@ -33,7 +33,7 @@ struct Two {
 }
 
 impl Two {
-    /// Node 0 asks.
+    /// Node 0 sends a request.
     fn ask(&mut self) {
         let bytes = self.asking.pack(1, &packet(Body::Request { number: 1 }));
         let (_, news) = self.answering.unpack(0, &bytes).expect("it is a request");
@@ -49,14 +49,14 @@ impl Two {
         bytes
     }
 
-    /// The answer arrives.
+    /// Delivers the answer.
     fn take(&mut self, bytes: &[u8]) -> Result<Packet, Unreadable> {
         let (packet, news) = self.asking.unpack(1, bytes)?;
         self.asking.learn(1, news);
         Ok(packet)
     }
 
-    /// All of it; how many bytes the answer takes.
+    /// Sends a request and delivers the answer. Returns the length of the answer, in bytes.
     fn exchange(&mut self, content: &[u8]) -> usize {
         self.ask();
         let bytes = self.answer(content);
@@ -65,10 +65,10 @@ impl Two {
     }
 }
 
-/// Random schedules with loss, duplicates, another order and resets: what is read is what was sent, and what cannot be read is no answer
-/// that anybody waits for. So the snapshots are those of nodes that send whole checkpoints.
+/// Random schedules with losses, duplicates, reordering and resets: each packet decodes to the one sent, and an answer that cannot be
+/// decoded is one that no node waits for. So snapshots are the same as with whole checkpoints.
 #[test]
-fn the_same_checkpoints_come_out_as_without_differences() {
+fn differences_decode_to_the_checkpoints_sent() {
     let (mut snapshots, mut unreadable, mut bytes) = (0, 0, (0, 0));
     for seed in 0..100 {
         let mut dice = Dice(seed);
@@ -94,8 +94,8 @@ fn the_same_checkpoints_come_out_as_without_differences() {
     assert!(3 * bytes.0 < 2 * bytes.1, "{bytes:?}");
 }
 
-/// What the dictionary has takes nothing, however long the content is and wherever it has moved to; the figures leave room for the
-/// lengths of pieces, the digest, and what stands around the changes.
+/// Content in the dictionary takes no bytes, however long it is and wherever it has moved; the figures leave room for the lengths of
+/// pieces, the digest, and the surroundings of changes.
 #[test]
 fn an_answer_is_the_difference_from_what_the_asking_node_has() {
     for (length, difference) in [(1_440, 100), (300_000, 2_500)] {
@@ -107,18 +107,17 @@ fn an_answer_is_the_difference_from_what_the_asking_node_has() {
         content.splice(5..5, [7; 200]);
         assert!(two.exchange(&content) < difference, "{length}");
     }
-    // What is too long to be kept is compressed by itself, and so is the next one.
+    // A checkpoint too long to be a dictionary is compressed by itself, and so is the next one.
     let mut two = Two::default();
     let long = noise(1 << 20, 1);
     assert!(two.exchange(&long) > 1 << 20 && two.exchange(&long) > 1 << 20);
-    // Without a dictionary as with one, what repeats itself is short.
+    // Repetitions are short even without a dictionary.
     assert!(Two::default().exchange(&noise(200, 1).repeat(1_000)) < 3_000);
 }
 
-/// A node that has forgotten its checkpoint gets a whole one, and from then on differences again; whatever is lost, the next answer can
-/// be read.
+/// A node that has restarted receives a whole checkpoint, and differences from then on. Whatever is lost, the next answer can be decoded.
 #[test]
-fn who_starts_again_gets_a_whole_checkpoint() {
+fn a_restarted_node_receives_a_whole_checkpoint() {
     let content = noise(2_000, 1);
     let mut two = Two::default();
     let exchange = |two: &mut Two| two.exchange(&content) > 2_000;
@@ -134,10 +133,10 @@ fn who_starts_again_gets_a_whole_checkpoint() {
     assert!(!exchange(&mut two));
 }
 
-/// Two requests name one checkpoint, and both answers are differences from it. The second one can be read although the first one has
-/// arrived; an answer to a former request may be unreadable, and is refused.
+/// Two requests name one checkpoint, and both answers are differences from it. The second answer can be decoded after the first one has
+/// arrived; an answer to an earlier request may be unreadable, and is refused.
 #[test]
-fn what_the_latest_request_has_named_stays() {
+fn the_checkpoint_named_in_the_latest_request_is_kept() {
     let mut two = Two::default();
     two.exchange(&noise(2_000, 1));
     let answers = [2, 3, 4].map(|seed| {
@@ -151,9 +150,9 @@ fn what_the_latest_request_has_named_stays() {
     assert_eq!(late.take(&answers[2]), Err(Unreadable::NoBase));
 }
 
-/// Every byte of a difference changed in every bit, and every way to cut it.
+/// A difference with every bit changed, and cut at every length.
 #[test]
-fn lies_are_refused_or_another_packet() {
+fn damaged_differences_are_refused_or_another_packet() {
     let mut two = Two::default();
     two.exchange(&noise(60, 1));
     two.ask();
@@ -164,7 +163,7 @@ fn lies_are_refused_or_another_packet() {
         let mut lie = bytes.clone();
         lie[place / 8] ^= 1 << (place % 8);
         refused += usize::from(two.asking.unpack(1, &lie).is_err());
-        // The digest names none that is there.
+        // The digest names an unknown checkpoint.
         if (8..17 * 8).contains(&place) {
             assert_eq!(two.asking.unpack(1, &lie), Err(Unreadable::NoBase));
         }
@@ -174,13 +173,13 @@ fn lies_are_refused_or_another_packet() {
         assert!(two.asking.unpack(1, &bytes[..end]).is_err(), "{end}");
     }
     assert!(two.asking.unpack(1, &[&bytes[..], &[0]].concat()).is_err());
-    // Node 2 has sent nothing, so nothing of it can be a dictionary.
+    // Node 2 has sent no checkpoint that could be a dictionary.
     assert_eq!(two.asking.unpack(2, &bytes), Err(Unreadable::NoBase));
-    // Only what a node asks for names what it has.
+    // Only requests name a checkpoint.
     let message = packet(Body::Message { sequence: 1, payload: vec![] });
     let naming = [vec![2; 17], postcard::to_allocvec(&message).expect("it has an encoding")].concat();
     assert_eq!(two.asking.unpack(1, &naming), Err(Unreadable::Damaged));
-    // Who names what was never sent gets a whole checkpoint.
+    // A request that names an unknown checkpoint is answered with a whole one.
     let request = [vec![2; 17], postcard::to_allocvec(&packet(Body::Request { number: 1 })).expect("as well")].concat();
     let (_, news) = two.answering.unpack(0, &request).expect("it is a request");
     assert_eq!(news, News::Has(Some([2; 16])));
@@ -188,17 +187,17 @@ fn lies_are_refused_or_another_packet() {
     assert_eq!(two.answer(&[3; 40])[0], 1);
 }
 
-/// An answer whose 16 MiB are five million messages without content; each would take more than a hundred bytes; compressed it has
-/// some ten thousand bytes. It is refused by its cost, and an answer with as many bytes of content is read.
+/// An answer of 16 MiB that consists of five million empty messages, compressed to some ten thousand bytes. Each message would take more
+/// than a hundred bytes in memory. It is refused for its cost, and an answer with as many bytes of content is decoded.
 #[test]
-fn an_answer_that_is_all_elements_is_refused_by_its_cost() {
+fn an_answer_of_many_elements_is_refused_for_its_cost() {
     let kept = |count: usize| {
         let channel = Channel { sent: 1, ..Channel::default() };
         let channels = BTreeMap::from([(0, channel)]);
         let checkpoint = Checkpoint { number: 1, incarnation: 1, content: vec![], channels };
         let bytes = postcard::to_allocvec(&packet(Body::Answer { request: 1, checkpoint: Box::new(checkpoint) }));
         let mut bytes = bytes.expect("it has an encoding");
-        // The last three numbers are those of the kept messages, and of the two that stand for others.
+        // The last three numbers are the length of `kept`, `forgotten` and `unaddressed`.
         bytes.truncate(bytes.len() - 3);
         bytes.extend(postcard::to_allocvec(&count).expect("it has an encoding"));
         bytes.extend([1, 0, 0].repeat(count));
@@ -218,9 +217,9 @@ fn an_answer_that_is_all_elements_is_refused_by_its_cost() {
     assert!(read(&honest).is_ok());
 }
 
-/// Each request has two answers read, and many that were not answered have eight; without one, none is.
+/// A node decodes two answers per request, and at most eight after many unanswered requests; without a request, none.
 #[test]
-fn answers_are_read_as_often_as_was_asked() {
+fn decoded_answers_are_bounded_by_requests() {
     let mut two = Two::default();
     let bytes = two.answer(&noise(60, 1));
     let whole = [vec![0], postcard::to_allocvec(&answer(&[1])).expect("it has an encoding")].concat();
@@ -238,10 +237,10 @@ fn answers_are_read_as_often_as_was_asked() {
     }
 }
 
-/// A short packet that says that it is 16 MB long, with a piece of 32 KiB that is as long as it should be: there is room for what has arrived
-/// out, and for one piece more.
+/// A short packet that claims to be 16 MB long, with one valid piece of 32 KiB: memory is allocated for the expanded pieces, and for one
+/// more.
 #[test]
-fn room_is_made_for_what_comes_out_and_not_for_what_is_said() {
+fn memory_is_allocated_for_expanded_bytes_and_not_for_claims() {
     let piece = lz4_flex::block::compress(&[0; 32 << 10]);
     let lie = |length: u32| {
         let size = u16::try_from(piece.len()).expect("it is short");

@@ -1,4 +1,4 @@
-//! Single managers: limits, packets that no manager sends.
+//! Single managers: limits, and forged packets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn message(header: Header, sequence: u64) -> Packet {
     Packet { header, body: Body::Message { sequence, payload: vec![7] } }
 }
 
-/// With blocks of 10, the first disk write says 10, and the next one comes with number 11.
+/// With blocks of 10, the first record has 10, and number 11 needs the next one.
 #[test]
 fn numbers_are_on_the_disk_before_they_are_used() {
     let limits = Limits { block: 10, ..Limits::default() };
@@ -36,8 +36,8 @@ fn numbers_are_on_the_disk_before_they_are_used() {
     assert_eq!(outputs, [Output::Persist(Durable { incarnation: 2, reserved: 30 })]);
 }
 
-/// Eight checkpoints are kept, and fewer where their states are long; the latest one however long it is. What is asked for below the ones that are
-/// kept is refused.
+/// Eight checkpoints are kept, or fewer if their states are long; the latest one is kept whatever its length. A request for a discarded one
+/// is refused.
 #[test]
 fn checkpoints_are_kept_by_number_and_by_bytes() {
     for (length, kept) in [(0, 8), (10, 8), (12, 8), (13, 7), (34, 2), (50, 2), (51, 1), (101, 1)] {
@@ -89,17 +89,17 @@ fn packets_that_make_no_sense_change_nothing() {
         let said = manager.receive(from, packet.clone(), || panic!("no checkpoint"), &mut outputs);
         assert_eq!(said, Err(why), "{packet:?}");
         assert!(manager == before, "{packet:?}");
-        // Who knows a former start of the node hears of the present one, and others hear nothing.
+        // A sender that knows a former start of the node is answered with the present one; others are not answered.
         let heard: Vec<_> =
             outputs.drain(..).map(|output| matches!(output, Output::Send { to, .. } if to == from)).collect();
         assert_eq!(heard, vec![true; usize::from(why == Dropped::FormerAddressee)], "{packet:?}");
     }
 }
 
-/// Another program says that it is start 2^32 of node 1, or 65,536 starts after the one that was met. Node 1 itself is refused from then
-/// on, hears of it by what it is sent, and a start behind that one is taken: however often this happens, there is a number left.
+/// A forged packet claims start 2^32 of node 1, or 65,536 starts after the known one. Node 1 itself is refused from then on, learns of the
+/// claim from the next packet, and continues with a later start: however often this happens, a number is left.
 #[test]
-fn a_forged_start_parts_no_nodes_for_good() {
+fn a_forged_start_separates_no_nodes_for_good() {
     let (mut other, mut outputs) = manager(Limits::default(), None);
     let take = |other: &mut Manager, incarnation, sequence| {
         other.receive(1, message(header(1, incarnation, 0), sequence), Vec::new, &mut Vec::new())
@@ -121,7 +121,7 @@ fn a_forged_start_parts_no_nodes_for_good() {
     }
 }
 
-/// The messages of a manager to node 1, of which a second manager takes the last one, and all where it is within reach at once.
+/// Sends three messages to a second manager, which takes all but the first one, and the first one, too, if its number is within reach.
 fn understands(mut sender: Manager, is_within_reach: bool) {
     let (mut other, mut outputs) = manager(Limits::default(), None);
     for sequence in 1..=3 {
@@ -134,10 +134,10 @@ fn understands(mut sender: Manager, is_within_reach: bool) {
     }
 }
 
-/// Whatever number a packet has, the node that has taken it is understood by those that have not, now and when it starts again. From
-/// 2^62 on that costs one packet.
+/// Whatever number a packet has, other nodes still take messages of the node that has received it, now and after a restart. From 2^62 on,
+/// that costs one packet.
 #[test]
-fn a_number_far_ahead_parts_no_nodes() {
+fn a_number_far_ahead_separates_no_nodes() {
     for (number, reached) in [(1 << 48, 1 << 48), (1 << 62, 1 << 62), (1 << 63, 1 << 62)] {
         let (mut ahead, mut outputs) = manager(Limits::default(), None);
         let said = ahead.receive(1, message(header(number, 1, 0), 1), Vec::new, &mut outputs);
@@ -151,9 +151,9 @@ fn a_number_far_ahead_parts_no_nodes() {
     }
 }
 
-/// From 2^62 on, a packet takes a node 2^24 further.
+/// From 2^62 on, a packet raises a node by 2^24.
 #[test]
-fn no_packet_takes_a_node_to_the_end_of_the_numbers() {
+fn no_packet_raises_a_node_to_the_largest_number() {
     let (mut manager, mut outputs) = manager(Limits::default(), None);
     for count in 0..100 {
         let said = manager.receive(1, message(header(1 << 63, 1, 0), 1), Vec::new, &mut outputs);
@@ -165,7 +165,7 @@ fn no_packet_takes_a_node_to_the_end_of_the_numbers() {
     assert_eq!(manager.number(), number);
 }
 
-/// Two checkpoints with the same message in flight have it in memory once.
+/// Two checkpoints with the same message in flight share it in memory.
 #[test]
 fn checkpoints_share_the_messages_in_them() {
     let (mut manager, mut outputs) = manager(Limits::default(), None);
@@ -184,7 +184,7 @@ fn checkpoints_share_the_messages_in_them() {
     assert!(first[..] == [7; 100] && Arc::ptr_eq(first, second));
 }
 
-/// Node 0 asks nodes 1 and 2. One cannot be reached, and the snapshot is one without it; or nobody answers in time.
+/// Node 0 asks nodes 1 and 2. One is unreachable, and the snapshot completes without it; or neither answers in time.
 #[test]
 fn a_snapshot_does_without_nodes_that_cannot_be_reached() {
     let limits = Limits { timeout: Duration::from_secs(2), ..Limits::default() };
@@ -210,7 +210,7 @@ fn a_snapshot_does_without_nodes_that_cannot_be_reached() {
     assert_eq!(late.deadline(), None);
 }
 
-/// Whoever refuses for ever is asked three times.
+/// A node that always refuses is asked three times.
 #[test]
 fn a_snapshot_is_given_up_after_some_refusals() {
     let (mut manager, mut outputs) = manager(Limits { attempts_max: 3, ..Limits::default() }, None);
@@ -229,7 +229,7 @@ fn a_snapshot_is_given_up_after_some_refusals() {
     assert_eq!(outputs.last(), Some(&Output::Gathered(Outcome::Refused)));
 }
 
-/// Whoever sends no more for now is not asked again, and who was not asked has nothing to say about it.
+/// A node that sends no more for now ends the snapshot and is not asked again; such a packet of a node that was not asked is ignored.
 #[test]
 fn a_snapshot_ends_where_a_node_sends_no_more() {
     let (mut manager, mut outputs) = manager(Limits::default(), None);

@@ -1,4 +1,4 @@
-//! The managers as a protocol, whose every execution is explored by the strategies of this project.
+//! The managers as a protocol, explored exhaustively by the strategies of this project.
 
 use std::collections::BTreeSet;
 
@@ -19,22 +19,22 @@ use crate::time::Time;
 
 const NODES: usize = 3;
 
-/// What happens besides the packets.
+/// The events besides packets.
 #[derive(Clone, Debug)]
 struct Plan {
     rule: Rule,
     limits: Limits,
     /// By node: the destinations of its messages, in their order.
     messages: [Vec<NodeId>; NODES],
-    /// The nodes that want a snapshot of all, each once.
+    /// The nodes that request a snapshot of all nodes, each once.
     gathers: Vec<NodeId>,
-    /// The node that restarts, once, if one does.
+    /// The node that restarts once, if any.
     resets: Option<NodeId>,
-    /// The node that sends no checkpoint in place of its first one, if one does.
+    /// The node that refuses to send its first checkpoint, if any.
     caps: Option<NodeId>,
 }
 
-/// A node. What has really happened is remembered across resets, for the property alone.
+/// A node. Its true past survives resets; only the property reads it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node {
     me: NodeId,
@@ -44,21 +44,21 @@ struct Node {
     is_deceived: bool,
 }
 
-/// What has really happened at a node. The content of a checkpoint is that of its node.
+/// The true past of a node, which is also the content of its checkpoints.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Past {
     disk: Option<Durable>,
-    /// How many messages the node has sent.
+    /// Messages that the node has sent.
     sent: usize,
     has_gathered: bool,
     is_reset: bool,
     is_capped: bool,
-    /// The messages that it has received, each by its sender and its place among those.
+    /// Messages that it has received, by sender and position among those of the sender.
     received: BTreeSet<(NodeId, usize)>,
 }
 
 impl Node {
-    /// Executes what the manager wants.
+    /// Executes the outputs of the manager.
     fn execute_outputs(&mut self, outputs: Vec<Output>, caps: Option<NodeId>, effects: &mut Effects) {
         for mut output in outputs {
             if let Output::Send { packet: Packet { body, .. }, .. } = &mut output
@@ -200,7 +200,7 @@ impl Machine for NodeMachine {
 struct Explored {
     end: EndCondition,
     global_states: u64,
-    /// The steps to a violation, if there is one.
+    /// The steps to a violation, if any.
     steps: Option<Vec<String>>,
 }
 
@@ -218,7 +218,7 @@ fn explore(plan: &Plan) -> Explored {
         collect_system_states: false,
     };
     let bdfs = find("bdfs").expect("it is a row");
-    let report = (bdfs.run)(&search).expect("the host can go on");
+    let report = (bdfs.run)(&search).expect("the host does not fail");
     let steps = report.violations.first().map(|found| {
         let finding = found.finding(&mut stepper).expect("it is native");
         let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("it is native");
@@ -253,7 +253,7 @@ fn plan(rule: Rule, messages: [Vec<NodeId>; NODES], resets: Option<NodeId>, chec
     Plan { rule, limits, messages, gathers: vec![0], resets, caps: None }
 }
 
-/// The published rule says nothing of resets. The steps are kept, since they are the reason for ours.
+/// The published rule does not cover resets. The steps are in the test, because they justify the sound rule.
 #[test]
 fn the_published_rule_has_a_counterexample() {
     let explored = explore(&plan(Rule::PUBLISHED, [vec![], vec![2], vec![]], Some(1), usize::MAX));
@@ -262,9 +262,9 @@ fn the_published_rule_has_a_counterexample() {
     assert_eq!(steps, include_str!("published.txt").trim_end(), "{steps}");
 }
 
-/// Each part of the sound rule is needed.
+/// Each part of the sound rule is necessary.
 #[test]
-fn what_is_not_the_whole_rule_has_one() {
+fn each_weaker_rule_has_a_counterexample() {
     let lax = |after_reset| Rule { after_reset, refuses_discarded: false };
     let cases = [
         (lax(AfterReset::Last), Some(2), usize::MAX, vec![0]),
@@ -278,10 +278,10 @@ fn what_is_not_the_whole_rule_has_one() {
     }
 }
 
-/// Every execution of three nodes with one reset, at any node, and four messages; and where two nodes want a snapshot and one
-/// checkpoint is kept; and where a node sends no checkpoint once, while another one restarts.
+/// Every execution of three nodes with one reset, at any node, and four messages; with two snapshots and one checkpoint kept; and with a
+/// node that refuses a checkpoint once, while another one restarts.
 #[test]
-fn the_sound_rule_has_none() {
+fn the_sound_rule_has_no_counterexample() {
     for resets in [None, Some(0), Some(1), Some(2)] {
         let explored = explore(&plan(Rule::SOUND, [vec![1], vec![2, 0], vec![1]], resets, 2));
         assert_eq!(explored.end, EndCondition::SpaceExhausted, "{:?}", explored.steps);

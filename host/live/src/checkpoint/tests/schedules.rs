@@ -1,4 +1,4 @@
-//! Random schedules: which rules give consistent snapshots, and what is in flight in them.
+//! Random schedules: the consistency of snapshots under each rule, and the messages in flight in them.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ const SCHEDULES: u64 = 4_000;
 const EVENTS: usize = 120;
 const NODES: u32 = 3;
 
-/// What the snapshots of many schedules are like.
+/// Counts over the snapshots of many schedules.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     snapshots: u64,
-    /// Those in which something was received inside and sent outside.
+    /// Snapshots in which a message was received inside and sent outside.
     inconsistent: u64,
-    /// Those of them that were handed out all the same.
+    /// Inconsistent snapshots that were not discarded.
     unnoticed: u64,
-    /// Those that were discarded although nothing is wrong with them.
+    /// Consistent snapshots that were discarded.
     discarded: u64,
     refused: u64,
 }
@@ -48,7 +48,7 @@ impl Tally {
     }
 }
 
-/// A random schedule. `numbers` reserved at a time stay few, so that resets and blocks meet.
+/// Runs a random schedule. Blocks of reserved numbers are small, so that resets happen within and between them.
 fn schedule(seed: u64, rule: Rule, has_resets: bool, limits: Limits) -> World {
     let mut dice = Dice(seed);
     let limits = Limits { block: u64::from(1 + dice.below(4)), ..limits };
@@ -72,7 +72,7 @@ fn keeping(quota: Option<usize>) -> Limits {
     Limits { checkpoints_max: quota.unwrap_or(usize::MAX), ..Limits::default() }
 }
 
-/// Limits under which messages become too late, or are not kept, in short schedules; the last ones are those of links with an order.
+/// Limits under which messages become too late, or are not kept, in short schedules; the last ones are those of ordered links.
 fn narrow() -> [Limits; 4] {
     let limits = |kept_max, late_max| Limits { kept_max, late_max, ..keeping(Some(4)) };
     [limits(1_024, 1), limits(2, 5), limits(2, 1), limits(2, 0)]
@@ -86,8 +86,8 @@ fn tally(rule: Rule, has_resets: bool, quota: Option<usize>) -> Tally {
     tally
 }
 
-/// Each rule under which every snapshot must be consistent is one, and each that lacks a part of it is not. The second line of
-/// defence discards none that is, and all that are not unless a receiver has been reset and has forgotten the receipt.
+/// Under the sound rule every snapshot is consistent; under a rule that lacks a part of it, some are not. The second line of defence
+/// discards no consistent snapshot, and every inconsistent one unless a reset receiver has forgotten the receipt.
 #[test]
 fn the_sound_rule_alone_gives_consistent_snapshots() {
     let lax = |after_reset| Rule { after_reset, refuses_discarded: false };
@@ -112,10 +112,9 @@ fn the_sound_rule_alone_gives_consistent_snapshots() {
     }
 }
 
-/// Numbers that come from nowhere, within reach of all nodes and of some, have no effect on whether snapshots are consistent; and after
-/// them there are others.
+/// Forged numbers, within reach of all nodes or of some, do not affect the consistency of snapshots, and snapshots still complete afterwards.
 #[test]
-fn numbers_that_come_from_nowhere_do_no_harm() {
+fn forged_numbers_do_no_harm() {
     let mut tally = Tally::default();
     for seed in 0..500 {
         let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, true, keeping(Some(4))));
@@ -137,7 +136,7 @@ fn numbers_that_come_from_nowhere_do_no_harm() {
     assert_eq!((tally.inconsistent, tally.discarded), (0, 0), "{tally:?}");
 }
 
-/// How many channels of snapshots had contents, were uncertain and partial.
+/// Counts of the channels in snapshots that had contents, were uncertain, or were partial.
 #[derive(Debug, Default)]
 struct Channels {
     in_flight: usize,
@@ -182,10 +181,10 @@ fn compared(schedules: u64, has_resets: bool, limits: Limits) -> Channels {
     channels
 }
 
-/// Without resets, what is in flight in a snapshot is exactly what was sent and not received; with them, what cannot be known is
-/// said to be so.
+/// Without resets, the messages in flight in a snapshot are exactly those sent and not received; with resets, unknown ones are reported
+/// as uncertain.
 #[test]
-fn what_is_in_flight_in_a_snapshot_is_what_really_is() {
+fn snapshots_have_the_messages_that_are_really_in_flight() {
     for has_resets in [false, true] {
         let channels = compared(SCHEDULES, has_resets, keeping(Some(4)));
         assert!(channels.in_flight > 10_000, "{channels:?}");
@@ -194,10 +193,10 @@ fn what_is_in_flight_in_a_snapshot_is_what_really_is() {
     }
 }
 
-/// Where messages become too late to be taken, or too many to be kept, what is reported in flight is in flight, and it is all unless
-/// something was not kept.
+/// If messages become too late to be taken, or too many to be kept, those reported in flight are in flight, and they are all unless some
+/// were not kept.
 #[test]
-fn what_is_late_or_not_kept_is_told_from_what_is_in_flight() {
+fn messages_in_flight_are_distinguished_from_late_and_dropped_ones() {
     for limits in narrow() {
         for has_resets in [false, true] {
             let channels = compared(500, has_resets, limits);
@@ -207,10 +206,10 @@ fn what_is_late_or_not_kept_is_told_from_what_is_in_flight() {
     }
 }
 
-/// After any loss and any reset, a few messages each way are enough, and a snapshot tells all again; nothing old is kept. So it is where
-/// two nodes each know a former incarnation of the other one.
+/// After any loss and any reset, a few messages in each direction suffice for snapshots to be complete again, and no old message is kept.
+/// The same holds for two nodes that each know a former incarnation of the other one.
 #[test]
-fn what_is_lost_is_left_behind() {
+fn channels_recover_from_losses_and_resets() {
     for limits in narrow() {
         for (seed, has_resets) in (0..200).flat_map(|seed| [(seed, false), (seed, true)]) {
             let (mut dice, mut world) = (Dice(seed), schedule(seed, Rule::SOUND, has_resets, limits));
@@ -231,9 +230,9 @@ fn what_is_lost_is_left_behind() {
     }
 }
 
-/// The schedules are not about something else: every kind of packet travels, and requests are refused.
+/// Every kind of packet occurs in the schedules, and requests are refused.
 #[test]
-fn schedules_have_everything() {
+fn schedules_have_every_kind_of_packet() {
     let mut kinds = BTreeSet::new();
     let mut tally = Tally::default();
     for seed in 0..100 {

@@ -1,4 +1,4 @@
-//! Nodes, a network and what has really happened.
+//! Nodes, a network, and the true history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::checkpoint::{
 };
 use crate::time::Time;
 
-/// A message of the protocol, and what has become of it.
+/// A message of the protocol, and its history.
 pub(super) struct Sent {
     from: NodeId,
     to: NodeId,
@@ -19,20 +19,20 @@ pub(super) struct Sent {
     /// When it was sent and received, by the clocks of the nodes.
     sent_at: u64,
     received_at: Option<u64>,
-    /// When so many later ones were received that its destination does not take it any more.
+    /// When its destination had received too many later messages to still take it.
     late_at: Option<u64>,
     sequence: u64,
 }
 
-/// What packets become between nodes that send differences.
+/// The encoding of packets between nodes that send differences.
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     differences: BTreeMap<NodeId, Differences>,
-    /// The number that a node has asked another one for last, in its present incarnation.
+    /// The number of the latest request from a node to another, in its present incarnation.
     requests: BTreeMap<(NodeId, NodeId), u64>,
     /// Answers that could not be read.
     pub(super) unreadable: u64,
-    /// Bytes of the answers, and of the same checkpoints by themselves.
+    /// Bytes of the answers, and of the same checkpoints without differences.
     pub(super) bytes: (usize, usize),
 }
 
@@ -52,7 +52,7 @@ impl Wire {
         bytes
     }
 
-    /// Reads a packet, which has to be the one that was sent; none for an unexpected answer that cannot be read.
+    /// Decodes a packet, which must equal the one sent; none for an unexpected answer that cannot be decoded.
     fn read(&mut self, (from, to): (NodeId, NodeId), packet: &Packet, bytes: &[u8]) -> Option<News> {
         match self.differences.entry(to).or_default().unpack(from, bytes) {
             Ok((read, news)) => {
@@ -79,21 +79,21 @@ impl Wire {
     }
 }
 
-/// A cluster that runs step by step, and remembers all.
+/// A cluster that runs step by step and records its history.
 pub(super) struct World {
     rule: Rule,
     limits: Limits,
     managers: Vec<Manager>,
     disks: Vec<Option<Durable>>,
-    /// How many events each node has had, which no reset changes.
+    /// Events so far at each node, resets included.
     clocks: Vec<u64>,
-    /// The messages of the protocol; the content of one is its place here.
+    /// The messages of the protocol; the content of a message is its index here.
     pub(super) sent: Vec<Sent>,
     in_flight: Vec<(NodeId, NodeId, Packet, Vec<u8>)>,
     pub(super) outcomes: Vec<Outcome>,
-    /// If nodes send differences.
+    /// The encoding, if nodes send differences.
     pub(super) wire: Option<Wire>,
-    /// What nodes remember besides, in units of 32 bytes.
+    /// The size of a node's further state, in units of 32 bytes.
     memory: u8,
 }
 
@@ -110,7 +110,7 @@ impl World {
         Self { rule, limits, managers, disks, clocks, sent, in_flight, outcomes, wire: None, memory: 0 }
     }
 
-    /// The same, where nodes remember more and send differences.
+    /// The same with larger states and with differences.
     pub(super) fn with_differences(self) -> Self {
         Self { wire: Some(Wire::default()), memory: 20, ..self }
     }
@@ -119,7 +119,7 @@ impl World {
         self.managers.len() as NodeId
     }
 
-    /// A message of the protocol.
+    /// Sends a message of the protocol.
     pub(super) fn send(&mut self, from: NodeId, to: NodeId) {
         self.clocks[from as usize] += 1;
         let payload = (self.sent.len() as u64).to_le_bytes().to_vec();
@@ -132,7 +132,7 @@ impl World {
         self.execute_outputs(from, outputs);
     }
 
-    /// A packet arrives, or is lost.
+    /// Delivers or loses a random packet.
     pub(super) fn deliver(&mut self, dice: &mut Dice, is_lost: bool) {
         if self.in_flight.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl World {
         self.execute_outputs(to, outputs);
     }
 
-    /// With the receipt of this message, others have become too late.
+    /// Marks the messages that are too late after the receipt of this one.
     fn leave_behind(&mut self, place: usize) {
         let Sent { from, to, header, sequence, received_at, .. } = self.sent[place];
         for other in &mut self.sent {
@@ -174,19 +174,19 @@ impl World {
         }
     }
 
-    /// All that is on its way is lost.
+    /// Loses all packets in flight.
     pub(super) fn lose_all(&mut self) {
         self.in_flight.clear();
     }
 
-    /// Everything arrives.
+    /// Delivers all packets.
     pub(super) fn deliver_all(&mut self, dice: &mut Dice) {
         while !self.in_flight.is_empty() {
             self.deliver(dice, false);
         }
     }
 
-    /// A packet comes a second time.
+    /// Duplicates a random packet.
     pub(super) fn duplicate(&mut self, dice: &mut Dice) {
         if !self.in_flight.is_empty() {
             let place = dice.below(self.in_flight.len() as u32) as usize;
@@ -194,32 +194,32 @@ impl World {
         }
     }
 
-    /// A node takes a checkpoint on its own account.
+    /// Takes a checkpoint at a node without a request.
     pub(super) fn checkpoint(&mut self, node: NodeId) {
         let (content, mut outputs) = (self.content(node), Vec::new());
         self.managers[node as usize].checkpoint(content, &mut outputs);
         self.execute_outputs(node, outputs);
     }
 
-    /// A packet comes that no manager has sent, and says that a node is at this number.
+    /// Delivers a forged packet with this number.
     pub(super) fn forge(&mut self, from: NodeId, to: NodeId, number: u64) {
         let incarnation = self.managers[from as usize].incarnation();
         let header = Header { number, incarnation, addressee: 0, acknowledged: None };
         let (content, mut outputs) = (self.content(to), Vec::new());
         let packet = Packet { header, body: Body::Capped { request: 0 } };
-        // What is too far ahead has an effect all the same.
+        // A packet too far ahead has an effect, too.
         let _ = self.managers[to as usize].receive(from, packet, || content, &mut outputs);
         self.execute_outputs(to, outputs);
     }
 
-    /// A node wants a snapshot of all.
+    /// Begins a snapshot of all nodes at a node.
     pub(super) fn gather(&mut self, node: NodeId) {
         let (content, mut outputs, all) = (self.content(node), Vec::new(), (0..self.nodes()).collect());
         self.managers[node as usize].gather(all, Time(0), content, &mut outputs);
         self.execute_outputs(node, outputs);
     }
 
-    /// A node restarts, with what is on its disk. What was too late for its former incarnation does not outlive that one.
+    /// Restarts a node from its disk. Messages too late for its former incarnation are lost, so that the next one does not take them.
     pub(super) fn reset(&mut self, node: NodeId) {
         self.clocks[node as usize] += 1;
         let (content, mut outputs) = (self.content(node), Vec::new());
@@ -245,7 +245,7 @@ impl World {
             match output {
                 Output::Persist(durable) => self.disks[node as usize] = Some(durable),
                 Output::Send { to, packet } => {
-                    // What leaves the node is on its disk.
+                    // A number that leaves the node is on its disk.
                     let durable = self.disks[node as usize].expect("it was written at the start");
                     let Header { number, incarnation, .. } = packet.header;
                     assert!(number <= durable.reserved && incarnation == durable.incarnation);
@@ -257,7 +257,7 @@ impl World {
         }
     }
 
-    /// Whether anything was received inside of a snapshot that was sent outside.
+    /// Whether a message was received inside of a snapshot and sent outside.
     pub(super) fn is_inconsistent(&self, snapshot: &Snapshot) -> bool {
         let clock = |node: &NodeId| Some(clock_of(snapshot.checkpoints.get(node)?));
         self.sent.iter().any(|message| {
@@ -266,8 +266,8 @@ impl World {
         })
     }
 
-    /// The messages from one node to another that are really in flight in a snapshot: they were sent inside, not received inside, and
-    /// their destination takes them if they come right after its checkpoint.
+    /// The messages from one node to another that are really in flight in a snapshot: sent inside, not received inside, and taken by
+    /// their destination if they arrive right after its checkpoint.
     pub(super) fn in_flight(&self, snapshot: &Snapshot, from: NodeId, to: NodeId) -> BTreeSet<u64> {
         let (sender, receiver) = (&snapshot.checkpoints[&from], &snapshot.checkpoints[&to]);
         let heard_of = receiver.channels.get(&from).map_or(0, |channel| channel.incarnation);
@@ -282,7 +282,7 @@ impl World {
         messages.map(|(place, _)| place).collect()
     }
 
-    /// Kinds of packets in flight, by how many there are.
+    /// The number of packets in flight, by kind.
     pub(super) fn kinds(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
         for (_, _, packet, _) in &self.in_flight {
@@ -299,7 +299,7 @@ impl World {
     }
 }
 
-/// The clock of a node and what it remembers besides, which changes little from one event to the next.
+/// The clock of a node and its further state, which changes little from one event to the next.
 fn content(node: NodeId, clock: u64, memory: u8) -> Vec<u8> {
     let mut content = clock.to_le_bytes().to_vec();
     for at in 0..memory {
@@ -308,7 +308,7 @@ fn content(node: NodeId, clock: u64, memory: u8) -> Vec<u8> {
     content
 }
 
-/// The place of a message among all, which is its content.
+/// The index of a message, which is its content.
 fn place_of(payload: &[u8]) -> usize {
     u64::from_le_bytes(payload.try_into().expect("eight bytes")) as usize
 }
