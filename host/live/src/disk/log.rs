@@ -1,4 +1,4 @@
-//! The file of a node: opened, written, replaced.
+//! The file of a node: opening, writing, replacing it.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,16 @@ use crate::disk::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded
 use crate::mutant::{Mutant, is_present};
 use crate::node::{DiskId, Disks, Record};
 
-/// Bytes of a file from which on a new one takes its place.
+/// The length in bytes from which a file is replaced by a new one.
 const FILE_MAX: u64 = 1 << 20;
-/// What the note says once there is a file.
-const THERE: &str = "There is a data file beside this lock. To start the node without it, remove both.\n";
-/// What follows it, before the number, once others know of a later start than the file.
+/// The text of the note once a file exists.
+const THERE: &str = "There is a data file next to this lock. To start the node without it, remove both.\n";
+/// The text after it, before a number, once other nodes know a later start than the file.
 const LATER: &str = "Others know of a later start of the node: ";
-/// What follows it, before two numbers, once others know the node by another disk.
+/// The text after it, before two numbers, once other nodes know the node by another disk.
 const OTHER: &str = "Others know the node by another disk: ";
 
-/// The operations on the files of a node: its file, the next one, and a note. An operation that has failed may have been executed in
-/// part.
+/// The operations on the files of a node: its file, the next file, and a note. A failed operation may have been executed in part.
 pub trait Files {
     /// Why an operation failed.
     type Error;
@@ -29,35 +28,35 @@ pub trait Files {
     /// It cannot be read.
     fn read(&mut self) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// Opens the file and cuts it down to this length. Its content and its name are on the disk when this returns.
+    /// Opens the file and truncates it to this length. Its content and its name are on the disk when this returns.
     ///
     /// # Errors
     ///
     /// The file cannot be opened or changed.
     fn open(&mut self, length: u64) -> Result<(), Self::Error>;
 
-    /// Adds bytes at the end of the open file. They are on the disk after the next [`sync`](Self::sync), and may be there in part before.
+    /// Appends bytes to the open file. They are on the disk after the next [`sync`](Self::sync), and may be there in part before.
     ///
     /// # Errors
     ///
-    /// The disk is full, say.
+    /// The bytes cannot be written, e.g. because the disk is full.
     fn append(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Brings to the disk what was appended.
+    /// Forces the appended bytes to the disk.
     ///
     /// # Errors
     ///
-    /// It may not be there.
+    /// The bytes may not be on the disk.
     fn sync(&mut self) -> Result<(), Self::Error>;
 
-    /// Writes a next file with these bytes, in place of one that was left over, and brings its content to the disk.
+    /// Writes a next file with these bytes, in place of a leftover one, and forces its content to the disk.
     ///
     /// # Errors
     ///
-    /// The disk is full, say.
+    /// The file cannot be written, e.g. because the disk is full.
     fn write_next(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Renames the next file to the file, opens it for [`append`](Self::append), and brings the name to the disk.
+    /// Renames the next file to the file, opens it for [`append`](Self::append), and forces the name to the disk.
     ///
     /// # Errors
     ///
@@ -71,11 +70,11 @@ pub trait Files {
     /// It cannot be read.
     fn note(&mut self) -> Result<String, Self::Error>;
 
-    /// Writes the note and brings it to the disk.
+    /// Writes the note and forces it to the disk.
     ///
     /// # Errors
     ///
-    /// It may say either text.
+    /// The note may have the text before or this one.
     fn set_note(&mut self, text: &str) -> Result<(), Self::Error>;
 }
 
@@ -115,28 +114,28 @@ impl<F: Files> Files for &mut F {
     }
 }
 
-/// Why a node has no disk.
+/// Why a node cannot use its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble<E> {
     /// An operation has failed.
     Files(E),
-    /// The file is that of another program.
+    /// The file is from another program.
     Foreign,
-    /// It is the file of another node, or of another plugin.
+    /// The file is from another node, or another plugin.
     Other(Box<Owner>),
-    /// It was written under another build or in another cluster: what differs.
+    /// The file is from another build or another cluster; the text says what differs.
     Changed(String),
-    /// There was a file.
+    /// The file is missing, although the note says that there was one.
     Lost,
-    /// Other nodes have met this later start of the node.
+    /// Other nodes know this later start of the node.
     Later(u64),
     /// Other nodes know the node by another disk.
     OtherDisk,
-    /// Something that was acknowledged is gone: where the damaged record begins.
+    /// An acknowledged record is damaged; the offset of the damaged record.
     Damaged(usize),
-    /// The record has this many bytes, more than could be read back.
+    /// The record is too long to be read back; its length in bytes.
     TooLong(usize),
-    /// A write has failed before: nothing is known about the end of the file.
+    /// An earlier write has failed, so the end of the file is unknown.
     Broken,
 }
 
@@ -146,26 +145,26 @@ impl<E> From<E> for Trouble<E> {
     }
 }
 
-/// What is taken at a start that is refused otherwise.
+/// Files to accept at a start that are refused by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
-    /// A file that was written under another build or in another cluster.
+    /// A file from another build or another cluster.
     pub takes_over: bool,
-    /// A file that knows of fewer starts of the node than others do, or is not the one by which they know the node: the next start is one that
-    /// they have yet to meet, with an identity that they take.
+    /// A file with fewer starts than other nodes know, or not the one by which they know the node: the next start has a number above the
+    /// known ones, and a disk identity that they accept.
     pub rejoins: bool,
 }
 
-/// What other nodes know of the node, as the note says.
+/// What other nodes know of the node, read from the note.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// Its latest start; 0 if that is not noted.
+    /// Its latest start; 0 if not in the note.
     start: u64,
-    /// Its disk; the default one if that is not noted.
+    /// Its disk; the default one if not in the note.
     disk: DiskId,
 }
 
-/// In what a file is behind what other nodes know.
+/// How a file is older than what other nodes know.
 enum Behind {
     Start,
     Disk,
@@ -194,7 +193,7 @@ impl Known {
         Self { start: start.unwrap_or_default(), disk: disk.unwrap_or_default() }
     }
 
-    /// In what a file with this last record is behind.
+    /// How a file with this last record is older; none if it is not.
     fn refuses(&self, last: Option<&Record>) -> Option<Behind> {
         let (start, disk) = last.map_or_else(Default::default, |last| (last.numbers.incarnation, last.disks.own));
         match () {
@@ -204,7 +203,7 @@ impl Known {
         }
     }
 
-    /// The record with which the node starts again as one that others have yet to meet.
+    /// The record for a start above all that other nodes know.
     fn rejoined(&self, last: Option<Record>) -> Record {
         let mut record = last.unwrap_or(Record {
             numbers: Durable { incarnation: 0, reserved: 0 },
@@ -231,12 +230,12 @@ pub struct Disk<F> {
 }
 
 impl<F: Files> Disk<F> {
-    /// Opens the file of a node, and makes it if there is none. Also returns the durable state; none at the first start.
+    /// Opens the file of a node, or creates it. Also returns the durable state; none at the first start.
     ///
     /// # Errors
     ///
-    /// The file is of another node, damaged, lost, or not to be read and written; or it was written under another build or in another
-    /// cluster, or older than what other nodes know, unless that is to be taken.
+    /// The file is from another node, damaged, lost, or cannot be read or written; or `ways` does not allow that it is from another build or
+    /// cluster, or older than what other nodes know.
     pub fn open(mut files: F, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), Trouble<F::Error>> {
         let note = files.note()?;
         let there = files.read()?;
@@ -264,13 +263,13 @@ impl<F: Files> Disk<F> {
         let mut disk =
             Self { files, owner: owner.clone(), bytes: end as u64, file_max: FILE_MAX, is_broken: false, torn };
         if there.is_none() || found.as_ref() != Some(owner) {
-            // One of an earlier version, or one that is taken over, is replaced by one with the right owner.
+            // A file of an earlier version, or one that is taken over, is replaced by one with the right owner.
             disk.replace(&last.as_ref().map(encoded).unwrap_or_default())?;
         }
         disk.files.open(disk.bytes)?;
         if rejoins.is_some() {
             let record = known.rejoined(last);
-            // From then on the file knows of that start.
+            // From then on the file has that start.
             disk.write(&record)?;
             last = Some(record);
         }
@@ -278,7 +277,7 @@ impl<F: Files> Disk<F> {
         Ok((disk, last))
     }
 
-    /// Has the note say this and nothing else.
+    /// Replaces the text of the note, if it differs.
     fn say(&mut self, text: &str) -> Result<(), F::Error> {
         if self.files.note()? != text {
             self.files.set_note(text)?;
@@ -286,19 +285,19 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Others know of this start of the node, and if the disk is not the default one, know the node by it: where the file is behind that, the node
-    /// does not start again with it, unless that is asked for.
+    /// Notes that other nodes know this start of the node, and if the disk is not the default one, know the node by it. The node does not
+    /// restart from a file that is older, unless [`Ways`] allows it.
     ///
     /// # Errors
     ///
-    /// That cannot be written.
+    /// The note cannot be written.
     pub fn note_known(&mut self, start: u64, disk: DiskId) -> Result<(), F::Error> {
         let noted = Known::noted(&self.files.note()?);
         let known = Known { start: noted.start.max(start), disk: noted.disk.max(disk) };
         self.say(&format!("{THERE}{known}"))
     }
 
-    /// Bytes of a record that was not complete when the file was opened.
+    /// Bytes of a torn record that was cut off when the file was opened.
     pub fn torn(&self) -> usize {
         self.torn
     }
@@ -308,22 +307,23 @@ impl<F: Files> Disk<F> {
         &mut self.files
     }
 
-    /// Takes the files back; what is on them stays.
+    /// Returns the files, with their content.
     pub fn into_files(self) -> F {
         self.files
     }
 
-    /// The same with a file that is replaced from another length on.
+    /// Sets the length in bytes from which the file is replaced.
     #[must_use]
     pub fn with_file_max(self, file_max: u64) -> Self {
         Self { file_max, ..self }
     }
 
-    /// Writes a record in place of those before it. When this returns, it is there whatever happens.
+    /// Writes a record in place of the one before. When this returns, the record survives a crash.
     ///
     /// # Errors
     ///
-    /// The disk is full, say. Nothing is known of this record then, and nothing more is written: a node must not continue.
+    /// The record cannot be written, e.g. because the disk is full. It may then be in the file or not, and further writes fail: the node must
+    /// stop.
     pub fn write(&mut self, record: &Record) -> Result<(), Trouble<F::Error>> {
         if self.is_broken {
             return Err(Trouble::Broken);
@@ -347,7 +347,7 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// A new file with this record alone takes the place of the present one.
+    /// Replaces the file by a new one with this record alone.
     fn replace(&mut self, records: &[u8]) -> Result<(), F::Error> {
         let bytes = [&beginning(&self.owner), records].concat();
         self.files.write_next(&bytes)?;
@@ -357,7 +357,7 @@ impl<F: Files> Disk<F> {
     }
 }
 
-/// Whether a node may have a file of this owner.
+/// Checks that a node may use a file of this owner.
 fn check<E>(owner: &Owner, here: &Owner, takes_over: bool) -> Result<(), Trouble<E>> {
     if (owner.node, &owner.plugin) != (here.node, &here.plugin) {
         return Err(Trouble::Other(Box::new(owner.clone())));

@@ -1,8 +1,8 @@
-//! The bytes of a file of a node: its owner, and records, the last of which counts.
+//! The format of a node's file: its owner, then records, of which only the last one is valid.
 //!
-//! Each record has a head (its length, a check of that, and a hash of what follows) and ends with a mark that is not zero. A record is *torn*
-//! if the file ends before the record does, or has nothing but zeros from some byte on, as a block that was never written has: it was not
-//! acknowledged. All else that is no record is *damaged*: it was there completely, since its mark is, or something else stands in its place.
+//! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero. A record is *torn*
+//! if the file ends before the record does, or has only zeros from some byte on, as an unwritten block has: it was never acknowledged.
+//! Any other malformed record is *damaged*: it was once complete, since it has its mark, or it was overwritten.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::checkpoint::Durable;
 use crate::mutant::{Mutant, is_present};
 use crate::node::{Disks, Identity, Record};
 
-/// Bytes of the longest record.
+/// The length of the longest record, in bytes.
 pub const RECORD_MAX: usize = 64 << 20;
-/// Length, a check of it, and a hash of what follows.
+/// The length of a record's head: the length of the content, a check of that, and a hash of the content.
 const HEAD: usize = 4 + 4 + 8;
-/// What a record ends with.
+/// The mark at the end of a record.
 const END: [u8; 8] = *b"\xffHLEND\n\xff";
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"HLDISK\0\x02";
-/// What a file of an earlier version begins with. Its records have a length and a hash, and no owner is named.
+/// The first bytes of a file of an earlier version. Its records have a length and a hash, and it names no owner.
 const MAGIC_1: [u8; 8] = *b"HLDISK\0\x01";
 const HEAD_1: usize = 4 + 8;
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The number of the node.
@@ -41,11 +41,11 @@ pub struct Owner {
     pub config: String,
     /// The network between its nodes.
     pub network: String,
-    /// The name of its cluster; empty if that has none.
+    /// The name of its cluster; empty if it has none.
     pub name: String,
 }
 
-/// The same as written before clusters had names.
+/// An owner as written before clusters had names.
 #[derive(Deserialize)]
 struct Nameless {
     node: u32,
@@ -89,18 +89,18 @@ impl From<Unnamed> for Record {
     }
 }
 
-/// A value as it is written now, or as it was before something was added at its end, where the encoding ends too early.
+/// Decodes a value, or its former version without the fields added at its end, if the encoding ends too early.
 fn decoded<T: DeserializeOwned + From<Before>, Before: DeserializeOwned>(body: &[u8]) -> Option<T> {
     postcard::from_bytes(body).ok().or_else(|| postcard::from_bytes::<Before>(body).ok().map(T::from))
 }
 
-/// A record of this version or of one before.
+/// Decodes a record of this version or a former one.
 fn record(body: &[u8]) -> Option<Record> {
     decoded::<Record, Unnamed>(body).or_else(|| decoded::<Record, Alone>(body))
 }
 
 impl Owner {
-    /// A node over a network, of a component of this name and digest.
+    /// The owner for a node on a network, with a component of this name and digest.
     pub fn new(identity: &Identity, network: Network, component: &(String, String)) -> Self {
         let Identity { node, nodes, config, name, .. } = identity.clone();
         let (plugin, digest) = component.clone();
@@ -108,38 +108,38 @@ impl Owner {
     }
 }
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content {
-    /// Whose it is; none in a file of an earlier version.
+    /// The owner; none in a file of an earlier version.
     pub owner: Option<Owner>,
     /// The last record.
     pub last: Option<Record>,
-    /// Where that ends.
+    /// The offset of its end.
     pub end: usize,
 }
 
-/// Why the bytes are no file of a node.
+/// Why the bytes are not a file of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Something else is in it.
+    /// They are from another program.
     Foreign,
-    /// Something is not there any more that was; where.
+    /// A record is damaged; its offset.
     Damaged(usize),
 }
 
-/// The beginning of a file.
+/// The first bytes of a file, with its owner.
 pub fn beginning(owner: &Owner) -> Vec<u8> {
     let owner = postcard::to_allocvec(owner).expect("owners have an encoding");
     [&MAGIC[..], &framed(&owner)].concat()
 }
 
-/// A record as it stands in a file.
+/// Encodes a record for a file.
 pub fn encoded(record: &Record) -> Vec<u8> {
     framed(&postcard::to_allocvec(record).expect("records have an encoding"))
 }
 
-/// Bytes of what a node keeps in a record of this many bytes.
+/// The length of the content of a record of this many bytes.
 pub fn kept(encoded: usize) -> usize {
     encoded - HEAD - END.len()
 }
@@ -155,17 +155,17 @@ fn hash<const N: usize>(bytes: &[u8]) -> [u8; N] {
     short
 }
 
-/// What is in a file with these bytes.
+/// Reads the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     if bytes.starts_with(&MAGIC_1) {
         return read_1(bytes);
     }
     if !bytes.starts_with(&MAGIC) {
-        // An empty file, or one whose beginning is not there.
+        // An empty file, or one whose first bytes were never written.
         let is_cut = MAGIC.starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
         return Err(if is_cut { Wrong::Damaged(0) } else { Wrong::Foreign });
     }
-    // A file is there with its owner, or not at all.
+    // A file is created together with its owner.
     let Next::Whole(owner, mut end) = next(&bytes[MAGIC.len()..]) else { return Err(Wrong::Damaged(MAGIC.len())) };
     let owner = decoded::<Owner, Nameless>(owner).ok_or(Wrong::Damaged(MAGIC.len()))?;
     end += MAGIC.len();
@@ -182,13 +182,13 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     }
 }
 
-/// What a place in a file begins with.
+/// What follows at an offset of a file.
 enum Next<'b> {
-    /// A record, and its length with all that is around it.
+    /// The content of a complete record, and the length of the record.
     Whole(&'b [u8], usize),
-    /// Nothing, or what was not acknowledged.
+    /// Nothing, or a record that was not acknowledged.
     Torn,
-    /// What is not what it was.
+    /// A damaged record.
     Damaged,
 }
 
@@ -207,14 +207,14 @@ fn next(rest: &[u8]) -> Next<'_> {
     let Some((end, behind)) = behind.split_at_checked(END.len()) else { return Next::Torn };
     match is_present(Mutant::TakesTorn) || (hash::<8>(body) == head[8..] && end == END) {
         true => Next::Whole(body, HEAD + length + END.len()),
-        // Whatever a block brought in time: the last byte of the mark is not zero.
+        // The last byte of the mark is not zero, so a zero there was never written.
         false if is_present(Mutant::TornIsDamaged) => Next::Damaged,
         false if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,
         false => Next::Damaged,
     }
 }
 
-/// A file of an earlier version, in which what is torn cannot be told from what is damaged: it is taken if it ends with a whole record.
+/// Reads a file of an earlier version, in which torn and damaged records look alike: it is accepted if it ends with a complete record.
 fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
     let (mut last, mut end) = (None, MAGIC_1.len());
     while end < bytes.len() {
@@ -255,7 +255,7 @@ mod tests {
         Owner { node: 0, plugin, digest, nodes: 3, config, network, name: "east".to_owned() }
     }
 
-    /// Every bit of a file changed: an error in each case, in the last record as in all before it.
+    /// Each bit of a file changed: an error in each case, in the last record as in those before.
     #[test]
     fn no_changed_bit_is_taken_for_a_torn_record() {
         let whole = [beginning(&owner()), encoded(&record(1)), encoded(&record(0))].concat();
@@ -268,8 +268,8 @@ mod tests {
         }
     }
 
-    /// Cut anywhere in the last record, and with zeros behind: what was not written is torn. A file that ends before its owner does is
-    /// damaged, since it never was so.
+    /// A file cut anywhere in the last record, with and without zeros after the cut, has a torn record. A file cut within its owner is
+    /// damaged, since no file is written so.
     #[test]
     fn what_was_not_written_is_torn() {
         let start = beginning(&owner()).len();
@@ -287,9 +287,9 @@ mod tests {
         }
     }
 
-    /// Files whose owner has no name, and whose records no starts of peers or no disks, are read as such.
+    /// Files without a cluster name, and records without the starts of peers or without disks, are read as such.
     #[test]
-    fn what_was_written_before_something_was_added_is_read() {
+    fn files_of_former_versions_of_the_records_are_read() {
         let Owner { node, plugin, digest, nodes, config, network, .. } = owner();
         let nameless = (node, &plugin, &digest, nodes, &config, &network);
         let alone = (Durable { incarnation: 3, reserved: 9 }, Some(vec![7_u8; 20]));
