@@ -1,11 +1,11 @@
-//! What is going to happen, in the order of time.
+//! The scheduled inputs of a run, in the order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::time::Time;
 
-/// An entry; of those at the same time the one comes first that was made first.
+/// A scheduled input. Entries are ordered by time, and at equal times by their creation.
 struct Entry<I> {
     at: Time,
     number: u64,
@@ -32,7 +32,7 @@ impl<I> Ord for Entry<I> {
     }
 }
 
-/// What is going to happen.
+/// The scheduled inputs.
 pub(crate) struct Agenda<I> {
     entries: BinaryHeap<Reverse<Entry<I>>>,
     made: u64,
@@ -45,7 +45,7 @@ impl<I> Default for Agenda<I> {
 }
 
 impl<I> Agenda<I> {
-    /// The number that the next entry gets.
+    /// The number of the next entry.
     pub(crate) fn next_number(&self) -> u64 {
         self.made
     }
@@ -55,7 +55,7 @@ impl<I> Agenda<I> {
         self.made += 1;
     }
 
-    /// Takes what comes next, unless that is later.
+    /// Removes the first input, unless it is later than `end`.
     pub(crate) fn next_until(&mut self, end: Time) -> Option<(Time, I)> {
         let Reverse(next) = self.entries.peek()?;
         if next.at > end {
@@ -64,7 +64,7 @@ impl<I> Agenda<I> {
         self.entries.pop().map(|Reverse(Entry { at, input, .. })| (at, input))
     }
 
-    /// Whether all that is going to happen is of a kind.
+    /// Whether all scheduled inputs are of a kind.
     pub(crate) fn has_nothing_but(&self, is_of_kind: impl Fn(&I) -> bool) -> bool {
         self.entries.iter().all(|Reverse(entry)| is_of_kind(&entry.input))
     }

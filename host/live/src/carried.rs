@@ -1,4 +1,4 @@
-//! What a node knows of the cluster between two snapshots: the latest one, carried on by what the node itself has sent and taken since.
+//! What a node knows of the cluster between two snapshots: the latest one, updated with the messages that the node has sent and taken since.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use host_model::contract::{Envelope, NodeId};
 use host_model::trace::{Beginning, Flight, Hex, NodeState};
 
-/// Messages of the node that are remembered for the next snapshot. One that began before them is not carried on.
+/// Messages of the node in the log for the next snapshot. A snapshot that began before the log is not updated.
 const LOG_MAX: usize = 4_096;
-/// Messages in flight up to which a snapshot is carried on: with more, what the node knows is too old to look ahead from.
+/// Messages in flight up to which a snapshot is updated: with more, it is too old to look ahead from.
 const IN_FLIGHT_MAX: usize = 1_024;
 
-/// An event whose effects are held: the cluster after it, and with its substitute in its place, as far as the node knows.
+/// An event whose effects are held, as far as the node knows the cluster: the state after it, and the state with its substitute in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// The node.
     pub node: NodeId,
-    /// After the event, with what it has sent in flight.
+    /// The cluster after the event, with its messages in flight.
     pub after: Arc<Beginning>,
-    /// Where the event does not happen. A message is lost, and a local event can happen later on.
+    /// The cluster without the event: a message is lost, and a local event can still happen.
     pub instead: Arc<Beginning>,
 }
 
@@ -29,37 +29,37 @@ enum Passage {
     Taken(Flight),
 }
 
-/// The latest snapshot, carried on. On links without an order, where what is in flight can stay there.
+/// The latest snapshot, updated. Only for unordered links, where any message in flight can stay there.
 #[derive(Clone, Debug)]
 pub struct Carried {
     node: NodeId,
     latest: Option<Beginning>,
-    /// What has passed, oldest first, each with the number of the latest checkpoint of the node then.
+    /// The log of messages, oldest first, each with the number of the node's latest checkpoint at that time.
     log: VecDeque<(u64, Passage)>,
-    /// Of what has passed after the checkpoints up to this number, something is forgotten.
+    /// The log is incomplete for checkpoints up to this number.
     forgotten: Option<u64>,
 }
 
 impl Carried {
-    /// Before the first snapshot.
+    /// Nothing is known before the first snapshot.
     pub fn new(node: NodeId) -> Self {
         Self { node, latest: None, log: VecDeque::new(), forgotten: None }
     }
 
-    /// The node sends messages; its latest checkpoint has this number.
+    /// Logs sent messages; `number` is that of the node's latest checkpoint.
     pub fn send(&mut self, number: u64, sent: &[Envelope]) {
         for flight in flights(self.node, sent) {
             self.pass(number, Passage::Sent(flight));
         }
     }
 
-    /// The node takes a message, whatever becomes of it there; its latest checkpoint has this number.
+    /// Logs a message that the node takes, handled or not; `number` is that of the node's latest checkpoint.
     pub fn take(&mut self, number: u64, from: NodeId, payload: &[u8]) {
         let flight = flight(from, self.node, payload);
         self.pass(number, Passage::Taken(flight));
     }
 
-    /// A snapshot is complete, in which the checkpoint of the node has this number.
+    /// Takes over a complete snapshot; `number` is that of the node's checkpoint in it.
     pub fn renew(&mut self, number: u64, beginning: Beginning) {
         let is_before = |(latest, _): &mut (u64, Passage)| *latest < number;
         while self.log.pop_front_if(is_before).is_some() {}
@@ -69,8 +69,8 @@ impl Carried {
         }
     }
 
-    /// An event of the node, which leads from one of its states to another and sends this; its message was taken. None if nothing, or too
-    /// little, is known of the others.
+    /// The fork at an event of the node, which leads from one state to another and sends these messages. The message that it handles must
+    /// have been logged as taken. None if too little is known of the other nodes.
     pub fn fork(&self, before: NodeState, after: NodeState, sent: &[Envelope]) -> Option<Fork> {
         let latest = self.latest.as_ref().filter(|latest| latest.in_flight.len() <= IN_FLIGHT_MAX)?;
         let at = |state: NodeState| {
@@ -94,7 +94,7 @@ impl Carried {
     }
 }
 
-/// What a node sends, in flight.
+/// The messages that a node sends, in flight.
 fn flights(node: NodeId, sent: &[Envelope]) -> impl Iterator<Item = Flight> {
     sent.iter().map(move |Envelope { to, payload }| flight(node, *to, payload))
 }
@@ -103,7 +103,7 @@ fn flight(from: NodeId, to: NodeId, payload: &[u8]) -> Flight {
     Flight { from, to, payload: Hex(payload.to_vec()), incarnation: 0, notice: false }
 }
 
-/// What is sent to an absent node is gone, and what was sent after the checkpoint of its sender was never in flight there.
+/// Applies a message. One to an absent node is dropped, and a taken one that its sender sent after its checkpoint is not in flight here.
 fn carry_on(here: &mut Beginning, passage: &Passage) {
     match passage {
         Passage::Sent(flight) => {
@@ -127,7 +127,7 @@ mod tests {
         NodeState { node, exported: Hex(vec![content]), fault_state: Default::default() }
     }
 
-    /// Nodes 0 and 1 in a state 0, and node 2 is absent.
+    /// Nodes 0 and 1 in state 0; node 2 is absent.
     fn snapshot(in_flight: &[(NodeId, NodeId, u8)]) -> Beginning {
         let in_flight = in_flight.iter().map(|(from, to, content)| flight(*from, *to, &[*content])).collect();
         Beginning { states: vec![state(0, 0), state(1, 0)], in_flight }
@@ -146,10 +146,10 @@ mod tests {
         fork.instead.in_flight.iter().map(|flight| (flight.from, flight.to, flight.payload.0[0])).collect()
     }
 
-    /// What was sent and taken since the checkpoint of the node in the snapshot, while the snapshot was collected and after, and nothing
-    /// that was before.
+    /// A snapshot is updated with the messages after the node's checkpoint in it, also with those while it was collected, and with no
+    /// earlier ones.
     #[test]
-    fn a_snapshot_is_carried_on_from_the_checkpoint_of_the_node() {
+    fn a_snapshot_is_updated_from_the_checkpoint_of_the_node() {
         let mut carried = Carried::new(0);
         assert_eq!(fork(&carried, &[]), None);
         carried.send(3, &sent(&[(1, 10)]));
@@ -170,9 +170,9 @@ mod tests {
         assert_eq!(in_flight(&carried), [(0, 1, 30), (0, 0, 14)]);
     }
 
-    /// Only what it sends is in flight after an event, and the state is that after it.
+    /// With the event, its messages are in flight and the node is in the state after it; without it, neither.
     #[test]
-    fn the_cluster_forks_where_an_event_may_happen_or_not() {
+    fn a_fork_has_the_cluster_with_and_without_the_event() {
         let mut carried = Carried::new(0);
         carried.renew(1, snapshot(&[(1, 0, 20)]));
         let Fork { node, after, instead } = fork(&carried, &[(1, 40), (2, 41)]).expect("it is known");

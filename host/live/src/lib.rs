@@ -1,26 +1,26 @@
-//! What runs with a cluster: its nodes, consistent checkpoints of it, and simulators of whole runs and of the runtime.
+//! Running clusters: nodes, consistent checkpoints, checkers and steering, and simulators of whole runs and of the runtime.
 //!
 //! Everything is a pure state machine: time and input come in, outputs go out. Knows nothing of Wasm, sockets, clocks, files or
-//! terminals: a [`Machine`](host_model::contract::Machine) executes handlers, and whoever drives the logic tells it the time. A folder
-//! imports only folders below it in this table.
+//! terminals: a [`Machine`](host_model::contract::Machine) executes handlers, and the driver passes in the time. A folder imports only
+//! folders below it in this table.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `world` | a cluster of nodes in virtual time, from a seed: what goes wrong with frames, disks, clocks and processes |
-//! | `disk` | the file of a node: what is written when, and what a start makes of what is there |
-//! | `beside` | the checker of a node: the snapshots that it wants, and its rounds |
-//! | `node` | a node of a running cluster: timers, frames, what has to be on the disk first |
+//! | `world` | a cluster of nodes in virtual time, from a seed, with faults of frames, disks, clocks and processes |
+//! | `disk` | the file of a node: records, crashes, and recovery at a start |
+//! | `beside` | the checker of a node: when it requests snapshots, and its rounds |
+//! | `node` | a node of a running cluster: timers, frames, and the order of disk and network |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
-//! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
-//! | `steered` | the gate of a node that is steered: its filters, and the immediate check |
-//! | `filter` | events of a node that are not to happen for a while |
-//! | `neighbourhood` | the nodes from whose states a checker beside a node looks ahead |
+//! | `checker` | looks ahead from cluster snapshots: predictions, and filters against them |
+//! | `steered` | the gate of a steered node: its filters, and the immediate check |
+//! | `filter` | patterns of events that a node withholds for a while |
+//! | `neighbourhood` | the nodes from whose states a checker looks ahead |
 //! | `seen` | a step of the model as a gate sees it |
-//! | `kinds` | kinds of messages, by which filters are coarse |
-//! | `gate` | what steering may do to an event, and to its effects |
-//! | `carried` | what a node knows of the cluster between two snapshots |
-//! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
-//! | `chance` | random numbers, a stream for each purpose |
+//! | `kinds` | kinds of messages, for filters that match more than one message |
+//! | `gate` | the decisions of steering about an event, and about its effects |
+//! | `carried` | the latest snapshot, updated with the messages of the node since |
+//! | `checkpoint` | consistent checkpoints of a running cluster, with the messages in flight |
+//! | `chance` | random numbers, one stream per purpose |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `time` | instants, ranges of durations and shares |
 //! | `mutant` | mistakes in the runtime that tests make on purpose |
@@ -28,7 +28,7 @@
 //!
 //! # Example
 //!
-//! A server grants a lock to each client that asks for it, without a look at whether it is free. Its checker looks ahead from a cluster
+//! A server grants a lock to each client that requests it, whether the lock is free or not. Its checker looks ahead from a cluster
 //! snapshot in which node 1 has the lock and the request of node 2 is in flight, and finds an event for the server to filter:
 //!
 //! ```
@@ -67,7 +67,7 @@
 //! let filters = checker.steer(0, &round)?.patterns;
 //! assert_eq!(filters.len(), 1);
 //! assert_eq!(checker.check_filters(&snapshot, (0, &filters))?.refused, None);
-//! // Without them, the violation can come.
+//! // Without them, the violation is possible.
 //! assert!(checker.check_filters(&snapshot, (0, &Default::default()))?.refused.is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -7,11 +7,11 @@ use host_model::contract::{Fault, NodeId};
 /// The neighbourhood of a node in some state. The node itself is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Neighbourhood {
-    /// All nodes: the protocol says nothing else.
+    /// All nodes: the protocol names none.
     All,
-    /// These, as the protocol says it.
+    /// The nodes that the protocol names.
     Said(BTreeSet<NodeId>),
-    /// All nodes, as what the protocol says is of no use, for this reason.
+    /// All nodes, because those that the protocol names are unusable; the reason.
     Unusable(String),
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_of_no_use_stands_for_all_nodes() {
+    fn unusable_neighbours_stand_for_all_nodes() {
         let of = |said| Neighbourhood::of(said, (1, 4));
         let has = |neighbourhood: &Neighbourhood| [0, 1, 2, 3].map(|node| neighbourhood.has(node));
         assert_eq!(has(&of(Ok(Some(vec![3, 3])))), [false, true, false, true]);

@@ -9,7 +9,7 @@ use host_model::scenario::Network;
 
 use crate::gate::{Cause, Event};
 
-/// What is about to happen at a node.
+/// A step that is about to happen at a node.
 pub(crate) struct Seen {
     state: Fingerprint,
     what: What,
@@ -37,7 +37,7 @@ impl Seen {
         Self { state: stepper.state(local).protocol.fingerprint, what }
     }
 
-    /// It, if it can be filtered; whether a connection may be broken in place of a message has to be said.
+    /// The event, if it can be filtered; `may_break` allows breaking a connection in place of a message.
     pub(crate) fn event(&self, may_break: bool) -> Option<Event<'_>> {
         let (cause, may_break) = match &self.what {
             What::Message(message, network) => {

@@ -1,8 +1,8 @@
-//! The gate of a node that is steered: its filters, and the immediate check.
+//! The gate of a steered node: its filters, and the immediate check.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `tests` | the gate as a protocol, explored in every schedule |
+//! | `tests` | the gate as a protocol, explored exhaustively |
 
 #[cfg(test)]
 mod tests;
@@ -13,23 +13,23 @@ use crate::filter::{FilterTable, Filtered};
 use crate::gate::{Event, Gate, Judge, Side, Verdict};
 use crate::time::Time;
 
-/// The gate of a node that is steered. Before an event, its filters decide; after it, the immediate check: whether the node is wrong by
-/// itself, or together with the others as they were in its latest snapshot. What was wrong before is none of the event's doing.
+/// The gate of a steered node. Before an event, its filters decide. After it, the immediate check decides: whether a property fails for the
+/// node alone, or together with the others as they were in its latest snapshot. An event is not refused for a violation before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Steered<V> {
     /// The filters.
     pub table: FilterTable,
-    /// The nodes in the latest snapshot; nodes missing from it have no state.
+    /// The latest known states of the nodes, by node; none for an unknown one.
     pub latest: Vec<Option<V>>,
 }
 
 impl<V> Steered<V> {
-    /// The gate of a node with these filters, and what it knows of the nodes.
+    /// A gate with these filters and known states.
     pub fn new(table: FilterTable, latest: Vec<Option<V>>) -> Self {
         Self { table, latest }
     }
 
-    /// Takes over what a snapshot says of the nodes. Of one that is not in it, the gate knows what it knew before.
+    /// Takes over the states in a snapshot. For nodes that are not in it, the known states stay.
     pub fn take_views(&mut self, views: impl IntoIterator<Item = Option<V>>) {
         for (latest, view) in self.latest.iter_mut().zip(views) {
             if view.is_some() {
@@ -38,7 +38,7 @@ impl<V> Steered<V> {
         }
     }
 
-    /// What becomes of an event that is to be kept from happening once its handler has run.
+    /// The verdict on an event that the gate refuses after its handler has run.
     pub fn refuse(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         verdict(self.table.judge_immediate(now, event))
     }

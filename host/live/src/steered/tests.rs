@@ -28,30 +28,30 @@ const INTERVAL: u64 = 30;
 /// A node with events of each kind, and what else happens to its gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Happens {
-    /// A message of node 1 on a link without an order, with this content.
+    /// A message of node 1 on an unordered link, with this content.
     Message(u8),
-    /// One on a link with an order.
+    /// A message on an ordered link.
     InOrder,
     Timer,
     Call,
     Internal,
-    /// A round of the node's own checker ends, with the filter that has this place in [`FILTERS`]; without one if there is none.
+    /// A round of the node's own checker ends, with the filter at this index of [`FILTERS`], or without a filter.
     Round(Option<usize>),
-    /// A round of the checker of node 1 ends, with the first filter, and it says so to this node.
+    /// The checker of node 1 sends the first filter to this node.
     Foreign,
-    /// A snapshot says that node 1 is in this state.
+    /// A snapshot has node 1 in this state.
     Snapshot(u8),
     Time,
     Kill,
 }
 
-/// The state in which a filter applies, if it is only one, and the event that it matches.
+/// The state in which a filter applies, none for all states, and the event that it matches.
 type Filter = (Option<u8>, Happens);
 
 const FILTERS: [Filter; 4] =
     [(None, Happens::Message(1)), (Some(0), Happens::Message(1)), (None, Happens::Call), (None, Happens::Timer)];
 
-/// How many things happen, and which can.
+/// The number of steps, and the possible ones.
 #[derive(Clone, Debug)]
 struct Plan {
     steps: usize,
@@ -65,11 +65,11 @@ struct Node {
     now: u64,
     state: u8,
     past: Vec<Entry>,
-    /// What is not as the rules say.
+    /// A deviation from the rules, if any.
     trouble: Option<String>,
 }
 
-/// What has happened, and when; and what became of it, if it was an event of the node.
+/// A past step and its time; for an event of the node, also the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     at: u64,
@@ -79,22 +79,22 @@ struct Entry {
     answer: Answer,
 }
 
-/// What became of an event.
+/// The answer to an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Answer {
     #[default]
     Passed,
-    /// Passed, and steering suspended itself for it.
+    /// Passed, because steering suspended itself.
     Suspended,
     Filtered,
-    /// Filtered, and was before: it waits, or is sent again.
+    /// Filtered again: a local event that waits, or a message that is sent again.
     StillFiltered,
     Refused,
-    /// Refused, and was before: a local event in the same state, which waits, or a message that is sent again.
+    /// Refused again: a local event that waits in the same state, or a message that is sent again.
     StillRefused,
 }
 
-/// Where an event leads: a message to its content, a call one further, all others nowhere.
+/// The state after an event: the content of a message, the next state for a call, and no change otherwise.
 fn next(state: u8, event: Happens) -> u8 {
     match event {
         Happens::Message(content) => content,
@@ -104,7 +104,7 @@ fn next(state: u8, event: Happens) -> u8 {
     }
 }
 
-/// The node must not be in state 2, and not in the state in which node 1 is.
+/// The node must be neither in state 2 nor in the state of node 1.
 fn is_wrong(own: u8, other: Option<u8>) -> bool {
     own == 2 || Some(own) == other
 }
@@ -118,7 +118,7 @@ fn substitute(event: Happens) -> Option<Substitute> {
     }
 }
 
-/// The rules, applied to all that has happened.
+/// The rules of steering, evaluated on the whole past.
 struct Rules<'p> {
     plan: &'p Plan,
     past: &'p [Entry],
@@ -135,7 +135,7 @@ impl Rules<'_> {
         !self.has(Happens::Kill) && !self.past.iter().any(is_suspension)
     }
 
-    /// The filter that is in force, and what has happened since it is without a break.
+    /// The filter in force, and the steps since it is in force without a break.
     fn in_force(&self) -> Option<(Filter, &[Entry])> {
         let rounds = self.past.iter().enumerate().rev().filter_map(|(place, past)| match past.happens {
             Happens::Round(filter) => Some((place, past.at, filter)),
@@ -151,7 +151,7 @@ impl Rules<'_> {
         Some((FILTERS[latest??], &self.past[since?..]))
     }
 
-    /// Whether one event more may be filtered: of the events of the last minute, each once however often it waits, or of few.
+    /// Whether the quota allows one more filtered event, by the events of the last minute. An event that waits counts once.
     fn is_within(&self) -> bool {
         let is_event = |happens: Happens| {
             use Happens::{Foreign, Kill, Round, Snapshot, Time};
@@ -168,7 +168,7 @@ impl Rules<'_> {
         (kept + 1) * 100 <= percent * all || kept < always
     }
 
-    /// Whether a message was kept from happening within the last minute, in whatever way.
+    /// Whether a message was filtered or refused within the last minute.
     fn was_dropped(&self, message: Happens) -> bool {
         use Answer::{Filtered, Refused, StillFiltered, StillRefused};
         let is_dropped = |answer| matches!(answer, Filtered | StillFiltered | Refused | StillRefused);
@@ -176,7 +176,7 @@ impl Rules<'_> {
         same.any(|past| past.at + 60 > self.now)
     }
 
-    /// What becomes of an event in a state, given what the last snapshot says of node 1.
+    /// The answer to an event in a state, given the state of node 1 in the last snapshot.
     fn answer(&self, state: u8, event: Happens, other: Option<u8>) -> Answer {
         if self.has(Happens::Kill) || substitute(event).is_none() {
             return Answer::Passed;
@@ -199,7 +199,7 @@ impl Rules<'_> {
         if after == state || !is_wrong(after, other) || is_wrong(state, other) || !self.is_active() {
             return Answer::Passed;
         }
-        // What was refused in this state within the last minute, and is due again, has waited.
+        // An event that was refused in this state within the last minute, and is due again, has waited.
         let is_refusal = |past: &&Entry| matches!(past.answer, Answer::Refused | Answer::StillRefused);
         let same = self.past.iter().filter(|past| (past.happens, past.state) == (event, state));
         let waits = || same.filter(is_refusal).any(|past| past.at + 60 > self.now);
@@ -234,7 +234,7 @@ impl Node {
                 if self.gate.table.suspensions() > suspensions {
                     answer = Answer::Suspended;
                 }
-                // Of what is kept from happening, the rules say whether it was before.
+                // The gate does not report whether an event was filtered or refused before; the rules do.
                 let before = (answer, expected);
                 if [(Answer::Filtered, Answer::StillFiltered), (Answer::Refused, Answer::StillRefused)]
                     .contains(&before)
@@ -246,30 +246,30 @@ impl Node {
                 }
             }
         }
-        // When time passes, it is the time before that counts.
+        // A step that advances the time is logged with the time before it.
         self.past.push(Entry { at: now.0 / 1_000_000_000, state, happens, answer });
     }
 
-    /// Asks the gate as a node does, and continues if it may.
+    /// Calls the gate as a node does, and changes the state if the event passes.
     fn ask(&mut self, now: Time, happens: Happens) -> Answer {
         with_cause(happens, |cause| {
             let event = Event { state: self.state.into(), cause, may_break: false };
             if let Verdict::Instead(substitute) = self.gate.before(now, &event) {
-                return self.carry_out(substitute, happens, Answer::Filtered);
+                return self.check_substitute(substitute, happens, Answer::Filtered);
             }
             let after = next(self.state, happens);
             let before = self.state;
             let own = |side| if side == Side::Before { before } else { after };
             let mut judge = |side, views: &[Option<u8>]| is_wrong(own(side), views[1]);
             if let Verdict::Instead(substitute) = self.gate.after(now, &event, &mut judge) {
-                return self.carry_out(substitute, happens, Answer::Refused);
+                return self.check_substitute(substitute, happens, Answer::Refused);
             }
             self.state = after;
             Answer::Passed
         })
     }
 
-    fn carry_out(&mut self, taken: Substitute, happens: Happens, answer: Answer) -> Answer {
+    fn check_substitute(&mut self, taken: Substitute, happens: Happens, answer: Answer) -> Answer {
         if Some(taken) != substitute(happens) {
             self.trouble = Some(format!("{taken:?} in place of {happens:?}"));
         }
@@ -372,7 +372,7 @@ impl Machine for GateMachine {
     }
 }
 
-/// Explores every schedule; how many states there are.
+/// Explores every schedule. Returns the number of states.
 fn explore(plan: &Plan) -> u64 {
     let lts = Lts::new(plan, Scenario::new(1)).expect("it is native");
     let mut stepper = Stepper::new(&lts).expect("it is native");
@@ -380,7 +380,7 @@ fn explore(plan: &Plan) -> u64 {
     let bounds = SearchBounds::default();
     let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
     let bdfs = find("bdfs").expect("it is a row");
-    let report = (bdfs.run)(&search).expect("the host can go on");
+    let report = (bdfs.run)(&search).expect("the host does not fail");
     let trouble = report.violations.first().map(|found| {
         let last = found.path.iter().fold(found.initial[0], |local, step| {
             let row = stepper.step(local, step.trigger).expect("it is native");
@@ -393,14 +393,13 @@ fn explore(plan: &Plan) -> u64 {
     report.counts.global_states.unwrap_or(0)
 }
 
-/// Whatever can happen `n` times in any order: 1 + k + k^2 + ... + k^n schedules of k things; each is a state, since a state
-/// keeps what has happened.
+/// The number of schedules of up to `n` steps of `k` kinds: 1 + k + k^2 + ... + k^n. Each is a state, since a state contains its past.
 fn schedules(plan: &Plan) -> u64 {
     let things = plan.all.len() as u64;
     (0..=plan.steps as u32).map(|steps| things.pow(steps)).sum()
 }
 
-/// All things once, and more steps with those among them on which ends, quotas and waiting depend.
+/// All kinds of steps, and longer schedules of the kinds that matter for the end of filters, quotas and waiting.
 #[test]
 fn the_gate_keeps_to_the_rules_in_every_schedule() {
     use Happens::{Call, Foreign, InOrder, Internal, Kill, Message, Round, Snapshot, Time, Timer};
