@@ -170,7 +170,7 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, pr
         happened(simulated, asked)
     ));
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
-        text.push_str(&checkers(tally, (simulated.runs, watch), asked.conditions.goes_on));
+        text.push_str(&checkers(tally, (simulated.runs, watch), asked.conditions.continues));
     }
     let Predictions { violation, dead } = predictions;
     for prediction in violation.iter().chain(dead) {
@@ -274,7 +274,7 @@ fn happened(simulated: &Simulated, asked: &SimulationSpec) -> String {
         (counts.lost, "message", " lost"),
         (counts.resets, "reset", ""),
         (counts.partitions, "partition", ""),
-        (if asked.conditions.goes_on { counts.violating } else { 0 }, "state", " that violate a property"),
+        (if asked.conditions.continues { counts.violating } else { 0 }, "state", " that violate a property"),
     ];
     let some = all.iter().filter(|(number, ..)| *number > 0);
     let words: Vec<String> = some.map(|(number, noun, verb)| count(*number, noun) + verb).collect();

@@ -149,7 +149,7 @@ impl SimulateArguments {
             delays: Delays { timer: self.timers, application: self.application, internal: self.internal },
             time: self.time,
             events_max: self.events,
-            goes_on: self.go_on,
+            continues: self.go_on,
         };
         let thesis = self.profile == "thesis";
         let watch = self.watch.as_ref().map(|mode| WatchSpec {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::{Range, Share};
 
-/// How long local events take to happen once they can, by their kind.
+/// The delay from when a local event becomes possible until it happens, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delays {
@@ -16,17 +16,18 @@ pub struct Delays {
     pub timer: Range,
     /// Calls of the application.
     pub application: Range,
-    /// Steps that the protocol takes by itself.
+    /// Internal events.
     pub internal: Range,
 }
 
-/// Partitions that come and go: some nodes do not reach the others. Each division into two parts with a node in each is as likely.
+/// Temporary partitions, in which some nodes do not reach the others. All divisions into two parts with at least one node each are equally
+/// likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partitions {
-    /// The mean time from the end of one to the next.
+    /// The mean time from the end of a partition to the next one.
     pub every: Duration,
-    /// How long one lasts.
+    /// The duration of a partition.
     pub lasting: Duration,
 }
 
@@ -34,26 +35,27 @@ pub struct Partitions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// How long a message is on its way. Where messages have an order, one also waits for those before it.
+    /// The latency of messages. On ordered links, a message also waits for those before it.
     pub latency: Range,
-    /// The same of a message of a node to itself, which is never lost then; like any other if there is none.
+    /// The latency of messages from a node to itself, which are never lost then; if none, they are like all others.
     pub loopback: Option<Range>,
-    /// Messages that are lost, of those on links without an order.
+    /// The share of messages that unordered links lose.
     pub loss: Share,
-    /// Further deliveries of a message, of those that the scenario allows.
+    /// The share of further deliveries that happen, of those that the scenario allows.
     pub duplicates: Share,
-    /// The mean time between two resets, of whichever nodes; none without resets.
+    /// The mean time between two resets in the cluster; none without resets.
     pub churn: Option<Duration>,
-    /// Partitions, if there are any. They lose messages on links without an order, and hold up all others.
+    /// Partitions, if any. They lose messages on unordered links, and delay those on ordered ones.
     pub partitions: Option<Partitions>,
-    /// How long local events take.
+    /// The delays of local events.
     pub delays: Delays,
-    /// How long a run is.
+    /// The duration of a run, in virtual time.
     pub time: Duration,
-    /// How many events it has at most.
+    /// The maximum number of events in a run.
     pub events_max: u64,
-    /// Whether it continues after a violation.
-    pub goes_on: bool,
+    /// Whether a run continues after a violation.
+    #[serde(rename = "goes_on")]
+    pub continues: bool,
 }
 
 impl Default for Conditions {
@@ -72,46 +74,46 @@ impl Default for Conditions {
             },
             time: Duration::from_secs(3_600),
             events_max: 1_000_000,
-            goes_on: false,
+            continues: false,
         }
     }
 }
 
-/// The longest time: several of them together are still an instant.
+/// The longest duration: the sum of several still fits a [`Time`](crate::time::Time).
 const TIME_MAX: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// Conditions that make no sense, or not in a scenario.
+/// Why conditions are refused, alone or in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionsError {
-    /// The shortest duration is longer than the longest one.
+    /// A range whose shortest duration is longer than its longest one.
     #[error("the range of the {0} ends before it begins")]
     Range(&'static str),
-    /// A time is longer than any run.
+    /// A time longer than a run can be.
     #[error("{0}: 100 years are the most")]
     TooLong(&'static str),
-    /// A share is more than all.
+    /// A share above 100 %.
     #[error("the share of {0} is more than 100 %")]
     Share(&'static str),
-    /// A time between events of a kind is none.
+    /// A time of zero between events of a kind.
     #[error("there is no time between two {0}")]
     Frequency(&'static str),
-    /// Messages can be lost nowhere.
+    /// A loss, and no link that can lose messages.
     #[error("every link has an order, so no message is lost by itself")]
     NoLoss,
-    /// Messages can be delivered twice nowhere.
+    /// Duplicates, and no link that can duplicate messages.
     #[error("no link delivers a message twice")]
     NoDuplicates,
-    /// Nodes cannot be reset.
+    /// Resets, which the scenario does not allow.
     #[error("the scenario has no resets")]
     NoResets,
 }
 
 impl Conditions {
-    /// Refuses what makes no sense in a scenario: it would be wrong to ignore it.
+    /// Refuses conditions that do not fit a scenario, rather than ignoring them.
     ///
     /// # Errors
     ///
-    /// The first thing.
+    /// The first reason.
     pub fn check(&self, scenario: &Scenario) -> Result<(), ConditionsError> {
         let Delays { timer, application, internal } = self.delays;
         let ranges = [
@@ -153,7 +155,7 @@ impl Conditions {
 }
 
 impl Delays {
-    /// Those of a kind.
+    /// The delays of a kind of event.
     pub fn of(&self, kind: LocalKind) -> Range {
         match kind {
             LocalKind::Timer => self.timer,

@@ -1,4 +1,4 @@
-//! What takes the place of an event of a run that is kept from happening.
+//! The substitutes of events that steering prevents in a run.
 
 use host_model::contract::{MachineError, NodeId};
 use host_model::lts::{MessageId, Trigger};
@@ -8,10 +8,10 @@ use crate::gate::Substitute;
 use crate::seen::Seen;
 use crate::simulator::run::Run;
 
-/// How a connection breaks in place of a message over it.
+/// How a connection is broken in place of a message over it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Breaking {
-    /// The node that would take the message breaks it.
+    /// The destination of the message breaks it.
     Here(Trigger),
     /// The sender has broken it: its notice overtakes the message.
     Told(MessageId),
@@ -20,7 +20,7 @@ pub(super) enum Breaking {
 }
 
 impl Run<'_, '_, '_> {
-    /// If a filter keeps an event from happening, its substitute takes its place: whether that is an event of a node.
+    /// Executes the substitute of an event, if a filter matches it. Returns whether the substitute is an event of a node.
     pub(super) fn filter(&mut self, node: NodeId, trigger: Trigger) -> Result<Option<bool>, MachineError> {
         let may_break = self.breaking(trigger).is_some();
         let Some(watch) = &mut self.watch else { return Ok(None) };
@@ -31,7 +31,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// How a connection breaks in place of a message over it. None if that is not allowed, or no node can break it.
+    /// How to break a connection in place of a message over it. None if that is not allowed, or no node can break it.
     pub(super) fn breaking(&self, trigger: Trigger) -> Option<Breaking> {
         let watch = self.watch.as_ref().filter(|watch| watch.breaks())?;
         let message = self.stepper.message(trigger.message()?);
@@ -45,7 +45,7 @@ impl Run<'_, '_, '_> {
         here.or_else(told).or_else(|| broken_by(from, to).map(|event| Breaking::There(from, event)))
     }
 
-    /// A connection breaks in place of a message to a node.
+    /// Breaks a connection in place of a message to a node. Returns whether that was an event of a node.
     fn break_connection(&mut self, node: NodeId, breaking: Breaking) -> Result<bool, MachineError> {
         match breaking {
             Breaking::Here(event) => self.step(node, event),
@@ -58,14 +58,14 @@ impl Run<'_, '_, '_> {
                 let watch = self.watch.as_ref().expect("there are checkers");
                 match watch.history.notice(self.stepper, (from, node)) {
                     Some(notice) => self.step(node, Trigger::deliver(notice)),
-                    // Its sender has failed on the error.
+                    // The sender has failed on the error.
                     None => Ok(is_event),
                 }
             }
         }
     }
 
-    /// The substitute of an event takes place; whether that is an event of a node.
+    /// Executes the substitute of an event. Returns whether it is an event of a node.
     pub(super) fn replace(
         &mut self,
         node: NodeId,
@@ -74,18 +74,18 @@ impl Run<'_, '_, '_> {
     ) -> Result<bool, MachineError> {
         self.log.replace(self.now, substitute as u8);
         if substitute == Substitute::Break {
-            let breaking = self.breaking(trigger).expect("the gate was told so");
+            let breaking = self.breaking(trigger).expect("the gate allows a break only if there is one");
             return self.break_connection(node, breaking);
         }
         if let Some(watch) = &mut self.watch {
             let taken: Vec<_> = self.stepper.known().taken(trigger).collect();
-            // What waits may do so again and again, and changes nothing.
+            // An event that waits takes no message, and may wait many times.
             if !taken.is_empty() {
                 watch.step(self.stepper, (&self.locals, node), (taken, &[]));
             }
         }
         self.waited += u64::from(matches!(substitute, Substitute::Postpone | Substitute::Delay));
-        // What was postponed or delayed is due again some time.
+        // An event that was postponed or delayed gets a new time.
         self.arm(node);
         Ok(false)
     }

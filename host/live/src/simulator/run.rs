@@ -20,7 +20,7 @@ use crate::simulator::watch::{Mode, Watch, Watched};
 use crate::simulator::watching::Watching;
 use crate::time::Time;
 
-/// Why there is no simulation.
+/// Why a simulation is refused or has failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulatorError {
     /// The conditions do not fit the scenario.
@@ -32,7 +32,7 @@ pub enum SimulatorError {
     /// No node of a running cluster can be part of the cluster.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// Messages that wait for others have no time at which they are taken.
+    /// A node takes quorums, whose messages have no time at which they are taken.
     #[error("node {0} takes messages together, and a simulation delivers them one by one")]
     Quorums(NodeId),
     /// The host itself cannot continue.
@@ -40,7 +40,7 @@ pub enum SimulatorError {
     Machine(#[from] MachineError),
 }
 
-/// A cluster that no node of a running cluster can be part of, or whose runs need not be runs of the model.
+/// Why the nodes of a running cluster cannot be simulated in a scenario, or would have runs that the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuntimeError {
     /// Links are not all alike.
@@ -54,7 +54,7 @@ pub enum RuntimeError {
     CutOff,
 }
 
-/// Runs in the same local transition system: what a handler does is executed once for all of them.
+/// Runs in one local transition system: each handler is executed once for all of them.
 pub struct Simulator<'s, 'l> {
     stepper: &'s mut Stepper<'l>,
     starts: &'s [Start],
@@ -67,7 +67,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ///
     /// # Errors
     ///
-    /// The conditions do not fit the scenario, or a node takes messages together.
+    /// The conditions do not fit the scenario, or a node takes quorums.
     pub fn new(
         stepper: &'s mut Stepper<'l>,
         starts: &'s [Start],
@@ -81,7 +81,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
         }
     }
 
-    /// The same with a script, whose phases follow each other in each run.
+    /// Adds a script, whose phases follow each other in each run.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
         Ok(Self { script, ..self })
     }
 
-    /// One run.
+    /// Executes one run.
     ///
     /// # Determinism duty
     ///
@@ -99,16 +99,16 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ///
     /// # Errors
     ///
-    /// The host cannot continue, or is to stop.
+    /// The host fails, or is asked to stop.
     pub fn run(&mut self, seed: u64) -> Result<Finished, MachineError> {
-        Ok(self.run_beside(seed, None)?.0)
+        Ok(self.run_with(seed, None)?.0)
     }
 
-    /// The same with a checker for each node. Where they only observe, the run is the one without them.
+    /// Executes one run with a checker for each node. Checkers that only observe do not change the run.
     ///
     /// # Determinism duty
     ///
-    /// As for [`run`](Self::run), where a round of the checkers begins in an empty local transition system.
+    /// As for [`run`](Self::run), since each round of the checkers begins in an empty local transition system.
     ///
     /// # Errors
     ///
@@ -119,10 +119,10 @@ impl<'s, 'l> Simulator<'s, 'l> {
         watching: &mut Watching<'_>,
         mode: Mode,
     ) -> Result<(Finished, Watched), MachineError> {
-        self.run_beside(seed, Some((watching, mode)))
+        self.run_with(seed, Some((watching, mode)))
     }
 
-    fn run_beside(
+    fn run_with(
         &mut self,
         seed: u64,
         watching: Option<(&mut Watching<'_>, Mode)>,
@@ -140,7 +140,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ) -> Run<'r, 'l, 'f> {
         let mut chance = Chance::new(seed);
         let start = &self.starts[chance.below(Purpose::Start, self.starts.len() as u64) as usize];
-        let verdicts = Verdicts::new(self.stepper.lts(), self.conditions.goes_on);
+        let verdicts = Verdicts::new(self.stepper.lts(), self.conditions.continues);
         Run {
             stepper: &mut *self.stepper,
             start,
@@ -170,7 +170,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
     }
 }
 
-/// Steering has stopped a run in which nothing but waiting happens in the last one of this many parts of its time.
+/// Steering has stopped a run if events only wait during the last one of this many equal parts of its time.
 const STOPPED: u32 = 10;
 
 /// A run in progress.
@@ -182,37 +182,37 @@ pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) chance: Chance,
     pub(super) agenda: Agenda<Input>,
     pub(super) now: Time,
-    /// When something was last on the agenda that was not of a checker.
+    /// The time of the last input that was not for a checker.
     pub(super) latest: Time,
     pub(super) locals: Vec<LocalStateId>,
-    /// The local events of each node that are going to happen, with the numbers of their entries.
+    /// The scheduled local events of each node, with the numbers of their entries.
     pub(super) armed: Vec<BTreeMap<LocalEventId, u64>>,
-    /// When the last message arrives of each sender and destination between which messages have an order.
+    /// The arrival of the last message on each ordered link, by sender and destination.
     pub(super) arrivals: BTreeMap<(NodeId, NodeId), Time>,
-    /// The messages, on links with an order, that wait until their ends reach each other.
+    /// The messages on ordered links that wait until both ends reach each other.
     pub(super) waiting: BTreeMap<(NodeId, NodeId), Vec<MessageId>>,
     /// The side of each node in the partition, and its end.
     pub(super) partition: Option<(Vec<bool>, Time)>,
     /// The phase of the script, and its end.
     pub(super) phase: Option<(&'r Phase, Time)>,
-    /// How often it has changed who reaches whom.
+    /// How often the reachability of nodes has changed.
     pub(super) changes: u64,
     pub(crate) path: Vec<Step>,
-    /// When each of them has happened.
+    /// The time of each step.
     #[cfg(test)]
     pub(super) times: Vec<Time>,
     pub(super) counts: Counts,
     pub(super) log: Log,
     pub(super) verdicts: Verdicts,
     pub(super) watch: Option<Watch<'r, 'f>>,
-    /// When the last step was taken.
+    /// The time of the last step.
     pub(super) stepped: Time,
-    /// How often a local event was made to wait since then.
+    /// How often a local event was postponed since then.
     pub(super) waited: u64,
 }
 
 impl Run<'_, '_, '_> {
-    /// Continues to the end, and says why there is no more.
+    /// Runs to the end, and returns why the run has ended.
     pub(crate) fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
         self.judge()?;
@@ -257,7 +257,7 @@ impl Run<'_, '_, '_> {
         (self.verdicts.finish(seed, end, self.latest, self.counts, &self.log), watched)
     }
 
-    /// Something happens; whether it was an event of a node.
+    /// Processes an input. Returns whether it was an event of a node.
     fn happen(&mut self, input: Input) -> Result<bool, MachineError> {
         match input {
             Input::Arrival(message) => {
@@ -324,7 +324,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// The checker of a node begins a round.
+    /// Begins a round of the checker of a node.
     fn check(&mut self, node: NodeId) -> Result<bool, MachineError> {
         let (now, seen) = (self.now, self.counts.events + self.changes);
         let nodes = 0..self.locals.len() as NodeId;
@@ -335,14 +335,14 @@ impl Run<'_, '_, '_> {
         Ok(false)
     }
 
-    /// The checkers that have something new to look at begin a round.
+    /// Begins a round of each checker whose cluster has changed.
     pub(super) fn schedule_rounds(&mut self) {
         let seen = self.counts.events + self.changes;
         let due = self.watch.as_mut().map_or_else(Vec::new, |watch| watch.due(self.now, seen));
         due.into_iter().for_each(|(node, at)| self.agenda.add(at, Input::Check(node)));
     }
 
-    /// A node restarts, unless its budget is used up or nothing would change.
+    /// Resets a node, unless its budget is used up or the reset would change nothing.
     pub(super) fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
         let reset = Trigger::from(FaultEvent::of_kind("reset", None).expect("it is in the table"));
         let local = self.locals[node as usize];
@@ -354,11 +354,11 @@ impl Run<'_, '_, '_> {
         self.step(node, reset)
     }
 
-    /// A node takes a step, and the state after it is judged.
+    /// Takes a step of a node, and judges the state after it.
     pub(super) fn step(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
         let row = self.stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = self.stepper.outcomes(row);
-        // A node hears of each broken connection, as it does of most in operation.
+        // A node receives the error of each broken connection, as it mostly does in operation.
         let heard: Vec<usize> = (0..outcomes.len()).filter(|index| !outcomes[*index].is_lost).collect();
         let index = match heard.len() == outcomes.len() || heard.is_empty() {
             true => self.chance.outcome(outcomes),
@@ -401,7 +401,7 @@ impl Run<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Calls off the local events that cannot happen any more at a node, and draws times for those that can now.
+    /// Cancels the local events of a node that are no longer possible, and draws times for those that are newly possible.
     pub(super) fn arm(&mut self, node: NodeId) {
         let state = std::sync::Arc::clone(self.stepper.state(self.locals[node as usize]));
         let (armed, events) = (&mut self.armed[node as usize], &state.protocol.local_events);

@@ -62,14 +62,14 @@ pub struct Watched {
 }
 
 /// The checker of one node.
-struct Beside {
+struct NodeChecker {
     gate: Steered<LocalStateId>,
     /// What the node knows between snapshots, if effects are held.
     horizon: Option<Horizon>,
     /// The nodes asked for the last complete snapshot. The immediate check ignores the states of others, which are out of date.
     asked: Vec<bool>,
     /// The round in progress: its snapshot, its predictions and its filters.
-    going_on: Option<GoingOn>,
+    in_progress: Option<RoundInProgress>,
     /// Whether a round is scheduled or in progress.
     is_busy: bool,
     /// The start of the last round.
@@ -78,10 +78,10 @@ struct Beside {
     seen: u64,
 }
 
-impl Beside {
+impl NodeChecker {
     /// Adopts the states of a snapshot that is complete by now.
     fn take_views(&mut self, now: Time) {
-        let Some(round) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
+        let Some(round) = self.in_progress.as_mut().filter(|round| round.gathered <= now) else { return };
         self.gate.take_views(round.views.iter_mut().map(Option::take));
         self.asked.clone_from(&round.asked);
         if let (Some(horizon), Some((number, beginning))) = (&mut self.horizon, round.snapshot.take()) {
@@ -90,7 +90,7 @@ impl Beside {
     }
 }
 
-struct GoingOn {
+struct RoundInProgress {
     /// The nodes in the snapshot, and the time of its completion: the immediate check does not wait for the end of the round.
     views: Vec<Option<LocalStateId>>,
     asked: Vec<bool>,
@@ -107,7 +107,7 @@ struct GoingOn {
 pub(super) struct Watch<'w, 'f> {
     watching: &'w mut Watching<'f>,
     mode: Mode,
-    beside: Vec<Beside>,
+    checkers: Vec<NodeChecker>,
     pub(super) history: History,
     pub(super) watched: Watched,
 }
@@ -117,14 +117,14 @@ impl<'w, 'f> Watch<'w, 'f> {
         // Filters end with the next round, see above.
         let lasting = Duration::from_secs(100 * 365 * 86_400);
         let quota = watching.profile.quota;
-        let beside = |node| Beside {
+        let checker = |node| NodeChecker {
             gate: Steered::new(
                 FilterTable::new(node, quota, lasting).with_kinds(Arc::clone(watching.kinds())),
                 start.locals.iter().copied().map(Some).collect(),
             ),
             horizon: watching.hold.is_some().then(|| Horizon::new(node)),
             asked: vec![true; start.locals.len()],
-            going_on: None,
+            in_progress: None,
             is_busy: false,
             began: None,
             seen: 0,
@@ -132,7 +132,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         let nodes = 0..start.locals.len() as NodeId;
         Self {
             mode,
-            beside: nodes.map(beside).collect(),
+            checkers: nodes.map(checker).collect(),
             history: History::new(start),
             watched: Watched::default(),
             watching,
@@ -143,10 +143,10 @@ impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn due(&mut self, now: Time, seen: u64) -> Vec<(NodeId, Time)> {
         let interval = self.watching.profile.interval;
         let mut due = Vec::new();
-        for (node, beside) in (0..).zip(&mut self.beside) {
-            if !beside.is_busy && (beside.began.is_none() || beside.seen != seen) {
-                beside.is_busy = true;
-                let at = beside.began.map_or(now, |began| began.after(interval).max(now));
+        for (node, checker) in (0..).zip(&mut self.checkers) {
+            if !checker.is_busy && (checker.began.is_none() || checker.seen != seen) {
+                checker.is_busy = true;
+                let at = checker.began.map_or(now, |began| began.after(interval).max(now));
                 due.push((node, at));
             }
         }
@@ -162,10 +162,10 @@ impl<'w, 'f> Watch<'w, 'f> {
     ) -> Result<Time, MachineError> {
         let asked = self.asked(stepper, node, locals)?;
         let cut = self.history.cut(stepper, node, (locals, &asked, reached));
-        let beside = &mut self.beside[node as usize];
-        (beside.began, beside.seen) = (Some(now), seen);
+        let checker = &mut self.checkers[node as usize];
+        (checker.began, checker.seen) = (Some(now), seen);
         let profile = self.watching.profile;
-        let mut going_on = GoingOn {
+        let mut in_progress = RoundInProgress {
             views: cut.views(),
             asked,
             gathered: now.after(profile.gathering),
@@ -174,9 +174,9 @@ impl<'w, 'f> Watch<'w, 'f> {
             is_unhelpful: false,
             patterns: BTreeSet::new(),
         };
-        if let Some(horizon) = &mut beside.horizon {
+        if let Some(horizon) = &mut checker.horizon {
             let number = horizon.begin();
-            going_on.snapshot = exported(cut.beginning(stepper, self.watching.used_up))?.map(|cut| (number, cut));
+            in_progress.snapshot = exported(cut.beginning(stepper, self.watching.used_up))?.map(|cut| (number, cut));
         }
         let key = cut.key(stepper);
         let mut work = 0;
@@ -185,12 +185,12 @@ impl<'w, 'f> Watch<'w, 'f> {
             let predicts = !round.predictions.is_empty();
             if predicts && self.mode == Mode::Steer {
                 let steering = self.watching.steer(key, node, &round)?;
-                (going_on.patterns, going_on.is_unhelpful) = (steering.patterns, steering.is_unhelpful);
+                (in_progress.patterns, in_progress.is_unhelpful) = (steering.patterns, steering.is_unhelpful);
                 work += steering.work;
             }
-            going_on.predicting = (predicts || !round.dead.is_empty()).then_some(round);
+            in_progress.predicting = (predicts || !round.dead.is_empty()).then_some(round);
         }
-        self.beside[node as usize].going_on = Some(going_on);
+        self.checkers[node as usize].in_progress = Some(in_progress);
         let taken = profile.each.saturating_mul(u32::try_from(work).unwrap_or(u32::MAX));
         Ok(now.after(profile.gathering).after(profile.base).after(taken))
     }
@@ -232,10 +232,12 @@ impl<'w, 'f> Watch<'w, 'f> {
 
     /// Ends a round.
     pub(super) fn end(&mut self, node: NodeId, now: Time) {
-        let beside = &mut self.beside[node as usize];
-        beside.is_busy = false;
-        beside.take_views(now);
-        let Some(GoingOn { predicting, is_unhelpful, patterns, .. }) = beside.going_on.take() else { return };
+        let checker = &mut self.checkers[node as usize];
+        checker.is_busy = false;
+        checker.take_views(now);
+        let Some(RoundInProgress { predicting, is_unhelpful, patterns, .. }) = checker.in_progress.take() else {
+            return;
+        };
         self.watched.rounds += 1;
         if let Some(round) = predicting {
             if round.predictions.is_empty() {
@@ -251,7 +253,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         self.watched.unhelpful += u64::from(is_unhelpful);
         self.watched.helped += u64::from(!patterns.is_empty());
         if self.mode == Mode::Steer {
-            beside.gate.table.replace(now, node, patterns);
+            checker.gate.table.replace(now, node, patterns);
         }
     }
 
@@ -265,11 +267,11 @@ impl<'w, 'f> Watch<'w, 'f> {
         if self.mode == Mode::Observe {
             return None;
         }
-        let beside = &mut self.beside[node as usize];
-        if let (Some(horizon), Cause::Message { from, payload, .. }) = (&mut beside.horizon, event.cause) {
+        let checker = &mut self.checkers[node as usize];
+        if let (Some(horizon), Cause::Message { from, payload, .. }) = (&mut checker.horizon, event.cause) {
             horizon.take(from, payload);
         }
-        let Verdict::Instead(substitute) = beside.gate.before(now, event) else { return None };
+        let Verdict::Instead(substitute) = checker.gate.before(now, event) else { return None };
         self.watched.filtered += 1;
         Some(substitute)
     }
@@ -286,9 +288,9 @@ impl<'w, 'f> Watch<'w, 'f> {
             return Ok(None);
         }
         let mut trouble = None;
-        let beside = &mut self.beside[node as usize];
-        beside.take_views(now);
-        let asked = &beside.asked;
+        let checker = &mut self.checkers[node as usize];
+        checker.take_views(now);
+        let asked = &checker.asked;
         let mut judge = |side, latest: &[Option<LocalStateId>]| {
             let known = latest.iter().zip(asked).map(|(local, is_asked)| local.filter(|_| *is_asked));
             let mut known: Vec<_> = known.collect();
@@ -298,7 +300,7 @@ impl<'w, 'f> Watch<'w, 'f> {
                 false
             })
         };
-        let verdict = beside.gate.after(now, &event, &mut judge);
+        let verdict = checker.gate.after(now, &event, &mut judge);
         if let Some(error) = trouble {
             return Err(error);
         }
@@ -315,16 +317,16 @@ impl<'w, 'f> Watch<'w, 'f> {
         (before, outcome): (LocalStateId, &Outcome),
         event: Event<'_>,
     ) -> Result<Option<Substitute>, MachineError> {
-        let beside = &mut self.beside[node as usize];
-        let (Some(hold), Some(horizon)) = (&mut self.watching.hold, &mut beside.horizon) else { return Ok(None) };
+        let checker = &mut self.checkers[node as usize];
+        let (Some(hold), Some(horizon)) = (&mut self.watching.hold, &mut checker.horizon) else { return Ok(None) };
         let changes = before != outcome.next || !outcome.sent.is_empty();
-        if self.mode == Mode::Observe || !changes || !beside.gate.table.is_active(now) {
+        if self.mode == Mode::Observe || !changes || !checker.gate.table.is_active(now) {
             return Ok(None);
         }
         let Some(pattern) = Pattern::of(&event) else { return Ok(None) };
         let fork = horizon.fork(stepper, (before, outcome.next), &outcome.sent)?;
         if fork.map_or(Ok(false), |fork| hold.is_to_blame(&pattern, &fork))?
-            && let Verdict::Instead(substitute) = beside.gate.refuse(now, &event)
+            && let Verdict::Instead(substitute) = checker.gate.refuse(now, &event)
         {
             self.watched.foreseen += 1;
             return Ok(Some(substitute));
@@ -339,7 +341,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         (locals, node): (&[LocalStateId], NodeId),
         (taken, sent): (Vec<MessageId>, &[MessageId]),
     ) {
-        if let Some(horizon) = &mut self.beside[node as usize].horizon {
+        if let Some(horizon) = &mut self.checkers[node as usize].horizon {
             horizon.send(stepper, sent);
         }
         self.history.step(stepper, locals, node, (taken, sent));
@@ -347,7 +349,7 @@ impl<'w, 'f> Watch<'w, 'f> {
 
     /// The results so far.
     pub(super) fn finish(mut self) -> Watched {
-        self.watched.suspensions = self.beside.iter().map(|beside| beside.gate.table.suspensions()).sum();
+        self.watched.suspensions = self.checkers.iter().map(|checker| checker.gate.table.suspensions()).sum();
         self.watched
     }
 }

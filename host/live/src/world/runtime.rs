@@ -350,7 +350,7 @@ impl Run {
             nodes: lts.scenario().nodes as usize,
             counts: Counts::default(),
             log: Log::default(),
-            verdicts: Verdicts::new(lts, conditions.goes_on),
+            verdicts: Verdicts::new(lts, conditions.continues),
             events_max: conditions.events_max,
         }
     }

@@ -1,5 +1,5 @@
-//! Every pair of options of a run, on random systems: what is asked for at random, until each value of an option was there with each value
-//! of each other one, but for those that are refused.
+//! All pairs of options of a run, on random systems: options are drawn at random until each value of an option has occurred with each value
+//! of every other one, except for refused pairs.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ const AXES: [(&str, &[&str]); 18] = [
     ("loopback", &["no", "yes"]),
     ("script", &["none", "cuts and calls", "resets", "loses"]),
     ("events", &["many", "few"]),
-    ("goes on", &["no", "yes"]),
+    ("continues", &["no", "yes"]),
     ("mode", &["none", "observe", "steer"]),
     ("checkers", &["ours", "thesis", "blind"]),
     ("walks", &["no", "yes"]),
@@ -52,12 +52,12 @@ impl Row {
         self.is(option, "yes")
     }
 
-    /// All pairs of its values.
+    /// All pairs of values in the row.
     fn pairs(&self) -> impl Iterator<Item = [(usize, usize); 2]> {
         (0..AXES.len()).flat_map(move |one| (0..one).map(move |other| [(other, self.0[other]), (one, self.0[one])]))
     }
 
-    /// How messages travel on all links, and on the one from node 0 to node 1.
+    /// The network of all links, and that of the link from node 0 to node 1.
     fn networks(&self) -> (Network, Network) {
         let (unordered, ordered) = (Network::Unordered, Network::Ordered);
         match (self.is("network", "ordered"), self.is("network", "duplicating"), self.is("link", "another")) {
@@ -69,7 +69,7 @@ impl Row {
         }
     }
 
-    /// Whether conditions or script do not fit the scenario, for which a simulator refuses them.
+    /// Whether a simulator refuses the conditions or the script, because they do not fit the scenario.
     fn is_refused(&self) -> bool {
         let (all, one) = self.networks();
         let is_ordered = all == Network::Ordered;
@@ -79,8 +79,8 @@ impl Row {
             || (self.is("script", "loses") && one == Network::Ordered)
     }
 
-    /// Whether the session refuses it before there is a simulator: checkers where messages are delivered twice, connections to be broken
-    /// where not all links are the same, and effects that are held where a link has an order or no node is steered.
+    /// Whether the session refuses it before it makes a simulator: checkers with duplicated messages, breaking connections with different
+    /// links, and holding effects with ordered links or without steering.
     fn is_refused_before(&self) -> bool {
         let (all, one) = self.networks();
         let has_ordered = [all, one].contains(&Network::Ordered);
@@ -109,7 +109,7 @@ impl Row {
             partitions: self.has("partitions").then_some(partitions),
             time: Duration::from_secs(12),
             events_max: if self.is("events", "few") { 20 } else { 300 },
-            goes_on: self.has("goes on"),
+            continues: self.has("continues"),
             ..Conditions::default()
         }
     }
@@ -185,7 +185,7 @@ impl fmt::Debug for Row {
     }
 }
 
-/// What many rows have reached.
+/// Counts over many rows.
 #[derive(Default, Debug)]
 struct Tally {
     kept: u64,
@@ -198,9 +198,9 @@ struct Tally {
     full: u64,
 }
 
-/// Runs that nothing watches, that are observed, and that are steered, each compared with its replay: checkers that observe change
-/// nothing; where nothing was kept from happening, the run is the one without checkers; one that is run again is the same; and one that
-/// ends with its first violation is the beginning of one that continues.
+/// Executes a run without checkers, observed, and steered, and compares each with its replay. Checkers that observe change nothing; a steered
+/// run in which no event was prevented equals the one without checkers; a repeated run is the same; and a run that ends with its first
+/// violation is a prefix of the one that continues.
 fn run(row: &Row, seed: u64, tally: &mut Tally) {
     let (toy, scenario, script) = (Arc::new(row.toy(seed)), row.scenario(), row.script());
     let (conditions, profile) = (row.conditions(), row.profile());
@@ -221,8 +221,8 @@ fn run(row: &Row, seed: u64, tally: &mut Tally) {
     assert!(watched.counts.events <= conditions.events_max);
     assert!(watched.end != End::Events || watched.counts.events == conditions.events_max);
     tally.full += u64::from(watched.end == End::Events);
-    if conditions.goes_on {
-        let conditions = Conditions { goes_on: false, ..conditions };
+    if conditions.continues {
+        let conditions = Conditions { continues: false, ..conditions };
         let first = compared(Asked { conditions, ..asked }, mode, seed);
         assert_eq!(first.violated, watched.violated);
         assert!(watched.path.starts_with(&first.path));
@@ -240,7 +240,7 @@ fn run(row: &Row, seed: u64, tally: &mut Tally) {
     tally.violating[1] += u64::from(watched.counts.violating > 0);
 }
 
-/// Whether a simulator refuses conditions or script.
+/// Whether a simulator refuses the conditions or the script.
 fn is_refused(row: &Row, seed: u64) -> bool {
     let (toy, scenario, script) = (Arc::new(row.toy(seed)), row.scenario(), row.script());
     let lts = Lts::new(&toy, scenario).expect("it is native");
@@ -250,7 +250,7 @@ fn is_refused(row: &Row, seed: u64) -> bool {
     simulator.and_then(|simulator| simulator.scripted(&script)).is_err()
 }
 
-/// Pairs of values that no run has, whatever else it is asked for.
+/// Pairs of values that are refused in every run.
 const REFUSED: [&str; 17] = [
     "breaks yes, duplicates yes",
     "breaks yes, mode none",

@@ -6,9 +6,9 @@
 //! | `cuts` | what nodes know of runs whose connections break |
 //! | `faults` | runs that are steered while nodes are reset and connections break |
 //! | `hold` | hold and look ahead in whole runs |
-//! | `neighbours` | checkers that ask some nodes alone |
-//! | `promises` | what checkers say of promises of progress |
-//! | `replayed` | a run compared with what a replay makes of it |
+//! | `neighbours` | checkers that ask only some nodes |
+//! | `promises` | predictions of checkers about promises |
+//! | `replayed` | a run compared with its replay |
 //! | `scripts` | phases of runs |
 //! | `stopped` | runs whose checkers are stopped |
 
@@ -41,8 +41,8 @@ use super::{
     Watched, Watching,
 };
 
-/// The runs with these seeds in one local transition system; every path is executed again by machines without memo and snapshots,
-/// and a violation at its end confirmed.
+/// The runs with these seeds in one local transition system. Each path is executed again by machines without memo and snapshots, which
+/// confirms a violation at its end.
 pub(crate) fn runs(
     toy: &Toy,
     scenario: &Scenario,
@@ -52,7 +52,7 @@ pub(crate) fn runs(
     scripted(toy, scenario, (conditions, &[]), seeds)
 }
 
-/// The same by a script.
+/// Like [`runs`], with a script.
 pub(crate) fn scripted(
     toy: &Toy,
     scenario: &Scenario,
@@ -82,7 +82,7 @@ pub(crate) fn scripted(
     finished
 }
 
-/// Everything goes wrong that can.
+/// Conditions with every fault that the scenario allows.
 pub(crate) fn rough(scenario: &Scenario) -> Conditions {
     let is_ordered = scenario.network == Network::Ordered;
     let duplicates = scenario.network == Network::UnorderedDuplicating;
@@ -104,7 +104,7 @@ pub(crate) fn scenario(nodes: u32, network: Network, resets: u32) -> Scenario {
     scenario
 }
 
-/// On random systems: a run does not depend on those before it, seeds differ, and what is found replays under every network.
+/// On random systems: a run does not depend on those before it, seeds give different runs, and violations replay under every network.
 #[test]
 fn a_seed_decides_everything_and_violations_replay() {
     let mut ends = BTreeSet::new();
@@ -178,34 +178,34 @@ fn conditions_are_what_they_say() {
 
 /// A node that goes to a forbidden state and back, once a second for an hour.
 #[test]
-fn a_run_goes_on_after_a_violation_if_it_is_told_so() {
+fn a_run_continues_after_a_violation_if_the_conditions_say_so() {
     let toy = (0..2)
         .fold(Toy::new(1), |toy, state| toy.rule(0, state, ToyTrigger::Local(0), 1 - state, &[]))
         .of_kind(0, LocalKind::Timer)
         .forbid(&[Some(1)]);
-    let facts = |goes_on| {
-        let run = runs(&toy, &Scenario::new(1), Conditions { goes_on, ..hourly() }, 1..2).remove(0);
+    let facts = |continues| {
+        let run = runs(&toy, &Scenario::new(1), Conditions { continues, ..hourly() }, 1..2).remove(0);
         (run.end, run.counts.events, run.counts.violating, run.violated.map(|at| at.since_start().as_secs()))
     };
     assert_eq!(facts(false), (End::Violation, 1, 1, Some(1)));
     assert_eq!(facts(true), (End::Time, 3_600, 1_800, Some(1)));
-    // A node that has failed does nothing more.
-    let trap = |goes_on| {
+    // A node that has failed ends every run.
+    let trap = |continues| {
         let toy = Toy::new(1).trap(0, 0, ToyTrigger::Local(0)).of_kind(0, LocalKind::Timer);
-        runs(&toy, &Scenario::new(1), Conditions { goes_on, ..hourly() }, 1..2).remove(0).end
+        runs(&toy, &Scenario::new(1), Conditions { continues, ..hourly() }, 1..2).remove(0).end
     };
     assert_eq!([trap(false), trap(true)], [End::Violation; 2]);
 }
 
-/// A node whose state counts, so that a reset changes something.
+/// Node 0 leaves its first state, so that a reset changes something.
 #[test]
-fn nodes_begin_anew_as_often_as_there_is_churn() {
+fn nodes_are_reset_at_the_rate_of_churn() {
     let toy = Toy::new(2)
         .rule(0, 0, ToyTrigger::Local(0), 1, &[])
         .rule(0, 1, ToyTrigger::Local(0), 1, &[])
         .of_kind(0, LocalKind::Timer);
     let churn = Conditions { churn: Some(Duration::from_secs(60)), ..hourly() };
-    // Those of node 1 would change nothing, and do not happen.
+    // Resets of node 1 would change nothing, and do not happen.
     let counts = runs(&toy, &scenario(2, Network::Unordered, 100), churn, 1..2).remove(0).counts;
     assert!(counts.resets.abs_diff(30) < 18, "{counts:?}");
     let counts = runs(&toy, &scenario(2, Network::Unordered, 5), churn, 1..2).remove(0).counts;
@@ -231,7 +231,7 @@ fn messages_overtake_each_other_where_there_is_no_order() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn conditions_that_do_not_fit_are_refused() {
     let check = |change: &dyn Fn(&mut Conditions), scenario: &Scenario| {
         let mut conditions = Conditions::default();
         change(&mut conditions);
@@ -274,7 +274,7 @@ fn watched(
     watched_script(toy, scenario, (conditions, &[]), watched)
 }
 
-/// The same by a script.
+/// Like [`watched`], with a script.
 fn watched_script(
     toy: &Toy,
     scenario: &Scenario,
@@ -284,13 +284,13 @@ fn watched_script(
     watched_by(toy, scenario, (conditions, script), watched, quick())
 }
 
-/// How the checkers of tests work.
+/// The profile of checkers in tests.
 fn quick() -> Profile {
     let limits = Limits { events_max: 500, states_max: 200, ..Profile::ours().limits };
     Profile { limits, ..Profile::ours() }
 }
 
-/// The same by checkers that work like this.
+/// Like [`watched`], with this profile.
 fn watched_by(
     toy: &Toy,
     scenario: &Scenario,
@@ -316,8 +316,8 @@ fn watched_by(
     finished
 }
 
-/// On random systems: a run with checkers that observe is the run without them; a run that is steered has the digest that it has
-/// alone; what is predicted before a violation is seen in all but those that come faster than a round.
+/// On random systems: checkers that observe do not change a run; a steered run has the same digest alone and after others; and violations
+/// are predicted, except for those that happen faster than a round.
 #[test]
 fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
     let (mut violating, mut predicted, mut steered, mut interventions) = (0, 0, 0, 0);
@@ -337,7 +337,7 @@ fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
         for ((plain, (observed, seen)), (run, done)) in plain.iter().zip(&observed).zip(&together) {
             assert_eq!((plain.digest, plain.end, plain.counts), (observed.digest, observed.end, observed.counts));
             assert_eq!((seen.filtered, seen.immediate), (0, 0));
-            // Where nothing was predicted and nothing refused, the twin is the run.
+            // If no event was prevented, the steered run equals the control run.
             assert!(done.filtered + done.immediate > 0 || run.digest == plain.digest, "system {seed}");
             violating += u32::from(plain.violation.is_some());
             predicted += u32::from(plain.violation.is_some() && seen.first.is_some());
@@ -351,9 +351,8 @@ fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
     );
 }
 
-/// Two messages; the second is fatal: with filters none of 200 runs ends that way, without them all do. Where messages take
-/// less time than a round, it is the immediate check that refuses the second one. On a link with an order it takes a connection that may
-/// be broken.
+/// Two messages, the second of which is fatal: with filters none of 200 runs ends that way, without them all do. If messages are faster than
+/// a round, the immediate check refuses the second one. On an ordered link, the connection must be allowed to break.
 #[test]
 fn steering_decides_whether_the_second_message_is_fatal() {
     let toy = (0..2)
@@ -391,13 +390,13 @@ fn steering_decides_whether_the_second_message_is_fatal() {
     }
 }
 
-/// A call of the application is fatal, and the only thing that can happen from some moment on: steering makes it wait to the end, so the
-/// run is stopped. Where another node continues meanwhile it is not, and without steering it is neither.
+/// A call of the application is fatal, and the only enabled event from some time on: steering delays it to the end, so the run counts as
+/// stopped. It does not if another node takes steps meanwhile, or without steering.
 #[test]
-fn a_run_in_which_all_that_could_happen_waits_is_stopped() {
+fn a_run_in_which_every_enabled_event_waits_is_stopped() {
     let fatal = Toy::new(2).of_kind(0, LocalKind::Application).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
     let fatal = fatal.forbid(&[Some(1), None]);
-    let goes_on = [0, 1].iter().fold(fatal.clone().of_kind(1, LocalKind::Timer), |toy, state| {
+    let continues = [0, 1].iter().fold(fatal.clone().of_kind(1, LocalKind::Timer), |toy, state| {
         toy.rule(1, *state, ToyTrigger::Local(1), 1 - state, &[])
     });
     let conditions = Conditions { time: Duration::from_secs(60), ..Conditions::default() };
@@ -408,13 +407,13 @@ fn a_run_in_which_all_that_could_happen_waits_is_stopped() {
         all.iter().filter(|(_, done)| done.is_stopped).count()
     };
     assert_eq!(stopped(&fatal, Mode::Steer), 20);
-    assert_eq!([stopped(&goes_on, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
+    assert_eq!([stopped(&continues, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
 }
 
-/// Two messages; the second is fatal, and afterwards node 1 continues by itself, once every 20 s: then no checker predicts anything
-/// any more, as the message that was dropped is not in flight. By a filter or by the immediate check, as above.
+/// Two messages, the second of which is fatal; afterwards node 1 takes a step every 20 s. No checker predicts anything then, because the
+/// dropped message is no longer in flight. It is dropped by a filter or by the immediate check, as above.
 #[test]
-fn what_was_dropped_is_not_in_flight_any_more() {
+fn dropped_messages_are_no_longer_in_flight() {
     let fatal = |ticks: u8| {
         let toy = (0..2)
             .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {

@@ -1,11 +1,11 @@
-//! Checkers that ask some nodes alone.
+//! Checkers that ask only some nodes.
 
 use super::*;
 
-/// After 20 s node 2 fails by itself. Until then each checker has one round, which predicts it where it has asked node 2; what is of no use
-/// is told, and stands for all nodes.
+/// After 20 s node 2 fails by itself. Until then each checker has one round, which predicts the failure if it has asked node 2. Unusable
+/// neighbours are counted, and stand for all nodes.
 #[test]
-fn a_round_sees_the_neighbours_alone() {
+fn a_round_sees_only_the_neighbours() {
     let fails = Toy::new(3).rule(2, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
     let fails = fails.forbid(&[None, None, Some(1)]);
     let late = Range::milliseconds(20_000, 20_000);
@@ -29,10 +29,10 @@ fn a_round_sees_the_neighbours_alone() {
     }
 }
 
-/// Node 2 has gone to state 1 before node 0 wants to, in which they must not be together. The immediate check of node 0, whose rounds look
-/// ahead too little to see it, knows that as long as it asks node 2.
+/// Nodes 0 and 2 must not both be in state 1, and node 2 gets there first. The rounds of node 0 are too short to see it, but its immediate
+/// check does, as long as it asks node 2.
 #[test]
-fn the_immediate_check_knows_of_the_neighbours_alone() {
+fn the_immediate_check_reads_only_the_neighbours() {
     let toy = Toy::new(3)
         .in_flight(1, 2, 1)
         .rule(2, 0, ToyTrigger::Message(1, 1), 1, &[])

@@ -1,4 +1,4 @@
-//! What the checkers of a run's nodes say of promises of progress.
+//! Predictions of a run's checkers about promises.
 
 use host_model::contract::PropertyScope;
 use host_search::kernel::rules::Rules;
@@ -6,9 +6,9 @@ use host_search::kernel::rules::Rules;
 use super::*;
 use crate::simulator::Kept;
 
-/// Node 0 has two timers: by one it reaches a state that keeps the promise, and sends a message, by the other to where it never is. So each of
-/// the two checkers has a round that sees the promise die in one step, and one after that step, in which it is dead or kept for good; after
-/// the message has another. Where promises do not count, none sees anything.
+/// Node 0 has two timers: with one it reaches a state in which the promise holds, and sends a message; with the other, a state from which it
+/// never does. Each of the two checkers has a round that predicts the dead state one step ahead, one after that step, in which the state is
+/// dead or the promise holds for good, and one after the message. With promises off, no round predicts anything.
 #[test]
 fn a_promise_that_can_die_is_predicted_until_it_is_kept() {
     let toy = Toy::new(2).promise("arrives", &[&[Some(1), None]]);
@@ -31,10 +31,10 @@ fn a_promise_that_can_die_is_predicted_until_it_is_kept() {
     assert!(of(Mode::Observe, false).iter().all(|(_, seen)| seen.rounds >= 4 && seen.dying == 0));
 }
 
-/// Node 0 continues every second, from 0 to 1, 2 and 0 again; node 1 goes from 0 to 1 after a second and stays there. In an hour, 3,600
-/// events of node 0, it is in state 1 for each third second, and node 1 for all but the first.
+/// Node 0 takes a step every second, from state 0 to 1, 2 and 0 again; node 1 goes from 0 to 1 after a second and stays there. In an hour,
+/// 3,600 events of node 0, node 0 is in state 1 for every third second, and node 1 for all but the first one.
 #[test]
-fn how_long_a_promise_is_kept_is_told_to_the_second() {
+fn the_time_that_a_promise_is_kept_is_exact_to_the_second() {
     let toy = [(0, 1), (1, 2), (2, 0)]
         .iter()
         .fold(Toy::new(2), |toy, (from, to)| toy.rule(0, *from, ToyTrigger::Local(0), *to, &[]));
@@ -59,11 +59,11 @@ fn how_long_a_promise_is_kept_is_told_to_the_second() {
         assert!(run.kept.iter().all(|kept| kept.kept.subsec_nanos() == 0));
         run.kept.iter().map(seconds).collect::<Vec<_>>()
     };
-    // Behind the property of all toys.
+    // Index 0 is the property of all toys.
     let first = 1;
     let expected = [(first, 1_200, 3_600), (first + 1, 1_200, 3_600), (first + 2, 1_200 + 3_599, 7_200)];
     assert_eq!(kept(hourly()), expected);
-    // Of four seconds, node 0 is there in the second one, and at the end of the fourth.
+    // In four seconds, node 0 is there during the second one, and again at the end of the fourth.
     let short = Conditions { time: Duration::from_secs(4), ..hourly() };
     assert_eq!(kept(short), [(first, 1, 4), (first + 1, 1, 4), (first + 2, 1 + 3, 8)]);
 }

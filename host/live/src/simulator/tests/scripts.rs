@@ -6,14 +6,14 @@ use crate::simulator::{Counts, Lost, ScriptError};
 /// Runs of a toy with these conditions and this script.
 pub(crate) type Engine = fn(&Toy, &Scenario, (Conditions, &[Phase]), std::ops::Range<u64>) -> Vec<Finished>;
 
-/// A phase of this many seconds in which everything is as otherwise.
+/// A phase of this many seconds that changes nothing.
 fn phase(seconds: u64) -> Phase {
     let lasts = Range::milliseconds(1_000 * seconds, 1_000 * seconds);
     Phase { lasts, cut: Vec::new(), lost: Vec::new(), calls: None, resets: Vec::new() }
 }
 
-/// Of the beacons of an hour, those of 100 s are lost while one of the nodes is cut off, or where the script loses them by their first
-/// byte; on a link with an order they wait.
+/// Of the beacons of an hour, those of 100 s are lost while one of the nodes is cut off, or if the script loses them by their first byte. On
+/// an ordered link, they wait.
 #[test]
 fn phases_cut_nodes_off_and_lose_messages() {
     check_cuts_and_losses(scripted);
@@ -34,16 +34,16 @@ pub(crate) fn check_cuts_and_losses(engine: Engine) {
     assert_eq!((held.lost, held.delivered), (0, 3_599));
 }
 
-/// What a phase says comes on top of the conditions: in phases that say nothing happens what happens without a script.
+/// A phase adds to the conditions: a run with empty phases equals the run without a script.
 #[test]
-fn the_conditions_of_a_run_go_on_in_each_phase() {
-    check_that_conditions_go_on(scripted, &Network::ALL);
+fn the_conditions_of_a_run_hold_in_each_phase() {
+    check_that_conditions_hold_in_each_phase(scripted, &Network::ALL);
 }
 
-pub(crate) fn check_that_conditions_go_on(engine: Engine, networks: &[Network]) {
+pub(crate) fn check_that_conditions_hold_in_each_phase(engine: Engine, networks: &[Network]) {
     let minute = Duration::from_secs(60);
     let partitions = Some(Partitions { every: minute, lasting: minute });
-    // A node that has sent one is in another state than after a reset.
+    // A node that has sent a beacon is in another state than after a reset.
     let toy = (0..2).fold(Toy::new(2).of_kind(0, LocalKind::Timer), |toy, state| {
         toy.rule(0, state, ToyTrigger::Local(0), 1, &[(1, 7)])
     });
@@ -68,9 +68,10 @@ pub(crate) fn check_that_conditions_go_on(engine: Engine, networks: &[Network]) 
     }
 }
 
-/// What waits at the end of a phase or partition waits on if another one has begun: of beacons each second, those of the first 10 s arrive.
+/// Messages that wait at the end of a phase or partition keep waiting if another one has begun: of one beacon per second, those of the first
+/// 10 s arrive.
 #[test]
-fn what_waits_on_a_link_with_an_order_waits_for_the_end_of_all_that_separates_its_ends() {
+fn messages_on_an_ordered_link_wait_until_nothing_separates_its_ends() {
     let cut = |seconds| Phase { cut: vec![1], ..phase(seconds) };
     let counts = |script: &[Phase], partitions| {
         let conditions = Conditions { time: Duration::from_secs(110), partitions, ..hourly() };
@@ -79,7 +80,7 @@ fn what_waits_on_a_link_with_an_order_waits_for_the_end_of_all_that_separates_it
     let whole = counts(&[phase(10), cut(100), phase(1)], None);
     assert!((9..=10).contains(&whole.delivered), "{whole:?}");
     assert_eq!(counts(&[phase(10), cut(50), cut(50), phase(1)], None), whole);
-    // Partitions begin and end while the node is cut off; before that they hold up what arrives then.
+    // Partitions begin and end while the node is cut off; before that they delay messages.
     let every = Duration::from_secs(3);
     for seconds in [2, 7, 60] {
         let lasting = Duration::from_secs(seconds);
@@ -88,8 +89,8 @@ fn what_waits_on_a_link_with_an_order_waits_for_the_end_of_all_that_separates_it
     }
 }
 
-/// Each node is called once. While only node 1 is, node 0 waits: it is never in state 1 before node 1 is, and in a state of its own after
-/// it; without the script it mostly is first in half of the runs.
+/// Each node is called once. In the phase for calls of node 1, node 0 waits, so it never reaches state 1 first; without the script, it is
+/// first in half of the runs.
 #[test]
 fn calls_wait_for_their_phase() {
     check_calls(scripted);
@@ -112,7 +113,7 @@ pub(crate) fn check_calls(engine: Engine) {
     assert!(violations.abs_diff(100) < 35, "{violations}");
 }
 
-/// A reset when the second phase begins, after which the node counts again.
+/// The second phase begins with a reset, after which the node counts again.
 #[test]
 fn a_phase_begins_with_its_resets() {
     check_resets(scripted);
@@ -127,7 +128,7 @@ pub(crate) fn check_resets(engine: Engine) {
 }
 
 #[test]
-fn what_a_node_sends_to_itself_goes_through_no_network_if_it_is_told_so() {
+fn loopback_messages_bypass_the_network() {
     check_loopback(scripted);
 }
 
@@ -144,10 +145,11 @@ pub(crate) fn check_loopback(engine: Engine) {
     assert_eq!(delivered(Some(second)), (1, 1, crate::time::Time(1_000_000_000)));
 }
 
-/// Node 0 has two messages of its own; the second is fatal with node 1 in its present state. As long as the two do not reach each other
-/// nothing is predicted; when they do, it is, though nothing else has happened: within a round, and before the messages arrive.
+/// Node 0 has sent itself two messages, the second of which is fatal with node 1 in its present state. While the nodes do not reach each
+/// other, nothing is predicted. Once they do, the violation is predicted without another event, within a round and before the messages
+/// arrive.
 #[test]
-fn a_checker_sees_what_its_node_reaches() {
+fn a_checker_sees_the_nodes_that_its_node_reaches() {
     let toy = (0..2)
         .fold(Toy::new(2).in_flight(0, 0, 1).in_flight(0, 0, 2), |toy, state| {
             let toy = toy.rule(0, state, ToyTrigger::Message(0, 1), state + 1, &[]);
@@ -165,7 +167,7 @@ fn a_checker_sees_what_its_node_reaches() {
     assert_eq!(first(&[]), Some(0));
     assert_eq!(first(&[cut(3), phase(1)]), Some(30));
     assert_eq!(first(&[cut(100), phase(1)]), None);
-    // A partition that comes and goes does the same: rounds begin when it ends.
+    // The same with partitions: rounds begin when one ends.
     let partitions = Some(Partitions { every: Duration::from_millis(1), lasting: Duration::from_secs(3) });
     let seeds = 0..40;
     let (mut apart, mut together) = (0, 0);
@@ -178,8 +180,8 @@ fn a_checker_sees_what_its_node_reaches() {
     assert!(together > 10 && apart >= 0, "{together} {apart}");
 }
 
-/// As above, and node 1 is cut off once it was reached: its state is still the one that was seen last, so the filters stay, and the
-/// immediate check has nothing to do.
+/// As above, and node 1 is cut off after it was reached: its last known state is still valid, so the filters stay, and the immediate check
+/// has nothing to do.
 #[test]
 fn filters_stay_where_a_node_is_not_reached_any_more() {
     let toy = (0..2)
@@ -196,8 +198,8 @@ fn filters_stay_where_a_node_is_not_reached_any_more() {
     }
 }
 
-/// As above, with a node that takes a hundred steps per second. What node 1 did is known for 10,000 steps after it was last reached; then it is
-/// absent, no filter can be found, and the immediate check takes its place: it has the state that was seen last.
+/// As above, with a node that takes a hundred steps per second. The history of node 1 is kept for 10,000 steps after it was last reached;
+/// then the node is absent, no filter can be found, and the immediate check, which has its last known state, takes over.
 #[test]
 fn after_ten_thousand_steps_the_immediate_check_takes_the_place_of_filters() {
     let toy = (0..2)
@@ -221,10 +223,10 @@ fn after_ten_thousand_steps_the_immediate_check_takes_the_place_of_filters() {
     assert_eq!((kept(90), kept(130)), ((1, 0), (0, 1)));
 }
 
-/// Node 1 tells node 2 of its step while node 0 reaches neither; then node 0 reaches node 2 alone. What node 0 has seen of node 1 is too
-/// old to go together with the present node 2: together they would predict what cannot come.
+/// Node 1 sends node 2 a message about its step while node 0 reaches neither; then node 0 reaches only node 2. The state of node 1 that node 0
+/// knows is inconsistent with the present one of node 2: together they would predict an impossible violation.
 #[test]
-fn a_state_that_is_too_old_is_not_judged_beside_others() {
+fn an_outdated_state_is_not_judged_together_with_newer_ones() {
     let toy = Toy::new(3)
         .rule(0, 0, ToyTrigger::Local(0), 1, &[])
         .of_kind(0, LocalKind::Application)
@@ -242,7 +244,7 @@ fn a_state_that_is_too_old_is_not_judged_beside_others() {
 }
 
 #[test]
-fn scripts_that_make_no_sense_are_refused() {
+fn scripts_that_do_not_fit_are_refused() {
     let toy = Arc::new(beacon());
     let check = |phase: Phase, scenario: Scenario| {
         let lts = Lts::new(&toy, scenario).expect("it is native");

@@ -6,7 +6,7 @@ use host_model::contract::{MachineError, Stop, Stopped};
 
 use super::*;
 
-/// Stops for good when it was asked so often.
+/// Stops for good after this many polls.
 struct After {
     times: u64,
     asked: AtomicU64,
@@ -18,7 +18,7 @@ impl Stop for After {
     }
 }
 
-/// A steered run with effects that are held, whose checkers are stopped when they have asked so often, and how often they did.
+/// A steered run with held effects, whose checkers are stopped after this many polls. Also returns the number of polls.
 fn run(toy: &Arc<Toy>, times: u64) -> (Result<(u128, Watched), MachineError>, u64) {
     let (scenario, stop) = (Scenario::new(2), After { times, asked: AtomicU64::new(0) });
     let lts = Lts::new(toy, scenario.clone()).expect("it is native");
@@ -33,14 +33,14 @@ fn run(toy: &Arc<Toy>, times: u64) -> (Result<(u128, Watched), MachineError>, u6
     (result, stop.asked.into_inner())
 }
 
-/// A run has a result only without a request to stop its checkers, wherever they asked: what they find until then depends on the moment.
+/// A run whose checkers were asked to stop, at any poll, has no result: what they have found by then depends on the time of the request.
 #[test]
 fn a_run_whose_checkers_are_stopped_has_no_result() {
     let (mut stopped, mut steered) = (0, 0);
     for seed in 0..12 {
         let toy = Arc::new(Toy::random(seed, 2).of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application));
         let (whole, asked) = run(&toy, u64::MAX);
-        let whole = whole.expect("nobody stops it");
+        let whole = whole.expect("it is not stopped");
         steered += whole.1.filtered + whole.1.immediate + whole.1.foreseen;
         for times in
             (0..asked).step_by(usize::try_from(asked / 20 + 1).expect("it is small")).chain(asked.checked_sub(1))

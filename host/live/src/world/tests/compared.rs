@@ -157,7 +157,7 @@ fn conditions(latency: Range, delay: Range) -> Conditions {
         delays: Delays { timer: delay, application: delay, internal: delay },
         time: Duration::from_secs(5),
         events_max: 10_000,
-        goes_on: true,
+        continues: true,
         ..Conditions::default()
     }
 }

@@ -125,7 +125,7 @@ fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
         let scenario = scenario(3, network, if is_ordered { 0 } else { 3 });
         let conditions = Conditions {
             events_max: 300,
-            goes_on: seed.is_multiple_of(7),
+            continues: seed.is_multiple_of(7),
             time: Duration::from_secs(20),
             ..rough(&scenario)
         };
@@ -189,7 +189,7 @@ fn each_run_over_connections_is_one_of_the_model() {
             delays: Delays { internal: Range::milliseconds(0, 200), ..Conditions::default().delays },
             time: Duration::from_secs(20),
             events_max: 300,
-            goes_on: true,
+            continues: true,
             ..Conditions::default()
         };
         let troubles = if seed % 6 == 0 { Troubles::default() } else { troubles(seed) };
@@ -222,7 +222,7 @@ fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
             delays: Delays { timer: delay, application: delay, internal: delay },
             partitions: Some(Partitions { every: Duration::from_millis(300), lasting: Duration::from_millis(100) }),
             time: Duration::from_secs(1),
-            goes_on: true,
+            continues: true,
             churn: is_ordered.then_some(Duration::from_millis(200)),
             ..rough(&scenario)
         };
@@ -256,7 +256,7 @@ fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
 #[test]
 fn scripts_do_the_same_to_nodes() {
     scripts::check_cuts_and_losses(scripted_nodes);
-    scripts::check_that_conditions_go_on(scripted_nodes, &[Network::Unordered, Network::Ordered]);
+    scripts::check_that_conditions_hold_in_each_phase(scripted_nodes, &[Network::Unordered, Network::Ordered]);
     scripts::check_calls(scripted_nodes);
     scripts::check_resets(scripted_nodes);
     scripts::check_loopback(scripted_nodes);

@@ -57,7 +57,7 @@ fn asked(seed: u64) -> Asked {
     let conditions = Conditions {
         churn: rough.churn.filter(|_| bit(0)),
         partitions: rough.partitions.filter(|_| bit(2)),
-        goes_on: bit(5),
+        continues: bit(5),
         time: Duration::from_secs(12),
         events_max: 300,
         ..rough
