@@ -1,7 +1,7 @@
-//! How many dead states of the bundled protocols a certificate proves, and how long one takes.
+//! The share of dead states of the bundled protocols that a certificate proves, and the time per certificate.
 //!
-//! For each scenario that expects a dead state and begins after `init`, all global states are explored. Where that ends below a bound,
-//! the graph says which states are dead; a certificate is asked of each of them, or of evenly many up to a number, and timed.
+//! For each scenario that expects a dead state and begins after `init`, all global states are explored, up to a bound. The complete graph
+//! shows which states are dead; a certificate is requested for each of them, or for an even sample, and timed.
 //!
 //! `cargo bench -p host-tests --bench certificates [-- <part of a path>]`
 #![allow(clippy::print_stdout, reason = "the table is what a bench is for")]
@@ -16,10 +16,10 @@ use host_search::liveness::{FAR, Recorder, Watch, distances};
 use host_search::outlook::certificate::certify;
 use host_tests::{opened, processor_seconds};
 
-/// A space with more states is left out.
+/// Scenarios with more states are skipped.
 const STATES_MAX: u64 = 300_000;
 
-/// Dead states of a promise that are asked for.
+/// The maximum number of dead states per promise for which a certificate is requested.
 const ASKED_MAX: usize = 2_000;
 
 /// Records a graph with its states.

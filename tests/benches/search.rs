@@ -1,4 +1,4 @@
-//! Time and memory of the strategies on Paxos in the sandbox, side by side in one run.
+//! Time and memory of the strategies on Paxos in the sandbox, measured in one run.
 //!
 //! `cargo bench -p host-tests --bench search [-- <part of a row's name>]`
 #![allow(clippy::print_stdout, reason = "the table is what a bench is for")]
@@ -57,7 +57,7 @@ const ROWS: &[Row] = &[
     Row { reduce: true, workers: 2, ..row("three-proposals-reduced", "bdfs", THREE) },
 ];
 
-/// Takes a minute and a half and 2 GB, so it is measured only when it is asked for by name.
+/// Takes a minute and a half and 2 GB, so it runs only if named.
 const COMPLETE: &[Row] = &[Row { workers: 2, ..row("complete-two-proposals", "bdfs", TWO) }];
 
 fn main() {
@@ -109,7 +109,7 @@ fn measure(plugin: &Plugin, row: &Row) {
     );
 }
 
-/// The peak of the process so far, where the system tells.
+/// The peak memory of the process so far, if the system reports it.
 fn peak_mb() -> String {
     process_bytes("VmHWM:").map_or_else(|| "?".to_owned(), |bytes| (bytes >> 20).to_string())
 }

@@ -1,4 +1,4 @@
-//! The length of checkpoints, compared with those that the thesis reports, which are compressed.
+//! The length of checkpoints, compared with the figures of the thesis, which are for compressed ones.
 
 use host_live::gate::Open;
 use host_model::scenario::{Network, Scenario};
@@ -12,7 +12,7 @@ use crate::tables::{at, median};
 const EVENTS: u64 = 50;
 const SNAPSHOTS: u64 = 20;
 
-/// Plugin, nodes, parameters, network, and what the thesis says.
+/// Plugin, nodes, parameters, network, and the figure of the thesis.
 type Row = (&'static str, u32, &'static [(&'static str, &'static str)], Network, &'static str);
 
 const ROWS: [Row; 5] = [
@@ -35,8 +35,8 @@ pub(crate) fn table() {
         let mut cluster = Cluster::new(&plugin, &scenario, 1, |_| Open);
         let (mut wire, mut asked) = (0, 0);
         for round in 1..=SNAPSHOTS {
-            cluster.go_on(round * EVENTS);
-            // Nothing else is on its way then.
+            cluster.run_until(round * EVENTS);
+            // Nothing else is in flight after this.
             while cluster.deliver() {}
             let before = cluster.bytes;
             cluster.gather();

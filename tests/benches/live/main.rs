@@ -1,11 +1,11 @@
-//! What checking costs the nodes of a running cluster, unwatched, watched and steered side by side in one run.
+//! The cost of checking for the nodes of a running cluster: unwatched, watched and steered in one run.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `memory` | nodes in one thread, between which frames are passed on in memory |
-//! | `node` | what a node does by itself: events per second, and how long effects are held |
+//! | `memory` | nodes in one thread, which exchange frames in memory |
+//! | `node` | a node alone: events per second, and how long effects are held |
 //! | `sockets` | a cluster over loopback with disks and clients |
-//! | `bytes` | how long checkpoints are |
+//! | `bytes` | the length of checkpoints |
 //! | `tables` | medians, shares, and rows of tables |
 //!
 //! `cargo bench -p host-tests --bench live [-- node | sockets | bytes]`

@@ -1,4 +1,4 @@
-//! Nodes in one thread, between which frames are passed on in memory. Time is virtual, and their disks take none.
+//! Nodes in one thread, which exchange frames in memory. Time is virtual, and their disks take none.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,17 +13,17 @@ use host_sandbox::Plugin;
 
 pub(crate) struct Cluster<G> {
     nodes: Vec<Node<'static, G>>,
-    /// The frames on their way, the first one first.
+    /// The frames in flight, in the order of sending.
     frames: VecDeque<(NodeId, Vec<u8>)>,
     now: Time,
-    /// Snapshots that are complete.
+    /// Complete snapshots.
     pub(crate) snapshots: Vec<Snapshot>,
     /// Bytes of all frames so far.
     pub(crate) bytes: u64,
 }
 
 impl<G: Gate> Cluster<G> {
-    /// The nodes of a scenario; nothing has happened yet.
+    /// The nodes of a scenario at their start.
     pub(crate) fn new(plugin: &Plugin, scenario: &Scenario, seed: u64, gate: impl Fn(NodeId) -> G) -> Self {
         let start = |node| {
             let config = scenario.config();
@@ -50,13 +50,13 @@ impl<G: Gate> Cluster<G> {
         &mut self.nodes
     }
 
-    /// Events that were handled.
+    /// Events handled so far.
     pub(crate) fn events(&self) -> u64 {
         self.nodes.iter().map(|node| node.counts().messages + node.counts().local).sum()
     }
 
-    /// Goes on until so many events were handled, or nothing happens any more.
-    pub(crate) fn go_on(&mut self, events_max: u64) {
+    /// Runs until this many events were handled, or none is left.
+    pub(crate) fn run_until(&mut self, events_max: u64) {
         while self.events() < events_max {
             if self.deliver() {
                 continue;
@@ -70,7 +70,7 @@ impl<G: Gate> Cluster<G> {
         }
     }
 
-    /// Each node collects a snapshot of its neighbourhood; what is on its way arrives meanwhile.
+    /// Collects a snapshot of each node's neighbourhood. Frames in flight arrive meanwhile.
     pub(crate) fn gather(&mut self) {
         for node in 0..self.nodes.len() as NodeId {
             self.nodes[node as usize].gather(self.now, &BTreeSet::new());
@@ -79,7 +79,7 @@ impl<G: Gate> Cluster<G> {
         }
     }
 
-    /// The first frame arrives, if there is one.
+    /// Delivers the first frame in flight. Returns false if there is none.
     pub(crate) fn deliver(&mut self) -> bool {
         let Some((to, frame)) = self.frames.pop_front() else { return false };
         self.nodes[to as usize].receive(self.now, &frame).expect("nodes understand each other");
@@ -96,7 +96,7 @@ impl<G: Gate> Cluster<G> {
                     self.frames.push_back((to, frame));
                 }
                 Output::Gathered(Outcome::Complete(snapshot)) => self.snapshots.push(snapshot),
-                Output::Gathered(outcome) => panic!("nobody is silent: {outcome:?}"),
+                Output::Gathered(outcome) => panic!("every node answers: {outcome:?}"),
                 Output::Answer { .. } | Output::Disconnect { .. } | Output::Said(_) | Output::Late { .. } => {}
                 Output::Undone(undone) => panic!("{undone}"),
                 Output::Failed(failure) => panic!("{failure}"),

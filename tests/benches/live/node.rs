@@ -1,4 +1,4 @@
-//! What a node does by itself: no socket, no disk. Paxos, three proposers, from the start to the end and again.
+//! A node alone, without sockets and disks. Paxos with three proposers, run repeatedly from its start to its end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,17 +21,17 @@ use crate::tables::{at, median, processor};
 use crate::{MODES, Mode, component};
 
 const NODES: u32 = 3;
-/// How often each mode has its turn.
+/// Turns per mode.
 const TURNS: usize = 3;
 /// The processor time of a turn, without the starts of nodes and without checkers.
 const TURN: Duration = Duration::from_secs(7);
-/// The processor time between two snapshots of each node: that of `host live` by the clock, for a node that has a core of its own.
+/// The processor time between two snapshots of each node: the interval of `host live`, for a node with a core of its own.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// A gate that notes how long it holds effects, if it is to.
+/// A gate that can record how long it holds effects.
 struct Held {
     gate: Option<Steered<Views>>,
-    /// Nanoseconds.
+    /// The times in nanoseconds, if recorded.
     times: Option<Vec<f64>>,
 }
 
@@ -54,7 +54,7 @@ impl Gate for Held {
 }
 
 impl Held {
-    /// Of a node that is steered if views of all nodes are known.
+    /// The gate of a node, which is steered if `latest` has the views of all nodes.
     fn new(node: NodeId, latest: &[Option<Views>], is_timed: bool) -> Self {
         let table = FilterTable::new(node, Quota::default(), EVERY);
         let gate = (!latest.is_empty()).then(|| Steered::new(table, latest.to_vec()));
@@ -62,7 +62,7 @@ impl Held {
     }
 }
 
-/// What has come of a turn.
+/// The result of a turn.
 #[derive(Default)]
 struct Turn {
     events: u64,
@@ -95,7 +95,7 @@ pub(crate) fn table() {
         let each = median(&mut turns.iter().map(each).collect::<Vec<_>>());
         let of_rounds = |turn: &Turn| turn.checked.as_secs_f64() / turn.rounds.max(1) as f64;
         let round = median(&mut turns.iter().map(of_rounds).collect::<Vec<_>>());
-        // In a turn of its own, since the clock takes time.
+        // In a separate turn, since reading the clock takes time.
         let mut held = turn(&plugin, &scenario, mode, true).held;
         let held = [0.5, 0.99, 1.0].map(|part| format!("{:.2}", at(&mut held, part) / 1e3)).join(" | ");
         println!(
@@ -129,10 +129,10 @@ fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Tur
         // Three nodes share this thread, so a second of each takes three.
         let is_due = mode != Mode::Off && turn.busy >= gathered + EVERY * NODES;
         if is_due {
-            cluster.go_on(20);
+            cluster.run_until(20);
             cluster.gather();
         }
-        cluster.go_on(u64::MAX);
+        cluster.run_until(u64::MAX);
         turn.busy += processor(UsageWho::RUSAGE_THREAD) - begun;
         turn.events += cluster.events();
         if is_due {
@@ -146,7 +146,7 @@ fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Tur
     turn
 }
 
-/// The checkers of the nodes look ahead, as beside a running node.
+/// Looks ahead from the snapshots, as the checkers of running nodes do.
 fn check(checker: &mut Checker<'_>, snapshots: &[Snapshot], mode: Mode, turn: &mut Turn) {
     let begun = processor(UsageWho::RUSAGE_SELF);
     for (node, snapshot) in (0..).zip(snapshots) {

@@ -1,7 +1,7 @@
 //! A cluster over loopback with disks and clients: `raft-kv`, three nodes in this process, with the checkers in threads of their own.
 //!
-//! Clients write one value after the other, each a key of its own. They are threads of this process as well, and their processor time
-//! counts in that of an answer.
+//! Clients write one value after the other, each to a key of its own. They are threads of this process, too, so their processor time is
+//! part of that per answer.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -23,7 +23,7 @@ use nix::sys::resource::UsageWho;
 use crate::tables::{at, median, processor, processor_of_threads};
 use crate::{Mode, component, http};
 
-/// Connections and datagrams with the modes of each, in turns. On links with an order nothing looks ahead from an event.
+/// Connections and datagrams with the modes of each, in turns. On ordered links there is no look-ahead from single events.
 const ROWS: [(Network, Mode); 7] = [
     (Network::Ordered, Mode::Off),
     (Network::Ordered, Mode::Observe),
@@ -33,23 +33,23 @@ const ROWS: [(Network, Mode); 7] = [
     (Network::Unordered, Mode::Steer),
     (Network::Unordered, Mode::Hold),
 ];
-/// How often each row has its turn.
+/// Turns per row.
 const TURNS: usize = 5;
-/// How long a turn takes, once there is a leader.
+/// The time of a turn, once there is a leader.
 const TURN: Duration = Duration::from_secs(5);
-/// An election takes less.
+/// Upper bound for the time of an election.
 const ELECTION: Duration = Duration::from_secs(2);
 const CLIENTS: usize = 6;
-/// The time between two snapshots of a node, as `host live` has it.
+/// The time between two snapshots of a node, the default of `host live`.
 const EVERY: Duration = Duration::from_secs(1);
-/// How much of the time a checker may work, as there.
+/// The share of time that a checker may work, also the default.
 const SHARE: Share = Share(100_000);
-/// How long effects are held at most, as there.
+/// The longest time that effects are held.
 const HOLD: Duration = Duration::from_millis(2);
-/// How long a round may look ahead, as there.
+/// The longest time of a round, also the default.
 const ROUND_TIME: Duration = Duration::from_secs(1);
 
-/// What has come of a turn.
+/// The result of a turn.
 #[derive(Default)]
 struct Turn {
     seconds: f64,
@@ -179,7 +179,7 @@ fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
     turn
 }
 
-/// A checker as `host live` has it.
+/// A checker as in `host live`.
 fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
     let steers = matches!(mode, Mode::Steer | Mode::Hold);
     (mode != Mode::Off).then(|| Watch {
@@ -201,7 +201,7 @@ fn watch(mode: Mode, running: &Running<'_>, folder: &Path) -> Option<Watch> {
     })
 }
 
-/// Writes one value after the other, at whichever node leads; how long each took, in milliseconds.
+/// Writes one value after the other, at the node that leads. Returns the time that each took, in milliseconds.
 fn ask_on(client: usize, clients: &[SocketAddr], begins: &AtomicBool, ends: &AtomicBool) -> Vec<f64> {
     let (mut waited, mut node, mut count) = (Vec::new(), client % clients.len(), 0_u64);
     while !ends.load(Ordering::Relaxed) {

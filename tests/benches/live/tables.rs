@@ -5,7 +5,7 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// The value that a part of all is not above.
+/// The quantile of the values at this part.
 pub(crate) fn at(values: &mut [f64], part: f64) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get((values.len().saturating_sub(1) as f64 * part) as usize).copied().unwrap_or_default()
@@ -22,7 +22,7 @@ pub(crate) fn processor(who: UsageWho) -> Duration {
     Duration::from_micros(u64::try_from(microseconds).unwrap_or_default())
 }
 
-/// The processor time of the threads of this process with this name that run.
+/// The processor time of the running threads of this process with this name.
 pub(crate) fn processor_of_threads(name: &str) -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let of = |task: std::fs::DirEntry| {

@@ -1,4 +1,4 @@
-//! When a node asks for snapshots, and how they end.
+//! When a node requests snapshots, and how they end.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,44 +10,44 @@ use crate::checkpoint::{Outcome, Snapshot};
 use crate::node::Backoff;
 use crate::time::Time;
 
-/// How snapshots have ended.
+/// Counts of snapshots, by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Snapshots that are consistent.
+    /// Consistent snapshots.
     pub complete: u64,
-    /// Those that are not.
+    /// Inconsistent snapshots.
     pub inconsistent: u64,
-    /// Those that some node refused, having discarded its checkpoint.
+    /// Snapshots that a node refused, because it had discarded its checkpoint.
     pub refused: u64,
-    /// Those for which some node had no bandwidth left.
+    /// Snapshots for which a node had no bandwidth left.
     pub capped: u64,
-    /// Those for which some node did not answer in time.
+    /// Snapshots for which a node did not answer in time.
     pub timed_out: u64,
-    /// Bytes of the states in the consistent ones.
+    /// Bytes of the states in consistent snapshots.
     pub bytes: u64,
 }
 
-/// The snapshots of a node, one at a time.
+/// Schedules the snapshots of a node, one at a time.
 #[derive(Debug)]
 pub struct Collector {
     me: NodeId,
-    /// All others.
+    /// The number of other nodes.
     peers: usize,
     patience: Patience,
-    /// When a snapshot was asked for last; none before the first one.
+    /// The time of the latest request for a snapshot; none before the first one.
     asked: Option<Time>,
-    /// Nodes that it was asked of at most.
+    /// Upper bound of the nodes asked for it.
     asked_of: usize,
-    /// Whether that is being collected.
-    is_going_on: bool,
+    /// Whether it is in progress.
+    is_collecting: bool,
     backoff: Backoff,
-    /// Who did not answer in time and is left out once, so that there is a snapshot of the others.
+    /// Nodes that did not answer in time. The next snapshot leaves them out, so that it completes.
     silent: BTreeSet<NodeId>,
     collected: Collected,
 }
 
 impl Collector {
-    /// For a node of a cluster of this size, with so much time between two snapshots at least.
+    /// A collector for a node of a cluster of `nodes` nodes, with at least `every` between two snapshots.
     pub fn new(me: NodeId, nodes: u32, every: Duration) -> Self {
         Self {
             me,
@@ -55,37 +55,37 @@ impl Collector {
             patience: Patience::new(every),
             asked: None,
             asked_of: 0,
-            is_going_on: false,
+            is_collecting: false,
             backoff: Backoff::default(),
             silent: BTreeSet::new(),
             collected: Collected::default(),
         }
     }
 
-    /// When the next snapshot is due; none while one is being collected.
+    /// The time of the next snapshot; none while one is in progress.
     pub fn deadline(&self) -> Option<Time> {
         let next = || self.asked.map_or(Time(0), |asked| asked.after(self.backoff.wait(self.patience.every())));
-        (!self.is_going_on).then(next)
+        (!self.is_collecting).then(next)
     }
 
-    /// Whether a snapshot is due now: who is to be left out of it, and how long it may take.
+    /// If a snapshot is due, the nodes to leave out of it, and its timeout. It is then in progress.
     pub fn due(&mut self, now: Time) -> Option<(BTreeSet<NodeId>, Duration)> {
         if now < self.deadline()? {
             return None;
         }
         let left_out = std::mem::take(&mut self.silent);
-        (self.asked, self.asked_of, self.is_going_on) = (Some(now), self.peers - left_out.len(), true);
+        (self.asked, self.asked_of, self.is_collecting) = (Some(now), self.peers - left_out.len(), true);
         Some((left_out, self.patience.longest()))
     }
 
-    /// An answer has arrived for a snapshot that was given up, so long after it was asked for.
+    /// Notes a late answer for a snapshot that had ended, with the time since its request.
     pub fn late(&mut self, time: Duration) {
         self.patience.late(time);
     }
 
-    /// The collection of a snapshot has ended now: who has been missing for a while by then, and the snapshot if it is consistent.
+    /// Handles the end of a snapshot. Returns the nodes that have been missing for a while, and the snapshot if it is consistent.
     pub fn gathered(&mut self, now: Time, outcome: Outcome) -> (Vec<Missing>, Option<Snapshot>) {
-        self.is_going_on = false;
+        self.is_collecting = false;
         let time = self.asked.map_or(Duration::ZERO, |asked| Duration::from_nanos(now.0.saturating_sub(asked.0)));
         let missing = self.patience.ended(now, time, self.me, &outcome);
         let collected = &mut self.collected;
@@ -112,7 +112,7 @@ impl Collector {
         (missing, None)
     }
 
-    /// How they have ended so far.
+    /// The counts so far.
     pub fn collected(&self) -> Collected {
         self.collected
     }

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `effort` | the effort of a round besides its counts |
 //! | `foresee` | looking ahead from an event whose effects are held, against the reference |
-//! | `promises` | promises of progress that die ahead, against the reference |
-//! | `stopped` | rounds that are stopped wherever they ask whether to stop |
+//! | `promises` | predictions of dead states, against the reference |
+//! | `stopped` | rounds that are stopped at any poll |
 
 mod effort;
 mod foresee;
@@ -29,10 +29,10 @@ use crate::gate::{Cause, Event};
 use crate::kinds::Kinds;
 use crate::time::Time;
 
-/// A global state of a toy: local states, and messages in flight with how many there are of each.
+/// A global state of a toy: local states, and messages in flight with their numbers.
 type Global = (Vec<ToyState>, BTreeMap<(NodeId, NodeId, u8), u32>);
 
-/// More global states than this are not explored by the reference.
+/// The maximum number of global states that the reference explores.
 const GLOBAL_MAX: usize = 4_000;
 
 fn local_event(toy: &Toy, name: u8) -> LocalEvent {
@@ -55,8 +55,8 @@ fn is_filtered(toy: &Toy, patterns: &BTreeSet<Pattern>, (node, state): (NodeId, 
         }
 }
 
-/// All that can happen in a global state, by the table of the toy alone: which node, on what, and where it leads. A message that is
-/// filtered is gone, a local event that is filtered does not happen.
+/// All steps from a global state, by the table of the toy alone: node, trigger and next state. A filtered message is lost, and a filtered
+/// local event does not happen.
 fn successors(toy: &Toy, at: &Global, patterns: &BTreeSet<Pattern>) -> Vec<(NodeId, ToyTrigger, Global)> {
     let mut found = Vec::new();
     let mut add = |node: NodeId, on: ToyTrigger, taken: Option<(NodeId, NodeId, u8)>| {
@@ -94,7 +94,7 @@ fn successors(toy: &Toy, at: &Global, patterns: &BTreeSet<Pattern>) -> Vec<(Node
     found
 }
 
-/// What the reference sees.
+/// The result of the reference.
 struct Reached {
     all: BTreeSet<Global>,
     /// The exact patterns of all events of node 0.
@@ -135,7 +135,7 @@ fn is_violated(toy: &Toy, reached: &Reached) -> bool {
     reached.all.iter().any(|(states, _)| toy.is_forbidden(states))
 }
 
-/// Whether the promise, if there is one, is kept nowhere.
+/// Whether the toy has a promise and it holds in none of these states.
 fn is_dead(toy: &Toy, reached: &Reached) -> bool {
     let Some(promise) = toy.properties.first() else { return false };
     let is_kept = |states: &[ToyState]| {
@@ -161,12 +161,12 @@ fn beginning_of((states, in_flight): &Global) -> Arc<Beginning> {
     Arc::new(Beginning { states, in_flight: in_flight.iter().flat_map(flight).collect() })
 }
 
-/// Enough for everything that the reference explores.
+/// Limits sufficient for all states that the reference explores.
 fn limits(promises: bool) -> Limits {
     Limits { events_max: 200_000, promises: promises.then(Rules::default), ..Limits::default() }
 }
 
-/// Toys of two nodes whose local events can be filtered, some with a promise, and where each starts, a few steps in.
+/// Toys of two nodes whose local events can be filtered, some with a promise, each with a start state a few steps after the first one.
 fn cases(count: u64) -> Vec<(Toy, Global)> {
     let mut cases = Vec::new();
     for seed in 0.. {
@@ -196,9 +196,9 @@ fn cases(count: u64) -> Vec<(Toy, Global)> {
     unreachable!("there are toys without end")
 }
 
-/// A violation is predicted exactly where one can come, and each prediction replays from the states that it begins in.
+/// A violation is predicted exactly if one is reachable, and each prediction replays from the states that it begins in.
 #[test]
-fn what_is_predicted_can_come_and_replays() {
+fn predictions_are_exactly_the_reachable_violations_and_replay() {
     let (mut predicted, mut quiet, mut known) = (0, 0, 0);
     for (toy, at) in cases(400) {
         let (factory, scenario) = (Arc::new(toy.clone()), Scenario::new(2));
@@ -220,8 +220,8 @@ fn what_is_predicted_can_come_and_replays() {
     assert!(known > predicted / 2, "paths of the past lead there again: {known} of {predicted}");
 }
 
-/// Filters drawn at random from those that match anything: they pass exactly where the reference finds no violation and no promise
-/// that has died of them.
+/// Random sets of the filters that match an event: a set passes the check exactly if, under it, the reference finds no violation and no
+/// promise that the filters have made dead.
 #[test]
 fn filters_pass_exactly_where_nothing_gets_worse() {
     let (mut safe, mut violated, mut dead) = (0, 0, 0);
@@ -252,7 +252,7 @@ fn filters_pass_exactly_where_nothing_gets_worse() {
                 assert!(!is_violated(&toy, &with) && is_dead(&toy, &with) && !is_dead(&toy, &without));
             }
             Some(Unsafe::Dead(_)) => panic!("there is one promise"),
-            Some(Unsafe::Unexplored) => panic!("nobody stops it"),
+            Some(Unsafe::Unexplored) => panic!("it is not stopped"),
             None => {
                 safe += 1;
                 assert!(!is_violated(&toy, &with), "{toy:?} {at:?} {patterns:?}");
@@ -263,7 +263,7 @@ fn filters_pass_exactly_where_nothing_gets_worse() {
     assert!(safe > 50 && violated > 50 && dead > 5, "{safe} {violated} {dead}");
 }
 
-/// All sets of exact filters, by size: the least size that keeps every violation from coming.
+/// The size of a smallest set of exact filters that prevents every violation, by trying all sets.
 fn least(toy: &Toy, at: &Global, all: &BTreeSet<Pattern>) -> Option<usize> {
     let all: Vec<&Pattern> = all.iter().collect();
     let subsets = (0..1_u32 << all.len()).map(|bits| {
@@ -277,8 +277,8 @@ fn least(toy: &Toy, at: &Global, all: &BTreeSet<Pattern>) -> Option<usize> {
     subsets.iter().find(is_enough).map(BTreeSet::len)
 }
 
-/// Where a violation is predicted, what is found is safe by the reference, and there are no fewer exact filters that are; where
-/// nothing is found, there is nothing.
+/// The filters found against a predicted violation are safe by the reference, and no smaller set of exact filters is; if none are found,
+/// there are none.
 #[test]
 fn filters_that_are_found_are_a_smallest_safe_set() {
     let (mut steered, mut unhelpful, mut together) = (0, 0, 0);
@@ -308,7 +308,7 @@ fn filters_that_are_found_are_a_smallest_safe_set() {
     assert!(steered > 30 && unhelpful > 10 && together > 3, "{steered} {unhelpful} {together}");
 }
 
-/// Two messages; the second is fatal, whichever that is.
+/// Two messages, in any order; the second one is fatal.
 fn second_is_fatal() -> Toy {
     (0..2)
         .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
@@ -318,8 +318,8 @@ fn second_is_fatal() -> Toy {
         .forbid(&[Some(2), None])
 }
 
-/// Each of the two messages can come first, so both have to be filtered in the state in which they would be the second: the local state
-/// is what tells them apart, and no coarser filter is tried where it would be safe, too.
+/// Either message can be first, so both have to be filtered in the state in which they would be second. The local state distinguishes the
+/// cases, and a coarser filter is not tried where it would be safe as well.
 #[test]
 fn filters_decide_whether_the_second_message_is_fatal() {
     let toy = second_is_fatal();
@@ -330,10 +330,10 @@ fn filters_decide_whether_the_second_message_is_fatal() {
     assert_eq!(round.predictions.len(), 1);
     let steering = checker.steer(0, &round).expect("it is native");
     assert_eq!(steering.patterns.len(), 1);
-    // Off and on, by exhaustive search: from here, and with one filter for each message from the start.
+    // Without and with filters, by exhaustive search: from here, and from the start with one filter per message.
     let all = |patterns: &BTreeSet<Pattern>, at: &Global| is_violated(&toy, &reach(&toy, at, patterns).expect("small"));
     assert!(all(&BTreeSet::new(), &at) && !all(&steering.patterns, &at));
-    // The node that sends cannot help: its events are over.
+    // The sender cannot help: it has no more events.
     let other = checker.steer(1, &round).expect("it is native");
     assert!(other.is_unhelpful && other.patterns.is_empty());
     let beginning = beginning_of(&(vec![0, 0], BTreeMap::from([((1, 0, 1), 1), ((1, 0, 2), 1)])));
@@ -343,8 +343,8 @@ fn filters_decide_whether_the_second_message_is_fatal() {
     assert!(all(&BTreeSet::new(), &start) && !all(&steering.patterns, &start), "{steering:?}");
 }
 
-/// A neighbour answers anything: damaged states, states of other nodes, messages between nodes that do not exist, states without end.
-/// The checker refuses or predicts from it, and never has more filters than the cap.
+/// A malicious neighbour answers with damaged states, states of other nodes, messages between nodes that do not exist, or endless states. The
+/// checker refuses the snapshot or predicts from it, and never has more filters than the cap.
 #[test]
 fn a_lying_neighbour_cannot_do_more_than_the_cap_allows() {
     let (mut refused, mut taken, mut filters) = (0, 0, 0);
@@ -379,7 +379,7 @@ fn a_lying_neighbour_cannot_do_more_than_the_cap_allows() {
                 }
             }
         }
-        // Earlier reports make no difference to the present state.
+        // Earlier snapshots have no effect on the present one.
         let honest = checker.round(&beginning_of(&at)).expect("it is a state of the toy");
         let reached = reach(&toy, &at, &BTreeSet::new()).expect("it is small");
         assert_eq!(!honest.predictions.is_empty(), is_violated(&toy, &reached));
@@ -387,9 +387,9 @@ fn a_lying_neighbour_cannot_do_more_than_the_cap_allows() {
     assert!(refused > 100 && taken > 50 && filters > 5, "{refused} {taken} {filters}");
 }
 
-/// What is known of handlers is forgotten where it takes too much room, and where other nodes are absent; predictions stay the same.
+/// The cache of handlers is cleared when it exceeds its limit, and when other nodes are absent; predictions stay the same.
 #[test]
-fn generations_bound_what_is_known() {
+fn generations_bound_the_cache_of_handlers() {
     let (toy, at) = cases(40)
         .into_iter()
         .find(|(toy, at)| is_violated(toy, &reach(toy, at, &BTreeSet::new()).expect("small")))
@@ -418,8 +418,8 @@ fn generations_bound_what_is_known() {
     assert_eq!(checker.generation(), 1);
 }
 
-/// Node 0 takes eight messages, in nine states by their number, and another one is fatal in each of these: nine exact filters, and one
-/// that is for any state.
+/// Node 0 takes eight messages, and counts them in nine states, in each of which another message is fatal: nine exact filters, or one for
+/// any state.
 #[test]
 fn an_event_of_many_local_states_takes_one_filter() {
     let toy = (0..9).fold(Toy::new(2), |toy, state| {
@@ -448,10 +448,10 @@ fn exported_states_are_a_beginning() {
     assert_eq!(checker.round(&exported).expect("it is a state of the toy").predictions.len(), 1);
 }
 
-/// Node 1 has sent two messages, and a filter matches the first. Where that is dropped, the second one arrives; where the connection is
-/// broken in its place, neither does, both ends get a notice but may lose it, and what is sent then arrives.
+/// Node 1 has sent two messages, and a filter matches the first one. If that one is dropped, the second one arrives. If the connection is
+/// broken in its place, neither arrives, both ends get a notice but may lose it, and later messages arrive.
 #[test]
-fn a_connection_that_is_broken_in_place_of_a_message_takes_all_with_it_and_both_ends_are_told() {
+fn a_connection_broken_in_place_of_a_message_loses_all_messages_and_notifies_both_ends() {
     let toy = (0..3)
         .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
             toy.rule(0, state, ToyTrigger::Message(1, 2), 2, &[])
@@ -470,7 +470,7 @@ fn a_connection_that_is_broken_in_place_of_a_message_takes_all_with_it_and_both_
         let start = start::initial(&mut stepper).expect("nothing is refused").remove(0);
         let mut beginning = start::export(&mut stepper, &start).expect("toys leave");
         for (state, local) in beginning.states.iter_mut().zip(&start.locals) {
-            // No connection breaks but in place of a message.
+            // Connections break only in place of a message.
             state.fault_state = stepper.state(*local).fault_state.clone();
             state.fault_state.counts = scenario.faults;
         }

@@ -1,4 +1,4 @@
-//! The format of a node's file: its owner, then records, of which only the last one is valid.
+//! The format of a node's file: its owner, then records. Only the last record is valid.
 //!
 //! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero. A record is *torn*
 //! if the file ends before the record does, or has only zeros from some byte on, as an unwritten block has: it was never acknowledged.

@@ -1,10 +1,10 @@
-//! Promises of progress that die ahead, against the reference.
+//! Predictions of dead states, against the reference.
 
 use host_model::trace::{Finding, TraceEvent, TraceStep};
 
 use super::*;
 
-/// Where a path can lead, by the table of the toy alone: more than one state where a handler chooses.
+/// The states to which a path can lead, by the table of the toy alone; several if a handler chooses.
 fn after(toy: &Toy, at: &Global, steps: &[TraceStep]) -> BTreeSet<Global> {
     let mut all = BTreeSet::from([at.clone()]);
     for step in steps {
@@ -24,10 +24,10 @@ fn dies(toy: &Toy, at: &Global) -> bool {
     is_dead(toy, &reach(toy, at, &BTreeSet::new()).expect("there are not more states than before"))
 }
 
-/// If the states ahead are few, a promise is reported dead exactly if one of them is dead; where they are too many for a round, what
-/// is reported is true all the same. Each prediction replays, to a dead state.
+/// If the states ahead are few, a dead state is predicted exactly if one of them is dead. If they are too many for a round, predictions are
+/// still true. Each prediction replays, to a dead state.
 #[test]
-fn a_promise_is_said_to_die_only_where_it_does() {
+fn dead_states_are_predicted_only_where_there_are_some() {
     let (mut dead, mut alive, mut bounded) = (0, 0, 0);
     for (toy, at) in cases(250).into_iter().filter(|(toy, _)| !toy.properties.is_empty()) {
         let reached = reach(&toy, &at, &BTreeSet::new()).expect("it is small");
@@ -56,8 +56,8 @@ fn a_promise_is_said_to_die_only_where_it_does() {
     assert!(dead > 30 && alive > 5 && bounded > 15, "{dead} {alive} {bounded}");
 }
 
-/// Node 1 moves in a circle of 40 states, and a round sees 20. In one step of its own node 0 reaches a state in which the promise is kept, in another
-/// to where it never is, whatever node 1 does: that takes no state of the cluster to be explored.
+/// Node 1 moves in a circle of 40 states, of which a round explores 20. One step of node 0 leads to a state in which the promise holds, the
+/// other to a state from which it never does, whatever node 1 does: proving that takes no exploration of global states.
 fn never_or_at_once() -> Toy {
     let toy = Toy::new(2).promise("arrives", &[&[Some(1), None]]);
     let toy = toy.rule(0, 0, ToyTrigger::Local(0), 9, &[]).rule(0, 0, ToyTrigger::Local(1), 1, &[]);
@@ -65,7 +65,7 @@ fn never_or_at_once() -> Toy {
 }
 
 #[test]
-fn a_certificate_tells_of_death_where_the_states_are_too_many() {
+fn a_certificate_proves_a_dead_state_where_the_states_are_too_many() {
     let factory = Arc::new(never_or_at_once());
     let at = beginning_of(&(vec![0, 0], BTreeMap::new()));
     let mut alone = (*at).clone();
@@ -83,6 +83,6 @@ fn a_certificate_tells_of_death_where_the_states_are_too_many() {
         panic!("{dead:?}")
     };
     assert_eq!((steps.len(), steps[0].node, &*promise.name), (1, 0, "arrives"));
-    // Nor is there one where promises do not count, or the other node's actions are unknown.
+    // There is none if promises are off, or the actions of the other node are unknown.
     assert_eq!([found(limits(false), &at), found(limits(true), &Arc::new(alone))].concat(), []);
 }

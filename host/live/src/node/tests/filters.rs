@@ -48,7 +48,7 @@ impl Gate for After {
     }
 }
 
-/// Two messages, of which the second is fatal: state 2 of node 1 violates the property. Node 1 reports its state in a message.
+/// Two messages; the second one is fatal: state 2 of node 1 violates the property. Node 1 reports its state in a message.
 fn second_is_fatal() -> Toy {
     Toy::new(2)
         .start(0, 0, &[(1, 1), (1, 2)])

@@ -351,7 +351,7 @@ fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
     );
 }
 
-/// Two messages, the second of which is fatal: with filters none of 200 runs ends that way, without them all do. If messages are faster than
+/// Two messages; the second one is fatal: with filters none of 200 runs ends that way, without them all do. If messages are faster than
 /// a round, the immediate check refuses the second one. On an ordered link, the connection must be allowed to break.
 #[test]
 fn steering_decides_whether_the_second_message_is_fatal() {
@@ -410,7 +410,7 @@ fn a_run_in_which_every_enabled_event_waits_is_stopped() {
     assert_eq!([stopped(&continues, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
 }
 
-/// Two messages, the second of which is fatal; afterwards node 1 takes a step every 20 s. No checker predicts anything then, because the
+/// Two messages; the second one is fatal. Afterwards node 1 takes a step every 20 s. No checker predicts anything then, because the
 /// dropped message is no longer in flight. It is dropped by a filter or by the immediate check, as above.
 #[test]
 fn dropped_messages_are_no_longer_in_flight() {

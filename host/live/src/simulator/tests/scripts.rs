@@ -145,7 +145,7 @@ pub(crate) fn check_loopback(engine: Engine) {
     assert_eq!(delivered(Some(second)), (1, 1, crate::time::Time(1_000_000_000)));
 }
 
-/// Node 0 has sent itself two messages, the second of which is fatal with node 1 in its present state. While the nodes do not reach each
+/// Node 0 has sent itself two messages; the second one is fatal with node 1 in its present state. While the nodes do not reach each
 /// other, nothing is predicted. Once they do, the violation is predicted without another event, within a round and before the messages
 /// arrive.
 #[test]

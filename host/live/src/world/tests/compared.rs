@@ -1,4 +1,4 @@
-//! Worlds compared: where handlers are looked up with where they run, and with simulations of the model.
+//! Worlds in which handlers are looked up, compared with worlds in which they run, and with simulations of the model.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn scenario(network: Network) -> Scenario {
     Scenario { network, faults: Faults { resets: Faults::MAX, breaks, ..Faults::default() }, ..Scenario::new(NODES) }
 }
 
-/// What has happened in a world, where handlers are looked up.
+/// The history of a world in which handlers are looked up.
 fn looked_up(toy: &Arc<Toy>, plan: &Plan) -> Vec<Step> {
     let lts = Lts::new(toy, scenario(plan.settings.network)).expect("it is native");
     let memory = Memory::new(Stepper::new(&lts).expect("it is native"), toy).expect("it is native");
@@ -34,7 +34,7 @@ fn looked_up(toy: &Arc<Toy>, plan: &Plan) -> Vec<Step> {
     std::mem::take(&mut world.history.steps)
 }
 
-/// Whatever goes wrong but for disks, which write at once: the same happens at the same nodes, state by state and message by message.
+/// With all faults except those of disks, which write at once: the same steps happen at the same nodes, state by state and message by message.
 #[test]
 fn a_world_in_which_handlers_are_looked_up_is_the_same() {
     let (mut steps, mut starts) = (0, 0);
@@ -58,8 +58,8 @@ fn a_world_in_which_handlers_are_looked_up_is_the_same() {
     assert!((steps > 1_000 && starts > 10) || std::env::var("HOST_WORLD_SEED").is_ok(), "{steps} {starts}");
 }
 
-/// Frames of snapshots have random numbers of their own, and a checker that only observes does nothing else: nodes that are not killed and
-/// whose clocks go on, on links without an order, do the same with checkers and without them.
+/// Frames of snapshots draw from a random stream of their own, and a checker that only observes has no other effect. So on unordered links,
+/// without kills and clock faults, nodes behave the same with and without checkers.
 #[test]
 fn checkers_that_only_observe_change_nothing() {
     let mut rounds = 0;
@@ -67,10 +67,10 @@ fn checkers_that_only_observe_change_nothing() {
         let toy = Arc::new(Toy::random_busy(seed, NODES));
         let plan = seeds::plan(seed, NODES, Network::Unordered);
         let (writing, full) = (Range::milliseconds(0, 0), Share(0));
-        // What a node sends to itself comes after a time of its own, and not with whatever comes next.
+        // Loopback messages have a latency of their own, and do not arrive together with the next input.
         let own = Own::Within(Range::milliseconds(1, 1));
         let plan = Plan { writing, full, own, kills: None, jumps: None, pauses: None, snapshots: None, ..plan };
-        // Checkers have their nodes write further records, and what waits for which is another one then.
+        // Checkers cause further records, so that outputs wait for other records than without them.
         let words =
             |step: &Step| format!("{} {:?} {:?} {:?} {}", step.node, step.what, step.choices, step.sent, step.state);
         let steps = |world: &World<'_, Guided<'_>>| world.history.steps.iter().map(words).collect::<Vec<_>>();
@@ -96,7 +96,7 @@ fn checkers_that_only_observe_change_nothing() {
     assert!(rounds > 60 || std::env::var("HOST_WORLD_SEED").is_ok(), "{rounds} rounds");
 }
 
-/// The states that each node goes through, and whether a handler has chosen an answer.
+/// The states of each node in their order, and whether a handler has chosen an answer.
 #[derive(Debug, Default, PartialEq)]
 struct Paths {
     states: Vec<Vec<Fingerprint>>,
@@ -125,7 +125,7 @@ fn of_world(toy: &Arc<Toy>, conditions: &Conditions, seed: u64) -> Paths {
         paths.states[step.node as usize].push(step.state);
         paths.chooses |= !step.choices.is_empty();
     }
-    // The start itself is no event.
+    // The start is no event.
     paths.states.iter_mut().for_each(|states| _ = states.remove(0));
     paths
 }
@@ -162,7 +162,7 @@ fn conditions(latency: Range, delay: Range) -> Conditions {
     }
 }
 
-/// Where nothing is drawn, each node goes through the same states: links take 7 ms and 1 µs, and local events 100 ms and 3 µs.
+/// Without random draws, each node goes through the same states: links take 7 ms and 1 µs, and local events 100 ms and 3 µs.
 #[test]
 fn without_chance_a_world_is_a_simulation() {
     let at = |nanoseconds| Range { from: Duration::from_nanos(nanoseconds), to: Duration::from_nanos(nanoseconds) };
@@ -182,8 +182,8 @@ fn without_chance_a_world_is_a_simulation() {
     assert!(compared > 30 && events > 300, "{compared} toys, {events} events");
 }
 
-/// Where latencies, losses and answers are drawn, from other streams, both have about as many events, and end in a certain state about as often:
-/// of 100 runs each, the means are within four standard errors.
+/// With latencies, losses and answers drawn from different streams, both have about the same number of events, and end in a given state about
+/// equally often: the means of 100 runs each are within four standard errors.
 #[test]
 fn with_chance_a_world_is_distributed_like_a_simulation() {
     let mut conditions = conditions(Range::milliseconds(1, 50), Range::milliseconds(20, 200));

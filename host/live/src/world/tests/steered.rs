@@ -1,4 +1,4 @@
-//! Nodes that are steered by checkers, in a cluster where no filter is safe.
+//! Steered nodes, in a cluster where no filter is safe.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::node::Delays;
 use crate::time::Range;
 use crate::world::{Advice, Guided, Plan, What, World};
 
-/// Node 1 tells node 0, and takes its next step after a while. Where node 0 hears of it earlier than that, something is wrong; where it never does,
-/// it never gets to where it has promised to get.
+/// Node 1 sends node 0 a message, and takes its next step after a while. If the message arrives before that step, a property is violated; if
+/// it never arrives, the promise of node 0 never holds.
 fn hasty() -> Arc<Toy> {
     let toy = Toy::new(2)
         .of_kind(0, LocalKind::Timer)
@@ -27,8 +27,8 @@ fn hasty() -> Arc<Toy> {
     Arc::new(toy)
 }
 
-/// A world with a checker for each node. A cluster that loses nothing keeps its promise, steered or not: what a filter takes away is an
-/// error. The immediate check refuses what is wrong at once, whatever was promised.
+/// Runs a world with a checker for each node. Without losses the cluster keeps its promise, steered or not: a message lost to a filter is an
+/// error. The immediate check may refuse a violation at once, even if that breaks the promise.
 pub(super) fn shown(seed: u64) -> Result<(), String> {
     let toy = hasty();
     let mut settings = seeds::settings(Network::Unordered);
@@ -42,10 +42,11 @@ pub(super) fn shown(seed: u64) -> Result<(), String> {
         World::new(&toy, plan, |node| Guided::new(node, 2, Some(false))).map_err(|broken| broken.to_string())?;
     let mut world = world.advised(advice);
     world.run().map_err(|broken| broken.to_string())?;
-    let is_told = world.history.steps.iter().any(|step| step.node == 0 && matches!(step.what, What::Message { .. }));
+    let is_received =
+        world.history.steps.iter().any(|step| step.node == 0 && matches!(step.what, What::Message { .. }));
     assert!(world.foreseen.iter().any(|foreseen| foreseen.violations > 0), "something is wrong ahead");
     let refused = world.kept().iter().any(|(name, count)| *name == "refused" && *count > 0);
-    if is_told || refused { Ok(()) } else { Err("the cluster does not keep what it owes".to_owned()) }
+    if is_received || refused { Ok(()) } else { Err("the cluster does not keep what it owes".to_owned()) }
 }
 
 #[test]
