@@ -238,7 +238,7 @@ impl<'c> Rounds<'c> {
         Ok(())
     }
 
-    /// Filters that come out of a round, with those that the node began with as long as it has not seen all nodes.
+    /// The filters of a round, and those that the node began with until a snapshot has all nodes.
     fn with_armed(&mut self, beginning: &Beginning, mut patterns: BTreeSet<Pattern>, now: Time) -> BTreeSet<Pattern> {
         let is_whole = beginning.states.len() == self.checker.lts().scenario().nodes as usize;
         self.armed = self.armed.take().filter(|(_, end)| !is_whole && *end > now);
@@ -369,13 +369,13 @@ mod tests {
     }
 
     #[test]
-    fn who_has_worked_rests_so_that_its_share_comes_out() {
+    fn rests_keep_the_share_of_work() {
         let taken = Duration::from_millis(30);
         let rests = [100, 50, 25, 10, 1].map(|percent| rest_after(taken, Share(percent * 10_000)).as_millis());
         assert_eq!(rests, [0, 30, 90, 270, 2_970]);
     }
 
-    /// The state of two nodes; node 0 may go from 0 to 1 by a timer, and must not.
+    /// A snapshot of two nodes; node 0 can go from state 0 to 1 by a timer, which violates the property.
     fn states(states: [u8; 2]) -> Snapshot {
         let checkpoint = |(node, state)| {
             let checkpoint =
@@ -385,7 +385,7 @@ mod tests {
         Snapshot { number: 1, checkpoints: (0..).zip(states).map(checkpoint).collect(), absent: BTreeSet::new() }
     }
 
-    /// Does something with the rounds of a checker that steers a node.
+    /// Runs a test with the rounds of a checker that steers a node.
     fn rounds(me: NodeId, every: Duration, then: impl FnOnce(&mut Rounds<'_>, &mut Noting)) {
         let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
         let toy = Arc::new(toy.forbid(&[Some(1), None]));
@@ -397,9 +397,9 @@ mod tests {
         then(&mut Rounds::new(checker, manner, &[], Time(0)), &mut desk);
     }
 
-    /// While the checker of node 1 rests, node 0 takes a step and comes back: what node 1 has heard meanwhile is not so any more.
+    /// While the checker of node 1 rests, node 0 takes a step and returns: the views that node 1 received meanwhile are replaced.
     #[test]
-    fn what_was_told_in_a_rest_is_taken_back_where_nothing_has_changed() {
+    fn views_received_in_a_rest_are_replaced_after_it() {
         rounds(1, Duration::ZERO, |rounds, desk| {
             let mut told = Vec::new();
             let mut hear = |desk: &mut Noting| told.push(std::mem::take(&mut desk.views));
@@ -417,10 +417,10 @@ mod tests {
         });
     }
 
-    /// Where a node is down, or others have no bandwidth left, snapshots that are wanted each second come after three or sixty-four, some of
-    /// them sooner, new or not: filters are in force until the next one. What an hour without a snapshot leaves is not hours of that.
+    /// If a node is down, or others have no bandwidth left, snapshots due every second arrive after three seconds or sixty-four, some of them
+    /// sooner, changed or not: filters stay in force until the next one. An hour without a snapshot does not extend them to hours.
     #[test]
-    fn filters_are_in_force_until_the_next_snapshot_where_snapshots_come_late() {
+    fn filters_are_in_force_until_the_next_snapshot_if_snapshots_are_late() {
         rounds(0, Duration::from_secs(1), |rounds, desk| {
             let looks = [(0, 0), (3, 0), (4, 0), (7, 1), (71, 1), (3_671, 0)];
             let intervals = looks.map(|(second, state)| {
@@ -429,13 +429,13 @@ mod tests {
                 let (filters, interval) = desk.filters.take().expect("there is one");
                 (filters.len(), interval.as_millis())
             });
-            // They last twice as long as that: 4.5 s, where it is 3 s to the next one.
+            // Filters last twice the interval: 4.5 s, and the next snapshot is due in 3 s.
             assert_eq!(intervals, [1_000, 3_000, 2_250, 3_000, 64_000, 64_000].map(|interval| (1, interval)));
             assert_eq!((rounds.counts().rounds, rounds.counts().unchanged), (3, 3));
         });
     }
 
-    /// In virtual time a round takes as long as its work, and so does the one before it that looks a little way ahead.
+    /// In virtual time a round takes as long as its work, and so does the short round before it.
     #[test]
     fn work_takes_time() {
         rounds(0, Duration::ZERO, |rounds, desk| {

@@ -19,31 +19,31 @@ use crate::filter::Pattern;
 use crate::gate::Views;
 use crate::kinds::Kinds;
 
-/// How far a round may go.
+/// The limits of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Events of the unfolding.
     pub events_max: u64,
-    /// Global states of consequence prediction, which has its turn where the unfolding has not come to its end and found nothing.
+    /// Global states of consequence prediction, which runs if the unfolding is incomplete and has found nothing.
     pub states_max: u64,
-    /// Random walks, which have their turn where neither has found anything, and the unfolding has not come to its end.
+    /// Random walks, which run if the unfolding is incomplete and neither search has found anything.
     pub walks_max: u64,
-    /// Small steps of a search in addition to what it counts: states of nodes that may go together grow in number with each node that a property
-    /// of system scope reads. The evaluation of such a property counts as 500.
+    /// Small steps of a search, which its own counts do not include: the combinations of node states grow with each node that a property of
+    /// system scope reads. The evaluation of such a property counts as 500.
     pub steps_max: u64,
     /// Different violations that a search collects.
     pub violations_max: u64,
-    /// Paths to violations that are remembered, the latest ones.
+    /// Past paths to violations, the latest ones.
     pub past_max: usize,
-    /// Bytes that what is known of handlers may take between two rounds.
+    /// Bytes of the cache of handlers between two rounds.
     pub bytes_max: u64,
-    /// Bytes that each search of a round may take, with what is known of handlers.
+    /// Bytes of each search of a round, including the cache of handlers.
     pub round_bytes_max: u64,
     /// Bytes of all states and messages of a beginning.
     pub beginning_max: usize,
-    /// By which rules something counts as dead; none if promises of progress do not count.
+    /// The rules by which a state is dead; none if promises are ignored.
     pub promises: Option<Rules>,
-    /// Whether connections may be broken in place of messages that have an order. Then they can break in the scenario.
+    /// Whether connections may be broken in place of messages on ordered links. Then they can break in the scenario.
     pub breaks: bool,
 }
 
@@ -68,10 +68,10 @@ impl Default for Limits {
 /// Why a round has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// The global state is none of this cluster: some node has told what is not so.
+    /// The global state is not one of this cluster: a node has reported something false.
     #[error("the snapshot is refused: {0}")]
     Refused(String),
-    /// The host cannot continue.
+    /// The host has failed.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
@@ -95,21 +95,21 @@ impl From<SearchError> for CheckError {
     }
 }
 
-/// What is about to go wrong, a violation or a promise that is dead: a trace that begins in the state of the round.
+/// A predicted violation or dead state, with a trace from the state of the round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The steps.
     pub steps: Vec<TraceStep>,
-    /// What is found after them.
+    /// The finding after them.
     pub finding: Finding,
-    /// The property that is violated; none if that is a handler that fails.
+    /// The violated property; none if a handler fails.
     pub property: Option<u32>,
-    /// The node at which it is; none if several nodes are judged together.
+    /// The node of the violation; none for a property that reads several nodes.
     pub node: Option<NodeId>,
 }
 
 impl Prediction {
-    /// Its trace: as this one of the same cluster in which nothing has happened, in the scenario of the checker after the round.
+    /// Its trace, made from an empty trace of the same cluster. `scenario` is that of the checker after the round.
     pub fn trace(&self, scenario: Scenario, beginning: &Arc<Beginning>, empty: Trace) -> Trace {
         Trace {
             scenario,
@@ -124,23 +124,23 @@ impl Prediction {
 /// The result of a round.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// Where it begins.
+    /// The global state in which it begins.
     pub beginning: Arc<Beginning>,
-    /// What is about to go wrong; each replays.
+    /// Predicted violations; each replays.
     pub predictions: Vec<Prediction>,
-    /// Promises of progress that cannot be kept any more in a state ahead, where [they were looked for](Checker::find_dead_ahead); each replays.
+    /// Predicted dead states, if [searched for](Checker::find_dead_ahead); each replays.
     pub dead: Vec<Prediction>,
-    /// Whether the first prediction was found along a path of the past.
+    /// Whether the first prediction was found along a past path.
     pub is_known: bool,
-    /// What is wrong already where the round begins: each has no steps, and replays. Nothing is predicted then.
+    /// Violations in the state in which the round begins: each has no steps, and replays. Nothing is predicted then.
     pub violated: Vec<Prediction>,
     /// Whether the search is complete.
     pub is_complete: bool,
-    /// Whether it was stopped before it had come as far as it may go.
+    /// Whether it was stopped before it reached its limits.
     pub is_cut: bool,
     /// Units of work: events, transitions.
     pub work: u64,
-    /// What each node could filter on each path, earliest first, by node.
+    /// By node, the events that it could filter on each path, earliest first.
     pub(super) filterable: Vec<Vec<Vec<Pattern>>>,
 }
 
@@ -325,11 +325,10 @@ pub(super) struct Ahead {
     pub(super) work: u64,
 }
 
-/// Events of a random walk: several times what a mistake takes to come about, and no more, as most walks go past it.
+/// Events of a random walk: several times the length of a typical violation, and no more, since longer walks rarely find one.
 const WALK_EVENTS: u32 = 200;
 
-/// Explores ahead: by the unfolding, and then, if that has found nothing and not come to its end, by consequence prediction, and last by
-/// random walks.
+/// Explores ahead: by the unfolding; if that is incomplete and has found nothing, by consequence prediction; and last by random walks.
 pub(super) fn look_ahead(
     (lts, stop): (&Lts<'_>, &dyn Stop),
     start: &Start,
@@ -338,7 +337,7 @@ pub(super) fn look_ahead(
     let mut ahead = Ahead::default();
     let bounds = SearchBounds { violations: Some(limits.violations_max), ..SearchBounds::default() };
     let by_states = |states| (states, SearchBounds { states: Some(states), ..bounds });
-    // One violation of a walk is enough: the others are mostly the same one by other ways.
+    // One violation of a walk is enough: further ones are mostly the same one on other paths.
     let by_walks = SearchBounds { walks: Some(limits.walks_max), depth: Some(WALK_EVENTS), violations: None, ..bounds };
     let stages = [
         ("unfold", by_states(limits.events_max)),
@@ -371,10 +370,10 @@ mod tests {
 
     use super::*;
 
-    /// A violation after forty steps of node 0, in a cluster with a node that moves in circles: further than the searches may look, and not too far
-    /// for a walk. What it finds replays.
+    /// A violation after forty steps of node 0, in a cluster with a node that moves in circles: too deep for the searches within their limits,
+    /// and within reach of a walk. Its prediction replays.
     #[test]
-    fn walks_see_what_is_too_far_for_the_searches() {
+    fn walks_find_violations_too_deep_for_the_searches() {
         let round = Toy::new(2)
             .rule(1, 0, ToyTrigger::Local(0), 1, &[])
             .rule(1, 1, ToyTrigger::Local(0), 0, &[])

@@ -65,14 +65,14 @@ impl<G: Gate> World<'_, G> {
         Ok(())
     }
 
-    /// An answer for a snapshot has come too late.
+    /// Passes the checker a late answer for a snapshot.
     pub(super) fn late(&mut self, me: NodeId, time: Duration) {
         if let Some(advisor) = self.places[me as usize].advisor() {
             advisor.collector.late(time);
         }
     }
 
-    /// A snapshot has ended: if it is of use, the checker begins a round with it, or leaves it for the next one.
+    /// Handles the end of a snapshot: the checker begins a round with it if it is consistent, now or after the present round.
     pub(super) fn advise(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
         let now = self.now;
         let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
@@ -91,18 +91,18 @@ impl<G: Gate> World<'_, G> {
         Ok(())
     }
 
-    /// How much has happened by now that a snapshot can say something new of.
+    /// The number of changes so far that can affect a snapshot.
     pub(super) fn changed(&self) -> u64 {
         self.changes + self.steps()
     }
 
-    /// How many steps of the model have happened by now.
+    /// The number of steps of the model so far.
     pub(super) fn steps(&self) -> u64 {
         self.model.map_or(0, Model::steps)
     }
 
-    /// A checker that has nothing to do rests where the last snapshot says what another one would say, or where none comes. Where
-    /// events are a path of the model: else snapshots are what is wanted of a world.
+    /// Puts an idle checker to rest if another snapshot would equal the last one, or if none completes. Only for worlds whose events are a
+    /// path of the model: in others, snapshots are themselves under test.
     fn rest(&mut self, me: NodeId) {
         let (now, changed, is_path) = (self.now, self.changed(), self.is_path);
         let cut = self.cuts.values().copied().filter(|end| *end > now).max();
@@ -120,14 +120,14 @@ impl<G: Gate> World<'_, G> {
         }
     }
 
-    /// Something has changed: checkers that rest ask for snapshots again.
+    /// Wakes the resting checkers after a change, so that they request snapshots again.
     pub(super) fn wake_checkers(&mut self) {
         if self.advice.is_some() {
             (0..self.plan.nodes).for_each(|node| self.schedule_snapshot(node));
         }
     }
 
-    /// A checker begins a round, if it has a snapshot and nothing else to do.
+    /// Begins a round of a checker, if it is idle and has a snapshot.
     fn begin_round(&mut self, me: NodeId) -> Result<(), String> {
         let Some((base, each)) = self.advice.as_ref().map(|(advice, _)| (advice.base, advice.each)) else {
             return Ok(());
@@ -155,7 +155,7 @@ impl<G: Gate> World<'_, G> {
         Ok(())
     }
 
-    /// A checker is through with its round.
+    /// Ends the round of a checker.
     pub(super) fn end_round(&mut self, me: NodeId, found: Option<Found>) -> Result<(), String> {
         if let Some(found) = found {
             self.foreseen.push(found.foreseen);
@@ -169,7 +169,7 @@ impl<G: Gate> World<'_, G> {
         Ok(())
     }
 
-    /// A node hears what its checker has found.
+    /// Passes a node the findings of its checker.
     pub(super) fn hear(&mut self, me: NodeId, news: News) {
         let Some(hear) = self.advice.as_ref().map(|(_, ears)| ears.hear) else { return };
         let place = &mut self.places[me as usize];
@@ -179,14 +179,14 @@ impl<G: Gate> World<'_, G> {
         }
     }
 
-    /// The counts of a process end with it.
+    /// Adds the counts of a process that ends.
     pub(super) fn note_counts(&mut self, me: NodeId) {
         let Some((_, ears)) = &self.advice else { return };
         let Some(running) = &self.places[me as usize].running else { return };
         self.watched.prevented.add(&running.node, ears);
     }
 
-    /// What steering has kept from happening at all starts of nodes until now.
+    /// The events that steering has prevented so far, at all starts of nodes.
     pub(super) fn prevented(&self) -> Prevented {
         let mut all = self.watched.prevented;
         let Some((_, ears)) = &self.advice else { return all };
@@ -196,7 +196,7 @@ impl<G: Gate> World<'_, G> {
         all
     }
 
-    /// What steering has kept from happening at the nodes that run, since their starts, by name.
+    /// The events that steering has prevented at the running nodes since their starts, by name.
     #[cfg(test)]
     pub(super) fn kept(&self) -> [(&'static str, u64); 4] {
         let running = || self.places.iter().filter_map(|place| place.running.as_ref());

@@ -57,35 +57,35 @@ pub(super) struct Found {
     pub(super) is_unhelpful: bool,
 }
 
-/// How a gate is spoken to.
+/// The access of checkers to a gate.
 pub(super) struct Ears<G> {
-    /// It hears what a checker has found.
+    /// Passes it the findings of a checker.
     pub(super) hear: fn(&mut G, Time, News),
     /// How often it has suspended steering.
     pub(super) suspensions: fn(&G) -> u64,
 }
 
-/// The checker of a node that runs.
+/// The checker of a running node.
 pub(super) struct Advisor<'w> {
     pub(super) collector: Collector,
     pub(super) rounds: Rounds<'w>,
-    /// Whether a round is going on.
+    /// Whether a round is in progress.
     pub(super) is_busy: bool,
-    /// The latest snapshot that no round has begun with.
+    /// The latest snapshot without a round.
     pub(super) waiting: Option<Snapshot>,
-    /// When the next snapshot is asked for, if that is on the agenda.
+    /// The time of the next request for a snapshot, if it is scheduled.
     pub(super) next: Option<Time>,
     pub(super) rest: Rest,
 }
 
-/// Whether the checker of a node rests: another snapshot would say what the last one did.
+/// Whether the checker of a node rests, because another snapshot would equal the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rest {
-    /// What had changed in the world when a snapshot was asked for last.
+    /// The number of changes in the world at the latest request for a snapshot.
     pub(super) asked: u64,
-    /// Whether that is of all nodes that it could be of.
+    /// Whether that snapshot was requested from all nodes.
     pub(super) is_whole: bool,
-    /// What had changed when the last snapshot was asked for that has ended, and how many in a row were incomplete.
+    /// The number of changes at the request of the last snapshot that has ended, and the number of incomplete ones in a row.
     pub(super) known: Option<u64>,
     pub(super) failed: u32,
     /// It rests until something changes from this.

@@ -1,4 +1,4 @@
-//! Snapshots and requests that some node is asked for.
+//! Snapshots and client requests at random nodes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::world::cuts::{self, Cluster};
 use crate::world::driver::{Answered, World};
 use crate::world::input::Input;
 
-/// Requests that wait for an answer at a time.
+/// The maximum number of unanswered requests.
 const ASKED_MAX: usize = 3;
 
 impl<G: Gate> World<'_, G> {
-    /// Some node asks for a snapshot.
+    /// Begins a snapshot at a random node.
     pub(super) fn gather(&mut self, every: Duration) -> Result<(), String> {
         self.add_around(Purpose::Snapshots, every, Input::Gather(every));
         let node = self.some_node(Purpose::Snapshots);
@@ -24,7 +24,7 @@ impl<G: Gate> World<'_, G> {
             return Ok(());
         }
         self.feed(node, |node, now| node.gather(now, &BTreeSet::new()))?;
-        self.carry_out(node)
+        self.execute_outputs(node)
     }
 
     pub(super) fn gathered(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
@@ -49,7 +49,7 @@ impl<G: Gate> World<'_, G> {
         self.advise(me, outcome)
     }
 
-    /// Compares a snapshot with what has happened, if that is remembered.
+    /// Compares a snapshot with the history, if that is kept.
     fn compare(&mut self, snapshot: &Snapshot) -> Result<(), String> {
         if self.history.forgets {
             return Ok(());
@@ -63,7 +63,7 @@ impl<G: Gate> World<'_, G> {
         cuts::compare(&self.history, snapshot, &mut **reader, cluster)
     }
 
-    /// A client asks some node.
+    /// Sends a client request to a random node.
     pub(super) fn ask(&mut self, every: Duration) -> Result<(), String> {
         self.add_around(Purpose::Requests, every, Input::Ask(every));
         let node = self.some_node(Purpose::Requests);
@@ -77,6 +77,6 @@ impl<G: Gate> World<'_, G> {
             self.asked.insert((node, number), self.requests.len());
             self.requests.push(Answered { request, asked: self.events, answer: None });
         }
-        self.carry_out(node)
+        self.execute_outputs(node)
     }
 }

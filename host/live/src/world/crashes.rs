@@ -191,7 +191,7 @@ impl<G: Gate> World<'_, G> {
         self.places[me as usize].running = Some(running);
         if self.links().is_some() {
             self.post_notices();
-            self.carry_out(me)?;
+            self.execute_outputs(me)?;
             return self.take_waiting(me);
         }
         // A process knows of no connections before its own.
@@ -204,7 +204,7 @@ impl<G: Gate> World<'_, G> {
         for frame in std::mem::take(&mut self.places[me as usize].waiting) {
             self.agenda.add(self.now, frame);
         }
-        self.carry_out(me)
+        self.execute_outputs(me)
     }
 
     /// The disk with these files, if something can go wrong with disks, the last record on it, and whether the node rejoins.

@@ -60,7 +60,7 @@ pub struct World<'w, G> {
     pub(super) model: Option<&'w dyn Model>,
     pub(super) gate: Box<dyn FnMut(NodeId) -> G + 'w>,
     pub(super) on_snapshot: Option<OnSnapshot<'w, G>>,
-    /// If there are checkers beside the nodes, how they work, and what a gate hears of them.
+    /// The settings of the nodes' checkers, if there are any, and their access to the gates.
     pub(super) advice: Option<(Advice, Ears<G>)>,
     /// What checkers have foreseen, in their rounds.
     pub foreseen: Vec<Foreseen>,
@@ -350,7 +350,7 @@ impl<'w, G: Gate> World<'w, G> {
                 self.feed(node, |node, now| node.elapse(now))?;
             }
         }
-        self.carry_out(node)
+        self.execute_outputs(node)
     }
 
     fn resume(&mut self, node: NodeId) -> Result<(), String> {
@@ -409,7 +409,7 @@ impl<'w, G: Gate> World<'w, G> {
     }
 
     /// Executes the outputs of a node, and handles some of its frames to itself.
-    pub(super) fn carry_out(&mut self, me: NodeId) -> Result<(), String> {
+    pub(super) fn execute_outputs(&mut self, me: NodeId) -> Result<(), String> {
         for _ in 0..OWN_AT_ONCE {
             while let Some(output) = self.running(me).and_then(|running| running.node.next_output()) {
                 self.execute(me, output)?;
