@@ -10,7 +10,7 @@ use crate::node::refusal::Failure;
 use crate::node::runtime::{Node, exported};
 
 impl<G: Gate> Node<'_, G> {
-    /// Whether the effects of a handler leave that has led to another state, or to none, by what is about to go wrong there.
+    /// The gate's verdict on the effects of a handler, after looking ahead from it. `next` is none if the state did not change.
     pub(super) fn ask_ahead(
         &mut self,
         event: Event<'_>,
@@ -18,7 +18,7 @@ impl<G: Gate> Node<'_, G> {
         sent: &[Envelope],
     ) -> Result<Verdict, Failure> {
         let Some(carried) = &self.carried else { return Ok(Verdict::Pass) };
-        // One that changes nothing does no harm.
+        // An event without effects does no harm.
         if event.substitute().is_none() || (next.is_none() && sent.is_empty()) {
             return Ok(Verdict::Pass);
         }
@@ -28,16 +28,16 @@ impl<G: Gate> Node<'_, G> {
             let exported = Hex(exported(machine, snapshot, identity)?);
             Ok(NodeState { node: identity.node, exported, fault_state: FaultState::default() })
         };
-        let mut trouble: Result<(), Failure> = Ok(());
+        let mut result: Result<(), Failure> = Ok(());
         let mut fork = || match state(before).and_then(|before| Ok((before, state(after)?))) {
             Ok((before, after)) => carried.fork(before, after, sent),
             Err(failure) => {
-                trouble = Err(failure);
+                result = Err(failure);
                 None
             }
         };
         let verdict = self.gate.ahead(self.now, &event, &mut fork);
-        trouble?;
+        result?;
         Ok(verdict)
     }
 }

@@ -6,14 +6,14 @@ use host_model::contract::{Effects, Fault, Input, Likelihood, Machine, MachineEr
 use host_search::kernel::dice::below;
 use rand_chacha::ChaCha8Rng;
 
-/// How often answers are drawn for one handler whose weights make them unlikely; then the last likely ones are taken.
+/// Draws per handler whose answers are unlikely by their weights. After that, the last answers of positive weight are taken.
 const DRAWS_MAX: u32 = 1_000;
 
-/// Runs a handler from a state, with answers that are drawn as the protocol says: those to `choose` evenly, those to `choose-weighted` by
-/// their weights. The transport takes messages to all nodes but those in `full`.
+/// Runs a handler from a state, with random answers: uniform for `choose`, by weight for `choose-weighted`. `can-send` is false for the
+/// nodes in `full`.
 ///
-/// A machine does not say the weights, only how likely all answers together are. So they are drawn evenly, and drawn again unless as
-/// many as their weights say are let through: the result has the right distribution. A handler that chooses nothing runs once.
+/// A machine reports only the probability of all answers together, not the weights. So this is rejection sampling: answers are drawn
+/// uniformly and accepted with that probability, which gives the right distribution. A handler without choices runs once.
 pub(super) fn run(
     machine: &mut dyn Machine,
     state: Option<&Snapshot>,
@@ -36,7 +36,7 @@ pub(super) fn run(
     Ok(machine.handle(input, &likely.unwrap_or_default(), effects))
 }
 
-/// One execution, with answers that are drawn evenly. Each question takes another run up to it.
+/// One execution with uniformly drawn answers. Each question takes another run up to it.
 fn attempt(
     machine: &mut dyn Machine,
     state: Option<&Snapshot>,
@@ -49,7 +49,7 @@ fn attempt(
     loop {
         machine.restore(state)?;
         let result = machine.handle(input, &script, effects);
-        // A question that was answered with 0 for want of another answer, and should have had that answer, changes nothing.
+        // A question beyond the script was answered with 0. If 0 is drawn as well, the execution stands.
         let mut asked = effects.choices.iter().skip(script.len());
         let Some(other) = asked.position(|choice| {
             let answer = match choice.to {
@@ -65,7 +65,7 @@ fn attempt(
     }
 }
 
-/// Whether answers that were drawn evenly are kept: with the probability that their weights have together.
+/// Whether uniformly drawn answers are accepted: with the probability given by their weights.
 fn is_let_through(dice: &mut ChaCha8Rng, effects: &Effects) -> bool {
     if effects.draws.are_none() {
         return true;

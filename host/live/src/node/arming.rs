@@ -1,4 +1,4 @@
-//! When local events are to happen that begin to wait.
+//! The times of local events that become possible.
 
 use host_model::contract::LocalEvent;
 
@@ -10,8 +10,8 @@ use crate::node::runtime::Node;
 use crate::time::{Range, Time};
 
 impl<G: Gate> Node<'_, G> {
-    /// Times for the local events that begin to wait: those of the next moment, or of the present one, and those that a handler has
-    /// restarted, by name. An event without a time happens only where a client makes it.
+    /// Draws times for the local events that become possible in the next moment, or in the present one if there is none, and for those that
+    /// a handler has restarted, by name. An event without a time happens only on the call of a client.
     pub(super) fn draws(
         &mut self,
         next: Option<&Moment>,
@@ -35,7 +35,7 @@ impl<G: Gate> Node<'_, G> {
         Ok(draws)
     }
 
-    /// Calls off the local events that cannot happen any more, and has others happen in time.
+    /// Cancels the local events that are no longer possible, and schedules the drawn ones.
     pub(super) fn arm(&mut self, draws: Vec<(LocalEvent, Time)>) {
         self.timers.retain(&self.moment.local_events);
         // `init` arms all the same.

@@ -8,17 +8,17 @@ use host_model::contract::NodeId;
 use crate::checkpoint::Outcome;
 use crate::time::Time;
 
-/// The snapshots that were asked for.
+/// The snapshots that a node has asked for.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    /// The number of the last one, and when it was.
+    /// The number and the time of the last request.
     last: Option<(u64, Time)>,
-    /// The same of the last one that was given up, and who had not answered.
+    /// The same for the last snapshot that timed out, and the nodes that had not answered.
     given_up: Option<((u64, Time), BTreeSet<NodeId>)>,
 }
 
 impl Asked {
-    /// Notes a snapshot that is asked for now.
+    /// Notes a request for a snapshot.
     pub fn begin(&mut self, number: u64, now: Time) {
         self.last = Some((number, now));
     }
@@ -31,7 +31,7 @@ impl Asked {
         };
     }
 
-    /// How long the first answer of a node took that comes after its snapshot was given up; none for any other answer.
+    /// The time that the first answer of a node took, if its snapshot has timed out; none for any other answer.
     pub fn late(&mut self, from: NodeId, request: u64, now: Time) -> Option<Duration> {
         let ((number, asked), silent) = self.given_up.as_mut()?;
         (*number == request && silent.remove(&from)).then(|| Duration::from_nanos(now.0.saturating_sub(asked.0)))

@@ -10,12 +10,12 @@ use crate::node::runtime::Node;
 use crate::time::Time;
 
 impl<G: Gate> Node<'_, G> {
-    /// A client asks. The answer is one of the [outputs](Self::next_output) to come, with the number that this returns; there may never
-    /// be one. A gate may have the event wait that the request becomes; it is not lost then.
+    /// Takes a request of a client. The answer, if there ever is one, is a later [output](Self::next_output) with the number that this
+    /// returns. The gate may postpone the local event that the request becomes, but never loses it.
     ///
     /// # Errors
     ///
-    /// Nothing happens.
+    /// The request is refused and has no effect.
     pub fn request(&mut self, now: Time, request: &Request) -> Result<u64, NotNow> {
         self.tick(now);
         match () {
@@ -24,7 +24,7 @@ impl<G: Gate> Node<'_, G> {
             () if self.requests.count >> REQUESTS_BITS > 0 => return Err(NotNow::Full),
             () => {}
         }
-        // The number is that of no other request to this node: which start this is was on the disk before anything happened.
+        // The number is unique for this node: the number of the start was on the disk before its first request.
         let number = self.manager.incarnation() << REQUESTS_BITS | self.requests.count;
         self.requests.count += 1;
         self.counts.requests += 1;
@@ -36,7 +36,7 @@ impl<G: Gate> Node<'_, G> {
             Ok(Err(response)) => self.outbox.add(Output::Answer { number, response }),
             Err(failure) => {
                 if let Some(undone) = self.settle(refusal::Cause::Request, Err(failure)) {
-                    // Nothing was tried but to read it.
+                    // The request was only parsed; no event was tried.
                     self.outbox.add(Output::Answer { number, response: refused(413, &undone) });
                 }
             }
@@ -44,7 +44,7 @@ impl<G: Gate> Node<'_, G> {
         Ok(number)
     }
 
-    /// The event happens that a request has become.
+    /// Handles the event that a request has become.
     pub(super) fn happen_for(&mut self, number: u64, event: &LocalEvent) {
         self.counts.local += 1;
         let result = self.handle(Some(Cause::Local(event)), Input::Local(event));
@@ -57,7 +57,7 @@ impl<G: Gate> Node<'_, G> {
         }
     }
 
-    /// No client waits for the answer to this request any more.
+    /// Notes that no client waits for the answer to this request any more.
     pub fn forget(&mut self, number: u64) {
         self.requests.waiting.remove(&number);
     }

@@ -1,4 +1,4 @@
-//! The disks of nodes: by them, nodes recognise a node that lost its data, whatever the number of its starts.
+//! The identities of data files, by which nodes recognise a node that lost its data, whatever the number of its starts.
 //!
 //! A data file gets an identity at its first start. A node remembers the identity of each peer on its own disk, and refuses frames of
 //! another one, unless that one has rejoined the cluster more often: `--rejoin` draws an identity that all peers take.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::mutant::{Mutant, is_present};
 
-/// How many rejoins further than the last one that was heard of a node can be: a frame that says more is a lie.
+/// Largest step from the last known rejoin of a node to the next one: a frame that claims more is forged.
 const REJOINS_MAX: u64 = 1 << 16;
 
 /// The identity of a data file.
@@ -38,13 +38,13 @@ impl DiskId {
         Self { rejoins: word(0), drawn: word(8) }
     }
 
-    /// The same after a process of this session has drawn a number for it, if it has none.
+    /// The identity after a process of this session has drawn a number, if it had none.
     pub(super) fn drawn_by(self, session: u64) -> Self {
         let drawn = if self.drawn == 0 { session.max(1) } else { self.drawn };
         Self { drawn, ..self }
     }
 
-    /// Whether it is that disk, or one with which the node has rejoined since.
+    /// Whether it is the former disk, or one with which the node has rejoined since.
     pub(crate) fn succeeds(self, former: Self) -> bool {
         self == former || self.rejoins > former.rejoins
     }
@@ -53,9 +53,9 @@ impl DiskId {
 /// The disks that a frame names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ends {
-    /// That of its sender.
+    /// The disk of its sender.
     pub(super) sender: DiskId,
-    /// That of its destination, as far as the sender knows.
+    /// The disk of its destination, as far as the sender knows.
     pub(super) destination: DiskId,
 }
 
@@ -75,17 +75,17 @@ pub(super) enum Stranger {
 pub struct Disks {
     /// Its own.
     pub own: DiskId,
-    /// Those of the peers that it has heard of.
+    /// The disks of the peers that it knows.
     pub peers: BTreeMap<NodeId, DiskId>,
 }
 
 impl Disks {
-    /// The same after a process of this session has drawn the number of the node's own, if it has none.
+    /// The disks after a process of this session has drawn a number for its own one, if it had none.
     pub(super) fn drawn_by(self, session: u64) -> Self {
         Self { own: self.own.drawn_by(session), ..self }
     }
 
-    /// The disks of a frame to a node; its own knowledge of itself included.
+    /// The disks in a frame to a node, which may be the node itself.
     pub(super) fn ends(&self, me: NodeId, to: NodeId) -> Ends {
         let destination = if to == me { self.own } else { self.peers.get(&to).copied().unwrap_or_default() };
         Ends { sender: self.own, destination }
@@ -107,7 +107,7 @@ impl Disks {
         Ok(())
     }
 
-    /// A frame of a peer with this disk was taken. Returns whether that is new.
+    /// Notes the disk in a frame of a peer. Returns whether it is new.
     pub(super) fn learn(&mut self, from: NodeId, disk: DiskId) -> bool {
         self.peers.insert(from, disk) != Some(disk)
     }
@@ -130,14 +130,14 @@ mod tests {
             let disks = Disks { own: disk(0, 9), peers: BTreeMap::from([(1, known)]) };
             let judged = disks.judge(1, Ends { sender: named, destination: disk(0, 9) });
             assert_eq!(judged, if is_taken { Ok(()) } else { Err(Stranger::Sender) }, "{known:?} {named:?}");
-            // The node that is `named` hears from a peer that takes it for `known`.
+            // The node with disk `named` receives a frame from a peer that knows it by `known`.
             let disks = Disks { own: named, peers: BTreeMap::new() };
             let judged = disks.judge(1, Ends { sender: disk(0, 9), destination: known });
             assert_eq!(judged, if is_taken { Ok(()) } else { Err(Stranger::Destination) }, "{known:?} {named:?}");
         }
     }
 
-    /// A lie leads no further than a bounded number of rejoins, so that the true node can always say more.
+    /// A forged frame advances the rejoins by a bounded number, so that the true node can always exceed them.
     #[test]
     fn a_forged_disk_is_bounded() {
         let mut disks = Disks::default();

@@ -1,4 +1,4 @@
-//! The collection of snapshots: whom a node asks, and of whom its immediate check then knows anything.
+//! The collection of snapshots: which nodes are asked, and whose states the immediate check reads.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,26 +14,25 @@ use crate::node::runtime::{Node, exported};
 use crate::time::Time;
 
 impl<G: Gate> Node<'_, G> {
-    /// Begins to collect a snapshot of the node and of those that the protocol names its neighbours, or of all where it names none; but not
-    /// of those that are left out.
+    /// Begins to collect a snapshot of the node and its neighbours, or of all nodes if the protocol names none, except those in `left_out`.
     pub fn gather(&mut self, now: Time, left_out: &BTreeSet<NodeId>) {
         self.tick(now);
         let result = self.gather_neighbours(left_out);
         self.end(result);
     }
 
-    /// The same, which is given up after this time.
+    /// Like [`gather`](Self::gather), with a timeout.
     pub fn gather_within(&mut self, time: Duration, now: Time, left_out: &BTreeSet<NodeId>) {
         self.manager.set_timeout(time);
         self.gather(now, left_out);
     }
 
-    /// A collection has ended. Of one that was given up it is remembered who has not answered.
+    /// Notes the end of a snapshot. If it timed out, the nodes that have not answered are kept.
     pub(super) fn gathered(&mut self, outcome: &Outcome) {
         self.asked.end(outcome);
     }
 
-    /// A node has answered to a request for a checkpoint.
+    /// Notes the answer of a node to a request for a checkpoint.
     pub(super) fn answered(&mut self, from: NodeId, request: u64) {
         if let Some(time) = self.asked.late(from, request, self.now) {
             self.outbox.add(Output::Late { time });
@@ -50,7 +49,7 @@ impl<G: Gate> Node<'_, G> {
         let mut outputs = Vec::new();
         self.manager.gather(peers, self.now, content, &mut outputs);
         self.asked.begin(self.manager.number(), self.now);
-        self.pass_on(outputs);
+        self.forward(outputs);
         Ok(())
     }
 
@@ -65,13 +64,13 @@ impl<G: Gate> Node<'_, G> {
         Ok(())
     }
 
-    /// The neighbourhood for which the last snapshot was begun; all nodes before the first one.
+    /// The neighbourhood of the last snapshot that was begun; all nodes before the first one.
     pub fn neighbourhood(&self) -> &Neighbourhood {
         &self.neighbourhood
     }
 }
 
-/// What is known of the nodes in a neighbourhood: what an earlier snapshot has said of others gets old.
+/// The views of the nodes in a neighbourhood. Those of other nodes are from an earlier snapshot and out of date.
 pub(super) fn within<'v>(neighbourhood: &Neighbourhood, nodes: &'v [Option<Views>]) -> Vec<Option<&'v Views>> {
     (0..).zip(nodes).map(|(node, views)| views.as_ref().filter(|_| neighbourhood.has(node))).collect()
 }

@@ -73,7 +73,7 @@ impl<G: Gate> Node<'_, G> {
             self.outbox.add(Output::Said(log));
         }
         self.note(input, &choices, &sent);
-        self.let_out(sent);
+        self.release(sent);
         self.answer(aside.answers);
         self.timers.restart(&aside.restarted);
         self.arm(draws);
@@ -91,15 +91,15 @@ impl<G: Gate> Node<'_, G> {
         let (own, neighbourhood) = (self.identity.node, &self.neighbourhood);
         let snapshots = [&self.moment.snapshot, &next.snapshot];
         let mut sides = Sides::new(&mut *self.machine, snapshots, self.moment.reading.as_ref());
-        let mut trouble = Ok(());
+        let mut failure = Ok(());
         let mut judge = |side: Side, nodes: &[Option<Views>]| {
-            judge.is_to_blame(&mut sides, side, own, within(neighbourhood, nodes)).unwrap_or_else(|error| {
-                trouble = Err(error);
+            judge.causes_violation(&mut sides, side, own, within(neighbourhood, nodes)).unwrap_or_else(|error| {
+                failure = Err(error);
                 false
             })
         };
         let verdict = self.gate.after(self.now, &event, &mut judge);
-        trouble?;
+        failure?;
         next.reading = sides.into_after();
         Ok(verdict)
     }

@@ -1,4 +1,4 @@
-//! What a simulation asks of a node, beyond its outputs.
+//! What a simulation reads from a node, beyond its outputs.
 
 use host_model::contract::LocalEvent;
 
@@ -11,13 +11,13 @@ impl<G: Gate> Node<'_, G> {
         self.manager.number()
     }
 
-    /// A local event that can happen and has no time, though it should.
+    /// A local event that is possible and should have a time, but has none.
     pub(crate) fn unarmed(&self) -> Option<&LocalEvent> {
         let delays = &self.settings.delays;
         self.moment.local_events.iter().find(|event| !self.timers.has(event) && delays.of(event.kind).is_some())
     }
 
-    /// How many records the disk was asked for since the start.
+    /// The number of records requested since the start.
     pub(crate) fn tickets(&self) -> u64 {
         self.outbox.tickets()
     }

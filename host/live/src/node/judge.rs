@@ -1,4 +1,4 @@
-//! What judges for the gate of a node.
+//! The evaluation of properties for the gate of a node.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use host_model::contract::{
 use crate::gate::{Side, Views};
 use crate::node::refusal::Failure;
 
-/// Bytes of what properties have read, the verdicts on which are known, until the older half is forgotten.
+/// Bytes of views in the cache of verdicts, until the older half is dropped.
 const KNOWN_BYTES_MAX: usize = 1 << 20;
 
-/// Judges for the gate of a node, on an instance of its own: that of the node would have to leave its state for each property and come
-/// back, which takes longer than to evaluate one.
+/// Evaluates properties for the gate of a node, on an instance of its own: the node's instance would have to leave its state and restore it
+/// for each property, which takes longer than the evaluation.
 pub(super) struct Judge {
     machine: Box<dyn Machine>,
     pub(super) properties: Vec<Property>,
@@ -33,11 +33,12 @@ impl Judge {
         }
     }
 
-    /// Whether something is wrong where the node is as on a side of its handler and the others are like this, as a gate asks it.
+    /// Whether an `always` property fails, given the node on a side of its handler and these states of the others: the
+    /// [`Judge`](crate::gate::Judge) of a gate.
     ///
-    /// What reads the same before and after says the same of both, so after the event it is left out where that is known: if it is wrong,
-    /// then the event is not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
-    pub(super) fn is_to_blame(
+    /// After the event, properties whose views of the node did not change are skipped: such a violation existed before the event. If another
+    /// property fails, the gate checks that with [`Side::Before`], where none is skipped.
+    pub(super) fn causes_violation(
         &mut self,
         sides: &mut Sides<'_>,
         side: Side,
@@ -45,7 +46,7 @@ impl Judge {
         others: Vec<Option<&Views>>,
     ) -> Result<bool, MachineError> {
         sides.read(side, &self.properties)?;
-        // What cannot be read cannot be evaluated.
+        // A property without views cannot be evaluated.
         let Some(views) = sides.views(side) else { return Ok(true) };
         let before = sides.views(Side::Before).filter(|_| side == Side::After);
         let is_asked = |index: usize| before.is_none_or(|before| before[index] != views[index]);
@@ -55,8 +56,8 @@ impl Judge {
         self.is_wrong(&is_asked, own, &nodes)
     }
 
-    /// Whether one of the properties that are asked, by index, is to hold always and does not where the nodes are like this, or cannot
-    /// be evaluated. Those of node scope are asked about this node alone.
+    /// Whether one of the selected `always` properties fails in these states, or cannot be evaluated. Properties of node scope are evaluated
+    /// only for the own node.
     pub(super) fn is_wrong(
         &mut self,
         is_asked: &dyn Fn(usize) -> bool,
@@ -73,7 +74,7 @@ impl Judge {
             };
             let views: Vec<Option<&[u8]>> =
                 read.iter().map(|node| node.and_then(|views| views[index as usize].as_deref())).collect();
-            // No node can matter to it.
+            // The property reads none of the nodes.
             if views.iter().all(Option::is_none) {
                 continue;
             }
@@ -94,12 +95,12 @@ impl Judge {
     }
 }
 
-/// What the properties that are to hold always read of a state; nothing where one of them cannot be read.
+/// The views of a state for the `always` properties; none if one of them cannot be read.
 pub(super) type Reading = Option<Views>;
 
-/// A node on both sides of a handler that has led to another state. What properties read of it is read once a gate asks for it.
+/// A node on both sides of a handler that has changed its state. Views are read on the first use.
 pub(super) struct Sides<'n> {
-    /// In one of the two states, before and after.
+    /// The machine, in the state of the side `at`.
     machine: &'n mut dyn Machine,
     at: Side,
     snapshots: [&'n Snapshot; 2],
@@ -107,18 +108,18 @@ pub(super) struct Sides<'n> {
 }
 
 impl<'n> Sides<'n> {
-    /// Of a machine that is in the state after; `read` is what was read of the state before, if it was.
+    /// The sides of a machine in the state after the handler. `read` has the views of the state before, if they were read.
     pub(super) fn new(machine: &'n mut dyn Machine, snapshots: [&'n Snapshot; 2], read: Option<&'n Reading>) -> Self {
         Self { machine, at: Side::After, snapshots, readings: [read.map(Cow::Borrowed), None] }
     }
 
-    /// What was read of the state after.
+    /// The views of the state after, if they were read.
     pub(super) fn into_after(self) -> Option<Reading> {
         let [_, after] = self.readings;
         after.map(Cow::into_owned)
     }
 
-    /// The values to judge on a side, if they were read and could be.
+    /// The views on a side, if they were read successfully.
     fn views(&self, side: Side) -> Option<&Views> {
         self.readings[side as usize].as_deref().and_then(Option::as_ref)
     }
@@ -137,7 +138,7 @@ impl<'n> Sides<'n> {
     }
 }
 
-/// Of the state that a machine is in.
+/// Reads the views of a machine's present state.
 pub(super) fn read(machine: &mut dyn Machine, properties: &[Property]) -> Result<Reading, MachineError> {
     let views = (0..).zip(properties).map(|(index, property)| match property.kind {
         PropertyKind::Always => machine.view(index),
@@ -162,7 +163,7 @@ fn is_violated(machine: &mut dyn Machine, property: u32, views: &[Option<&[u8]>]
     }
 }
 
-/// A property and what it reads as bytes, other ones for whatever else it reads.
+/// A property and its views as bytes, by an injective encoding.
 fn key(property: u32, views: &[Option<&[u8]>]) -> Box<[u8]> {
     let mut key = Vec::with_capacity(4 + views.iter().map(|view| 9 + view.map_or(0, <[u8]>::len)).sum::<usize>());
     key.extend(property.to_le_bytes());
@@ -176,12 +177,12 @@ fn key(property: u32, views: &[Option<&[u8]>]) -> Box<[u8]> {
     key.into()
 }
 
-/// Verdicts that are known: a property is a function of what it reads. What was not asked for a while is forgotten.
+/// A cache of verdicts, since a property is a function of its views. Entries that were not used for a while are dropped.
 #[derive(Default)]
 struct Known {
     recent: BTreeMap<Box<[u8]>, bool>,
     former: BTreeMap<Box<[u8]>, bool>,
-    /// Of the recent ones.
+    /// Bytes of the recent half.
     bytes: usize,
 }
 
@@ -210,9 +211,9 @@ mod tests {
 
     use super::*;
 
-    /// Two properties, and one to three nodes that show nothing or one of four things: 2 * (5 + 25 + 125).
+    /// Two properties, and one to three nodes with no view or one of four views: 2 * (5 + 25 + 125) keys.
     #[test]
-    fn whatever_else_is_read_has_another_key() {
+    fn different_views_have_different_keys() {
         let views: [Option<&[u8]>; 5] = [None, Some(&[]), Some(&[0]), Some(&[1]), Some(&[0; 9])];
         let one_more = |all: Vec<Vec<_>>| -> Vec<Vec<_>> {
             let with = |all: Vec<_>| views.map(|view| [&all[..], &[view]].concat());
@@ -225,7 +226,7 @@ mod tests {
         assert_eq!(keys.collect::<BTreeSet<_>>().len(), 310);
     }
 
-    /// What is asked all the time stays known, what is not is forgotten, and there is no more than the bound.
+    /// Verdicts in use stay in the cache, others are dropped, and its size is bounded.
     #[test]
     fn what_is_known_is_bounded() {
         let (mut known, long) = (Known::default(), vec![0; 1_000]);

@@ -1,4 +1,4 @@
-//! What a node learns of its peers, and finds on its disk when it starts again: their starts and their disks.
+//! What a node learns about its peers and keeps in its record: their starts and their disks.
 
 use host_model::contract::NodeId;
 
@@ -9,7 +9,7 @@ use crate::node::refusal::Refusal;
 use crate::node::runtime::Node;
 
 impl<G: Gate> Node<'_, G> {
-    /// A start of a peer was heard of: the next start of this node has to know.
+    /// Notes a start of a peer in the record, for the next start of this node.
     pub(super) fn note_start(&mut self, peer: NodeId, start: u64, disk: DiskId) {
         if peer == self.identity.node {
             return;
@@ -23,7 +23,7 @@ impl<G: Gate> Node<'_, G> {
         }
     }
 
-    /// Refuses a frame of a node that has lost its disk, which then hears of it, and one for this node before it lost its own.
+    /// Refuses a frame of a node that has lost its disk, which is notified, and a frame for this node with a disk that it has lost.
     pub(super) fn check_disks(&mut self, from: NodeId, ends: Ends, start: u64) -> Result<(), Refusal> {
         if from == self.identity.node {
             return Ok(());
@@ -34,7 +34,7 @@ impl<G: Gate> Node<'_, G> {
             Stranger::Sender => {
                 let mut outputs = Vec::new();
                 self.manager.remind(from, &mut outputs);
-                self.pass_on(outputs);
+                self.forward(outputs);
                 Refusal::OtherDisk(from)
             }
         })

@@ -1,28 +1,28 @@
-//! What is known of a node between two events.
+//! The state of a node between two events.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::contract::{Fault, LocalEvent, Machine, MachineError, NodeId, Snapshot};
 
 use crate::node::judge::Reading;
 
-/// What is known of a node between two events.
+/// The state of a node between two events.
 pub(super) struct Moment {
     pub(super) snapshot: Snapshot,
     pub(super) state: Fingerprint,
     pub(super) durable: Option<Vec<u8>>,
     pub(super) local_events: Vec<LocalEvent>,
-    /// What properties read of it, if its gate has asked.
+    /// The views of it, if the gate has read them.
     pub(super) reading: Option<Reading>,
 }
 
 impl Moment {
-    /// Of the state that a machine is in.
+    /// The moment of a machine's present state.
     pub(super) fn of(machine: &mut dyn Machine, node: NodeId) -> Result<Self, Fault> {
         let state = state(machine, node)?;
         Self::new(machine, state)
     }
 
-    /// The same after this one; none if it is the same, completely known state.
+    /// The next moment, in the present state of the machine; none if the state is the same.
     pub(super) fn next(&self, machine: &mut dyn Machine, node: NodeId) -> Result<Option<Self>, Fault> {
         let state = state(machine, node)?;
         if state == self.state {
@@ -37,12 +37,12 @@ impl Moment {
     }
 }
 
-/// What tells a state apart.
+/// The fingerprint of a machine's present state.
 fn state(machine: &mut dyn Machine, node: NodeId) -> Result<Fingerprint, Fault> {
     Ok(fingerprint::of_local_state(node, &machine.serialize()?))
 }
 
-/// Refuses a node that takes messages together.
+/// Refuses a node that takes quorums.
 pub(super) fn check_quorums(node: NodeId, takes_quorums: bool) -> Result<(), MachineError> {
     if !takes_quorums {
         return Ok(());

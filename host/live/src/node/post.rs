@@ -9,10 +9,10 @@ use crate::node::frame::{self, FRAME_MAX};
 use crate::node::outbox::Output;
 use crate::node::runtime::Node;
 
-/// Bytes of the longest frame in a datagram over IPv4, behind which stands the token of its destination.
+/// Bytes of the longest frame in a datagram over IPv4, which ends with the token of its destination.
 const DATAGRAM_MAX: usize = 65_507 - TOKEN;
 
-/// Bytes of the token behind each frame in a datagram.
+/// Bytes of the token after each frame in a datagram.
 pub const TOKEN: usize = 8;
 
 /// Bytes of the longest frame that a network takes.
@@ -24,8 +24,8 @@ pub(super) fn longest_frame(network: Network) -> usize {
 }
 
 impl<G: Gate> Node<'_, G> {
-    /// Packs a packet and sends it. In place of a checkpoint for which there is no bandwidth, or that is longer than any frame, it sends
-    /// that there is none for now; nothing else waits for it, and nothing else is refused.
+    /// Encodes a packet and sends it. A checkpoint that exceeds the bandwidth or the longest frame is replaced by a packet that says so;
+    /// other packets are neither delayed nor refused.
     pub(super) fn post(&mut self, to: NodeId, packet: &Packet) {
         let ends = self.disks.ends(self.identity.node, to);
         let mut frame = frame::encode(&self.identity, to, ends, &self.differences.pack(to, packet));

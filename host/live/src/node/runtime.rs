@@ -167,9 +167,9 @@ impl<'m, G: Gate> Node<'m, G> {
             is_failed: false,
         };
         // Nothing leaves before this start, and the durable state after `init`, are on the disk.
-        started.pass_on(outputs);
+        started.forward(outputs);
         started.note(input, &effects.choices, &effects.sent);
-        started.let_out(effects.sent);
+        started.release(effects.sent);
         let draws = started.draws(None, &[])?;
         started.arm(draws);
         Ok(started)
@@ -207,7 +207,7 @@ impl<'m, G: Gate> Node<'m, G> {
         }
         let mut outputs = Vec::new();
         self.manager.expire(self.now, &mut outputs);
-        self.pass_on(outputs);
+        self.forward(outputs);
         for _ in 0..DUE_MAX {
             if self.is_failed || self.outbox.is_full(self.settings.held()) {
                 return;
@@ -267,7 +267,7 @@ impl<'m, G: Gate> Node<'m, G> {
         }
         let mut outputs = Vec::new();
         self.manager.lose(peer, &mut outputs);
-        self.pass_on(outputs);
+        self.forward(outputs);
         let was_open = self.open.remove(&peer) || is_present(Mutant::HearsOfPackets);
         if was_open && self.hears_errors && self.settings.network == Network::Ordered {
             self.counts.breaks += 1;
@@ -358,7 +358,7 @@ impl<'m, G: Gate> Node<'m, G> {
         let payload = match received {
             Ok(payload) => payload,
             Err(dropped) => {
-                self.pass_on(outputs);
+                self.forward(outputs);
                 // On an ordered link, a message is lost only together with its connection.
                 if dropped == Dropped::FarAhead && self.settings.network == Network::Ordered {
                     self.outbox.add(Output::Disconnect { peer: from });
@@ -373,7 +373,7 @@ impl<'m, G: Gate> Node<'m, G> {
         peer.last = peer.last.max(sequence);
         self.note_start(from, incarnation, ends.sender);
         self.differences.learn(from, news);
-        self.pass_on(outputs);
+        self.forward(outputs);
         answered.into_iter().for_each(|request| self.answered(from, request));
         if let Some(payload) = payload {
             self.counts.messages += 1;
@@ -434,7 +434,7 @@ impl<'m, G: Gate> Node<'m, G> {
     }
 
     /// Queues the messages of a handler; they leave once everything that they depend on is on the disk.
-    pub(super) fn let_out(&mut self, sent: Vec<Envelope>) {
+    pub(super) fn release(&mut self, sent: Vec<Envelope>) {
         if let Some(carried) = &mut self.carried {
             carried.send(self.manager.number(), &sent);
         }
@@ -443,11 +443,11 @@ impl<'m, G: Gate> Node<'m, G> {
             self.open.insert(to);
             self.manager.send(to, payload, &mut outputs);
         }
-        self.pass_on(outputs);
+        self.forward(outputs);
     }
 
     /// Translates outputs of the checkpoint manager to outputs of the node.
-    pub(super) fn pass_on(&mut self, outputs: Vec<checkpoint::Output>) {
+    pub(super) fn forward(&mut self, outputs: Vec<checkpoint::Output>) {
         for output in outputs {
             match output {
                 checkpoint::Output::Persist(numbers) => {

@@ -1,4 +1,4 @@
-//! When local events are due.
+//! The local events that wait, by their time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use host_model::contract::LocalEvent;
 use crate::mutant::{Mutant, is_present};
 use crate::time::Time;
 
-/// The local events of a node that are going to happen.
+/// The scheduled local events of a node.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     due: BTreeMap<LocalEvent, Time>,
-    /// Those of them that requests have become: they wait, listed or not.
+    /// Those that requests have become: they stay scheduled even if the protocol does not list them.
     requested: BTreeSet<LocalEvent>,
 }
 
 impl Timers {
-    /// Calls off what cannot happen any more.
+    /// Cancels the events that are no longer possible.
     pub(super) fn retain(&mut self, events: &[LocalEvent]) {
         if is_present(Mutant::CallsNothingOff) {
             return;
@@ -28,12 +28,12 @@ impl Timers {
         self.due.contains_key(event)
     }
 
-    /// Whether a request has become it, and it waits.
+    /// Whether a request has become this event, and it waits.
     pub(super) fn is_requested(&self, event: &LocalEvent) -> bool {
         self.requested.contains(event)
     }
 
-    /// The events among these that begin to wait, where a handler has restarted those of these names.
+    /// The events among these that need a time, if a handler has restarted the events of these names.
     pub(super) fn new_of<'e>(&self, events: &'e [LocalEvent], restarted: &[String]) -> Vec<&'e LocalEvent> {
         let waits = |event: &LocalEvent| {
             self.has(event) && (self.requested.contains(event) || !restarted.contains(&event.name))
@@ -41,7 +41,7 @@ impl Timers {
         events.iter().filter(|event| !waits(event)).collect()
     }
 
-    /// An event happens at this instant, whatever was said of it before; also if it is not `listed`, because a request has become it.
+    /// Schedules an event, in place of an earlier time. An event that is not listed is one that a request has become.
     pub(super) fn set(&mut self, event: LocalEvent, at: Time, is_listed: bool) {
         if !is_listed {
             self.requested.insert(event.clone());
@@ -54,17 +54,17 @@ impl Timers {
         self.requested.remove(event);
     }
 
-    /// Forgets the events of these names, which begin to wait again.
+    /// Cancels the events of these names, so that they get new times.
     pub(super) fn restart(&mut self, names: &[String]) {
         self.due.retain(|event, _| self.requested.contains(event) || !names.contains(&event.name));
     }
 
-    /// When the next one is due.
+    /// The time of the next event.
     pub(super) fn next(&self) -> Option<Time> {
         self.due.values().min().copied()
     }
 
-    /// Takes the one that is due first, if it is by now.
+    /// Takes the first event, if it is due.
     pub(super) fn due(&mut self, now: Time) -> Option<LocalEvent> {
         let (event, at) = self.due.iter().min_by_key(|(event, at)| (**at, *event))?;
         if *at > now {

@@ -1,9 +1,9 @@
 //! Handlers that hit a limit of the plugin.
 //!
-//! A client or a peer can make a handler need more than it may use, so a limit must not end the node. The handler is undone: the node is
-//! in the state before, and what the handler has sent, made durable or answered never leaves. To the protocol that is one of the things
-//! that happen anyway: a message over a link without an order is lost, a connection breaks before a message over a link with one comes,
-//! a timer takes longer, a request is refused, and the news of a broken connection is lost.
+//! A client or a peer can make a handler exceed its limits, so a limit must not end the node. The handler is undone: the node returns to the
+//! state before, and no message, record or answer of the handler leaves. To the protocol that looks like an ordinary fault: a message on an
+//! unordered link is lost, the connection of an ordered link breaks before the message, a timer takes longer, a request is refused, or
+//! the error of a broken connection is lost.
 
 use host_model::contract::{LocalEvent, LocalKind, NodeId};
 use host_model::scenario::Network;
@@ -14,7 +14,7 @@ use crate::node::refusal::{Cause, Failure, Undone};
 use crate::node::runtime::Node;
 
 impl<G: Gate> Node<'_, G> {
-    /// Takes in the result of a handler: what was undone, if it has hit a limit; the node has failed, if that is why it did not run.
+    /// Takes the result of a handler. If it has hit a limit, returns how it was undone; on any other failure, the node has failed.
     pub(super) fn settle(&mut self, cause: Cause, result: Result<(), Failure>) -> Option<Undone> {
         let Err(Failure::Fault(fault)) = result else {
             self.end(result);
@@ -30,17 +30,17 @@ impl<G: Gate> Node<'_, G> {
         Some(undone)
     }
 
-    /// A message has arrived, and its handler has run or was undone.
+    /// Takes the result of the handler of a message.
     pub(super) fn settle_message(&mut self, from: NodeId, result: Result<(), Failure>) {
         let undone = self.settle(Cause::Message, result);
-        // A link with an order loses nothing by itself.
+        // An ordered link loses messages only with its connection.
         if undone.is_some() && self.settings.network == Network::Ordered {
             self.outbox.add(Output::Disconnect { peer: from });
         }
     }
 
-    /// A local event was due, and its handler has run or was undone: then the event takes longer, as long as a timer by default, so that
-    /// one that is undone each time leaves the node time for others.
+    /// Takes the result of the handler of a local event. An undone event is scheduled again, after the default time of a timer, so that one
+    /// that is undone each time does not block others.
     pub(super) fn settle_local(&mut self, event: &LocalEvent, result: Result<(), Failure>) {
         let Some(_undone) = self.settle(Cause::Local, result) else { return };
         let range = match event.kind {

@@ -249,7 +249,7 @@ fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
             let blamed = [Some(&is_read), None].map(|read| {
                 machine.restore(Some(&snapshots[1])).expect("it is native");
                 let mut sides = Sides::new(&mut *machine, snapshots.each_ref(), read);
-                let mut blames = |side| judge.is_to_blame(&mut sides, side, 0, others()).expect("it is native");
+                let mut blames = |side| judge.causes_violation(&mut sides, side, 0, others()).expect("it is native");
                 let (blamed, refused) = (blames(Side::After), blames(Side::After) && !blames(Side::Before));
                 let place = format!("toy {seed}: {before} to {after} with {other}, read before: {}", read.is_some());
                 assert_eq!(refused, is && !was, "{place}");
