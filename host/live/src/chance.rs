@@ -1,4 +1,4 @@
-//! Random numbers, a stream for each purpose: a change of one condition leaves the draws for all others as they are.
+//! Random numbers, one stream per purpose: a change of one condition does not affect the draws for others.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::time::{Range, Share};
 
-/// What is drawn: its variants are numbered from 0.
+/// The purpose of a draw, an enum whose variants are numbered from 0.
 pub(crate) trait Purpose: Copy {
-    /// How many there are.
+    /// The number of purposes.
     const COUNT: usize;
 
-    /// The number of this one.
+    /// The number of this purpose.
     fn index(self) -> usize;
 }
 
@@ -33,7 +33,7 @@ impl<P: Purpose> Chance<P> {
         &mut self.streams[purpose.index()]
     }
 
-    /// A number below a bound.
+    /// A uniform number below a bound.
     pub(crate) fn below(&mut self, purpose: P, bound: u64) -> u64 {
         below(self.dice(purpose), bound)
     }
@@ -46,7 +46,7 @@ impl<P: Purpose> Chance<P> {
         range.draw(self.dice(purpose))
     }
 
-    /// A time with this mean: between nothing and twice as much.
+    /// A uniform duration with this mean, between 1 ns and twice the mean.
     pub(crate) fn around(&mut self, purpose: P, mean: Duration) -> Duration {
         self.within(purpose, Range { from: Duration::from_nanos(1), to: 2 * mean })
     }

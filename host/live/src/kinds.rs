@@ -1,4 +1,4 @@
-//! Kinds of messages, by which filters are coarse.
+//! Kinds of messages, for filters that match more than one message.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
@@ -17,31 +17,31 @@ pub enum Kind {
     First(Option<u8>),
 }
 
-/// Variants of a description that make a kind; further ones inside of these do not count.
+/// The maximum number of nested variants in a kind; deeper ones are ignored.
 const DEPTH_MAX: usize = 4;
-/// Bytes of the longest name of a variant or a field. What is longer is a text.
+/// Bytes of the longest name of a variant or a field. Anything longer is a text.
 const NAME_MAX: usize = 64;
 /// Fields in which a description names its variant.
 const TAGS: [&str; 3] = ["kind", "type", "tag"];
-/// Bytes of the messages whose kinds are known, until all are forgotten.
+/// Bytes of messages in the cache of kinds; beyond, it is cleared.
 const KNOWN_BYTES_MAX: usize = 1 << 20;
 
 /// Finds the kinds of the messages of a protocol.
 ///
-/// A protocol that describes its messages has kinds by variants, and any other one by the first byte. In an encoding of nested enums the
-/// first byte says the outermost variant alone, which is often the same for all messages.
+/// If a protocol describes its messages, kinds are variants; otherwise they are the first byte. In an encoding of nested enums, the first byte
+/// is only the outermost variant, which is often the same for all messages.
 #[derive(Default)]
 pub struct Kinds(Option<Mutex<Described>>);
 
 struct Described {
     machine: Box<dyn Machine>,
     known: BTreeMap<Box<[u8]>, Kind>,
-    /// Of the messages in `known`.
+    /// Size of the messages in `known`, in bytes.
     bytes: usize,
 }
 
 impl Kinds {
-    /// Those of a protocol.
+    /// The kinds of a protocol's messages.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Kinds {
 }
 
 impl Described {
-    /// None if the protocol describes no messages, or this one by a text, or fails at it.
+    /// None if the protocol does not describe its messages, describes this one by a text, or fails.
     fn variant(&mut self, payload: &[u8]) -> Option<String> {
         self.machine.restore(None).ok()?;
         let json = self.machine.describe_message(payload).ok().flatten()?;
@@ -89,7 +89,7 @@ impl Debug for Kinds {
 fn variant(json: &str) -> Option<String> {
     let mut path = Vec::new();
     match serde_json::from_str(json).ok()? {
-        // A variant without content. A text with blanks says that it is no message.
+        // A variant without content. A text with blanks is no variant.
         Value::String(name) if is_name(&name) => path.push(name),
         Value::Object(fields) if fields.len() == 1 && tag(&fields).is_none() => {
             let (name, content) = fields.into_iter().next().filter(|(name, _)| is_name(name))?;
@@ -132,7 +132,7 @@ fn tag(fields: &Map<String, Value>) -> Option<&str> {
     TAGS.iter().find_map(|tag| fields.get(*tag)?.as_str().filter(|name| is_name(name)))
 }
 
-/// Whether a description inside of another one is that of an enum: one variant, with its content.
+/// Whether a nested description is that of an enum: one variant, with its content.
 fn is_enum(fields: &Map<String, Value>) -> bool {
     fields.len() == 1 && fields.keys().all(|name| is_variant(name))
 }
@@ -145,7 +145,7 @@ fn is_name(text: &str) -> bool {
         && !text.starts_with(|it: char| it.is_ascii_digit())
 }
 
-/// Whether a name inside of a description is that of a variant, and not a field or a key: it begins with a capital letter.
+/// Whether a nested name is that of a variant, and not of a field or a key: it begins with a capital letter.
 fn is_variant(text: &str) -> bool {
     is_name(text) && text.starts_with(|letter: char| letter.is_ascii_uppercase())
 }

@@ -1,4 +1,4 @@
-//! Time as the driver of the logic gives it: no clock is read anywhere in this crate.
+//! Time as the driver passes it in: this crate reads no clock.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Time(pub u64);
 
 impl Time {
-    /// The instant after a duration; the last one there is if that is later than all.
+    /// The instant after a duration; saturates at the last instant.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
@@ -23,7 +23,7 @@ impl Time {
     }
 }
 
-/// Durations, all equally likely.
+/// A range of durations with a uniform distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
@@ -34,12 +34,12 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of this many milliseconds.
+    /// A range in milliseconds.
     pub const fn milliseconds(from: u64, to: u64) -> Self {
         Self { from: Duration::from_millis(from), to: Duration::from_millis(to) }
     }
 
-    /// One of them; the shortest one if there is no longer one.
+    /// Draws a duration; the shortest one if the range is empty.
     pub(crate) fn draw(self, dice: &mut ChaCha8Rng) -> Duration {
         let width = u64::try_from(self.to.saturating_sub(self.from).as_nanos()).unwrap_or(u64::MAX - 1);
         self.from + Duration::from_nanos(below(dice, width.saturating_add(1)))

@@ -1,18 +1,18 @@
-//! How long a round of a checker takes, and how far the next one may go.
+//! The limits of the next round of a checker, by the time that the last ones took.
 //!
-//! A deadline ends a round that takes too long. What it has found by then stands, but filters that could not be explored to the end are
-//! none, and consequence prediction has had no turn. So after such a round the next ones explore less, until they end in time.
+//! A deadline ends a round that takes too long. Its findings stand, but filters that were not fully explored are dropped, and consequence
+//! prediction has not run. So after such a round the next ones explore less, until they end in time.
 
 use std::time::Duration;
 
 use crate::checker::Limits;
 
-/// Events and states that a round may have at least, unless it was asked for fewer.
+/// The smallest limits of a round in events and states, unless the user asked for less.
 const LEAST: (u64, u64) = (64, 32);
-/// How often these are halved at most.
+/// The maximum number of times that limits are halved.
 const HALVED_MAX: u32 = 16;
 
-/// How far rounds may go, by how long the last ones took.
+/// The limits of rounds, adapted to the time that the last ones took.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     asked: (u64, u64),
@@ -21,29 +21,29 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// As far as was asked for, in at most that time.
+    /// The limits that the user asked for, and the longest time of a round.
     pub(super) fn new(asked: &Limits, most: Duration) -> Self {
         Self { asked: (asked.events_max, asked.states_max), most, halved: 0 }
     }
 
-    /// Events and states that the next round may have.
+    /// The limits of the next round in events and states.
     pub(super) fn reach(&self) -> (u64, u64) {
         let of = |asked: u64, least: u64| (asked >> self.halved).max(least.min(asked));
         (of(self.asked.0, LEAST.0), of(self.asked.1, LEAST.1))
     }
 
-    /// Those that a round has at least.
+    /// The smallest limits of a round.
     pub(super) fn least(&self) -> (u64, u64) {
         (LEAST.0.min(self.asked.0), LEAST.1.min(self.asked.1))
     }
 
-    /// A round took so long, and was cut short or not: a quarter of it where it was, twice as much where it took less than a quarter of
-    /// the time.
+    /// Adapts the limits to the last round: divides them by four if it was cut short, and doubles them if it took less than a quarter of the
+    /// longest time.
     pub(super) fn took(&mut self, time: Duration, is_cut: bool) {
         let before = *self;
         if is_cut {
             self.halved = (self.halved + 2).min(HALVED_MAX);
-            // What is as small as it gets grows back at once.
+            // Halving below the smallest limits has no effect, and must not delay growth.
             while self.halved > before.halved && (Self { halved: self.halved - 1, ..before }).reach() == self.reach() {
                 self.halved -= 1;
             }
@@ -63,8 +63,8 @@ mod tests {
         Pace::new(&Limits { events_max, states_max, ..Limits::default() }, SECOND)
     }
 
-    /// A quarter, a quarter of that, and then the least; what took between a quarter of the time and all of it stays; and back, twice as
-    /// much each time.
+    /// Rounds that are cut short divide the limits by four down to the smallest; a round between a quarter of the time and all of it keeps them;
+    /// and shorter rounds double them.
     #[test]
     fn rounds_that_were_cut_short_go_less_far_until_they_end_in_time() {
         let mut pace = pace(4_000, 2_000);

@@ -1,4 +1,4 @@
-//! How long a node waits for the answers that make a snapshot, and which nodes have sent none for too long.
+//! How long a node waits for the answers to a snapshot, and the nodes that have sent none for too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,12 +8,11 @@ use host_model::contract::NodeId;
 use crate::checkpoint::Outcome;
 use crate::time::Time;
 
-/// The time between two snapshots, and the longest that one may take, from the start of a node until it has one: an election must not
-/// come before the first one.
+/// The interval and the timeout of snapshots from the start of a node until the first one is complete, which should precede an election.
 const FIRST: Duration = Duration::from_millis(50);
-/// The longest that a snapshot may take, in times between two of them.
+/// The longest timeout of a snapshot, in intervals.
 const LONGEST: u32 = 16;
-/// After how many times between two snapshots it is reported that a node is in none, and after how long at least.
+/// The time after which a node that is in no snapshot is reported, in intervals, and the minimum of that time.
 const MISSING: u32 = 10;
 const MISSING_MIN: Duration = Duration::from_secs(5);
 
@@ -24,19 +23,19 @@ pub struct Missing {
     pub node: NodeId,
     /// For how long.
     pub time: Duration,
-    /// Whether it answers that it sends no checkpoints for now, to spare the network; else it does not answer in time.
+    /// Whether it answers that its bandwidth is used up; otherwise it does not answer in time.
     pub is_capped: bool,
 }
 
-/// How long answers take, and who has answered last when.
+/// The times that answers take, and the last answer of each node.
 #[derive(Debug)]
 pub(super) struct Patience {
     every: Duration,
-    /// How long answers have lately taken, in time or not.
+    /// The recent time of answers, late ones included.
     usual: Duration,
     /// Whether there was a snapshot with another node.
     has_begun: bool,
-    /// When each other node was in a snapshot last, or was asked first.
+    /// The last time that each other node was in a snapshot, or the first time that it was asked.
     present: BTreeMap<NodeId, Time>,
     reported: BTreeSet<NodeId>,
 }
@@ -52,22 +51,22 @@ impl Patience {
         self.has_begun
     }
 
-    /// The time between two snapshots at least.
+    /// The minimum time between two snapshots.
     pub(super) fn every(&self) -> Duration {
         if self.has_begun { self.every } else { self.every.min(FIRST) }
     }
 
-    /// How long the next snapshot may take: a few times as long as answers take, and as long as there is time for it anyway.
+    /// The timeout of the next snapshot: a small multiple of the time of answers, and at least the interval.
     pub(super) fn longest(&self) -> Duration {
         (self.usual * 4).clamp(self.every(), self.every.saturating_mul(LONGEST))
     }
 
-    /// An answer was there after so long, if that was too late: at most twice as long is waited for the next one.
+    /// Notes the time of a late answer. The timeout of the next snapshot at most doubles.
     pub(super) fn late(&mut self, time: Duration) {
         self.usual = self.usual.max(time.min(self.longest() / 2));
     }
 
-    /// A collection that was begun so long ago has ended now: who has been missing for a while by then, which is reported once.
+    /// Notes the end of a snapshot that took `time`. Returns the nodes that have been missing for a while, each once.
     pub(super) fn ended(&mut self, now: Time, time: Duration, me: NodeId, outcome: &Outcome) -> Vec<Missing> {
         let (absent, is_capped) = match outcome {
             Outcome::Complete(snapshot) => {
@@ -114,8 +113,8 @@ mod tests {
         Time(0).after(SECOND * seconds as u32)
     }
 
-    /// A link on which an answer takes 3 s, and snapshots each second: by its second late answer the node waits long enough. What it has
-    /// waited for an hour is not what it waits for then.
+    /// Answers take 3 s, and snapshots are due every second: after the second late answer the node waits long enough. A delay of an hour does
+    /// not become the timeout.
     #[test]
     fn a_node_waits_as_long_as_answers_take() {
         let mut patience = Patience::new(SECOND);
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(patience.longest(), SECOND);
     }
 
-    /// At a start a node asks soon and does not wait long, until another node is in a snapshot.
+    /// At its start a node asks soon and has a short timeout, until another node is in a snapshot.
     #[test]
     fn the_first_snapshot_is_asked_for_at_once() {
         let mut patience = Patience::new(SECOND);
@@ -142,14 +141,15 @@ mod tests {
         assert_eq!([patience.every(), patience.longest()], [FIRST; 2]);
         patience.ended(at(0), FIRST / 10, 0, &complete(&[0, 1]));
         assert_eq!([patience.every(), patience.longest()], [SECOND; 2]);
-        // Who wants snapshots more often than that gets them.
+        // A shorter interval than that is used as it is.
         let often = Patience::new(FIRST / 5);
         assert_eq!([often.every(), often.longest()], [FIRST / 5; 2]);
     }
 
-    /// Node 1 answers, node 2 does not, and node 3 sends none: after ten times a second each is reported once, until it is there again.
+    /// Node 1 answers, node 2 does not, and node 3 sends no checkpoints: after ten intervals of a second each of the two is reported once, until
+    /// it is in a snapshot again.
     #[test]
-    fn who_is_missing_is_reported_once() {
+    fn missing_nodes_are_reported_once() {
         let mut patience = Patience::new(SECOND);
         let mut reported = Vec::new();
         for second in 0..30 {

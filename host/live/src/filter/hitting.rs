@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More sets than this are not tried.
+/// The maximum number of sets to try.
 const TRIED_MAX: u64 = 200_000;
 
-/// A smallest set with an element in common with each of the paths; of several, the one whose elements are earliest: the one with the
-/// least sum of first positions, then the first one in the order of the elements. None if a path has no element, if there is none with
-/// at most `most` elements, or if there are too many to try.
+/// A smallest set that shares an element with each path. Of several, the one whose elements are earliest: that with the least sum of first
+/// positions, then the first one in the order of the elements. None if a path is empty, if no set of at most `most` elements exists, or if
+/// there are too many to try.
 ///
-/// Exact: sets are tried by size, and each has to meet the first path that it does not meet yet.
+/// Exact: sets are tried by size, and each is extended by an element of the first path that it does not meet.
 pub fn smallest_hitting_set<E: Ord + Clone>(paths: &[Vec<E>], most: usize) -> Option<BTreeSet<E>> {
     let mut first: BTreeMap<&E, usize> = BTreeMap::new();
     for path in paths {
@@ -36,7 +36,7 @@ struct Hitting<'p, E> {
 }
 
 impl<'p, E: Ord> Hitting<'p, E> {
-    /// Tries all ways to meet the paths with this many more elements; none if that takes too long.
+    /// Tries all extensions by this many elements; none if there are too many.
     fn extend(&mut self, chosen: &mut BTreeSet<&'p E>, left: usize) -> Option<()> {
         self.tried += 1;
         if self.tried > TRIED_MAX {

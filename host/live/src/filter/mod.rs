@@ -1,17 +1,17 @@
-//! Filters: the events of one node that are not to happen for a while, and what takes their place.
+//! Filters: patterns of events that a node withholds for a while, and the substitutes of these events.
 //!
-//! Only the node's own checker makes them. A filter never resets a node and never loses what the network has to deliver: see
+//! Only the node's own checker makes them. A filter never resets a node, and never loses a message that the network must deliver: see
 //! [`Substitute`](crate::gate::Substitute).
 //!
 //! Source: Yabandeh, Knezevic, Kostic, Kuncak, "CrystalBall: predicting and preventing inconsistencies in deployed distributed
-//! systems", NSDI 2009, section 3.3 ("execution steering"). Differs in: a smallest set of events is looked for over all predicted paths, a
-//! filter is as coarse as is safe, and what is no longer possible under a filter counts as well.
+//! systems", NSDI 2009, section 3.3 ("execution steering"). Differs in: filters are a smallest set of events over all predicted paths, each
+//! as coarse as is safe, and a promise that a filter makes dead counts against it.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `table` | the filters that are in force: their end, their quota, the switch that ends them all |
+//! | `table` | the filters in force: their end, their quota, the switch that turns them off |
 //! | `hitting` | a smallest set of events that meets every path |
-//! | `pattern` | which events a filter matches |
+//! | `pattern` | the events that a filter matches |
 
 mod hitting;
 mod pattern;

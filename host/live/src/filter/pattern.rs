@@ -1,4 +1,4 @@
-//! Which events a filter matches.
+//! The events that a filter matches.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::{Cause, Event};
 use crate::kinds::{Kind, Kinds};
 
-/// What a filter matches of an event, besides the state in which it happens.
+/// The events that a filter matches, regardless of the state in which they happen.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum What {
     /// A message of this sender with this content.
@@ -38,18 +38,18 @@ pub enum What {
     Name(String),
 }
 
-/// The events that a filter matches. Never a step that the protocol takes by itself.
+/// The events that a filter matches, in one state or in all. It never matches an internal event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Pattern {
-    /// The protocol state in which it applies; in all of them if there is none.
+    /// The protocol state in which it applies; none for all states.
     pub state: Option<Fingerprint>,
     /// The events.
     pub what: What,
 }
 
 impl Pattern {
-    /// The one that matches this event in this state, and nothing else. None if nothing sound can take its place, or only a connection that
-    /// breaks, and it may not.
+    /// The exact pattern, which matches only this event in this state. None if the event has no sound substitute, or only a broken connection
+    /// that is not allowed.
     pub fn of(event: &Event<'_>) -> Option<Self> {
         event.substitute()?;
         let what = match event.cause {
@@ -59,7 +59,7 @@ impl Pattern {
         Some(Self { state: Some(event.state), what })
     }
 
-    /// The next coarser one: first in any state, then of any content of the kind.
+    /// The next coarser pattern: first in any state, then for all contents of the kind.
     pub fn coarser(&self, kinds: &Kinds) -> Option<Self> {
         let what = match (&self.state, &self.what) {
             (Some(_), what) => what.clone(),
@@ -70,7 +70,7 @@ impl Pattern {
         Some(Self { state: None, what })
     }
 
-    /// Whether it matches all that another one matches.
+    /// Whether it matches every event that another one matches.
     pub fn covers(&self, other: &Self, kinds: &Kinds) -> bool {
         let mut finer = Some(other.clone());
         while let Some(pattern) = finer {
@@ -109,7 +109,7 @@ impl Pattern {
     }
 }
 
-/// What a node does not take while these filters are in force.
+/// The filters in force at a node, as the events that it does not take in a search.
 #[derive(Clone, Debug)]
 pub struct Patterns {
     /// The node.
@@ -145,7 +145,7 @@ mod tests {
         Event { state, cause, may_break: false }
     }
 
-    /// Two states, two senders, two kinds with two contents each: each step up drops exactly one condition.
+    /// Two states, two senders, two kinds with two contents each: each coarser pattern drops exactly one condition.
     #[test]
     fn each_coarser_pattern_matches_more() {
         let kinds = Kinds::default();

@@ -1,4 +1,4 @@
-//! The filters that are in force: their end, their quota, the switch that ends them all.
+//! The filters in force: their end, their quota, the switch that turns them off.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::gate::{Cause, Event, Substitute};
 use crate::kinds::Kinds;
 use crate::time::Time;
 
-/// Filters in force at most.
+/// The maximum number of filters in force.
 pub const FILTERS_MAX: usize = 64;
 
 /// The time over which events are counted for the quota.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Messages that were kept from happening and are distinguished from new ones.
+/// The maximum number of dropped messages that are distinguished from new ones.
 const MESSAGES_MAX: usize = 1_024;
 
-/// How much of what happens may be filtered. What waits, and what is sent again, counts once.
+/// The quota of events that may be filtered. An event that waits, and a message that is sent again, counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
-    /// Filtered events of a hundred within a minute.
+    /// Filtered events per hundred events within a minute.
     pub percent: u64,
-    /// This many within a minute are never too many: of a node to which little happens, one event is many percent.
+    /// Filtered events per minute that are always allowed, since one event is many percent at a node with few.
     pub always: u64,
 }
 
@@ -37,14 +37,14 @@ impl Default for Quota {
     }
 }
 
-/// The answer for an event that can be filtered.
+/// The decision about an event that can be filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filtered {
-    /// It happens.
+    /// The event happens.
     No,
-    /// This takes its place.
+    /// The substitute happens in its place.
     Yes(Substitute),
-    /// A filter matches it, and it happens all the same: the quota is used up, and steering suspends itself.
+    /// A filter matches the event, which happens anyway: the quota is used up, and steering suspends itself.
     Suspended,
 }
 
@@ -55,15 +55,15 @@ pub struct FilterTable {
     quota: Quota,
     #[serde(skip)]
     kinds: Arc<Kinds>,
-    /// How long a filter is in force: until the next round, or twice the time between two.
+    /// How long a filter is in force without a next round: twice the time between two rounds.
     lasting: Duration,
-    /// With their ends, and whether one that lets events wait has done so.
+    /// The filters with their ends, and whether a filter of local events has postponed one.
     filters: BTreeMap<Pattern, (Time, bool)>,
-    /// Local events that the immediate check makes wait, each in one state, and when it last did.
+    /// Local events that the immediate check has postponed, each in one state, and the last time that it did.
     refused: BTreeMap<Pattern, Time>,
-    /// Messages that a filter or the immediate check has kept from happening, and when they last did: who sends one again gets the same.
+    /// Messages that a filter or the immediate check has dropped, and the last time: one that is sent again is dropped without counting.
     dropped: BTreeMap<Fingerprint, Time>,
-    /// Events and filtered ones by seconds, the oldest first.
+    /// Events and filtered events per second, the oldest first.
     counted: VecDeque<(u64, u64, u64)>,
     suspended_until: Option<Time>,
     suspensions: u64,
@@ -71,7 +71,7 @@ pub struct FilterTable {
 }
 
 impl FilterTable {
-    /// Without a filter. `interval` is the time between two rounds of the checker.
+    /// A table without filters. `interval` is the time between two rounds of the checker.
     pub fn new(node: NodeId, quota: Quota, interval: Duration) -> Self {
         Self {
             node,
@@ -88,14 +88,14 @@ impl FilterTable {
         }
     }
 
-    /// The same, for messages of these kinds.
+    /// Sets the kinds of messages.
     #[must_use]
     pub fn with_kinds(self, kinds: Arc<Kinds>) -> Self {
         Self { kinds, ..self }
     }
 
-    /// A round of the checker of a node has ended with these filters, which replace all others. Those of another node are refused, and
-    /// so is what is more than [`FILTERS_MAX`]; returns how many were refused. What waits because of one that is there again waits on.
+    /// Replaces all filters by those of the latest round. Filters of another node's checker are refused, and so are more than
+    /// [`FILTERS_MAX`]; returns how many were refused. An event postponed by a filter that stays keeps waiting.
     pub fn replace(&mut self, now: Time, origin: NodeId, patterns: impl IntoIterator<Item = Pattern>) -> usize {
         if origin != self.node || self.is_off {
             return patterns.into_iter().count();
@@ -113,24 +113,23 @@ impl FilterTable {
         refused
     }
 
-    /// Rounds of the checker have this time between them from now on.
+    /// Sets the time between two rounds of the checker, from now on.
     pub fn set_interval(&mut self, interval: Duration) {
         self.lasting = 2 * interval;
     }
 
-    /// The filters that are in force stay so until another round ends, or, if that is not what is wanted any more, as long as if it had
-    /// ended now.
+    /// Keeps the filters in force until another round ends, while the checker `rests`; otherwise as long as if a round had ended now.
     pub fn rest(&mut self, now: Time, rests: bool) {
         let end = if rests { Time(u64::MAX) } else { now.after(self.lasting) };
         self.filters.values_mut().filter(|(until, _)| *until > now).for_each(|(until, _)| *until = end);
     }
 
-    /// How many filters are in force.
+    /// The number of filters in force.
     pub fn len(&self, now: Time) -> usize {
         self.filters.values().filter(|(end, _)| *end > now).count()
     }
 
-    /// Whether none is.
+    /// Whether no filter is in force.
     pub fn is_empty(&self, now: Time) -> bool {
         self.len(now) == 0
     }
@@ -140,30 +139,30 @@ impl FilterTable {
         self.suspensions
     }
 
-    /// The switch that ends all steering, for good.
+    /// Switches steering off, for good.
     pub fn kill(&mut self) {
         self.is_off = true;
         self.filters.clear();
     }
 
-    /// Whether the switch has ended it.
+    /// Whether steering is switched off.
     pub fn is_off(&self) -> bool {
         self.is_off
     }
 
-    /// Whether steering is at work: neither switched off nor suspended.
+    /// Whether steering is active: neither switched off nor suspended.
     pub fn is_active(&self, now: Time) -> bool {
         !self.is_off && self.suspended_until.is_none_or(|end| end <= now)
     }
 
-    /// What happens to an event. Each event of the node that can be filtered has to be reported.
+    /// Decides about an event. Must be called for each event of the node that can be filtered.
     pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
         self.filters.retain(|_, (end, _)| *end > now);
         let filter = self.filters.iter().find(|(pattern, _)| pattern.matches(event, &self.kinds));
         let (Some((pattern, (_, has_waited))), Some(substitute)) = (filter, Substitute::of(event.cause)) else {
             return self.count(now, None);
         };
-        // What waits is due again and again, and counts once.
+        // An event that waits is due many times, and counts once.
         if *has_waited && self.is_active(now) {
             return Filtered::Yes(substitute);
         }
@@ -181,7 +180,7 @@ impl FilterTable {
         filtered
     }
 
-    /// The same of an event that the immediate check would keep from happening: it counts like a filtered one.
+    /// Decides about an event that the immediate check refuses: it counts like a filtered one.
     pub fn judge_immediate(&mut self, now: Time, event: &Event<'_>) -> Filtered {
         let substitute = Substitute::of(event.cause);
         // It was counted as an event before its handler ran.
@@ -212,8 +211,7 @@ impl FilterTable {
         filtered
     }
 
-    /// Whether this is a message that was kept from happening within the last minute, while steering is at work: to keep it from happening
-    /// again is the same refusal.
+    /// Whether this is a message that was dropped within the last minute, while steering is active: dropping it again does not count.
     fn is_sent_again(&mut self, now: Time, event: &Event<'_>) -> bool {
         self.dropped.retain(|_, last| last.after(WINDOW) > now);
         let is_active = self.is_active(now);
@@ -232,7 +230,7 @@ impl FilterTable {
         }
     }
 
-    /// What tells the message of an event apart from others to this node, if that is one.
+    /// The fingerprint of an event's message and sender, if it has one.
     fn message(&self, event: &Event<'_>) -> Option<Fingerprint> {
         match event.cause {
             Cause::Message { from, payload, .. } => Some(of_message(from, self.node, payload)),
@@ -301,14 +299,14 @@ mod tests {
         assert_eq!(table.replace(seconds(3), 3, [pattern(&[2])]), 0);
         assert_eq!(table.judge(seconds(3), &event(&[1])), Filtered::No);
         assert_eq!(table.judge(seconds(3), &event(&[2])), Filtered::Yes(Substitute::Drop));
-        // Those of a checker that takes longer for a round last longer.
+        // With a longer interval, filters last longer.
         table.set_interval(3 * SECOND);
         assert_eq!(table.replace(seconds(4), 3, [pattern(&[1])]), 0);
         assert_eq!(table.judge(seconds(9), &event(&[1])), Filtered::Yes(Substitute::Drop));
         assert_eq!(table.judge(seconds(10), &event(&[1])), Filtered::No);
     }
 
-    /// Only the node's own checker, and no more than the cap.
+    /// Only the node's own checker sets filters, and no more than the cap.
     #[test]
     fn filters_of_others_are_refused_and_there_is_a_cap() {
         let mut table = FilterTable::new(3, Quota::default(), SECOND);
@@ -323,10 +321,10 @@ mod tests {
         assert!(table.is_empty(seconds(0)) && !table.is_active(seconds(0)));
     }
 
-    /// A leader sends one message each 50 ms for a minute, and no node takes it: that is one refusal, where 1,180 of 2,360 events would be
-    /// far beyond any quota. Of another sender it is another one.
+    /// A leader sends the same message every 50 ms for a minute, and each is dropped: that counts once, where 1,180 of 2,360 events would exceed
+    /// any quota. The same content from another sender counts separately.
     #[test]
-    fn what_is_sent_again_counts_once() {
+    fn a_message_that_is_sent_again_counts_once() {
         let mut table = FilterTable::new(3, Quota { percent: 0, always: 2 }, Duration::from_secs(1_000));
         table.replace(seconds(0), 3, [pattern(&[1])]);
         for number in 0..1_180 {
@@ -340,8 +338,8 @@ mod tests {
         assert_eq!(table.suspensions(), 1);
     }
 
-    /// 1,000 events within one minute; a filter matches every tenth, each another one: 5 % of them are 50, and by then steering has
-    /// suspended itself where one more was too many. A minute later it continues.
+    /// 1,000 events within one minute, of which a different one of each ten matches a filter: the quota of 5 % is 50, and steering suspends
+    /// itself at the first event beyond it. A minute later it continues.
     #[test]
     fn steering_suspends_itself_beyond_its_quota() {
         let mut table = FilterTable::new(0, Quota { percent: 5, always: 10 }, Duration::from_secs(1_000));
