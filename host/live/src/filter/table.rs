@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(table.suspensions(), 1);
     }
 
-    /// 1,000 events within one minute, of which a different one of each ten matches a filter: the quota of 5 % is 50, and steering suspends
+    /// 1,000 events within one minute; a different one of each ten matches a filter. The quota of 5 % is 50 events, and steering suspends
     /// itself at the first event beyond it. A minute later it continues.
     #[test]
     fn steering_suspends_itself_beyond_its_quota() {
