@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn only_differences_are_listed() {
         let before = json!({ "Running": { "acceptor": { "promised": 0, "accepted": null }, "votes": [1], "x": 1 } });
         let after = json!({ "Running": { "acceptor": { "promised": 1, "accepted": null }, "votes": [1, 2], "x": 1 } });
         assert_eq!(texts(&before, &after), ["acceptor.promised: 0 -> 1", "votes: + 2"]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn another_variant_is_told_as_a_whole() {
+    fn another_variant_is_shown_in_full() {
         let before = json!({ "proposer": "Ready" });
         let after = json!({ "proposer": { "Collecting": { "responders": [] } } });
         assert_eq!(texts(&before, &after), ["proposer: Ready -> Collecting {responders: []}"]);

@@ -276,8 +276,8 @@ pub fn views(recording: &Recording) -> String {
     text
 }
 
-/// What a property reads of a node since a step, 0 for `init`. Bytes that nobody can read are not shown where the plugin describes the
-/// state: what has changed there is.
+/// What a property reads of a node since a step, 0 for `init`. Unreadable bytes are left out where the plugin describes the state: then
+/// the changes of the description are shown.
 fn viewed(recording: &Recording, node: NodeId, since: usize, view: Option<&[u8]>) -> String {
     let observed = recording.observed(node, since);
     let said = match view {

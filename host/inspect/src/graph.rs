@@ -74,8 +74,7 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     arrows
 }
 
-/// The first of these messages that is in flight comes to its end; or another copy of one that has reached its end, where messages
-/// are delivered twice.
+/// Ends the first of these messages that is in flight. Without one, a message is delivered again: it gets another arrow.
 fn end(arrows: &mut Vec<Arrow>, (from, to, payload): (NodeId, NodeId, &[u8]), fate: Fate) {
     let is_same = |arrow: &Arrow| (arrow.from, arrow.to, &*arrow.payload) == (from, to, payload);
     if let Some(arrow) = arrows.iter_mut().find(|arrow| arrow.fate == Fate::InFlight && is_same(arrow)) {

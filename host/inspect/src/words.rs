@@ -106,8 +106,8 @@ pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
     if is_name(&said) { String::new() } else { said }
 }
 
-/// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; equal ones next to each
-/// other are told once.
+/// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; adjacent equal ones are
+/// merged.
 pub fn quorum(node: NodeId, names: &NodeNames, name: &str, (senders, mut said): (&[NodeId], Vec<String>)) -> String {
     said.dedup();
     format!("{} <- {}: {} [{}]", names.of(node), names.list(senders), on_one_line(name), said.join(", "))

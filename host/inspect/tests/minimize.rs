@@ -199,7 +199,7 @@ fn what_shows_nothing_is_refused() {
 }
 
 #[test]
-fn a_bound_on_the_work_is_told() {
+fn a_bound_on_the_work_is_reported() {
     let toy = Arc::new(noisy(200));
     let long = from_the_last_node(&toy);
     let short = minimized(&toy, &long, Options { work_max: 300, ..Options::default() });

@@ -7,10 +7,10 @@ use crate::graph::Arrow;
 use crate::recording::Recording;
 use crate::words;
 
-/// Kinds that are told apart; all others are one.
+/// Maximum number of kinds; messages of any further name count as the last one.
 const KINDS_MAX: usize = 64;
 
-/// Letters of a name.
+/// Maximum letters of a name.
 const LETTERS_MAX: usize = 40;
 
 /// Fields that name the kind of an object where no variant does.
@@ -36,7 +36,7 @@ impl Kinds {
         &self.0
     }
 
-    /// The kind of a message; the last one stands for those that are not told apart.
+    /// The index of a message's kind: the last one for names beyond the maximum.
     pub(super) fn of(&self, recording: &Recording, payload: &[u8]) -> usize {
         let name = name(recording, payload);
         self.0.iter().position(|kind| *kind == name).unwrap_or(self.0.len().saturating_sub(1))

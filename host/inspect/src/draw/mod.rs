@@ -73,10 +73,10 @@ impl Form {
     }
 }
 
-/// What a drawing says besides the recording.
+/// What a drawing shows in addition to the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'d> {
-    /// So many steps at the beginning are marked off from the rest.
+    /// Number of steps at the beginning that are marked off from the rest.
     pub prefix: usize,
     /// The command that replays the trace.
     pub replay: Option<&'d str>,

@@ -116,7 +116,7 @@ fn load(chromium: &Path, page: &str, place: &str) -> Loaded {
 fn driven(chromium: &Path, recording: &Recording) -> Value {
     let page = page(recording);
     let (before, rest) = page.split_once("script-src '").expect("there is a policy");
-    let (_, after) = rest.split_once(';').expect("it goes on");
+    let (_, after) = rest.split_once(';').expect("more directives follow");
     let driver = DRIVER.replace("STEPS", &recording.steps.len().to_string());
     let page = format!("{before}script-src '{ANY_SCRIPT}';{after}")
         .replace("</body>", &format!("<script>{driver}</script></body>"));

@@ -142,7 +142,7 @@ fn a_page_shows_what_became_of_a_promise() {
             name: "served".to_owned(),
             node: None,
             class,
-            message: "nobody is served".to_owned(),
+            message: "no client is served".to_owned(),
             fairness: Default::default(),
             timers: Default::default(),
             recovery: Default::default(),
@@ -222,12 +222,12 @@ fn pages_of_huge_states_stay_short() {
     }
     let page = page(&recording);
     assert!(page.len() < PAGE_BYTES_MAX, "{} bytes", page.len());
-    assert!(page.contains("the rest is left out"), "what is left out is said");
+    assert!(page.contains("the rest is left out"), "the page notes what is missing");
     let trees = data(&page)["steps"].as_array().expect("a list").iter().filter(|step| step["tree"].is_null()).count();
     assert!(trees > 0 && trees < steps, "{trees} trees are left out");
 }
 
-/// The picture names what is lost and what comes again, interrupts the lifeline of a node that begins anew, and says what belongs to it.
+/// The picture marks lost and repeated messages, interrupts the lifeline of a node that restarts, and names the finding and the replay.
 #[test]
 fn a_picture_says_what_happens() {
     let recording = recording();
@@ -257,7 +257,7 @@ fn a_picture_says_what_happens() {
         let (_, column) = svg.split_once(&format!(">node {node}</text>")).expect("the node has a column");
         column.split("</g>").next().map_or(0, |column| column.matches("<line class=\"life\"").count())
     };
-    assert_eq!([pieces(0), pieces(1), pieces(2)], [1, 2, 1], "node 1 begins anew once");
+    assert_eq!([pieces(0), pieces(1), pieces(2)], [1, 2, 1], "node 1 restarts once");
 }
 
 /// Places of texts in a picture, as wide as their letters are in a font of even width.
@@ -293,10 +293,10 @@ fn ways(svg: &str) -> Vec<[f64; 4]> {
     numbers.flat_map(corners).collect()
 }
 
-/// Texts stand beside each other, and beside arrows where there is room. These systems send a message in nearly every step, which
-/// leaves none for one text in a dozen.
+/// Texts never overlap each other, and cover no arrow where there is room. These systems send a message in nearly every step, which
+/// leaves no room for one text in a dozen.
 #[test]
-fn texts_stand_beside_arrows() {
+fn texts_avoid_arrows() {
     let (mut texts, mut on_texts, mut on_ways) = (0, 0, 0);
     for seed in 0..60 {
         let toy = Arc::new(Toy::random(seed, 3));

@@ -34,7 +34,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// That of a graph whose title takes so many letters, with more room below some rows and right of some states than usual.
+    /// The layout of a graph whose title has `title` letters, with extra room below some rows and right of some states.
     pub(super) fn new(graph: &StateGraph, title: usize, room: &Room) -> Self {
         let rows = ordered(graph);
         let mut boxes = vec![Area::default(); graph.states.len()];
@@ -159,9 +159,9 @@ mod tests {
         for (index, one) in boxes.iter().enumerate() {
             assert!(one.left >= 0.0 && one.left + one.width <= width && one.top + one.height <= height, "{one:?}");
             for other in &boxes[index + 1..] {
-                let is_beside = one.left + one.width < other.left || other.left + other.width < one.left;
+                let is_apart = one.left + one.width < other.left || other.left + other.width < one.left;
                 let is_below = one.top + one.height < other.top || other.top + other.height < one.top;
-                assert!(is_beside || is_below, "{one:?} and {other:?}");
+                assert!(is_apart || is_below, "{one:?} and {other:?}");
             }
         }
     }

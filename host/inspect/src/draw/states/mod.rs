@@ -47,11 +47,11 @@ pub struct DrawnState {
     pub part: u32,
     /// What it is, for where there is room.
     pub lines: Vec<String>,
-    /// What else is to be said of it.
+    /// Further facts about it.
     pub details: Vec<String>,
     /// Whether executions begin there.
     pub is_start: bool,
-    /// Whether something bad is said about it.
+    /// Whether a finding is about it.
     pub is_violating: bool,
     /// Whether nothing can happen there.
     pub is_terminal: bool,

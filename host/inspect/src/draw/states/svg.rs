@@ -75,7 +75,7 @@ fn arrow(svg: &mut String, Arrow { way, events, label, at }: &Arrow) {
     svg.push_str("</g>\n");
 }
 
-/// A state with what is said of it.
+/// Draws a state with its texts.
 fn state(svg: &mut String, graph: &StateGraph, number: usize, place: Area) {
     let drawn = &graph.states[number];
     let mut class = "box".to_owned();

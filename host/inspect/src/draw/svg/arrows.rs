@@ -57,7 +57,7 @@ impl<'d> Painter<'d> {
         let (from, to) =
             ((self.layout.x(arrow.from), self.layout.y(arrow.sent)), (self.layout.x(arrow.to), self.layout.y(end)));
         if arrow.from == arrow.to {
-            // Beside the node's line, the further the longer it takes.
+            // A bulge to the left of the lifeline, the wider the longer the message is in flight.
             let bulge = 12.0 + ((end - arrow.sent) as f64).min(10.0);
             let bend = 12.0f64.min((to.1 - from.1) / 2.0);
             return vec![from, (from.0 - bulge, from.1 + bend), (to.0 - bulge, to.1 - bend), (to.0 - 7.0, to.1)];

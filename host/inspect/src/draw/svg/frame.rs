@@ -24,7 +24,7 @@ const FITTING_MAX: f64 = 1_400.0;
 /// What interrupts a lifeline.
 #[derive(Clone, Copy, PartialEq)]
 enum Cut {
-    /// The node begins anew.
+    /// The node restarts.
     Restart,
     /// A connection breaks.
     Break,

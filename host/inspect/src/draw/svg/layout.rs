@@ -48,7 +48,7 @@ const LINES_MAX: usize = 3;
 /// Pixels of the whole drawing at least: the legend has room in it.
 const WIDTH_MIN: f64 = 640.0;
 
-/// The text beside a step.
+/// The text next to a step.
 pub(super) struct StepText {
     /// The event.
     pub(super) event: Vec<String>,

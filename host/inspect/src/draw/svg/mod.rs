@@ -132,7 +132,7 @@ impl Painter<'_> {
         }
     }
 
-    /// A bracket beside the steps that happen again and again, with an arrow back to the first of them.
+    /// Draws a bracket along the steps of the loop, with an arrow back to the first of them.
     fn mark_loop(&mut self) {
         let Some(start) = explain::loop_start(self.recording) else { return };
         let first = self.layout.y((start + 1).min(self.layout.steps()));
@@ -167,7 +167,7 @@ impl Painter<'_> {
             TraceEvent::Deliver { .. } | TraceEvent::Quorum { .. } => {
                 format!("<circle class=\"{fill}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>")
             }
-            // The node breaks off and begins anew, or loses a connection or a message.
+            // The node restarts, or loses a connection or a message.
             TraceEvent::Fault { .. } | TraceEvent::TransportError { .. } | TraceEvent::Lose { .. } => {
                 format!("<path class=\"hollow {stroke}\" d=\"M{x:.1} {:.1} l7 7 l-7 7 l-7 -7 z\"/>", y - 7.0)
             }
@@ -260,7 +260,7 @@ struct Place {
     is_left: bool,
 }
 
-/// Places for a text beside a lifeline at (x, y): right of it, and left of it where the last column has room.
+/// Places for a text next to a lifeline at (x, y): right of it, and left of it where the last column has room.
 fn places(text: &StepText, x: f64, y: f64, left: f64, right: f64) -> Vec<Place> {
     let (width, height) = (text.width(), text.height());
     if width == 0.0 {
