@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_answers_are_told_apart() {
+    fn the_first_answers_are_distinguished() {
         let mut draws = Draws::default();
         assert!(draws.are_none());
         for (index, weight) in [(1, 0), (2, 7), (63, 1), (64, 1)] {

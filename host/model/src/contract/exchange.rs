@@ -1,4 +1,4 @@
-//! What goes into a machine and what comes out of it: inputs and effects of handlers, properties, snapshots.
+//! What a machine takes and returns: inputs and effects of handlers, properties, snapshots.
 
 use std::sync::Arc;
 

@@ -10,10 +10,10 @@ pub(crate) struct IdleMachines(Arc<Mutex<Vec<Box<dyn Machine>>>>);
 
 impl IdleMachines {
     pub(crate) fn take(&self) -> Option<Box<dyn Machine>> {
-        self.0.lock().expect("nobody panics while it is held").pop()
+        self.0.lock().expect("no thread panics while it holds the lock").pop()
     }
 
     pub(crate) fn put(&self, machines: impl IntoIterator<Item = Box<dyn Machine>>) {
-        self.0.lock().expect("nobody panics while it is held").extend(machines);
+        self.0.lock().expect("no thread panics while it holds the lock").extend(machines);
     }
 }

@@ -81,7 +81,7 @@ table! {
 pub struct FaultDescription {
     /// How often it can happen.
     pub budget: Budget,
-    /// Its number where nothing is said and the network exists that it needs.
+    /// Its default number, if the network exists that it needs.
     pub by_default: u32,
     /// The network without which it cannot happen.
     pub needs: Option<Need>,
@@ -216,7 +216,7 @@ impl Faults {
     /// A budget without a limit.
     pub const UNLIMITED: u32 = u32::MAX;
 
-    /// The numbers where nothing is said, on links of some networks.
+    /// The default numbers, on links of some networks.
     pub fn by_default(has_network: impl Fn(Network) -> bool) -> Self {
         let mut faults = Self::default();
         for (fault, _) in Self::default().iter() {
@@ -373,7 +373,7 @@ impl FaultEvent {
     pub(crate) fn durable(self, machine: &mut dyn Machine) -> Result<Option<Vec<u8>>, Fault> {
         match self.event().effect {
             Effect::Restart(durable) => durable(machine),
-            Effect::Disconnect => unreachable!("a node whose connection breaks goes on"),
+            Effect::Disconnect => unreachable!("a broken connection restarts no node"),
         }
     }
 
