@@ -60,8 +60,8 @@ fn a_search_of_states_distinguished_by_memory_resumes() {
 /// Two guests that distinguish the same states, the first one by its memory.
 fn both() -> Place {
     let place = Place::new();
-    place.put("memory.wasm", fixtures::told_apart(Identity::Memory));
-    place.put("serialized.wasm", fixtures::told_apart(Identity::Serialized));
+    place.put("memory.wasm", fixtures::identified_by(Identity::Memory));
+    place.put("serialized.wasm", fixtures::identified_by(Identity::Serialized));
     place
 }
 

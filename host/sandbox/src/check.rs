@@ -220,7 +220,7 @@ fn parse_error(bytes: &[u8], error: &wasmparser::BinaryReaderError) -> LoadError
     features::refusal(error.message()).unwrap_or_else(|| LoadError::invalid(error))
 }
 
-/// The names that a component imports and exports, and what whoever built it says of how.
+/// The names that a component imports and exports, and the assumptions of its build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names {
     pub imports: Vec<String>,
@@ -228,10 +228,10 @@ pub(crate) struct Names {
     pub assumed: Vec<String>,
 }
 
-/// The section with what was assumed when a component was built: a phrase per line. `host build` writes it.
+/// The section with the assumptions of a component's build: one phrase per line. `host build` writes it.
 const ASSUMED: &str = "host:assumed";
 
-/// Phrases of it that are told, and bytes of each.
+/// Maximum number of its phrases, and of bytes per phrase; the rest is ignored.
 const ASSUMED_MAX: (usize, usize) = (16, 200);
 
 /// Compares the names of imports and exports with the contract.

@@ -19,7 +19,7 @@
 //! | `rewrite` | the rewriting of core modules: marks, cells, guards |
 //! | `cache` | compiled code on disk |
 //! | `machine` | the sandbox as a `Machine` |
-//! | `store` | what lies beside an instance in wasmtime's store, and the faults that come out of it |
+//! | `store` | the host's data of an instance in wasmtime's store, and the faults of guests |
 //! | `state` | the state of a guest: captured, restored and compared |
 //! | `bare_instance` | the unmodified component without snapshots: the yardstick of the bench |
 //! | `fixtures` | guests in WebAssembly text, for tests |

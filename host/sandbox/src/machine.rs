@@ -86,17 +86,17 @@ impl GuestMachine {
         live.call(function, params)
     }
 
-    /// Before a call that reads: where the memory tells states apart, what such a call leaves behind must not.
+    /// Prepares a call that reads: where memory is the identity of states, what such a call leaves there has to be undone.
     fn disturb(&mut self) {
         if self.plugin.dead_stack.is_some() {
-            self.come_to_rest();
+            self.return_to_rest();
             let live = present(&mut self.live);
             self.rest.disturb(|| live.capture());
         }
     }
 
-    /// Takes back what calls that read have left in memory.
-    fn come_to_rest(&mut self) {
+    /// Undoes what calls that read have left in memory.
+    fn return_to_rest(&mut self) {
         let Some(state) = self.rest.take_back() else { return };
         if let Err(MachineError::Host(trouble)) = self.restore(state.as_ref()) {
             // The receiver of a fault from now on asks whether it was one.
@@ -106,7 +106,7 @@ impl GuestMachine {
 
     /// The digest of all memories and globals at rest, as differences from the pristine image: the same in every process.
     fn memory_identity(&mut self) -> Vec<u8> {
-        self.come_to_rest();
+        self.return_to_rest();
         let state = self.live().capture_portable();
         // The first word tells plugins of one process apart.
         let bytes: Vec<u8> = state.words().iter().skip(1).flat_map(|word| word.to_le_bytes()).collect();
@@ -172,7 +172,7 @@ impl Machine for GuestMachine {
         effects.aside.clear();
         effects.is_declined = false;
         let keep_log = self.keep_log;
-        self.come_to_rest();
+        self.return_to_rest();
         self.live().context().begin_handler(script, keep_log);
         let result = match input {
             Input::Quorum { name, messages } => self.run_quorum(name, messages).map(|sent| {
@@ -218,7 +218,7 @@ impl Machine for GuestMachine {
     }
 
     fn capture(&mut self) -> Snapshot {
-        self.come_to_rest();
+        self.return_to_rest();
         self.live().capture()
     }
 

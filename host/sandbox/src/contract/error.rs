@@ -5,7 +5,7 @@ use host_model::contract::{Fault, MachineError, Stopped};
 /// Why a file cannot be loaded: the cause, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// Compiling was told to stop.
+    /// Compiling was stopped.
     #[error("{0}")]
     Stopped(#[from] Stopped),
     /// No bytes at all.
@@ -139,7 +139,7 @@ pub enum LoadError {
         /// The resource that the operating system did not provide.
         detail: String,
     },
-    /// It takes too long to check and compile. The attempt goes on in a detached thread.
+    /// Checking and compiling takes too long. The attempt continues in a detached thread.
     #[error(
         "the component is not compiled within {seconds} s of processor time; `--limit compile-time=N` allows more{}",
         if *kept { ", and what is compiled by now stays in the cache" } else { "" }
@@ -150,7 +150,7 @@ pub enum LoadError {
         /// Whether there are functions in the cache that the next attempt does not compile again.
         kept: bool,
     },
-    /// It takes too much memory to check and compile. The attempt goes on in a detached thread.
+    /// Checking and compiling takes too much memory. The attempt continues in a detached thread.
     #[error("the component takes more than {bytes} bytes of memory to compile; `--limit compile-memory=N` allows more")]
     CompileMemory {
         /// The limit.

@@ -40,7 +40,7 @@ pub(crate) struct Compiled {
     pub compile_time: Duration,
 }
 
-/// What the thread that compiles has come to.
+/// The progress of a compiler thread.
 #[derive(Default)]
 struct Stage {
     /// Since when machine code is made, here or by another host.
@@ -140,7 +140,7 @@ pub(crate) fn compile_by(
             // Its thread never ends.
             Ok(Err(error @ LoadError::CompilerPanic { .. })) => return Err(error),
             Ok(result) => {
-                // Its stack and what it still holds are gone before the caller goes on.
+                // Frees its stack and all that it holds before the caller continues.
                 let _ = thread.join();
                 return result;
             }
@@ -180,7 +180,7 @@ fn run(
     let began = Instant::now();
     let known = Modules::of(&shared.engine, shared.cache.as_ref());
     check::preamble(bytes, &|module| known.code(module).is_some())?;
-    // Names come before the rewriting: a component of another world should be told just that.
+    // Names are checked before the rewriting: for a component of another world, that is the error to report.
     let (interfaces, names) = check::names(bytes, world)?;
     let config = &shared.config;
     let rewritten = rewrite(bytes, config, &known)?;

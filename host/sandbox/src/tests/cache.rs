@@ -105,7 +105,7 @@ fn a_component_that_another_host_compiles_is_waited_for() {
     let name = entry.file_name().expect("it is a file");
     let lock = dir.path().join(name).with_extension("tmp");
     let other = fs::File::create(&lock).expect("writable");
-    other.lock().expect("nobody else has it");
+    other.lock().expect("no other process locks it");
     thread::scope(|scope| {
         let second = scope.spawn(|| load(dir.path()));
         // However long this takes, it has not been made by the second one.

@@ -219,7 +219,7 @@ fn a_machine_without_memory_is_not_the_guest_s_fault() {
     assert!(matches!(error, LoadError::Host { .. }), "{error}");
     assert!(error.to_string().starts_with("this machine cannot reserve"), "{error}");
 
-    // A guest that goes on when it gets no memory: it must not learn of it.
+    // A guest that handles a failed allocation: it must not see this one.
     let plugin = load(Sabotage::NoGrowth, &fixtures::growing()).expect("a plugin");
     let mut machine = plugin.machine().expect("an instance");
     run(&mut *machine, init(0)).expect("init is fine");
@@ -253,6 +253,6 @@ fn a_machine_without_memory_is_not_the_guest_s_fault() {
     let plugin = Plugin::load(&Sandbox::new(config, None).expect("an engine"), &fixtures::growing()).expect("a plugin");
     let mut machine = plugin.machine().expect("an instance");
     run(&mut *machine, init(0)).expect("init is fine");
-    run(&mut *machine, Input::Local(&go())).expect("the guest goes on with what it has");
+    run(&mut *machine, Input::Local(&go())).expect("the guest continues with the memory that it has");
     machine.confirm_fault().expect("nothing has failed");
 }

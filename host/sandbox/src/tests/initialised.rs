@@ -131,12 +131,12 @@ fn state(bytes: &[u8]) -> Vec<u8> {
 /// Another memory, of a library inside, is not changed.
 #[test]
 fn other_memories_stay_as_they_are() {
-    let bytes = initialised(&sandbox(), &fixtures::beside_library(grows()), TEXT).expect("one memory changes");
+    let bytes = initialised(&sandbox(), &fixtures::with_unused_library(grows()), TEXT).expect("one memory changes");
     assert_eq!(state(&bytes), state(&begun(&grows()).expect("one memory")));
 }
 
 #[test]
-fn an_init_that_fails_is_told() {
+fn a_failing_init_is_reported() {
     let refuses = Guest {
         fields: r#"(data (i32.const 512) "no such program")"#.into(),
         init: "(call $tagged (i32.const 1) (i32.const 512) (i32.const 15))".into(),

@@ -1,4 +1,4 @@
-//! What can be loaded, and what is said about the rest.
+//! What can be loaded, and the errors for the rest.
 
 use host_model::contract::{Input, MachineFactory};
 
@@ -148,7 +148,7 @@ fn code_that_others_could_have_written_is_not_loaded() {
     let [entry] = &files(&cache, "cwasm")[..] else { panic!("one component") };
     assert_eq!((mode(&cache), mode(entry)), (0o700, 0o600));
 
-    // An entry or a folder that others can write to. The entry is written anew, by its own.
+    // An entry or a folder that others can write to. The entry is replaced by one that only its owner can write.
     for others in [0o620, 0o602, 0o666] {
         set_mode(entry, others);
         assert!(!load(), "{others:o}");
@@ -173,7 +173,7 @@ fn code_that_others_could_have_written_is_not_loaded() {
     std::fs::remove_file(entry).expect("ours");
     let made = std::process::Command::new("mkfifo").arg(entry).status();
     assert!(made.expect("a command of every system").success());
-    assert!(!load(), "a pipe that nobody writes to");
+    assert!(!load(), "a pipe without a writer");
     assert!(load());
     std::fs::remove_file(entry).expect("ours");
     symlink("/dev/zero", entry).expect("ours");
@@ -187,9 +187,9 @@ fn a_bad_plugin_leaves_the_sandbox_usable() {
     assert!(Plugin::load(&sandbox, &fixtures::ping_pong()).is_ok());
 }
 
-/// What the rewriting adds has its own place in the limits of WebAssembly; what is said about it is said in the guest's numbers.
+/// What the rewriting adds counts against the limits of WebAssembly; errors state what is left of them in the guest's numbers.
 #[test]
-fn limits_are_told_in_the_numbers_of_the_guest() {
+fn limits_are_reported_in_the_numbers_of_the_guest() {
     let cases: [(Vec<u8>, &str); 6] = [
         (fixtures::counted_memories(50), "one of its modules has 50 memories, and the host can follow 49; use fewer"),
         (

@@ -58,7 +58,7 @@ fn assert_same(one: &Rewritten, other: &Rewritten) {
     assert_eq!((&one.memories, &one.syncs), (&other.memories, &other.syncs));
 }
 
-fn anew(bytes: &[u8]) -> Rewritten {
+fn uncached(bytes: &[u8]) -> Rewritten {
     rewrite(bytes, &SandboxConfig::default(), &()).expect("a component")
 }
 
@@ -68,7 +68,7 @@ fn what_is_known_of_a_library_is_what_reading_it_says() {
     for (program, expected) in [(1, (0, 0)), (1, (1, 1)), (2, (1, 1))] {
         let bytes = fixtures::interpreted(program);
         let (found, known) = rewritten(dir.path(), &bytes);
-        assert_same(&found, &anew(&bytes));
+        assert_same(&found, &uncached(&bytes));
         assert_eq!(known, expected, "program {program}");
     }
     // What is small, or has its own memory, is read again.
@@ -96,11 +96,11 @@ fn shared_global(is_changed: bool) -> Vec<u8> {
 fn a_module_is_rewritten_as_the_component_around_it_asks() {
     let dir = tempfile::tempdir().expect("a directory");
     let components = [false, true].map(shared_global);
-    let [one, other] = components.each_ref().map(|bytes| anew(bytes));
+    let [one, other] = components.each_ref().map(|bytes| uncached(bytes));
     assert!(one.libraries != other.libraries, "the components ask for the same");
     for (which, expected) in [(0, (0, 0)), (1, (1, 0)), (1, (1, 1)), (0, (1, 0)), (0, (1, 1))] {
         let (found, known) = rewritten(dir.path(), &components[which]);
-        assert_same(&found, &anew(&components[which]));
+        assert_same(&found, &uncached(&components[which]));
         assert_eq!(known, expected, "component {which}");
     }
 }
@@ -109,7 +109,7 @@ fn a_module_is_rewritten_as_the_component_around_it_asks() {
 fn what_is_damaged_is_not_known() {
     let dir = tempfile::tempdir().expect("a directory");
     let bytes = fixtures::interpreted(1);
-    let expected = anew(&bytes);
+    let expected = uncached(&bytes);
     rewritten(dir.path(), &bytes);
     let [path] = &files(dir.path(), "module")[..] else { panic!("one module is kept") };
     let intact = fs::read(path).expect("readable");

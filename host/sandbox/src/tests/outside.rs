@@ -18,11 +18,11 @@ fn spec(stated: &Stated) -> Spec {
 }
 
 fn view(spec: &Spec, state: &str) -> Result<Option<Vec<u8>>, Fault> {
-    spec.view(0, state).expect("the host goes on")
+    spec.view(0, state).expect("no error of the host")
 }
 
 fn invariant(spec: &Spec) -> Result<Result<(), String>, Fault> {
-    spec.invariant(0, &[Some(b"a"), None]).expect("the host goes on")
+    spec.invariant(0, &[Some(b"a"), None]).expect("no error of the host")
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn each_way_to_fail_is_a_fault_and_the_next_call_is_as_the_first() {
 }
 
 #[test]
-fn plugins_and_specifications_are_told_apart() {
+fn plugins_and_specifications_are_distinguished() {
     let error = |bytes: &[u8]| load(bytes).expect_err("no specification").to_string();
     let stated = Stated::default().component();
     assert!(error(&fixtures::ping_pong()).starts_with("the component is a plugin, and no spec"));

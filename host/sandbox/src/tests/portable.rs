@@ -29,9 +29,9 @@ fn refusal(result: Result<Snapshot, TransferError>) -> String {
     }
 }
 
-/// Exports states along a random path, imports them in another process, and continues in both: what is seen, and all of the
-/// memory, stays the same.
-fn goes_on_alike(name: &str, bytes: &[u8], seed: u64) {
+/// Exports states along a random path, imports them in another process, and continues in both: all observations and the whole
+/// memory stay equal.
+fn continues_alike(name: &str, bytes: &[u8], seed: u64) {
     let mut random = Dice::new(seed);
     let mut here = audited(Sabotage::None, bytes).machine().expect("an instance");
     let mut there = elsewhere(bytes);
@@ -57,16 +57,16 @@ fn goes_on_alike(name: &str, bytes: &[u8], seed: u64) {
 }
 
 #[test]
-fn a_state_goes_on_elsewhere_as_it_would_here() {
+fn a_state_continues_elsewhere_as_it_would_here() {
     for (name, bytes) in well_behaved() {
-        (1..3).for_each(|seed| goes_on_alike(name, &bytes, seed * 0x9e37_79b9));
+        (1..3).for_each(|seed| continues_alike(name, &bytes, seed * 0x9e37_79b9));
     }
-    goes_on_alike("grows to judge", &fixtures::grows_to_judge(), 0x9e37_79b9);
+    continues_alike("grows to judge", &fixtures::grows_to_judge(), 0x9e37_79b9);
     for name in fixtures::results() {
-        goes_on_alike(name, &fixtures::returned(name, true), 0x9e37_79b9);
+        continues_alike(name, &fixtures::returned(name, true), 0x9e37_79b9);
     }
     for seed in 0..8 {
-        goes_on_alike(&format!("guest {seed}"), &fixtures::random(seed), seed * 0x9e37_79b9 + 1);
+        continues_alike(&format!("guest {seed}"), &fixtures::random(seed), seed * 0x9e37_79b9 + 1);
     }
 }
 

@@ -161,7 +161,7 @@ mod tests {
     const STD: &str = "/rustc/0123/library/std/src/sys/time/unsupported.rs:13)";
 
     #[test]
-    fn panics_for_want_of_a_system_are_told_from_others() {
+    fn panics_of_a_missing_platform_are_recognised() {
         let what = |line: &str| by_line(line).map(|wanted| wanted.what);
         assert_eq!(what(&format!("panic: time not implemented on this platform ({STD}")), Some("a clock".to_owned()));
         assert_eq!(

@@ -149,9 +149,9 @@ fn a_compiler_that_panics_ends_nothing_else() {
     if std::env::var_os(CHILD).is_some() {
         let sandbox = sandbox(|_| {});
         let error = std::panic::catch_unwind(AssertUnwindSafe(|| refusal(&sandbox, &fixtures::fields_in_other_case())));
-        let is_told =
+        let is_reported =
             |error: String| error.contains("by a mistake of its own") && error.contains("no entry found for key");
-        std::process::exit(if error.is_ok_and(is_told) { 0 } else { 1 });
+        std::process::exit(if error.is_ok_and(is_reported) { 0 } else { 1 });
     }
     let name = "tests::resistance::load::a_compiler_that_panics_ends_nothing_else";
     let mut child = Command::new(std::env::current_exe().expect("it runs"));
