@@ -256,7 +256,7 @@ impl RunArguments {
             timers: self.timers,
             recover_by: self.recover_by,
             safety_only: self.safety_only,
-            go_on: self.go_on,
+            continues: self.go_on,
             max_violations: self.max_violations,
         }
     }

@@ -374,9 +374,9 @@ pub(crate) mod tests {
         assert_eq!(bounds.reason(), Some(Stopped::Memory), "it is looked at there, too");
     }
 
-    /// What was freed and is kept by the allocator does not end the search; no more than that, and 16 MiB.
+    /// Memory that was freed and is kept by the allocator, and 16 MiB more, do not end a search.
     #[test]
-    fn memory_that_was_freed_does_not_end_what_goes_on() {
+    fn freed_memory_does_not_end_a_search() {
         let (bounds, ..) = bounds();
         bounds.search(None, Some(1 << 20));
         assert_eq!(bounds.reason(), Some(Stopped::Memory), "the process has more");

@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(ask(&[], &["d"]), Err(unknown("ignore")));
         let both = ask(&["a"], &["a"]).expect_err("a contradiction");
         assert_eq!(both.0, "`--ignore a` contradicts `--property a`");
-        assert_eq!(ask_for(true, &["a", "c"], &[]), Ok(Some(vec![0, 2])), "of which one is decided");
+        assert_eq!(ask_for(true, &["a", "c"], &[]), Ok(Some(vec![0, 2])), "one of them is decided");
         let nothing = ask_for(true, &["c"], &[]).expect_err("nothing is decided");
         assert_eq!(nothing.0, "`--safety-only` leaves out what `--property c` asks for");
     }

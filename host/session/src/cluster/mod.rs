@@ -17,7 +17,7 @@
 //! | `exporters` | the formats in which a trace is exported |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
-//! | `watched` | which clusters can have a checker beside each node |
+//! | `watched` | which clusters can have a checker for each node |
 
 mod compilation;
 pub mod exporters;

@@ -9,7 +9,7 @@ use host_model::trace::{self, start};
 
 use crate::cluster::plugin_source::LoadedPlugin;
 
-/// Nodes that are listed with their names; of more, only the range of the numbers is said.
+/// Maximum number of nodes that are listed with their names; of larger clusters, only the range of the numbers is given.
 const LISTED_MAX: u32 = 8;
 
 /// The numbers of nodes, with the names that the plugin gives them under these parameters, if it gives any: a phrase.

@@ -95,11 +95,11 @@ fn plugin_path(spec: &TraceSpec, trace: &Trace, context: &Context<'_>) -> Result
 /// The folder of the plugin of this name that the trace lies in, in its `scenarios` or next to its sources, or else the one here.
 fn around(spec: &TraceSpec, name: &str, context: &Context<'_>) -> Option<PathBuf> {
     let absolute = |folder: &Path| context.path(folder).canonicalize().unwrap_or_default();
-    let beside = Path::new(".").join(spec.trace.parent()?);
-    let above = absolute(&beside).ends_with("scenarios").then(|| beside.join(".."));
+    let own = Path::new(".").join(spec.trace.parent()?);
+    let above = absolute(&own).ends_with("scenarios").then(|| own.join(".."));
     let is_meant = |folder: &PathBuf| {
         let folder = absolute(folder);
         folder.ends_with(name) && host_build::recognises(&folder)
     };
-    above.into_iter().chain([beside, ".".into()]).find(is_meant)
+    above.into_iter().chain([own, ".".into()]).find(is_meant)
 }

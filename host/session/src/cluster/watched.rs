@@ -1,14 +1,14 @@
-//! Which clusters can have a checker beside each node, in a simulation and in operation.
+//! Which clusters can have a checker for each node, in a simulation and in operation.
 
 use host_model::contract::{Property, PropertyKind};
 use host_model::scenario::{Network, Scenario};
 
 use crate::base::Failure;
 
-/// What the checkers beside the nodes of a cluster are to do.
+/// The tasks of the checkers of a cluster's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watching {
-    /// They keep what they predict from happening.
+    /// They prevent the violations that they predict.
     pub steers: bool,
     /// They look ahead from each event while its effects are held.
     pub holds: bool,

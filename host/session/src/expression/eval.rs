@@ -13,8 +13,8 @@ pub struct Evaluation<'e> {
     root: (&'static str, Value),
     names: Vec<(&'e str, Value)>,
     work: u64,
-    /// The names in the object that lacks a field, if that is why there is no value.
-    pub(super) names_beside: Option<Vec<String>>,
+    /// The fields of the object that lacks the requested one, if that is why there is no value.
+    pub(super) present_fields: Option<Vec<String>>,
 }
 
 type Evaluated = Result<Value, ExpressionError>;
@@ -22,7 +22,7 @@ type Evaluated = Result<Value, ExpressionError>;
 impl<'e> Evaluation<'e> {
     /// An evaluation of an expression about `root`.
     pub fn new(root: (&'static str, Value)) -> Self {
-        Self { root, names: Vec::new(), work: 0, names_beside: None }
+        Self { root, names: Vec::new(), work: 0, present_fields: None }
     }
 
     /// Whether a condition holds.
@@ -103,7 +103,7 @@ impl<'e> Evaluation<'e> {
     /// Says that there is no such field, and notes which there are.
     fn missing(&mut self, at: usize, of: &Value, field: &str) -> ExpressionError {
         if let Value::Map(map) = of {
-            self.names_beside = Some(map.keys().cloned().collect());
+            self.present_fields = Some(map.keys().cloned().collect());
         }
         error(at, format!("there is no field `{field}`"))
     }

@@ -65,9 +65,9 @@ impl Outside for Judge {
 }
 
 impl Judge {
-    /// The names in the object that lacks a field which a property asks of nodes that describe themselves so; a node of which nothing is
-    /// read has none. What is read of them does not say that.
-    pub fn names_beside(&self, property: &str, nodes: &[Option<&serde_json::Value>]) -> Option<Vec<String>> {
+    /// The fields of the object that lacks one which the property reads, given the descriptions of the nodes; `None` for a node that it
+    /// does not read. The views of the nodes hold only what the property reads, so they do not have them.
+    pub fn present_fields(&self, property: &str, nodes: &[Option<&serde_json::Value>]) -> Option<Vec<String>> {
         let (_, expression) = self.0.iter().find(|(stated, _)| stated.name == property)?;
         let values = nodes.iter().map(|node| node.map_or(Ok(Value::Absent), Value::of_json));
         let values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
@@ -77,7 +77,7 @@ impl Judge {
         };
         let mut evaluation = Evaluation::new(root);
         evaluation.truth(&expression.whole).err()?;
-        evaluation.names_beside.take()
+        evaluation.present_fields.take()
     }
 
     /// Whether a property holds; the inner error says why not.

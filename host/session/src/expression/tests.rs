@@ -163,7 +163,7 @@ fn a_view_is_what_is_read_and_a_verdict_says_who_is_to_blame() {
     let missing = "at character 16: there is no field `y`; it has read of node 0 {}, of node 1 {}";
     assert_eq!(verdict("nodes.all(n, n.y == 1)", &states), Err(missing.to_owned()));
     let names = |expression: &str, nodes: &[Option<&Json>]| {
-        judge(PropertyKind::Always, expression).names_beside("p", nodes).map(|names| names.join(" "))
+        judge(PropertyKind::Always, expression).present_fields("p", nodes).map(|names| names.join(" "))
     };
     let all = states.each_ref().map(Some);
     assert_eq!(names("nodes.all(n, n.y == 1)", &all).as_deref(), Some("log term x"), "all of them, read or not");

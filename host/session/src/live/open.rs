@@ -74,11 +74,11 @@ impl<'s> Running<'s> {
         Ok(Self { spec, cluster, factory })
     }
 
-    /// Refuses checkers beside the nodes that are to do this where that is not sound or has no use.
+    /// Refuses checkers with these tasks where they are unsound or of no use.
     ///
     /// # Errors
     ///
-    /// As for [`Watching::check_network`]; or they are to steer, and nothing is to hold always.
+    /// As for [`Watching::check_network`]; or they are to steer, and the cluster has no `always` property.
     pub fn check_watched(&self, watching: Watching) -> Result<(), Failure> {
         let cluster = &self.cluster;
         let words = |network: Network| format!("`network = \"{network}\"` in the file of the cluster");
@@ -101,25 +101,24 @@ impl<'s> Running<'s> {
         &*self.factory
     }
 
-    /// Makes the machines of a checker beside a node, which stop when the program is to end.
+    /// Makes the machines of a node's checker, which stop when the program is to end.
     pub fn checking_factory(&self) -> Arc<dyn MachineFactory> {
         self.cluster.shared_factory()
     }
 
-    /// The cluster as a checker beside a node looks ahead: one node may be killed and start again, and besides nothing goes wrong but
-    /// what goes wrong by itself.
+    /// The scenario that a node's checker explores: at most one reset of each node, and no other fault.
     pub fn ahead(&self) -> Scenario {
         Scenario { faults: Faults { resets: 1, ..Faults::default() }, ..self.cluster.scenario.clone() }
     }
 
-    /// How far a checker beside a node looks. Who tells wants one path to each mistake, who steers all of them.
+    /// The limits of a round of a node's checker. An observer needs one path to each violation, steering needs more.
     pub fn limits(watching: Watching) -> Limits {
         let Watching { steers, breaks, .. } = watching;
         let (violations_max, promises) = (if steers { 16 } else { 1 }, Some(Rules::default()));
         Limits { events_max: 1_000, states_max: 500, violations_max, promises, breaks, ..Limits::default() }
     }
 
-    /// Reports what a checker beside a node predicts; traces go to the folder of the data. `program` is the first word of a command line.
+    /// Reports the predictions of a node's checker; traces go to the folder of the data. `program` is the first word of a command line.
     pub fn predictions(&self, node: u32, program: &str, context: &Context<'_>) -> Predictions {
         Predictions {
             node,

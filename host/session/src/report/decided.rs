@@ -64,12 +64,12 @@ mod tests {
         }
     }
 
-    /// The remedy is one where it helps.
+    /// The remedy is named only where it helps.
     #[test]
-    fn only_a_search_that_a_violation_ended_can_go_on() {
+    fn only_a_search_that_a_violation_ended_can_continue() {
         for (end, _) in ends() {
-            let goes_on = why_open(end, true).is_some_and(|why| why.contains("--continue"));
-            assert_eq!(goes_on, end == EndCondition::Violation, "{end:?}");
+            let is_named = why_open(end, true).is_some_and(|why| why.contains("--continue"));
+            assert_eq!(is_named, end == EndCondition::Violation, "{end:?}");
         }
     }
 }

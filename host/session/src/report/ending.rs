@@ -84,7 +84,7 @@ mod tests {
 
     /// All verdicts under all circumstances.
     #[test]
-    fn an_exit_code_of_0_means_ok_or_an_incomplete_run_that_nobody_minds() {
+    fn an_exit_code_of_0_means_ok_or_a_tolerated_incomplete_run() {
         for verdict in Verdict::ALL {
             for leading in [None, Some(Exit::Safety), Some(Exit::Deadlock), Some(Exit::Evaluation)] {
                 for (is_interrupted, requires_complete) in [(false, false), (false, true), (true, false), (true, true)]

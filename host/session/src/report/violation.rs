@@ -91,7 +91,7 @@ impl ViolationReport {
             _ => words::finding(finding, violation.node.filter(|_| property.is_some()), &violation.recording.names),
         };
         if let Finding::Broken { property, .. } = finding
-            && let Some(names) = names_beside(run, property, violation)
+            && let Some(names) = present_fields(run, property, violation)
         {
             title += &format!("; it has: {names}");
         }
@@ -137,14 +137,14 @@ impl ViolationReport {
     }
 }
 
-/// The names that the nodes describe next to a missing field, which the expression has not read.
-fn names_beside(run: &FinishedRun<'_>, property: &str, violation: &Violation) -> Option<String> {
+/// The fields that the nodes describe in the object of a missing field, whether the expression reads them or not.
+fn present_fields(run: &FinishedRun<'_>, property: &str, violation: &Violation) -> Option<String> {
     let (recording, judge) = (&violation.recording, Judge::new(&run.cluster.expressed).ok()?);
     let is_about = |node: NodeId| violation.node.is_none_or(|about| about == node);
     let last = |node| recording.observed(node, recording.step_before(recording.steps.len() + 1, node));
     let nodes = 0..recording.init.len() as NodeId;
     let states = nodes.map(|node| last(node).description.as_ref().filter(|_| is_about(node)));
-    let names = judge.names_beside(property, &states.collect::<Vec<_>>())?;
+    let names = judge.present_fields(property, &states.collect::<Vec<_>>())?;
     Some(words::on_one_line(&names.join(", "))).filter(|names| !names.is_empty())
 }
 

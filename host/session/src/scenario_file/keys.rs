@@ -37,7 +37,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("", "audit", Text(|spec, text| set(&mut spec.process.audit, values::audit(text)))),
     ("", "no-minimize", Flag(|spec| spec.process.no_minimize = true)),
     ("", "deadlock", Flag(|spec| spec.search.deadlock = true)),
-    ("", "continue", Flag(|spec| spec.search.go_on = true)),
+    ("", "continue", Flag(|spec| spec.search.continues = true)),
     (
         "",
         "max-violations",

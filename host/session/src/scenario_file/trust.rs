@@ -13,12 +13,12 @@ use crate::scenario_file::reader::wrong;
 use crate::spec::RunSpec;
 use crate::spec::limits;
 
-/// Refuses to build what a scenario names elsewhere: to build runs what the folder says, and who runs a scenario has not said
-/// that they trust a folder somewhere else. The plugin around it and the plugins next to that came with it.
+/// Refuses to build a plugin that a scenario names in another place: a build runs commands of the plugin's folder, and running a
+/// scenario expresses no trust in other folders. The plugin around the scenario and the plugins next to that one came with it.
 pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> Result<(), Failure> {
     let path = &file.path;
     let owner = owner(path, context.directory).and_then(|owner| context.path(&owner).canonicalize().ok());
-    let beside = owner.as_deref().and_then(Path::parent);
+    let trusted = owner.as_deref().and_then(Path::parent);
     let (own, upper) = (&file.spec.cluster.placement, &asked.cluster.placement);
     let is_asked = |node: &NodeId| upper.node.iter().chain(&upper.adversary).any(|(other, _)| other == node);
     let honest = own.node.iter().map(|place| ("node", place));
@@ -33,8 +33,8 @@ pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> 
         if !plugin_source::needs_build(&absolute) {
             continue;
         }
-        let is_beside = absolute.canonicalize().is_ok_and(|path| beside.is_some() && path.parent() == beside);
-        if !is_beside {
+        let is_trusted = absolute.canonicalize().is_ok_and(|path| trusted.is_some() && path.parent() == trusted);
+        if !is_trusted {
             let what = format!("{} would have to be built, and the scenario does not lie next to it", named.display());
             let failure = wrong(path, line, &what);
             return Err(failure.help(format_args!(

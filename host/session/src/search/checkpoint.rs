@@ -59,18 +59,18 @@ fn absolute(context: &Context<'_>) -> PathBuf {
     std::path::absolute(context.directory).or_else(|_| std::env::current_dir()).unwrap_or_default()
 }
 
-/// A request given with the folder of a checkpoint, laid over that of the run that made it.
+/// The request of the run that made a checkpoint, with the request given for its continuation, `upper`, laid over it.
 ///
 /// # Errors
 ///
-/// There is no checkpoint, it is damaged, it was made in another folder, or the two do not go together.
-pub fn resumed(folder: &Path, beside: RunSpec, context: &Context<'_>) -> Result<RunSpec, Failure> {
+/// There is no checkpoint, it is damaged, it was made in another folder, or the two requests contradict each other.
+pub fn resumed(folder: &Path, upper: RunSpec, context: &Context<'_>) -> Result<RunSpec, Failure> {
     let header = open(folder, context)?.header;
     if Path::new(&header.directory) != absolute(context) {
         let failure = refused(folder, &format!("was made in {}, where its relative paths begin", header.directory));
         return Err(failure.help("resume it there"));
     }
-    let spec = beside.over(header.spec);
+    let spec = upper.over(header.spec);
     match spec.check() {
         Ok(()) => Ok(spec),
         Err((_, why)) => Err(misfit(folder, &why)),
@@ -422,7 +422,7 @@ mod tests {
         let path = place.path().join(FILE);
         assert_eq!(check_hash(place.path(), &path, &*stop), Ok(()));
         *stop.0.lock().expect("one thread") = Some(Stopped::Time);
-        let stopped = check_hash(place.path(), &path, &*stop).expect_err("it is told to stop").stopped;
+        let stopped = check_hash(place.path(), &path, &*stop).expect_err("a stop is requested").stopped;
         assert_eq!(stopped, Some(Stopped::Time));
         let (body, left) = files::open(&path).expect("it was written");
         let header = Header { spec: RunSpec::default(), directory: String::new(), identity: Identity::default() };

@@ -25,7 +25,7 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         let failure = Failure::configuration(format_args!("the strategy {} keeps no checkpoints", strategy.name));
         return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
     }
-    if keeps_checkpoints && (search.go_on || search.max_violations.is_some()) {
+    if keeps_checkpoints && (search.continues || search.max_violations.is_some()) {
         let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue and --max-violations collect them";
         return Err(Failure::configuration(why).help("leave one of the two out").about("continue"));
     }
@@ -35,9 +35,9 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         depth: search.depth,
         local_events: search.local_events,
         states: search.states,
-        violations: search.max_violations.or(search.go_on.then_some(KINDS_MAX)),
-        // With a number of violations it is those that count.
-        variants: (search.go_on && search.max_violations.is_none()).then_some(VARIANTS_MAX),
+        violations: search.max_violations.or(search.continues.then_some(KINDS_MAX)),
+        // A number of violations takes precedence.
+        variants: (search.continues && search.max_violations.is_none()).then_some(VARIANTS_MAX),
         reduce: search.reduce,
         deadlock: search.deadlock,
         no_symmetry: search.no_symmetry,

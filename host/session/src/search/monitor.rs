@@ -76,7 +76,7 @@ pub struct Shown<'a> {
 /// The form of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One line of a terminal with so many columns, redrawn.
+    /// One redrawn line of a terminal with this number of columns.
     Redrawn(usize),
     /// A line per second.
     EverySecond,
@@ -143,10 +143,10 @@ impl<'a> Watch<'a> {
         self
     }
 
-    /// How long the search takes at most from now on, if it goes on as it did.
+    /// The maximum remaining time of the search, extrapolated from its speed so far.
     fn left(&self, elapsed: Duration, progress: &Progress) -> Option<Duration> {
         let counts = &progress.counts;
-        // Where there are local states, events are those of an unfolding beside them, and the bound is on system states.
+        // In local model checking, the events are those of an additional unfolding, and the bound is on system states.
         let events = if counts.local_states.is_some() { counts.system_states } else { counts.events };
         let states = counts.global_states.or(events).or(counts.executions);
         let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(watch(None, Some(u64::MAX), None), None, "walks without end");
     }
 
-    /// Local model checking goes through system states; the events are those of the unfolding beside it.
+    /// Local model checking enumerates system states; its events are those of an additional unfolding.
     #[test]
     fn what_the_bound_on_states_counts_says_how_long_it_takes() {
         let (bounds, ..) = bounds();

@@ -92,8 +92,8 @@ pub fn rules_in(
     }
     let losses = scenario.faults.losses;
     if rules.fairness == Fairness::FairLossy && losses != Faults::UNLIMITED {
-        let why = "it is about messages that are lost for ever: give --losses unlimited, too; with fewer losses these come to an end, \
-                   as `stable` says";
+        let why = "it assumes that losses never end: give --losses unlimited, too; a limited number of losses ends, as `stable` \
+                   assumes";
         return Err(useless("fairness", why));
     }
     Ok(Some(rules))

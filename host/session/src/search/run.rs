@@ -118,8 +118,8 @@ fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report)
     Ok(finding::grouped(found.iter().zip(traces).map(confirm).collect::<Result<_, _>>()?))
 }
 
-/// Whether no path is shorter that leads to a violation of the same kind. A search says so of each node and each text by itself; what is
-/// told of a violation is about all of its kind.
+/// Whether no path to a violation of the same kind is shorter. A search decides that for each node and each text separately, a report for
+/// all violations of a kind together.
 fn is_shortest(report: &Report, found: &FoundViolation) -> bool {
     let mut alike = report.violations.iter().filter(|other| other.kind == found.kind);
     alike.all(|other| other.shortest && other.path.len() >= found.path.len())

@@ -39,7 +39,7 @@ pub struct SimulationSpec {
     pub conditions: Conditions,
     /// Phases of each, if it follows a script.
     pub script: Vec<Phase>,
-    /// What the checkers beside the nodes do, and how they work, if there are any.
+    /// The tasks and settings of the nodes' checkers, if there are any.
     pub watch: Option<WatchSpec>,
     /// What goes wrong with the nodes of a running cluster, if these run instead of the model.
     pub runtime: Option<Troubles>,
@@ -148,29 +148,29 @@ impl Serialize for KeptShares {
     }
 }
 
-/// What has come out of simulated runs.
+/// The results of simulated runs.
 pub struct Simulated {
-    /// How many runs there were.
+    /// Number of runs.
     pub runs: u64,
-    /// How many have ended for each reason.
+    /// Number of runs per reason of their end.
     pub ends: BTreeMap<&'static str, u64>,
-    /// What has happened, over all of them.
+    /// Events, totalled over the runs.
     pub counts: Counts,
     /// The `sometimes` properties that were reached, and when.
     pub witnessed: Witnessed,
-    /// For which share of the time promises of progress were kept.
+    /// The share of the time in which each promise was kept.
     pub kept: KeptShares,
-    /// The digest of each run, combined: equal ones mean equal runs.
+    /// The combined digest of the runs: equal digests mean equal runs.
     pub digest: u128,
     /// The last run, and its violation.
     pub violation: Option<(Finished, Violation)>,
-    /// Why there are fewer runs than were asked for, if they were stopped.
+    /// Why there are fewer runs than requested, if they were stopped.
     pub stopped: Option<Stopped>,
-    /// What the checkers have come to, if there are any: then a violation does not end the runs.
+    /// The results of the checkers, if there are any: then a violation does not end the runs.
     pub tally: Option<Tally>,
-    /// The first prediction of a checker in a run where it only reports, and the seed of that run.
+    /// The first predicted violation in a run where the checkers only report, and the seed of that run.
     pub prediction: Option<(u64, Predicted)>,
-    /// The same of a promise of progress that cannot be kept any more.
+    /// The first predicted dead state, likewise.
     pub dead: Option<(u64, Predicted)>,
 }
 
@@ -270,8 +270,8 @@ pub fn run(
         prediction: None,
         dead: None,
     };
-    let goes_on = |simulated: &Simulated| simulated.violation.is_none() || simulated.tally.is_some();
-    while simulated.runs < asked.runs && simulated.stopped.is_none() && goes_on(&simulated) {
+    let continues = |simulated: &Simulated| simulated.violation.is_none() || simulated.tally.is_some();
+    while simulated.runs < asked.runs && simulated.stopped.is_none() && continues(&simulated) {
         match batch(spec, asked, cluster, &mut simulated) {
             Err(Failure { stopped: Some(stopped), .. }) => simulated.stopped = Some(stopped),
             result => result?,
@@ -314,7 +314,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         }
     };
     while simulated.runs < asked.runs {
-        // A run whose handlers were all executed before asks nobody.
+        // A run whose handlers are all in the local transition system polls no bound itself.
         simulated.stopped = cluster.plugin.bounds.reason();
         if simulated.stopped.is_some() {
             return Ok(());
@@ -322,7 +322,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         let seed = asked.seed.wrapping_add(simulated.runs);
         let finished = match asked.watch {
             None => engine.run(seed)?,
-            Some(watch) => beside_twin((&mut engine, &lts), seed, watch.steers, simulated)?,
+            Some(watch) => watched_run((&mut engine, &lts), seed, watch.steers, simulated)?,
         };
         simulated.add(&finished, &lts);
         if finished.violation.is_some() && simulated.violation.is_none() {
@@ -338,8 +338,8 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     Ok(())
 }
 
-/// A run with checkers, and their results in it and in its control run, where they only report.
-fn beside_twin(
+/// Executes a run with checkers, and with steering also its control run, where they only report; adds the results of both to the tally.
+fn watched_run(
     (engine, lts): (&mut Engine<'_, '_>, &Lts<'_>),
     seed: u64,
     steers: bool,
@@ -355,7 +355,7 @@ fn beside_twin(
     }
     let tally = simulated.tally.as_mut().expect("there are checkers");
     let is_violated = twin.violation.is_some();
-    // A run that goes on after its first violation can have its first prediction only then, of another one.
+    // A run that continues after its first violation may have its first prediction after it, of another violation.
     let is_predicted = seen.first.is_some_and(|first| twin.violated.is_none_or(|violated| first <= violated));
     tally.violating += u64::from(is_violated);
     tally.violating_states += twin.counts.violating;

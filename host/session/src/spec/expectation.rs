@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_said() {
+    fn differences_are_named() {
         let run = json!({
             "result": "ok", "end": "space-exhausted", "depth": 3, "counts": { "global_states": 7, "events": null },
             "properties": [{ "name": "agreement", "status": "holds" }], "deadlock": "none", "violations": [],

@@ -42,7 +42,7 @@ layers! {
     ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, expressed, specs, property, ignore }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, schedule, fairness, timers,
-        recover_by, safety_only, go_on, max_violations
+        recover_by, safety_only, continues, max_violations
     }
     ProcessSpec { time, memory, workers, audit, no_minimize, require_complete, keep, source }
 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_layer_counts_and_the_lower_one_stays_where_nothing_is_said() {
+    fn the_upper_layer_takes_precedence_where_it_has_a_value() {
         let below = spec(|spec| {
             spec.cluster.nodes = Some(3);
             spec.cluster.faults = [("resets".to_owned(), 1), ("breaks".to_owned(), 1)].into();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_anyway_says_nothing_and_nothing_is_said_twice() {
+    fn defaults_have_no_effect_and_duplicates_are_refused() {
         let (loose, ordered) = (Network::Unordered, Network::Ordered);
         let options = parsed(&["0>1=ordered", "1>0=unordered"]);
         let forth = Link { from: 0, to: 1, network: ordered };

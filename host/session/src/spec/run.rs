@@ -117,7 +117,7 @@ pub struct SearchSpec {
     pub safety_only: bool,
     /// Continue after a violation.
     #[serde(rename = "continue")]
-    pub go_on: bool,
+    pub continues: bool,
     /// Continue after a violation until there is this number.
     pub max_violations: Option<u64>,
 }
@@ -224,11 +224,11 @@ impl RunSpec {
     /// A lower-case sentence, and the option that has to go.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let Self { cluster, search, process } = self;
-        let keeps_anew = process.keep.as_ref().is_some_and(|keep| !keep.resumes);
+        let starts_checkpoints = process.keep.as_ref().is_some_and(|keep| !keep.resumes);
         let exclude = [
             ("reduce", search.reduce, "depth", search.depth.is_some()),
             ("deadlock", search.deadlock, "reduce", search.reduce),
-            ("checkpoint", keeps_anew, "reduce", search.reduce),
+            ("checkpoint", starts_checkpoints, "reduce", search.reduce),
         ];
         if let Some((one, _, other, _)) = exclude.into_iter().find(|(_, one, _, other)| *one && *other) {
             return Err((one, format!("the argument '--{one}' cannot be used with '--{other}'")));
