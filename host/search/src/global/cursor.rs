@@ -175,7 +175,7 @@ impl GlobalCursor {
         Self { state, budgets, path: Vec::new(), frames: Vec::new(), frame_bytes: 0 }
     }
 
-    /// Goes on in another local transition system, from here.
+    /// Moves to another local transition system, and continues there from the current state.
     pub fn move_over(&mut self, mover: &mut Mover<'_>) {
         self.settle();
         for local in &mut self.state.locals {

@@ -51,8 +51,7 @@ pub struct Visited {
 #[derive(Default)]
 pub struct Shard {
     table: OrderedTable<Entry>,
-    /// The depths that do not fit in a slot, by the state's key: of states that take more than 65,534 events, of which there
-    /// are hardly any.
+    /// The depths that do not fit in a slot, by the state's key: those above 65,534 events, which are rare.
     deep: FxHashMap<Key, u32>,
 }
 

@@ -129,7 +129,7 @@ pub struct Growth {
     pub bytes: (usize, usize),
 }
 
-/// What random walks had seen after so many steps.
+/// The progress of random walks after some number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CurvePoint {
     /// Steps of all walks together.

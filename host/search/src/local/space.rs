@@ -127,7 +127,7 @@ pub struct LocalSpace<'l> {
 }
 
 /// Asked occasionally whether to continue.
-type GoOn<'g, 'l> = dyn FnMut(&LocalSpace<'l>) -> bool + 'g;
+type MayContinue<'g, 'l> = dyn FnMut(&LocalSpace<'l>) -> bool + 'g;
 
 /// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.
 const BLOCK: u32 = 256;
@@ -233,11 +233,15 @@ impl<'l> LocalSpace<'l> {
         self.states.len() as u64 * each as u64 + self.transitions * (size_of::<Edge>() + size_of::<Index>()) as u64
     }
 
-    /// One pass over all local states: executes every message and local event that was not executed there yet.
-    /// Returns false when there was none, so the space is complete. `go_on` is asked from time to time; if it says no, or there is no more
-    /// work to be done, the pass ends early, and so returns true.
-    pub fn pass(&mut self, stepper: &mut Stepper<'l>, go_on: &mut GoOn<'_, 'l>) -> Result<bool, MachineError> {
-        if !self.find_single(go_on) {
+    /// Makes one pass over all local states: executes every message and local event that was not executed there yet.
+    /// Returns false if there was none, so the space is complete. The pass ends early, and returns true, once `may_continue`, which is
+    /// called regularly, returns false, or the bound on work is reached.
+    pub fn pass(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        may_continue: &mut MayContinue<'_, 'l>,
+    ) -> Result<bool, MachineError> {
+        if !self.find_single(may_continue) {
             return Ok(true);
         }
         self.local_events_cut = false;
@@ -246,19 +250,20 @@ impl<'l> LocalSpace<'l> {
         for block in (0..states).step_by(BLOCK as usize) {
             let block = block..states.min(block + BLOCK);
             self.looks += u64::from(block.end - block.start);
-            let mut is_going = self.prepare(stepper, block.clone(), go_on)?;
+            let mut is_going = self.prepare(stepper, block.clone(), may_continue)?;
             for index in block {
-                is_going = is_going && self.expand(stepper, Index(index), go_on)?;
+                is_going = is_going && self.expand(stepper, Index(index), may_continue)?;
             }
-            if !is_going || !go_on(self) {
+            if !is_going || !may_continue(self) {
                 return Ok(true);
             }
         }
         Ok(self.transitions > before)
     }
 
-    /// Whether there may be more work; asks `go_on` if it was not asked for this many looks.
-    fn go_on(&mut self, looks: u64, go_on: &mut GoOn<'_, 'l>) -> bool {
+    /// Whether to continue after this many more looks: within the bound on work, and if `may_continue`, called once per
+    /// [`LOOKS_PER_QUESTION`], agrees.
+    fn may_continue(&mut self, looks: u64, may_continue: &mut MayContinue<'_, 'l>) -> bool {
         if self.work() >= self.work_max {
             return false;
         }
@@ -267,19 +272,19 @@ impl<'l> LocalSpace<'l> {
             return true;
         }
         self.unasked = 0;
-        go_on(self)
+        may_continue(self)
     }
 
-    /// Has the handlers executed that [`expand`](Self::expand) is going to ask for, by all workers together. What one
-    /// state adds for another one of the block is executed when it is asked for. Returns whether to continue.
+    /// Executes, by all workers, the handlers that [`expand`](Self::expand) needs for a block. Messages that one state of the block
+    /// adds for another one are left to `expand`. Returns whether to continue.
     fn prepare(
         &self,
         stepper: &mut Stepper<'l>,
         block: Range<u32>,
-        go_on: &mut GoOn<'_, 'l>,
+        may_continue: &mut MayContinue<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let mut pairs = Vec::new();
-        let mut ask = |_| go_on(self);
+        let mut ask = |_| may_continue(self);
         let mut poll = StopPoll::new(&mut ask);
         for reached in &self.states[block.start as usize..block.end as usize] {
             let local_state = stepper.state(reached.state);
@@ -306,11 +311,11 @@ impl<'l> LocalSpace<'l> {
                 pairs.extend(local_state.faults.iter().map(|fault| (reached.state, *fault)));
             }
         }
-        // What there may be no work for is not executed.
+        // Executes no more than the bound on work admits.
         pairs.truncate(usize::try_from(self.work_max.saturating_sub(self.work())).unwrap_or(usize::MAX));
         for batch in pairs.chunks(BATCH) {
             stepper.prepare(batch)?;
-            if pairs.len() > BATCH && !go_on(self) {
+            if pairs.len() > BATCH && !may_continue(self) {
                 return Ok(false);
             }
         }
@@ -329,12 +334,12 @@ impl<'l> LocalSpace<'l> {
         fault_state.can_take(route) && (route.incarnation == 0 || route.incarnation <= max())
     }
 
-    /// Executes all that was not executed in a local state yet. Returns whether to continue.
+    /// Executes everything in a local state that was not executed there yet. Returns whether to continue.
     fn expand(
         &mut self,
         stepper: &mut Stepper<'l>,
         index: Index,
-        go_on: &mut GoOn<'_, 'l>,
+        may_continue: &mut MayContinue<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let at = index.0 as usize;
         let Reached { state, node, .. } = self.states[at];
@@ -344,7 +349,7 @@ impl<'l> LocalSpace<'l> {
             return Ok(true);
         }
         let inbox = self.inboxes[node as usize].len();
-        if !self.go_on(inbox as u64, go_on) {
+        if !self.may_continue(inbox as u64, may_continue) {
             return Ok(false);
         }
         for slot in 0..inbox {
@@ -355,17 +360,17 @@ impl<'l> LocalSpace<'l> {
             if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
                 let label = Label::Message(slot as u32);
-                if !self.execute(stepper, (index, Trigger::deliver(message), label), go_on)? {
+                if !self.execute(stepper, (index, Trigger::deliver(message), label), may_continue)? {
                     return Ok(false);
                 }
             }
         }
-        if stepper.known().takes_quorums(node) && !self.expand_quorums(stepper, index, go_on)? {
+        if stepper.known().takes_quorums(node) && !self.expand_quorums(stepper, index, may_continue)? {
             return Ok(false);
         }
         if !std::mem::replace(&mut self.states[at].faults_done, true) {
             for fault in &local_state.faults {
-                if !self.execute(stepper, (index, *fault, Label::Fault), go_on)? {
+                if !self.execute(stepper, (index, *fault, Label::Fault), may_continue)? {
                     return Ok(false);
                 }
             }
@@ -379,7 +384,7 @@ impl<'l> LocalSpace<'l> {
         }
         self.states[at].local_events_done = true;
         for event in &local_state.protocol.local_events {
-            if !self.execute(stepper, (index, Trigger::local(*event), Label::Local(event.0)), go_on)? {
+            if !self.execute(stepper, (index, Trigger::local(*event), Label::Local(event.0)), may_continue)? {
                 return Ok(false);
             }
         }
@@ -391,7 +396,7 @@ impl<'l> LocalSpace<'l> {
         &mut self,
         stepper: &mut Stepper<'l>,
         (from, trigger, label): (Index, Trigger, Label),
-        go_on: &mut GoOn<'_, 'l>,
+        may_continue: &mut MayContinue<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let Reached { state, node, depth, local_events, .. } = self.states[from.0 as usize];
         let row = stepper.step(state, trigger)?;
@@ -414,7 +419,7 @@ impl<'l> LocalSpace<'l> {
                 self.states[to.0 as usize].predecessors.push(from);
             }
             let looks = LOOKS_PER_TRANSITION + outcome.sent.len() as u64;
-            if !self.propagate(from, edge, go_on) || !self.go_on(looks, go_on) {
+            if !self.propagate(from, edge, may_continue) || !self.may_continue(looks, may_continue) {
                 return Ok(false);
             }
         }

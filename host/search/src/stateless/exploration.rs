@@ -200,11 +200,11 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         let mut cursor = GlobalCursor::new(stepper, start, bounds);
         let mut locals = start.locals.clone();
         let mut stopped = None;
-        let mut go_on = || {
+        let mut may_continue = || {
             stopped = search.monitor.check(&progress);
             stopped.is_none()
         };
-        let is_full = LeftOut::new(execution, crashes_max).for_each(&mut go_on, |kept| {
+        let is_full = LeftOut::new(execution, crashes_max).for_each(&mut may_continue, |kept| {
             if kept.clone().nth(depth_max).is_some() {
                 return Ok(true);
             }

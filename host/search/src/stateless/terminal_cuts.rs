@@ -26,14 +26,14 @@ impl<'e> LeftOut<'e> {
         Self { execution, crashes_max: crashes_max as usize, chosen: Vec::new(), crashed: 0, after }
     }
 
-    /// Calls `visit` with the events of each cut, until it returns false; whether it did. Also ends once `go_on`, which is asked
-    /// occasionally, returns false.
+    /// Calls `visit` with the events of each cut, until it returns false; returns whether it did. Also ends once `may_continue`, which is
+    /// called regularly, returns false.
     pub(crate) fn for_each<E>(
         mut self,
-        go_on: &mut dyn FnMut() -> bool,
+        may_continue: &mut dyn FnMut() -> bool,
         mut visit: impl FnMut(Kept<'_>) -> Result<bool, E>,
     ) -> Result<bool, E> {
-        let mut ask = |_| go_on();
+        let mut ask = |_| may_continue();
         let mut poll = StopPoll::new(&mut ask);
         let mut next = 0;
         loop {

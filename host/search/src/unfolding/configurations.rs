@@ -16,22 +16,22 @@ const COSTLY: u32 = 8;
 /// For each tuple of local states at the end of some configuration, a smallest such configuration.
 pub type SystemStates = BTreeMap<Box<[LocalStateId]>, Box<[EventId]>>;
 
-/// The system states at the ends of all configurations of at most `size_max` events, and whether some are larger. `go_on` is
-/// asked every few thousand configurations, with the steps since then; the result is partial once it has returned false.
+/// The system states at the ends of all configurations of at most `size_max` events, and whether some are larger. `may_continue` is
+/// called every few thousand configurations, with the steps since its last call; the result is partial once it has returned false.
 ///
-/// Walks every configuration, so its cost is that of a global search; for questions about few tuples of classes
-/// [`ReachableTuples`](crate::unfolding::reachable_tuples::ReachableTuples) is the way.
+/// Enumerates all configurations, so it costs as much as a global search; for few tuples of classes use
+/// [`ReachableTuples`](crate::unfolding::reachable_tuples::ReachableTuples).
 pub fn system_states(
     unfolding: &Unfolding<'_, '_>,
     size_max: u32,
-    mut go_on: impl FnMut(u32) -> bool,
+    mut may_continue: impl FnMut(u32) -> bool,
 ) -> (SystemStates, bool) {
     let mut is_cut = false;
     let roots: Box<[EventId]> = unfolding.past(EventId(0)).into();
     let mut states = SystemStates::new();
     let mut walked: FxHashSet<Box<[EventId]>> = FxHashSet::default();
     let mut stack = vec![roots];
-    let mut poll = StopPoll::new(&mut go_on);
+    let mut poll = StopPoll::new(&mut may_continue);
     while let Some(config) = stack.pop() {
         if walked.contains(&config) {
             continue;

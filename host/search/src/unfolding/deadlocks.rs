@@ -29,13 +29,13 @@ use crate::unfolding::reachable_tuples::JudgedConfig;
 use crate::unfolding::view::{NONE, UnfoldingView};
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait and of nodes that have crashed. `go_on` is asked from time to time, with the steps since then;
-/// once it has returned false, the best ones so far are returned.
+/// wait and of nodes that have crashed. `may_continue` is called regularly, with the steps since its last call; once it has
+/// returned false, the best ones so far are returned.
 pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
     size_max: u32,
     all: bool,
-    mut go_on: impl FnMut(u32) -> bool,
+    mut may_continue: impl FnMut(u32) -> bool,
 ) -> Result<Vec<JudgedConfig>, MachineError> {
     let afterwards = afterwards(unfolding)?;
     let crashes_max = unfolding.stepper().lts().scenario().faults.crashes as usize;
@@ -49,7 +49,7 @@ pub fn smallest_deadlocks(
         size_max,
         all,
         best: BTreeMap::new(),
-        poll: StopPoll::new(&mut go_on),
+        poll: StopPoll::new(&mut may_continue),
     };
     run.crash_from(0, crashes_max);
     let best = run.best;
@@ -243,9 +243,9 @@ impl TerminalSearch<'_> {
             return true;
         }
         self.has_crashed[node] = true;
-        let goes_on = self.crash_from(node + 1, crashes_max - 1);
+        let continues = self.crash_from(node + 1, crashes_max - 1);
         self.has_crashed[node] = false;
-        goes_on
+        continues
     }
 
     /// Lists the events that can be the last ones of their nodes.
@@ -288,9 +288,9 @@ impl TerminalSearch<'_> {
                 continue;
             }
             self.picked.push(event);
-            let goes_on = self.pick(size);
+            let continues = self.pick(size);
             self.picked.pop();
-            if !goes_on {
+            if !continues {
                 return false;
             }
         }
@@ -308,13 +308,13 @@ impl TerminalSearch<'_> {
                 (false, _) => Fate::Done,
             })
             .collect();
-        let could_go_on = |event: &EventId| {
+        let can_still_step = |event: &EventId| {
             afterwards(event) == Afterwards::Something
                 || self.picked.iter().any(|other| !self.traffic.is_clear(*other, *event))
         };
         let mut crashed = std::iter::zip(&self.picked, &self.has_crashed).filter(|(_, has_crashed)| **has_crashed);
         let is_smallest = self.best.get(&fates).is_none_or(|(best, _)| size < *best);
-        if !is_smallest || !fates.contains(&Fate::Waits) || !crashed.all(|(event, _)| could_go_on(event)) {
+        if !is_smallest || !fates.contains(&Fate::Waits) || !crashed.all(|(event, _)| can_still_step(event)) {
             return;
         }
         if !self.all {

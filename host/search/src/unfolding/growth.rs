@@ -36,9 +36,9 @@ const PART_BYTES: usize = 16 << 20;
 const GRAIN: usize = 256;
 
 impl Unfolding<'_, '_> {
-    /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
-    /// `go_on` is asked from time to time; once it has returned false, the unfolding is of no use but for what it has.
-    pub fn grow(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
+    /// Adds all events of the next size; they are the last in [`events`](Self::events). `may_continue` is called regularly; once it has
+    /// returned false, the unfolding cannot grow any more, and the events that it has stay valid.
+    pub fn grow(&mut self, may_continue: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {
             if self.size >= self.queue.len() {
                 return Ok(Grown::Complete);
@@ -51,7 +51,7 @@ impl Unfolding<'_, '_> {
         let extensions = std::mem::take(&mut self.queue[self.size]);
         self.queued -= extensions.len() as u64;
         self.at_hand = extensions.capacity() * size_of::<Extension>();
-        let Some(staged) = self.compete(&extensions, go_on)? else { return Ok(Grown::Stopped) };
+        let Some(staged) = self.compete(&extensions, may_continue)? else { return Ok(Grown::Stopped) };
         drop(extensions);
         self.at_hand = staged.capacity() * size_of::<Staged>();
         let first = self.events.len();
@@ -64,7 +64,7 @@ impl Unfolding<'_, '_> {
                 self.seen.insert(staged.fingerprint, 0);
                 self.add(staged, &past);
             }
-            if staged.len() > part_max && !go_on(self) {
+            if staged.len() > part_max && !may_continue(self) {
                 return Ok(Grown::Stopped);
             }
         }
@@ -84,7 +84,7 @@ impl Unfolding<'_, '_> {
                 self.candidates[id.0 as usize] = inherited;
                 self.schedule(*id)?;
             }
-            if parts.is_question_due(room * size_of::<InstanceId>()) && !go_on(self) {
+            if parts.is_question_due(room * size_of::<InstanceId>()) && !may_continue(self) {
                 return Ok(Grown::Stopped);
             }
         }
@@ -97,7 +97,7 @@ impl Unfolding<'_, '_> {
             for offer in offers.into_iter().flat_map(|(offers, _)| offers) {
                 self.accept(offer)?;
             }
-            if parts.is_question_due(room * size_of::<Offer>()) && !go_on(self) {
+            if parts.is_question_due(room * size_of::<Offer>()) && !may_continue(self) {
                 return Ok(Grown::Stopped);
             }
         }
@@ -111,7 +111,7 @@ impl Unfolding<'_, '_> {
     fn compete(
         &mut self,
         extensions: &[Extension],
-        go_on: &mut dyn FnMut(&Self) -> bool,
+        may_continue: &mut dyn FnMut(&Self) -> bool,
     ) -> Result<Option<Vec<Staged>>, MachineError> {
         let mut survivors: Vec<Staged> = Vec::new();
         let mut by_state: FxHashMap<Fingerprint, usize> = FxHashMap::default();
@@ -151,7 +151,7 @@ impl Unfolding<'_, '_> {
                 }
             }
             self.executed += executed;
-            if !go_on(self) {
+            if !may_continue(self) {
                 return Ok(None);
             }
         }

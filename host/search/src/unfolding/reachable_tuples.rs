@@ -21,7 +21,7 @@ use crate::unfolding::{EventId, Unfolding, class_bit};
 /// More tuples of classes than this are not evaluated one by one.
 const TUPLES_MAX: u64 = 200_000;
 
-/// After so many tuples that are evaluated there is the question whether to continue.
+/// Number of evaluated tuples between two questions whether to continue.
 const EVALUATIONS: u32 = 128;
 
 /// A reachable configuration with a judgement of it.
@@ -86,14 +86,14 @@ impl ReachableTuples {
         }
     }
 
-    /// Takes the new events in; adds the judgements of their local states and of the global states right after them to `hits`, which stay if
-    /// it fails. Every event is in some execution, so what it adds is reachable. `go_on` is asked occasionally, with the tuples
-    /// since then; once it says no, some are missing.
+    /// Notes the new events; adds the judgements of their local states and of the global states right after them to `hits`, even if it
+    /// fails later. Every event is in some execution, so these states are reachable. `may_continue` is called regularly, with the
+    /// number of tuples since its last call; once it has returned false, some tuples are missing.
     pub fn note<'u, 'l>(
         &mut self,
         unfolding: &mut Unfolding<'u, 'l>,
         hits: &mut Vec<JudgedConfig>,
-        go_on: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
+        may_continue: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
     ) -> Result<(), MachineError> {
         while (self.noted as usize) < unfolding.events().len() {
             let id = EventId(self.noted);
@@ -117,7 +117,7 @@ impl ReachableTuples {
             }
             // After what is reachable for sure, so that a stop in between loses nothing.
             if begins && class != ClassId::STUCK {
-                self.note_class(unfolding, node as usize, class, id, go_on)?;
+                self.note_class(unfolding, node as usize, class, id, may_continue)?;
             }
         }
         Ok(())
@@ -130,7 +130,7 @@ impl ReachableTuples {
         node: usize,
         class: ClassId,
         id: EventId,
-        go_on: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
+        may_continue: &mut dyn FnMut(&Unfolding<'u, 'l>, u32) -> bool,
     ) -> Result<(), MachineError> {
         let begins = self.begins[node].entry(class).or_default();
         begins.push(id);
@@ -151,7 +151,7 @@ impl ReachableTuples {
             self.unasked += 1;
             if self.unasked == EVALUATIONS {
                 self.unasked = 0;
-                if !go_on(unfolding, EVALUATIONS) {
+                if !may_continue(unfolding, EVALUATIONS) {
                     self.overflown = true;
                     return Ok(());
                 }
@@ -161,19 +161,19 @@ impl ReachableTuples {
     }
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
-    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `go_on` is
-    /// asked occasionally, with the steps since then; if it says no, what was found until then is returned.
+    /// the last search; smaller than `size_max` events. If `is_one`, only the smallest of the bad ones is needed. `may_continue` is
+    /// called regularly, with the steps since its last call; once it has returned false, the configurations found so far are returned.
     pub fn search(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
         size_max: u32,
         is_one: bool,
         is_wanted: &dyn Fn(&Judgement) -> bool,
-        go_on: &mut dyn FnMut(u32) -> bool,
+        may_continue: &mut dyn FnMut(u32) -> bool,
     ) -> Vec<JudgedConfig> {
         let mut hits = Vec::new();
         let mut bad_max = size_max;
-        let mut poll = StopPoll::new(go_on);
+        let mut poll = StopPoll::new(may_continue);
         let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
         for (tuple, judgements) in &self.tuples {
             let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
@@ -341,11 +341,11 @@ struct Query<'q, 'p, 'u, 'l> {
 }
 
 impl Query<'_, '_, '_, '_> {
-    /// Looks for the smallest configurations of the tuple that contain `config`, which is smaller than the best one.
+    /// Searches for the smallest configurations of the tuple that contain `config`, which is smaller than the best one.
     ///
-    /// A node whose last event is in another class has to come to one where its class begins. On its way to where it ends it passes
-    /// a first one, and that much it has in common with all that is looked for; whether it has to continue from there is seen when the
-    /// other nodes are where they should be.
+    /// A node whose last event is in another class has to reach an event where its class begins. Every wanted configuration contains a
+    /// first such event of the node, so the search branches over these; whether the node has to continue from there is decided once
+    /// the other nodes are in their classes.
     fn extend(&mut self, config: &[EventId]) {
         let unfolding = self.unfolding;
         let chains = unfolding.chains();

@@ -228,7 +228,7 @@ impl BreadthFirst<'_, '_> {
                 block,
                 layout: self.frontier.layout,
                 is_at_bound,
-                // What was cut off once need not be so again, unless each state is told about.
+                // One state cut off at the depth bound is enough for the verdict; only a sink needs all of them.
                 tells_depth_cut: self.sink.is_some() || self.left_out < EndCondition::DepthBound,
                 fresh: self.fresh.as_ref().map(|fresh| (places.start, &*fresh.of_batch)),
                 reliable: self.reliable,

@@ -1,13 +1,13 @@
 //! The search of global states by many workers, with the same result for any number of them.
 //!
-//! A fixed number of partitions, each with a stack of states to expand, and a fixed number of shards of the visited set. The
-//! search goes in rounds of three steps, each of which can be done by all workers at once without a lock: every partition
-//! expands the states on top of its stack and sorts their successors by shard; every shard says which of them are new,
-//! partition by partition; every partition judges what is new and pushes it. Between rounds, one worker executes handlers that were
-//! missing, in the order of the partitions, and evens the stacks out. So neither an id nor a count nor the order of discovery
-//! depends on who did what when.
+//! There is a fixed number of partitions, each with a stack of states to expand, and a fixed number of shards of the visited set. The
+//! search works in rounds of three steps, which all workers execute in parallel and without locks: every partition expands the
+//! states on top of its stack and sorts their successors by shard; every shard finds the new ones among them, partition by
+//! partition; every partition judges its new states and pushes them. Between rounds, one worker executes missing handlers in the
+//! order of the partitions, and balances the stacks. So ids, counts and the order of discovery do not depend on the schedule of the
+//! workers.
 //!
-//! Stacks and not queues: as in a depth-first search, few states wait to be expanded.
+//! Stacks, not queues: as in a depth-first search, few states wait to be expanded.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         }
     }
 
-    /// Goes on where a search was saved; the bound is part of what was saved.
+    /// Loads a search from its checkpoint, with its bound on states.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         });
     }
 
-    /// Goes on with the violations that an earlier round has found.
+    /// Starts with the violations that an earlier search has found.
     #[must_use]
     pub fn after(mut self, violations: Vec<FoundViolation>) -> Self {
         self.report.violations = violations;
@@ -265,7 +265,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         if ahead >= QUIET_BYTES
             && let Some(end) = self.search.monitor.check_room(&self.progress(), ahead)
         {
-            // Nothing was taken in yet: the search can go on from the states that were taken.
+            // No successor is merged yet: the search can continue from the states that were taken from the stacks.
             for partition in &mut self.partitions {
                 partition.take_back();
                 partition.close();
@@ -325,8 +325,8 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         self.execute_missing().map(|()| None)
     }
 
-    /// The first step of a round, by all workers or by this one. Partitions whose successors find no room any more wait for the next
-    /// round; the first one with successors always goes on.
+    /// The first step of a round, by all workers or by this one. Partitions whose successors find no room wait for the next round; the
+    /// first one with successors never waits.
     fn expand(&mut self, quotas: &[usize; PARTITIONS], is_shared: bool) {
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| report.wants(judgement);

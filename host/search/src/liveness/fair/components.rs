@@ -232,7 +232,7 @@ mod tests {
             found.push(component.members.to_vec());
             Ok(())
         };
-        finder.find(0..graph.states(), &|_| true, &mut watch, &mut keep).expect("nobody ends it");
+        finder.find(0..graph.states(), &|_| true, &mut watch, &mut keep).expect("no stop is requested");
         found.sort();
         found
     }

@@ -3,12 +3,12 @@
 use host_model::lts::Trigger;
 use rustc_hash::FxHashSet;
 
-use super::{Edge, GoOn, Index, KnownMessage, Label, LocalSpace, Slots, slots};
+use super::{Edge, Index, KnownMessage, Label, LocalSpace, MayContinue, Slots, slots};
 
 impl<'l> LocalSpace<'l> {
     /// Brings what is known of the paths to a state up to date with a new edge to it, and that of its successors. Returns whether to
     /// continue.
-    pub(super) fn propagate(&mut self, from: Index, edge: Edge, go_on: &mut GoOn<'_, 'l>) -> bool {
+    pub(super) fn propagate(&mut self, from: Index, edge: Edge, may_continue: &mut MayContinue<'_, 'l>) -> bool {
         let mut changed = Vec::new();
         if self.relax(from, edge) {
             changed.push(edge.to);
@@ -20,7 +20,7 @@ impl<'l> LocalSpace<'l> {
                     changed.push(edge.to);
                 }
                 self.looks += 1;
-                if !self.go_on(1, go_on) {
+                if !self.may_continue(1, may_continue) {
                     return false;
                 }
             }
@@ -57,14 +57,14 @@ impl<'l> LocalSpace<'l> {
     /// single for want of knowledge is corrected by a later pass, before the space is declared complete. Taken
     /// together the claims are sound: the first second copy in an execution would need a second occurrence of its
     /// trigger, hence an earlier second copy. Returns whether to continue.
-    pub(super) fn find_single(&mut self, go_on: &mut GoOn<'_, 'l>) -> bool {
+    pub(super) fn find_single(&mut self, may_continue: &mut MayContinue<'_, 'l>) -> bool {
         let mut repeatable: FxHashSet<usize> = FxHashSet::default();
         for index in 0..self.states.len() {
             let reached = &self.states[index];
             let state = self.lts.state(reached.state);
             let events = state.protocol.local_events.iter().map(|event| event.0 as usize);
             repeatable.extend(events.filter(|event| reached.taken.contains(*event)));
-            if !self.go_on(1 + state.protocol.local_events.len() as u64, go_on) {
+            if !self.may_continue(1 + state.protocol.local_events.len() as u64, may_continue) {
                 return false;
             }
         }
@@ -76,7 +76,7 @@ impl<'l> LocalSpace<'l> {
                     is_single[known] = false;
                     changed = true;
                 }
-                if !self.go_on(1, go_on) {
+                if !self.may_continue(1, may_continue) {
                     return false;
                 }
             }

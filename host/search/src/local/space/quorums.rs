@@ -6,7 +6,7 @@ use host_model::contract::MachineError;
 use host_model::lts::quorum::for_each_set;
 use host_model::lts::{Stepper, Trigger};
 
-use super::{GoOn, Index, Label, LocalSpace, Reached, Slots};
+use super::{Index, Label, LocalSpace, MayContinue, Reached, Slots};
 
 impl<'l> LocalSpace<'l> {
     /// Executes the quorums of all messages that a local state may receive, unless that was done before. Returns whether
@@ -15,7 +15,7 @@ impl<'l> LocalSpace<'l> {
         &mut self,
         stepper: &mut Stepper<'l>,
         index: Index,
-        go_on: &mut GoOn<'_, 'l>,
+        may_continue: &mut MayContinue<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let Reached { state, node, ref consumed, .. } = self.states[index.0 as usize];
         let mut members = Vec::new();
@@ -26,7 +26,7 @@ impl<'l> LocalSpace<'l> {
             }
         }
         // There can be very many sets to try, and few or none that are quorums.
-        let sets = RefCell::new(Sets { space: self, stepper, go_on, index, is_going: Ok(true) });
+        let sets = RefCell::new(Sets { space: self, stepper, may_continue, index, is_going: Ok(true) });
         for_each_set(&members, &|_, _| sets.borrow_mut().may_try(), &mut |set| {
             sets.borrow_mut().execute(set.iter().map(|member| member.item).collect());
         });
@@ -38,9 +38,9 @@ impl<'l> LocalSpace<'l> {
 struct Sets<'e, 'g, 'l> {
     space: &'e mut LocalSpace<'l>,
     stepper: &'e mut Stepper<'l>,
-    go_on: &'e mut GoOn<'g, 'l>,
+    may_continue: &'e mut MayContinue<'g, 'l>,
     index: Index,
-    /// Whether to continue. Once that is not so, nothing is tried any more, and the enumeration ends soon.
+    /// Whether to continue. If not, no further set is tried, and the enumeration ends soon.
     is_going: Result<bool, MachineError>,
 }
 
@@ -50,7 +50,7 @@ impl Sets<'_, '_, '_> {
         let is_going = matches!(self.is_going, Ok(true));
         if is_going {
             self.space.looks += 1;
-            self.is_going = Ok(self.space.go_on(1, self.go_on));
+            self.is_going = Ok(self.space.may_continue(1, self.may_continue));
         }
         is_going
     }
@@ -60,14 +60,14 @@ impl Sets<'_, '_, '_> {
         if !self.may_try() {
             return;
         }
-        let Self { space, stepper, go_on, index, .. } = self;
+        let Self { space, stepper, may_continue, index, .. } = self;
         let Reached { node, .. } = space.states[index.0 as usize];
         let message = |slot: &u32| space.known[space.inboxes[node as usize][*slot as usize]].message;
         let quorum = stepper.quorum(&slots.iter().map(message).collect::<Vec<_>>());
         if space.states[index.0 as usize].executed_quorums.insert(quorum) {
             space.quorums.entry(quorum).or_insert_with(|| Slots { node, slots: slots.into() });
             let step = (*index, Trigger::deliver_quorum(quorum), Label::Quorum(quorum));
-            self.is_going = space.execute(stepper, step, *go_on);
+            self.is_going = space.execute(stepper, step, *may_continue);
         }
     }
 }

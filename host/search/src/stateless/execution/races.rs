@@ -23,7 +23,7 @@ struct EventContext<'e> {
 
 impl EventContext<'_> {
     /// Whether a trigger is one of the execution, here or right after: it may have other outcomes.
-    fn has_come(&self, trigger: Trigger) -> bool {
+    fn is_in_execution(&self, trigger: Trigger) -> bool {
         trigger == self.event.step.trigger || Some(trigger) == self.next
     }
 
@@ -114,7 +114,7 @@ impl Execution {
         after.retain(|delivery| self.fits(own, &delivery.senders));
         for Delivery { trigger, senders } in before {
             let is_possible_after = after.iter().any(|delivery| delivery.trigger == trigger);
-            if self.fits(last, &senders) && (place.has_come(trigger) || !is_possible_after) {
+            if self.fits(last, &senders) && (place.is_in_execution(trigger) || !is_possible_after) {
                 found(place.race(trigger, &senders));
             }
         }
@@ -137,7 +137,7 @@ impl Execution {
                 let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
                 if self.is_independent(sender, place)
                     && self.fits(last, &[sender])
-                    && (place.has_come(trigger) || is_stuck || is_gone || !self.fits(own, &[sender]))
+                    && (place.is_in_execution(trigger) || is_stuck || is_gone || !self.fits(own, &[sender]))
                 {
                     found(place.race(trigger, &[sender]));
                 }
@@ -145,7 +145,7 @@ impl Execution {
         }
     }
 
-    /// Local events, of which this many came before the event, and before the next one.
+    /// The races of local events: `before` of them precede the event, `after` of them its successor.
     fn races_of_local_events(
         &self,
         stepper: &Stepper<'_>,
@@ -161,7 +161,7 @@ impl Execution {
             let next = stepper.state(event.next);
             for local in &stepper.state(event.before).protocol.local_events {
                 let trigger = Trigger::local(*local);
-                if place.has_come(trigger) || !is_possible_after || !next.protocol.local_events.contains(local) {
+                if place.is_in_execution(trigger) || !is_possible_after || !next.protocol.local_events.contains(local) {
                     found(place.race(trigger, &[]));
                 }
             }
@@ -186,7 +186,7 @@ impl Execution {
             }
             let is_possible_after =
                 self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, *fault)?;
-            if place.has_come(*fault) || !is_possible_after {
+            if place.is_in_execution(*fault) || !is_possible_after {
                 found(place.race(*fault, &[]));
             }
         }

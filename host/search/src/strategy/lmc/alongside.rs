@@ -172,7 +172,7 @@ impl<'a, 's> Alongside<'a, 's> {
         let shared = self.search.lts.counts().bytes;
         let counts = Counts { reachable_local_states: state.reachable, ..progress.counts };
         let progress = Progress { counts, ..*progress };
-        let ask = |_: u64, own: &Progress| self.search.monitor.check(&beside(&progress, own, shared));
+        let ask = |_: u64, own: &Progress| self.search.monitor.check(&combined(&progress, own, shared));
         let metered = Metered::new(&ask, work_max);
         let bounds = SearchBounds { local_events: self.search.bounds.local_events, ..SearchBounds::default() };
         let search = Search { bounds, monitor: &metered, collect_system_states: false, ..*self.search };
@@ -197,8 +197,8 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 }
 
-/// How far a search is with its unfolding. Both count the snapshots, which are this many bytes.
-pub fn beside(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
+/// The progress of a search and its unfolding together. Both count the `snapshots` bytes of the snapshots that they share.
+pub fn combined(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
     let counts = Counts { events: unfolding.counts.events, ..search.counts };
     let bytes = (search.bytes + unfolding.bytes).saturating_sub(snapshots);
     // Steps that were over with the unfolding would be taken for a search that begins again.
@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn a_budget_counts_events_and_long_combinations() {
-        let go_on = |_: u64, _: &Progress| None;
-        let metered = Metered::new(&go_on, 10_000);
+        let never_stops = |_: u64, _: &Progress| None;
+        let metered = Metered::new(&never_stops, 10_000);
         let at =
             |events| Progress { counts: Counts { events: Some(events), ..Counts::default() }, ..Progress::default() };
         assert_eq!(metered.check(&at(9_000)), None);

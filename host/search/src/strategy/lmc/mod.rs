@@ -30,8 +30,8 @@ enum Variant {
     Optimised,
 }
 
-/// Preliminary violations are verified as soon as there are some, and again whenever there are so many times as many
-/// local states: a verification costs up to a full unfolding, and refutations must mostly be repeated.
+/// Preliminary violations are verified when the first ones are found, and again whenever the number of local states has grown by this
+/// factor: a verification costs up to a full unfolding, and refutations must mostly be repeated.
 const VERIFICATION_GROWTH: usize = 4;
 
 /// Units of work per tuple of classes that is evaluated, see [`Turns`]: a call of the plugin costs as much as several events.

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::Round;
 use crate::kernel::{EndCondition, Phase, Progress, Report, Search, SearchBounds, SearchError};
 use crate::local::space::Index;
-use crate::strategy::lmc::alongside::{Metered, beside};
+use crate::strategy::lmc::alongside::{Metered, combined};
 use crate::strategy::unfold::{self, UnfoldSearch};
 use crate::unfolding::{Everything, Relevance};
 
@@ -58,7 +58,7 @@ impl Round<'_, '_, '_> {
         let (before, progress, alongside) = (self.work(), self.progress(), self.alongside);
         let snapshots = self.search.lts.counts().bytes;
         let ask = |work: u64, own: &Progress| {
-            let progress = beside(&progress, own, snapshots);
+            let progress = combined(&progress, own, snapshots);
             // It is mostly smaller than the unfolding of everything, which therefore waits for some time.
             if work < before {
                 alongside.check_without_turn(&progress)
@@ -107,7 +107,7 @@ impl Round<'_, '_, '_> {
     pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         self.soundness_checks += 1;
         let (progress, snapshots) = (self.progress(), self.search.lts.counts().bytes);
-        let ask = |_: u64, own: &Progress| self.search.monitor.check(&beside(&progress, own, snapshots));
+        let ask = |_: u64, own: &Progress| self.search.monitor.check(&combined(&progress, own, snapshots));
         let metered = Metered::new(&ask, u64::MAX);
         let search = Search { bounds: self.bounds(), monitor: &metered, ..*self.search };
         self.alongside.enter(Phase::Verifying);
