@@ -85,7 +85,7 @@ fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
     }
     let of = |(crashed, waiting): &(Vec<NodeId>, Vec<NodeId>)| {
         let answers: Vec<_> = (0..system.toy.nodes).map(|node| Ok(!waiting.contains(&node))).collect();
-        deadlock::message(&answers, crashed).expect("somebody waits")
+        deadlock::message(&answers, crashed).expect("a node waits")
     };
     let expected: BTreeMap<String, u32> =
         reached.deadlocks.iter().map(|(deadlock, depth)| (of(deadlock), *depth)).collect();
@@ -250,7 +250,7 @@ fn the_start_can_be_a_deadlock() {
 /// as it has no rule for it in state 0. A reset could help, but no protocol can rely on one: the deadlock is where `a` was
 /// received and node 1, which needs two of them, has only one.
 #[test]
-fn a_fault_saves_nobody() {
+fn a_possible_fault_resolves_no_deadlock() {
     let from_0 = ToyTrigger::Message(0, 7);
     let toy = Toy::new(2).in_flight(0, 1, 7).rule(1, 0, from_0, 1, &[]).rule(1, 1, from_0, 2, &[]);
     let toy = toy.keep(1, 0, 0).keep(1, 1, 1).keep(1, 2, 2).done(0, 0).done(1, 2);

@@ -28,10 +28,10 @@ fn bounded() -> impl Iterator<Item = &'static Strategy> {
     STRATEGIES.iter().filter(is_exact)
 }
 
-/// Within a bound everything is found that the reference finds within it. Where a search says that it has left nothing out, the
-/// reference without the bound finds no more, no less and nothing sooner.
+/// A bounded search finds everything that the reference finds within the bound. Where it reports a complete exploration, the unbounded
+/// reference finds no more, no less and nothing sooner.
 #[test]
-fn what_a_bound_leaves_out_is_told() {
+fn what_a_bound_leaves_out_is_reported() {
     let (mut tried, mut complete, mut cut, mut larger) = (0, 0, 0, 0);
     // Searches of executions, and those of them that came to their end.
     let (mut executed, mut whole) = (0, 0);
@@ -97,9 +97,9 @@ fn three_events() -> Toy {
     (0..3).fold(Toy::new(3), |toy, node| toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]))
 }
 
-/// All three together are forbidden, which no bound below three sees, and nothing less than three tells that there is nothing.
+/// All three events together are forbidden: no bound below three finds that, and only a bound of three makes a search complete.
 #[test]
-fn independent_events_beyond_the_bound_are_told() {
+fn independent_events_beyond_the_bound_are_reported() {
     let three = three_events().forbid(&[Some(1), Some(1), Some(1)]);
     let two = three_events().forbid(&[Some(1), Some(1), None]);
     for network in [Network::Unordered, Network::Ordered] {

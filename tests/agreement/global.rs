@@ -254,7 +254,7 @@ fn violations_agree_with_the_reference_and_are_shortest() {
 /// A search that continues finds every violation, in the words of the property: the views of a system state, which show a
 /// state only where some tuple names it. `unfold` has the shortest way to each of them.
 #[test]
-fn searches_that_go_on_find_all_violations() {
+fn searches_that_continue_find_all_violations() {
     let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
     let limits_reduced = SearchBounds { reduce: true, ..bounds };
     let honour = |strategy: &&Strategy| strategy.is_complete && strategy.honours.contains(&Bound::Violations);

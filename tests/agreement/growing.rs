@@ -269,7 +269,7 @@ impl Machine for GrowingMachine {
     fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         self.system.evaluations.fetch_add(1, Ordering::Relaxed);
         if property == 1 {
-            let (node, goal) = self.system.goal.expect("somebody has a view");
+            let (node, goal) = self.system.goal.expect("a node has a view");
             let is_reached = views[node as usize].map(number) == Some(goal);
             return Ok(if is_reached { Ok(()) } else { Err("not yet".to_owned()) });
         }

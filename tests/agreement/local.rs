@@ -302,10 +302,10 @@ const RUNS: [(&str, toys::Run); 6] = [
     ("optimised alone", as_run::<false, { u64::MAX }, 0>),
 ];
 
-/// Whichever search has the answer, and under a bound on local events too: the same violations as the reference, no way that is called a
-/// shortest one is longer, and if a complete exploration is reported, the bound changes nothing.
+/// The answer is that of the reference whichever search gives it, also under a bound on local events: the same violations, no longer
+/// path reported as shortest, and if a complete exploration is reported, the bound changes nothing.
 #[test]
-fn whoever_has_the_answer_agrees_with_the_reference() {
+fn the_answer_of_each_search_agrees_with_the_reference() {
     let mut by_basis: BTreeMap<Option<u8>, u64> = BTreeMap::new();
     let (mut claimed, mut tried) = (0, 0);
     for local_events in [None, Some(0), Some(1), Some(2)] {
@@ -459,7 +459,7 @@ fn the_combination_of_classes_hears_the_monitor() {
             let evaluated = system.evaluations.load(Ordering::Relaxed) - before;
             assert!(evaluated <= 16 * questions, "{evaluated} evaluations, {questions} questions");
             let bytes = monitor.bytes.load(Ordering::Relaxed);
-            assert!(bytes > 12 * evaluated, "{bytes} bytes are said to be kept for {evaluated} tuples");
+            assert!(bytes > 12 * evaluated, "{bytes} bytes are reported for {evaluated} tuples");
         }
     }
 }

@@ -240,7 +240,7 @@ pub fn refusals() -> Vec<Refusal> {
         (vec![(Axis::Quorums, vec![1]), (Axis::Deadlock, vec![1])], "a message may wait for others for ever"),
         (vec![resumed(), ordered()], "a search in order keeps no checkpoints"),
         (vec![resumed(), (Axis::Violations, vec![1, 2, 3, 4, 5])], "a checkpoint keeps no violations"),
-        (vec![(Axis::Fairness, vec![2]), (Axis::Losses, vec![0, 1])], "losses come to an end"),
+        (vec![(Axis::Fairness, vec![2]), (Axis::Losses, vec![0, 1])], "losses end"),
         (vec![(Axis::Recovery, vec![1]), (Axis::Resets, vec![0])], "no node is reset"),
     ];
     found.extend(others.into_iter().map(|(values, why)| Refusal { values, why }));

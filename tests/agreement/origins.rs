@@ -388,7 +388,7 @@ fn beginnings_that_cannot_be_are_refused() {
     let mut only = beginning.clone();
     only.states.truncate(1);
     only.in_flight = vec![flight(0, 1, 0, false)];
-    assert!(only.check(&absent).expect_err("nobody takes it").contains("its destination is absent"));
+    assert!(only.check(&absent).expect_err("no node takes it").contains("its destination is absent"));
     only.in_flight.clear();
     only.states[0].exported = Hex(vec![9, 9, 9]);
     stepper_trace.beginning = Some(only);

@@ -75,9 +75,9 @@ fn members_honour_what_they_are_asked() {
     }
 }
 
-/// In short turns each member has the answer to some systems; each answer is that of the reference.
+/// In short turns each member decides some systems; each answer is that of the reference.
 #[test]
-fn whoever_has_the_answer_it_is_that_of_the_reference() {
+fn the_answer_of_each_member_is_that_of_the_reference() {
     let mut deciders: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..effort::systems(150) {
         let system = System::new(Toy::random(seed, 2 + seed as u32 % 2));
@@ -92,7 +92,7 @@ fn whoever_has_the_answer_it_is_that_of_the_reference() {
             assert_eq!(report.end, expected, "seed {seed}, {only:?}");
             let found = report.violations.first();
             assert!(found.is_none_or(|found| found.path.len() as u32 >= reached.violation_depth.unwrap_or(u32::MAX)));
-            let decider = report.decided_by.expect("somebody has it");
+            let decider = report.decided_by.expect("a member has it");
             assert!(only.is_none_or(|only| only.decider() == decider), "seed {seed}: {decider}, not {only:?}");
             if ["bdfs", "unfold"].contains(&decider.to_string().as_str()) && found.is_none() {
                 // No member goes through unreachable local states in it.
@@ -134,7 +134,7 @@ fn it_ends_where_any_member_ends() {
     for run in [auto::run as Run, in_short_turns] {
         let ran = toys::run(&system, SearchBounds::default(), run, false);
         assert_eq!(ran.report.end, EndCondition::SpaceExhausted);
-        let decider = ran.report.decided_by.expect("somebody has it");
+        let decider = ran.report.decided_by.expect("a member has it");
         assert!(decider.strategy != "walk" && decider.to_string() != "bdfs", "{decider}");
     }
 }
@@ -316,7 +316,7 @@ fn where_memory_is_short_the_largest_member_ends_alone() {
     let search = Search { lts: &lts, starts: &starts, bounds, monitor: &once, collect_system_states: false };
     let report = in_short_turns(&search).expect("a toy has no host faults");
     assert_eq!(report.end, EndCondition::SpaceExhausted);
-    assert!(once.0.into_inner() > 41, "it goes on");
+    assert!(once.0.into_inner() > 41, "the search continues");
 }
 
 /// A panic of one member is reported, and no other one waits for its turn forever.

@@ -274,9 +274,10 @@ fn a_batch_of_walks_takes_one_turn() {
     assert_eq!(turns.count(), 1);
 }
 
-/// Where the memory has ended all others, walks continue: without a bound on time as long as the others have taken, with one until it is up.
+/// Walks continue once the bound on memory has ended all other members: without a bound on time for as long as the others took, else until
+/// the time is up.
 #[test]
-fn walks_alone_come_to_an_end() {
+fn walks_alone_end() {
     let kept = Program { is_bad: |_, _| false, kind: PropertyKind::Always, ..deep() };
     let untimed = Bounds::new(1 << 19, u64::MAX);
     let report = explore(&kept, 1, &untimed, &auto_in(0));

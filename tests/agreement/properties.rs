@@ -110,10 +110,10 @@ fn a_violation_of_the_negation_is_a_witness() {
     assert!(is_telling, "{reachable} goals are reachable, {unreachable} are not");
 }
 
-/// In the start state one property is violated and the evaluation of another one traps. Each is confirmed by a replay: that one
-/// cannot be evaluated says nothing about the other.
+/// In the start state one property is violated and the evaluation of another one traps. A replay confirms each: the trap does not affect
+/// the other property.
 #[test]
-fn a_violation_is_confirmed_beside_a_property_that_cannot_be_evaluated() {
+fn a_violation_is_confirmed_despite_a_property_that_cannot_be_evaluated() {
     let property = |name: &str, tuples: &[Vec<Option<u8>>], traps: &[Vec<Option<u8>>]| ToyProperty {
         name: name.to_owned(),
         kind: PropertyKind::Always,

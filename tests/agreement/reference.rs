@@ -367,12 +367,12 @@ fn choices_of_starts(system: &System) -> Vec<(Vec<Vec<Choice>>, Global)> {
 /// The nodes that have crashed and those that are not done, if there are any of these while nothing is on its way to a node that
 /// has not crashed, and no local event of it is possible, bound or not.
 fn deadlock(system: &System, global: &Global) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
-    let can_go_on = |node: &NodeId| {
+    let can_step = |node: &NodeId| {
         let local = &global.locals[*node as usize];
         let is_addressed = global.in_flight.channels().any(|((_, to), _)| to == *node);
         is_addressed || !system.toy.local_events(*node, local.state).is_empty()
     };
-    let (crashed, others): (Vec<NodeId>, Vec<NodeId>) = (0..system.toy.nodes).partition(can_go_on);
+    let (crashed, others): (Vec<NodeId>, Vec<NodeId>) = (0..system.toy.nodes).partition(can_step);
     let waits = |node: &NodeId| !system.toy.done.contains(&(*node, global.locals[*node as usize].state));
     let waiting: Vec<NodeId> = others.into_iter().filter(waits).collect();
     (crashed.len() <= system.faults.crashes as usize && !waiting.is_empty()).then_some((crashed, waiting))

@@ -91,7 +91,7 @@ fn check(
 }
 
 #[test]
-fn what_is_said_of_lengths_is_so() {
+fn claims_about_lengths_are_true() {
     let mut claims = Claims::new();
     let mut tried = 0;
     for seed in 0.. {

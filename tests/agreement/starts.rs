@@ -53,7 +53,7 @@ fn findings(system: &System, reached: &Reached, is_deadlock_wanted: bool) -> BTr
     let violations = reached.violations.iter().map(|(views, depth)| (format!("{views:?} is forbidden"), *depth));
     let deadlocks = reached.deadlocks.iter().filter(|_| is_deadlock_wanted).map(|((crashed, waiting), depth)| {
         let answers: Vec<_> = (0..system.toy.nodes).map(|node| Ok(!waiting.contains(&node))).collect();
-        (deadlock::message(&answers, crashed).expect("somebody waits"), *depth)
+        (deadlock::message(&answers, crashed).expect("a node waits"), *depth)
     });
     violations.chain(deadlocks).collect()
 }

@@ -96,9 +96,9 @@ impl Machine for StarvingMachine {
     }
 }
 
-/// Wherever the memory ends, the audit ends with the host's error, and no promise is called broken.
+/// Wherever the memory runs out, the audit ends with the host's error, and reports no contract violation.
 #[test]
-fn an_audit_without_memory_blames_nobody() {
+fn an_audit_without_memory_blames_no_plugin() {
     let (mut starved, mut seed) = (0, 0);
     while starved < 1_000 {
         seed += 1;
@@ -122,7 +122,7 @@ fn an_audit_without_memory_blames_nobody() {
                     assert!(calls_left.load(Ordering::Relaxed) > 0, "seed {seed}: all of {calls} calls were made");
                     break;
                 }
-                Err(MachineError::Stopped(why)) => panic!("nobody stops it: {why}"),
+                Err(MachineError::Stopped(why)) => panic!("no stop was requested: {why}"),
             }
         }
     }

@@ -18,25 +18,25 @@ pub struct Stopping {
     saved: Mutex<Vec<u8>>,
 }
 
-/// Says to stop from some question on: this many calls of a guest later.
+/// Requests a stop after a number of calls of a guest.
 pub struct StopAfter {
-    /// How often it was asked.
+    /// Number of questions whether to stop.
     pub asked: AtomicU64,
-    /// How often it says to continue.
-    pub goes_on: AtomicU64,
+    /// Number of questions that it answers with no.
+    pub continues: AtomicU64,
 }
 
 impl StopAfter {
-    /// Continues so often, then stops.
-    pub fn new(goes_on: u64) -> Self {
-        Self { asked: AtomicU64::new(0), goes_on: AtomicU64::new(goes_on) }
+    /// Continues this many times, then stops.
+    pub fn new(continues: u64) -> Self {
+        Self { asked: AtomicU64::new(0), continues: AtomicU64::new(continues) }
     }
 }
 
 impl Stop for StopAfter {
     fn reason(&self) -> Option<Stopped> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
-        (asked >= self.goes_on.load(Ordering::Relaxed)).then_some(Stopped::Interrupted)
+        (asked >= self.continues.load(Ordering::Relaxed)).then_some(Stopped::Interrupted)
     }
 }
 

@@ -28,7 +28,7 @@ const LATE_MAX: u64 = 4;
 /// States of the systems that are tried, at most: each is searched many times.
 const STATES_MAX: usize = 600;
 
-/// The first random systems with so many global states.
+/// The first random systems with at least `states_min` global states.
 fn systems(count: usize, states_min: usize) -> impl Iterator<Item = (u64, Toy)> {
     systems_of(3, count, states_min)
 }
@@ -75,8 +75,8 @@ fn scenario(toy: &Toy, resets: u32) -> Scenario {
     Scenario { faults: Faults { resets, ..Faults::default() }, ..Scenario::new(toy.nodes) }
 }
 
-/// A search that is stopped ends with at most a few more questions and says that it was stopped; what it reports is
-/// true; and nothing of what it left half done is there when somebody goes on with the same local transition system.
+/// A search that is stopped ends after at most a few more questions, and reports the stop; its findings are true; and it leaves nothing
+/// half done in the local transition system: another search continues with it.
 fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets: u32, what: &str) {
     let never = Arc::new(StopAfter::new(u64::MAX));
     let factory = stoppable(toy, &never);
@@ -90,7 +90,7 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets
         let factory = stoppable(toy, &stop);
         let lts = Lts::new(&factory, scenario(toy, resets)).expect("a toy lists its properties");
         let before = stop.asked.load(Ordering::Relaxed);
-        stop.goes_on.store(before + at, Ordering::Relaxed);
+        stop.continues.store(before + at, Ordering::Relaxed);
         let stopped = search(&lts, strategy, bounds, &Unmonitored);
         let late = stop.asked.load(Ordering::Relaxed).saturating_sub(before + at);
         assert!(late <= LATE_MAX, "{what}, at {at} of {all}: {late} questions after the stop");
@@ -101,7 +101,7 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets
             assert!(has || !had, "{what}, at {at} of {all}: what a stop before had found is lost");
             had = has;
             for found in &report.violations {
-                stop.goes_on.store(u64::MAX, Ordering::Relaxed);
+                stop.continues.store(u64::MAX, Ordering::Relaxed);
                 let mut stepper = Stepper::new(&lts).expect("nothing stops it");
                 let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("it was executed");
                 let (mut replay, _) =
@@ -112,7 +112,7 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets
                 assert!(!replay.findings().expect("it can be judged").is_empty(), "{what}, at {at}");
             }
         }
-        stop.goes_on.store(u64::MAX, Ordering::Relaxed);
+        stop.continues.store(u64::MAX, Ordering::Relaxed);
         let after = search(&lts, strategy, bounds, &Unmonitored).expect("nothing stops it");
         let facts = |report: &Report| {
             (report.end, report.counts.global_states, report.counts.events, report.counts.transitions)
@@ -155,9 +155,9 @@ fn a_stop_between_two_calls_ends_every_strategy_at_once() {
     }
 }
 
-/// Stopped inside of steps again and again, with another process for each piece, a search ends like one in one piece.
+/// A search that is stopped inside of steps again and again, and continued by another process each time, ends like an uninterrupted one.
 #[test]
-fn a_search_that_is_stopped_inside_steps_goes_on_to_the_same_end() {
+fn a_search_that_is_stopped_inside_steps_continues_to_the_same_end() {
     for (seed, toy) in systems(8, 400) {
         let toy = &Toy { forbidden: Vec::new(), ..toy };
         for strategy in STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints) {
@@ -187,8 +187,8 @@ fn a_search_that_is_stopped_inside_steps_goes_on_to_the_same_end() {
     }
 }
 
-/// Stopped anywhere after its start states were judged, in the middle of judging others as well, a search is saved, and another
-/// process goes on to the same end: none executes or judges so long that nothing of it is kept.
+/// A search is saved wherever it is stopped once its start states are judged, also in the middle of judging others, and another process
+/// continues it to the same end: no process executes or judges without saving progress.
 #[test]
 fn a_search_is_saved_wherever_it_is_stopped() {
     let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
@@ -246,7 +246,7 @@ fn an_audit_that_is_stopped_is_not_finished() {
         let all = stop.asked.load(Ordering::Relaxed) - before;
         for at in (0..all).step_by((all as usize / 30).max(1)) {
             let asked = stop.asked.load(Ordering::Relaxed);
-            stop.goes_on.store(asked + at, Ordering::Relaxed);
+            stop.continues.store(asked + at, Ordering::Relaxed);
             let part = machines.check(lts.properties()).expect("a toy has machines");
             let late = stop.asked.load(Ordering::Relaxed) - asked - at;
             assert_eq!((part.stopped, late), (Some(Stopped::Interrupted), 1), "seed {seed}, at {at} of {all}");
@@ -362,7 +362,7 @@ fn idle(toy: &Toy, stops_at: Option<(u64, u64)>) -> (Report, BTreeMap<u64, u64>)
     (report, monitor.asked.into_inner().expect("one thread"))
 }
 
-/// After so many steps there are at least so many questions before the next one, and the search ends at each of them.
+/// After `steps` steps, at least `least` questions follow before the next step, and the search ends at each of them.
 fn hears_while_idle(toy: &Toy, steps: u64, least: u64) {
     let (_, asked) = idle(toy, None);
     let questions = asked[&steps];

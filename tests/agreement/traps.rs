@@ -307,7 +307,7 @@ fn a_trap_at_the_start_is_all_there_is() {
 
 /// After a trap in `init` nothing happens at any node: a prefix with an event there is refused, as a replay refuses it.
 #[test]
-fn a_prefix_does_not_go_on_after_a_trap() {
+fn a_prefix_ends_at_a_trap() {
     let mut toy = trap_aside();
     toy.starts.insert(0, vec![ToyOutcome::Trap(Vec::new())]);
     let factory = Arc::new(toy);

@@ -240,9 +240,9 @@ fn walks_without_a_step_ask_the_monitor() {
     assert_eq!((report.end, report.counts.transitions), (EndCondition::Interrupted, Some(0)));
 }
 
-/// A log that is never cut grows, also together with a node that stays as it is; one that is cut does not, nor does one that is full in time.
+/// A log that is never cut grows, also next to a node that stays as it is; a log that is cut, or full in time, does not.
 #[test]
-fn states_that_become_longer_and_longer_are_told() {
+fn growing_states_are_reported() {
     let grows = |padding: fn(u64) -> usize| {
         let events = |node, _| vec![u64::from(node)];
         let on_event = |node, state: u64, _| (if node == 1 { state + 1 } else { 1 - state }, Vec::new());

@@ -33,7 +33,7 @@ pub const CLAIMS: &[(&str, Claim)] = &[
     ("what is found replays", what_is_found_replays),
     ("what is found is found once", what_is_found_is_found_once),
     ("what is found lies within the bounds", what_is_found_lies_within_the_bounds),
-    ("what is said to be shortest is shortest", what_is_said_to_be_shortest_is_shortest),
+    ("no path is shorter than one reported as shortest", no_path_is_shorter_than_one_reported_as_shortest),
     ("as much is found as is wanted", as_much_is_found_as_is_wanted),
     ("as many of a kind are found as are wanted", as_many_of_a_kind_are_found_as_are_wanted),
     ("a goal that is reached is reachable", a_goal_that_is_reached_is_reachable),
@@ -168,7 +168,7 @@ fn what_is_found_lies_within_the_bounds(facts: &Facts<'_>) -> Result<(), String>
 
 /// Of several findings, each is the shortest of its kind; a single one is the shortest of all. With more local events than the
 /// bound allows there may be a shorter one, as the report says.
-fn what_is_said_to_be_shortest_is_shortest(facts: &Facts<'_>) -> Result<(), String> {
+fn no_path_is_shorter_than_one_reported_as_shortest(facts: &Facts<'_>) -> Result<(), String> {
     facts.ran.findings.iter().filter(|found| found.is_shortest).try_for_each(|found| {
         let least = match facts.wanted() {
             1 if facts.case.bounds.variants.is_none() => facts.within.values().min(),
@@ -372,8 +372,8 @@ fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), S
     };
     let is_over = facts.is_exact() && facts.end() != EndCondition::Violation;
     let is_decided = report.promises.len() == expected.len() && report.promises.iter().all(|it| it.decided.is_some());
-    let is_told = is_decided || facts.is_outdone() || report.promises_end.is_some();
-    ensure(!is_over || is_told, || format!("{:?} are open", report.promises))?;
+    let is_reported = is_decided || facts.is_outdone() || report.promises_end.is_some();
+    ensure(!is_over || is_reported, || format!("{:?} are open", report.promises))?;
     let decided = report.promises.iter().zip(expected).filter_map(|(it, outcome)| Some((it.decided?, outcome)));
     decided.into_iter().try_for_each(|(decided, (outcome, is_whole))| {
         let states = (decided.live_states, decided.dead_states, decided.unknown_states);

@@ -10,7 +10,7 @@
 //! | `liars` | strategies that say something false, and are noticed |
 //! | `shrink` | a failing case becomes small |
 //! | `show` | a failing case as text from which it can be made again |
-#![expect(clippy::print_stdout, reason = "a failing case is told as soon as it is small, before the run is over")]
+#![expect(clippy::print_stdout, reason = "a failing case is printed as soon as it is small, before the run ends")]
 
 mod case;
 mod claims;
@@ -180,7 +180,7 @@ const ONLY_BY_THE_COMMAND_LINE: [&str; 18] = [
     "a second delivery need not happen",
     "no state says that a node has crashed",
     "there is no promise",
-    "losses come to an end",
+    "losses end",
     "no node is reset",
 ];
 

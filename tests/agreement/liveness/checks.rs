@@ -113,10 +113,10 @@ fn a_check_that_is_stopped_claims_nothing() {
             return;
         }
     }
-    panic!("it never comes to an end");
+    panic!("it never ends");
 }
 
-/// A monitor with so much room.
+/// A monitor with this much room, in bytes.
 struct Room(u64);
 
 impl Monitor for Room {

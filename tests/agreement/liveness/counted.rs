@@ -38,7 +38,7 @@ fn a_dropped_request_is_the_one_critical_step() {
     let recorded = record(&lock_server(), SearchBounds::default());
     let graph = &recorded.graph;
     assert_eq!((graph.states(), graph.edges()), (8, 9));
-    let mut distances = liveness::distances(graph, 0, Recovery::Events, &mut watch()).expect("nobody ends it");
+    let mut distances = liveness::distances(graph, 0, Recovery::Events, &mut watch()).expect("no stop is requested");
     distances.sort_unstable();
     assert_eq!(distances, [0, 1, 2, 3, 3, 4, FAR, FAR]);
     let verdict = judge(graph, 0, Rules::default());
@@ -296,7 +296,8 @@ fn a_ladder_is_climbed_by_its_rungs() {
     }
     let recorded = record(&System::new(toy.promise("top", &[&[Some(20)]])), SearchBounds::default());
     assert_eq!(recorded.graph.states(), 21);
-    let distances = liveness::distances(&recorded.graph, 0, Recovery::Events, &mut watch()).expect("nobody ends it");
+    let distances =
+        liveness::distances(&recorded.graph, 0, Recovery::Events, &mut watch()).expect("no stop is requested");
     assert_eq!(distances, (0..=20).rev().collect::<Vec<u32>>());
     let verdict = judge(&recorded.graph, 0, Rules::default());
     assert_eq!((verdict.live_states, verdict.dead_states), (21, 0));

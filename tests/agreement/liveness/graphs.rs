@@ -65,7 +65,7 @@ pub fn watch() -> Watch<'static> {
 }
 
 pub fn judge(graph: &StoredGraph, promise: usize, rules: Rules) -> Verdict {
-    liveness::judge(graph, promise, rules, &mut watch()).expect("nobody ends it")
+    liveness::judge(graph, promise, rules, &mut watch()).expect("no stop is requested")
 }
 
 /// A random graph of up to this many states, numbered in the order of discovery, and how many of them are expanded.

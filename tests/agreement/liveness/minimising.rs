@@ -86,8 +86,8 @@ impl Explored<'_> {
     fn long_ways(&mut self, index: usize, verdict: &Verdict) -> Vec<(BreachClass, Vec<Step>, usize)> {
         let mut found = Vec::new();
         let recovery = self.rules.recovery;
-        let distances =
-            liveness::distances(&self.checked.recorded.graph, index, recovery, &mut watch()).expect("nobody ends it");
+        let distances = liveness::distances(&self.checked.recorded.graph, index, recovery, &mut watch())
+            .expect("no stop is requested");
         let is_dead = |state: u32| distances[state as usize] == FAR;
         if verdict.death.is_some() && !is_dead(0) {
             let way = self.way(&|edge| is_dead(edge.to) && !is_dead(edge.from), &|to| !is_dead(to));
@@ -312,8 +312,8 @@ fn confirmed(explored: &Explored<'_>, (index, outcome): (usize, &Outcome), trace
             assert_eq!(outcome.distances[before], Some(promise.sibling.len()), "{context}");
         }
         BreachClass::Stuck => {
-            let goes_on = states[end].edges.iter().any(|edge| edge.class.is_fair());
-            assert!(states[end].owed[index] && !goes_on && !is_dead(end), "{context}");
+            let has_fair = states[end].edges.iter().any(|edge| edge.class.is_fair());
+            assert!(states[end].owed[index] && !has_fair && !is_dead(end), "{context}");
         }
         BreachClass::Lasso => {
             let entry = promise.loop_start.expect("a lasso has a loop");

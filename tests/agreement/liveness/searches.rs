@@ -364,9 +364,9 @@ fn a_search_that_is_stopped_takes_nothing_back() {
     telling(exploring > 50 && deciding > 50, format_args!("{exploring}, {deciding}"));
 }
 
-/// What does not decide promises says nothing of them, whatever it is asked.
+/// A strategy that does not decide promises reports nothing about them, whatever the request.
 #[test]
-fn nobody_else_decides_promises() {
+fn no_other_strategy_decides_promises() {
     let mut case = Case::random(3);
     case.bounds = SearchBounds { promises: Some(Rules::default()), states: Some(50), ..SearchBounds::default() };
     let factory = Arc::new(case.system.toy.clone());
