@@ -241,7 +241,7 @@ mod tests {
                     Operation::IsLater(one, than, by) => said.push(clock.is_later(&mut ctx, one, than, *by)),
                 }
             }
-            assert!(found.insert(said), "answers decide what is said");
+            assert!(found.insert(said), "the answers determine the results");
             next.extend((answers.len()..script.given.len()).map(|place| {
                 let mut other = script.given[..place].to_vec();
                 other.push(1);

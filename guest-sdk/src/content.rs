@@ -17,7 +17,7 @@ use crate::{Opaque, randomness};
 /// The state stays in the memory of the node, which the checker captures as a whole, so nothing has to be read back or copied.
 /// Implemented for every [`Canonical`] type, and for [`Opaque`] around any other.
 #[diagnostic::on_unimplemented(
-    message = "states of type `{Self}` cannot be told apart",
+    message = "states of type `{Self}` cannot be distinguished",
     label = "needs `Clone + Debug + Eq + Hash + Serialize + Deserialize`, or `Opaque` around it",
     note = "derive Clone, Debug, PartialEq, Eq, Hash, serde::Serialize and serde::Deserialize, with BTreeMap in place of HashMap and without \
             floating point numbers",

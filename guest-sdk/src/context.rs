@@ -119,7 +119,7 @@ impl<'a, M> Context<'a, M> {
     /// # Panics
     ///
     /// There is no such node.
-    #[must_use = "a message that is refused is not sent, and nobody else will know"]
+    #[must_use = "a refused message is not sent, and no other node learns of it"]
     pub fn try_send(&mut self, to: NodeId, message: M) -> bool {
         let ahead = self.sent.iter().filter(|(other, _)| *other == to).count();
         let is_taken = self.environment.can_send(to, ahead);

@@ -170,7 +170,7 @@ impl<C, R> Client<C, R> {
     /// # Panics
     ///
     /// It has returned already, or there is none.
-    #[must_use = "the other clients have to be told"]
+    #[must_use = "the other clients have to learn of it"]
     pub fn returned(&mut self, value: R) -> u32 {
         complete(self.id, self.operations.last_mut(), value);
         let completed = self.operations.len() as u32;

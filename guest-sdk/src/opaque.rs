@@ -196,7 +196,7 @@ mod tests {
         calls: u32,
     }
 
-    macro_rules! told_apart {
+    macro_rules! identified {
         ($name:ident, $by:expr $(, $digest:item)?) => {
             #[derive(Debug)]
             #[allow(dead_code, reason = "read by Debug")]
@@ -215,10 +215,10 @@ mod tests {
         };
     }
 
-    told_apart!(ByText, By::Debug { without: &[] });
-    told_apart!(ByCutText, By::Debug { without: &["calls"] });
-    told_apart!(ByHistory, By::History);
-    told_apart!(
+    identified!(ByText, By::Debug { without: &[] });
+    identified!(ByCutText, By::Debug { without: &["calls"] });
+    identified!(ByHistory, By::History);
+    identified!(
         ByDigest,
         By::Digest,
         fn digest(&self, digest: &mut Digest) {

@@ -27,7 +27,7 @@ fn one_node_moves_and_tells_its_old_parent() {
     // The root asks its first child, which moves to its first sibling.
     cluster.answer(&[0, 0]);
     cluster.happen(0, "reorganize");
-    assert!(cluster.local_events(0).is_empty(), "nobody else moves");
+    assert!(cluster.local_events(0).is_empty(), "no other node moves");
     cluster.settle();
     assert_eq!((cluster.state(1).parent, cluster.state(2).children.len()), (Some(2), 1));
     assert_eq!(cluster.holds("spanning-tree"), Ok(()));

@@ -36,7 +36,7 @@ fn one_block_has_nine_states() {
 }
 
 #[test]
-fn everybody_gets_the_file() {
+fn every_node_gets_the_file() {
     for mesh in ["line", "full"] {
         let mut cluster = with(4, &[("mesh", mesh), ("blocks", "3")]);
         run(&mut cluster);
@@ -83,7 +83,7 @@ fn bul1_forgets_a_difference_that_is_refused() {
 
 /// Node 1 has its first block, which it cannot announce to node 2, and then its second one.
 #[test]
-fn stale_differences_hide_what_has_come_since() {
+fn stale_differences_hide_newer_blocks() {
     for bug in ["none", "stale"] {
         let mut cluster = peered(3, bug);
         cluster.happen(0, "tell");
@@ -112,7 +112,7 @@ fn stale_differences_hide_what_has_come_since() {
 }
 
 #[test]
-fn what_was_told_over_an_old_connection_does_not_count() {
+fn blocks_announced_over_an_old_connection_do_not_count() {
     for bug in ["none", "kept"] {
         let mut cluster = peered(2, bug);
         cluster.happen(0, "tell");

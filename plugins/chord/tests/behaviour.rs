@@ -75,7 +75,7 @@ fn each_promise_can_be_open() {
         assert_eq!(cluster.holds(promise).is_ok(), holds, "{promise}");
     }
     cluster.transport_error(1, 0);
-    assert_eq!(cluster.state(1).phase, Phase::Joining { is_open: true }, "it knows nobody any more");
+    assert_eq!(cluster.state(1).phase, Phase::Joining { is_open: true }, "it knows no other node any more");
     assert!(cluster.holds("joined").is_err());
 }
 

@@ -32,7 +32,7 @@ fn delivered(cluster: &Cluster<EchoMulticast>, node: NodeId) -> Option<Value> {
 }
 
 #[test]
-fn everybody_delivers_what_a_correct_initiator_sends() {
+fn every_node_delivers_what_a_correct_initiator_sends() {
     let mut cluster = cluster(5, &[("initiator", "correct")]);
     cluster.happen(0, "multicast");
     // Init, Echo and Commit for each of four receivers.

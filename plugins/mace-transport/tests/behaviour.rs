@@ -168,7 +168,7 @@ fn mt3_forgets_what_it_has_heard_with_the_connection() {
 }
 
 #[test]
-fn mt4_does_not_count_what_comes_out_of_the_buffer() {
+fn mt4_does_not_count_segments_from_the_buffer() {
     for (bug, expected) in [("none", 3), ("MT4", 2)] {
         let mut cluster = two_in_flight(&[("bug", bug)]);
         segment(&mut cluster, 2);
@@ -258,9 +258,9 @@ fn mt10_tells_of_room_after_an_error() {
         assert!(!cluster.state(0).is_waiting);
         cluster.happen(0, "send");
         cluster.settle();
-        let is_told = cluster.local_events(0).iter().any(|event| event.name == "clear-to-send");
-        assert_eq!(is_told, bug == "MT10");
-        if is_told {
+        let is_clear = cluster.local_events(0).iter().any(|event| event.name == "clear-to-send");
+        assert_eq!(is_clear, bug == "MT10");
+        if is_clear {
             cluster.happen(0, "clear-to-send");
         }
         assert_eq!(cluster.holds("asked").is_err(), bug == "MT10");

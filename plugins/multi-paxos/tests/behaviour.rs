@@ -50,7 +50,7 @@ fn log(cluster: &Cluster<MultiPaxos>, node: NodeId) -> BTreeMap<u32, u32> {
 }
 
 #[test]
-fn everybody_learns_the_only_command() {
+fn every_node_learns_the_only_command() {
     let mut cluster = cluster(&[]);
     cluster.happen(0, "command");
     // 3 each of Prepare, PrepareResponse and Accept, 9 Learn.

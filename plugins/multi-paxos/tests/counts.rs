@@ -22,7 +22,7 @@ fn one_command_is_single_decree_paxos() {
     assert_eq!(found.depth, 1 + 3 * 3 + 9);
 }
 
-/// Two nodes, both of which must accept, each of which can be reset. The scenario `resets.toml` compares the counts with
+/// Two nodes: both must accept, and each can be reset. The scenario `resets.toml` compares the counts with
 /// those of the host.
 #[test]
 fn one_command_of_two_nodes_that_can_be_reset() {

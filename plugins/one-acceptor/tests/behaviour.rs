@@ -99,7 +99,7 @@ fn one_entry_wins_a_place_of_the_log() {
     assert_eq!(cluster.check(), Ok(()));
 }
 
-/// The pseudo code waits in its handler for the utility. Here messages arrive meanwhile: node 0 suspects whoever it takes for the
+/// The pseudo code waits in its handler for the utility. Here messages arrive meanwhile: node 0 suspects the node that it takes for the
 /// leader, itself, while the new acceptor's answer is on its way, and node 1 is the leader that the log gets.
 #[test]
 fn an_acceptor_that_answers_while_the_utility_decides_answers_too_late() {

@@ -50,7 +50,7 @@ fn live_state(parameters: &[(&str, &str)]) -> Cluster<Paxos> {
 }
 
 #[test]
-fn everybody_learns_the_only_proposal() {
+fn every_node_learns_the_only_proposal() {
     let mut cluster = cluster(&[]);
     assert_eq!(cluster.holds("chosen"), Err("of no node".to_owned()));
     cluster.happen(0, "propose");

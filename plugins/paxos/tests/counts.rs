@@ -32,8 +32,8 @@ fn one_proposal_by_quorums() {
     assert_eq!((found.depth, found.broken), (1 + 3 + 1 + 3 + 3, None));
 }
 
-/// With two nodes, both of which must accept, and a reset of each: what is lost is who has responded and voted. A state here
-/// has the resets that are left; the scenario `resets.toml` compares the counts with those of the host.
+/// Two nodes: both must accept, and each can be reset, which loses the responses and votes that it has counted. A state here includes
+/// the resets that are left; the scenario `resets.toml` compares the counts with those of the host.
 #[test]
 fn one_proposal_among_two_nodes_that_can_be_reset() {
     let cluster = Cluster::<Paxos>::new(2, &[]).expect("the parameters are known").with_resets(1);
@@ -43,7 +43,7 @@ fn one_proposal_among_two_nodes_that_can_be_reset() {
 }
 
 #[test]
-fn one_proposal_among_three_nodes_that_come_to_life_by_an_event() {
+fn one_proposal_among_three_nodes_that_start_by_an_event() {
     let found = explore(&[("init", "event")]);
     assert_eq!((found.global_states, found.transitions, found.system_states), (15_648, 73_933, 1_069));
     assert_eq!(found.local_states, [25, 17, 17]);

@@ -11,7 +11,7 @@
 //! | `pieces` | logs and stores in messages of bounded length |
 //! | `replication` | the leader's log becomes that of the others |
 //! | `clients` | requests, and histories of them |
-//! | `answers` | what clients are told once an operation is done |
+//! | `answers` | answers to clients once an operation is done |
 //! | `spec` | what must hold |
 
 mod answers;
@@ -79,7 +79,7 @@ enum Bug {
     AnswerEarly,
     /// The store on the disk is behind the log that goes with it.
     ForgetStore,
-    /// A node votes for whoever asks, also if the log of that one is behind its own.
+    /// A node votes for any candidate, even if the log of the candidate is behind its own.
     NoLogCheck,
 }
 
@@ -93,7 +93,7 @@ pub enum Message {
         /// What it says.
         what: Raft,
     },
-    /// So many operations of the sender's clients have returned; only where histories are recorded.
+    /// How many operations of the sender's clients have returned; only where histories are recorded.
     Returned(u32),
 }
 
@@ -119,7 +119,7 @@ pub enum Raft {
         last: Mark,
         /// Which piece of it this is, counted from 0.
         number: u32,
-        /// What has come of all entries up to there; of a store in pieces, some keys in their order.
+        /// The store after all entries up to there; of a store in pieces, some keys in their order.
         store: Store,
         /// Whether this is the last piece.
         is_last: bool,
@@ -198,7 +198,7 @@ pub struct State {
     pub disk: Disk,
     /// What it does.
     pub role: Role,
-    /// The pieces of a store that have come so far, if it comes in several.
+    /// The pieces of a store received so far, if the leader sends it in several.
     pub incoming: Option<Incoming>,
 }
 
@@ -213,7 +213,7 @@ pub struct Disk {
     pub log: Log,
     /// Up to here the log is final, and done.
     pub commit: Index,
-    /// What has come of it.
+    /// The store after these entries.
     pub store: Store,
     /// How many requests it has got in a search.
     pub asked: u64,

@@ -15,18 +15,18 @@ const AROUND: usize = 32;
 pub struct Snapshot {
     /// The last entry that is in it.
     pub last: Mark,
-    /// What has come of all entries up to there.
+    /// The store after all entries up to there.
     pub store: Store,
     /// Heartbeats since a node has taken a piece of it.
     pub idle: u32,
 }
 
-/// The pieces of a store that have come so far.
+/// The pieces of a store received so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Incoming {
     /// The last entry that is in the store.
     pub last: Mark,
-    /// How many pieces have come.
+    /// The number of pieces.
     pub count: u32,
     /// What is in them.
     pub store: Store,
@@ -45,7 +45,7 @@ impl Snapshot {
         Self { last, store: store.clone(), idle: 0 }
     }
 
-    /// A heartbeat has come; whether the snapshot is still of use.
+    /// Counts a heartbeat; returns whether the snapshot is still of use.
     pub(crate) fn grow_old(&mut self) -> bool {
         self.idle += 1;
         self.idle < IDLE_MAX
@@ -77,7 +77,7 @@ impl Incoming {
         None
     }
 
-    /// How many pieces of the store up to an entry have come.
+    /// The number of received pieces of the store up to an entry.
     pub(crate) fn count_of(incoming: Option<&Self>, last: Mark) -> u32 {
         incoming.filter(|incoming| incoming.last == last).map_or(0, |incoming| incoming.count)
     }

@@ -101,7 +101,7 @@ fn following(protocol: &RaftKv, state: &State) -> Following {
         Role::Follower { leader } => leader.map_or(Leader::None, Leader::Other),
         Role::Candidate { .. } | Role::Asking { .. } => Leader::None,
     };
-    // Who asks before an election says so once where nothing is said again.
+    // A node that asks before an election asks only once if there are no heartbeats.
     let asks_once = protocol.pre_vote && !protocol.heartbeats;
     let is_last = asks_once || protocol.terms > 0 && state.disk.term >= protocol.terms;
     Following { term: state.disk.term, leader, is_last }

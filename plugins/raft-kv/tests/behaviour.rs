@@ -332,7 +332,7 @@ const STEADY: [(&str, &str); 4] =
 
 /// Others hear the leader, which hears none of them: it gives up, they elect another one, and its requests disturb no node.
 #[test]
-fn a_leader_that_hears_nobody_steps_down_and_another_one_answers() {
+fn a_leader_that_hears_no_node_steps_down_and_another_one_answers() {
     let mut cluster = cluster(&STEADY);
     elect(&mut cluster, 0);
     let is_cut = |from: NodeId, to: NodeId| to == 0 && from != 0;
@@ -366,7 +366,7 @@ fn a_leader_that_hears_nobody_steps_down_and_another_one_answers() {
 
 /// A node that hears no leader and is heard by the others does not end the term of the leader that these hear.
 #[test]
-fn a_node_that_does_not_hear_the_leader_disturbs_nobody() {
+fn a_node_that_does_not_hear_the_leader_disturbs_no_node() {
     for (pre_vote, term) in [("true", 1), ("false", 3)] {
         let mut cluster = cluster(&[("terms", "0"), ("heartbeats", "true"), ("pre-vote", pre_vote)]);
         elect(&mut cluster, 0);

@@ -44,8 +44,8 @@ fn committed(state: &State) -> Vec<Entry> {
     state.log.up_to(state.commit).to_vec()
 }
 
-/// How many entries a leader has taken in its term that it does not know to be committed. It owes nothing for older ones: whoever led
-/// when they were taken leads no more, and has told nobody that they are safe.
+/// How many entries a leader has taken in its term and does not know to be committed. It owes nothing for older ones: the leader that
+/// took them leads no more, and has told no node that they are safe.
 fn uncommitted(state: &State) -> usize {
     let is_open = |entry: &&Entry| entry.term == state.term;
     leads(state).map_or(0, |_| state.log.after(state.commit).iter().filter(is_open).count())

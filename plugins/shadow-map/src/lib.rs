@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_is_told_again() {
+    fn a_refused_difference_is_sent_again() {
         let mut cluster = with(1, &[]);
         cluster.happen(0, "get-block");
         cluster.refuse(&[true]);

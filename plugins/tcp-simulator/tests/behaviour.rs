@@ -58,7 +58,7 @@ fn errors_overtake_messages_and_reach_both_ends() {
 
 /// Difference 5: every peer with a connection to a node that is reset hears of it, before anything of its new life.
 #[test]
-fn a_reset_is_told_before_what_follows() {
+fn a_reset_is_reported_before_what_follows() {
     let mut cluster = after(&[("resets", "1")], &["send-0", "deliver-0", "reset-0", "send-0"]);
     cluster.happen(0, "deliver-0");
     assert_eq!(end(&cluster, 1).app.log.last(), Some(&Upcall::Error));
