@@ -60,10 +60,10 @@ pub enum Member {
 /// When turns end, and who has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// Units of work that a turn takes at least.
+    /// Minimum units of work of a turn.
     pub shortest: u64,
-    /// The only member, if there is to be one, as far as it can answer what is asked: so tests see each of them answer. Walks alone do not
-    /// end unless they find something or are told to.
+    /// The only member to run, if it can answer the request: for tests of each member's answers. Walks alone end only at a finding or a
+    /// stop.
     pub only: Option<Member>,
 }
 
@@ -416,13 +416,12 @@ impl Answers {
         if is_open && liveness::decides(search.lts, search.bounds.promises).is_some() {
             report.promises_end = report.promises_end.or(stopped);
         }
-        // What one has reached is reachable, whoever has the answer.
+        // What any member has reached is reachable, whichever of them decides.
         witnessed.into_iter().for_each(|property| report.witness(property));
         Ok(report)
     }
 
-    /// What there is without an answer: the counts of the first member and, of the others, those that it does not have; all
-    /// violations.
+    /// The report without a decision: the counts of the first member, completed by those of the others, and all violations.
     fn merged(self, search: &Search<'_>, members: &[Member], stopped: Option<EndCondition>) -> Report {
         let exhaustive = members.iter().zip(&self.reports).filter(|(member, _)| **member != Member::Walk);
         let end = stopped.or(exhaustive.filter_map(|(_, report)| Some(report.as_ref()?.end)).max());

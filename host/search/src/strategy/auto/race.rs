@@ -228,7 +228,7 @@ impl State {
 }
 
 impl<'m> Race<'m> {
-    /// Nobody has begun. Turns take this many units of work at least.
+    /// A race before its first turn. Turns take at least `shortest_turn` units of work.
     pub fn new(monitor: &'m dyn Monitor, lts: &'m Lts<'m>, shortest_turn: u64) -> Self {
         let state = State {
             runners: Vec::new(),
@@ -287,7 +287,7 @@ impl<'m> Race<'m> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // After a panic the others have to end for it to be told.
+        // After a panic the other members have to end before it can be reported.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -475,7 +475,7 @@ impl Monitor for Turn<'_, '_> {
 impl Drop for Turn<'_, '_> {
     fn drop(&mut self) {
         let mut state = self.race.lock();
-        // A panic of one search is one of all: the others have to end for it to be told.
+        // A panic of one member ends the race: the others have to end before it can be reported.
         if !self.has_answered.load(Ordering::Relaxed) {
             state.stop.get_or_insert(EndCondition::Interrupted);
         }

@@ -259,7 +259,7 @@ impl<'l> Ground<'l> {
 
     /// The outcomes of the event that was drawn, with a child for each.
     fn outcomes(&mut self, walk: &Walk) -> Result<&[Outcome], MachineError> {
-        let drawn = walk.drawn.expect("only walks that go on advance");
+        let drawn = walk.drawn.expect("only walks that continue advance");
         self.children.clear();
         walk.cursor.children(&mut self.stepper, drawn, &mut self.children)?;
         Ok(self.stepper.outcomes(self.children[0].row))

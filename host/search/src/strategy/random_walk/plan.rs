@@ -44,7 +44,7 @@ impl Plan {
         chosen
     }
 
-    /// Takes in the step by the chosen event, which is taken after this many steps with so many messages in flight.
+    /// Notes the step by the chosen event, taken after `steps` steps with `in_flight` messages in flight.
     pub(super) fn take(&mut self, known: &LtsCache, child: &Child, steps: u32, in_flight: usize) {
         let Some(chosen) = self.chosen.take() else { return };
         let fingerprint = |message| known.message(message).fingerprint;

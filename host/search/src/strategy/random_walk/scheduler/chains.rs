@@ -82,7 +82,7 @@ impl Chains {
         self.sent.insert(place, Sent { message, step, chain });
     }
 
-    /// Drops the older half of the notes, if so many fewer messages are in flight that most are about lost ones.
+    /// Drops the older half of the notes if most of them must be about lost messages, because far fewer are in flight.
     pub(in crate::strategy::random_walk) fn drop_stale(&mut self, in_flight: usize) {
         if self.sent.len() < in_flight + STALE_MAX {
             return;

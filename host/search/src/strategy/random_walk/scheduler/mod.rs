@@ -81,8 +81,8 @@ pub(super) fn scheduler(schedule: Schedule, dice: &mut ChaCha8Rng, steps_max: u3
     }
 }
 
-/// Makes one number of two, each bit of which depends on all bits of both (the finalizer of SplitMix64: Steele, Lea, Flood, "Fast splittable
-/// pseudorandom number generators", 2014).
+/// Mixes two numbers into one, each bit of it dependent on all bits of both (the finalizer of SplitMix64: Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
 pub(super) fn mixed(one: u64, other: u64) -> u64 {
     let mut mixed = one.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32).wrapping_add(other);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
