@@ -17,7 +17,7 @@
 //! | `search` | a search and what surrounds it: progress, checkpoints, findings |
 //! | `report` | the result of a run |
 //! | `conformance` | runs a plugin for a while, every step in several ways that must not differ |
-//! | `request` | a run from what is asked for to its report |
+//! | `request` | a run from its request to its report |
 #![forbid(unsafe_code)]
 
 pub mod base;

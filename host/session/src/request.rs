@@ -1,4 +1,4 @@
-//! A run from what is asked for to its report.
+//! A run from its request to its report.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// Puts a checkpoint that is resumed below what is asked for, and below both the scenario that stands in place of the plugin.
+    /// Lays the request over the checkpoint that it resumes, and both over the scenario that is named in place of a plugin.
     ///
     /// # Errors
     ///
-    /// The checkpoint or the scenario cannot be read, or does not go together with the rest.
+    /// The checkpoint or the scenario cannot be read, or contradicts the rest.
     pub fn new(mut spec: RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
         if let Some(keep) = spec.process.keep.clone().filter(|keep| keep.resumes) {
             // A checkpoint names its plugin, but that is no reason to build it.
@@ -214,7 +214,7 @@ mod tests {
         let run = report(folder.path(), r#"{"cluster":{"plugin":"guest.wasm","nodes":2},"search":{"algo":"bdfs"}}"#);
         let run = run.expect("a result");
         assert_eq!((run.result, run.unmet), (Verdict::Ok, None));
-        // What is asked for lies over the scenario.
+        // The request takes precedence over the scenario.
         let scenario = "plugin = \"guest.wasm\"\nnodes = 2\n[bounds]\ndepth = 1\n[expect]\nresult = \"ok\"\n";
         write("s.toml", scenario.as_bytes());
         let run = report(folder.path(), r#"{"cluster":{"plugin":"s.toml"},"search":{"algo":"bdfs"}}"#);

@@ -225,18 +225,18 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The most memory that this process ever had, in bytes; none where the system does not tell.
+/// The peak memory of this process, in bytes; none on a system that does not report it.
 pub fn peak_bytes() -> Option<u64> {
     process_bytes("VmHWM:")
 }
 
-/// Part of the memory that is available, on the machine and in the container, besides what the process has already.
+/// The default bound on memory: what the process has, and a share of the memory available on the machine and in the container.
 fn default_memory() -> Option<u64> {
     let available = bytes_in(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(share_of(available, container_memory(), process_bytes("VmRSS:").unwrap_or(0)))
 }
 
-/// The share of what is left on the machine or in the container, where that is less, besides what the process has.
+/// The memory of the process, and a share of what is left on the machine or in the container, whichever has less.
 fn share_of(machine: u64, container: Option<u64>, process: u64) -> u64 {
     process + container.map_or(machine, |container| container.min(machine)) / MEMORY_SHARE
 }

@@ -44,7 +44,7 @@ impl Builds {
     ///
     /// # Errors
     ///
-    /// Those of `build`. It is asked again only where it was stopped: a build that fails fails for each cluster that needs it.
+    /// Those of `build`. Only a stopped build is tried again: a failed build fails for each cluster that needs it.
     pub fn component(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, Failure>) -> Result<PathBuf, Failure> {
         let key = of.canonicalize().unwrap_or_else(|_| of.to_owned());
         let built = self.components.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();

@@ -24,7 +24,7 @@ impl Plugins {
     ///
     /// # Errors
     ///
-    /// Those of `load`, which is asked again the next time.
+    /// Those of `load`, which is called again the next time.
     pub fn plugin<E>(
         &self,
         bytes: &[u8],

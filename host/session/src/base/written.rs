@@ -11,10 +11,10 @@ use crate::base::files;
 /// The list.
 const LIST: &str = ".written";
 
-/// Bytes of the list at most.
+/// Maximum bytes of the list.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
-/// Bytes of a file that is looked at; traces have less, and drawings.
+/// Maximum bytes of a file that is read; traces and drawings are smaller.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// The files of a run, by name, with the hashes of what they hold.

@@ -1,4 +1,4 @@
-//! The properties that a run judges: all of the plugin, or those that are asked for.
+//! The properties that a run judges: all of the plugin, or the requested ones.
 
 use host_model::contract::{Property, PropertyKind};
 
@@ -10,8 +10,8 @@ use crate::spec::{ClusterSpec, RunSpec};
 ///
 /// # Errors
 ///
-/// A name that no property has, or one that is both asked for and ignored; nothing but promises of progress is asked for, and these are
-/// left out.
+/// A name that no property has, or one that is both requested and ignored; only `eventually` properties are requested, and
+/// `--safety-only` leaves them out.
 pub fn judged(asked: &RunSpec, plugin: &str, properties: &[Property]) -> Result<Option<Vec<u32>>, Failure> {
     let ClusterSpec { property: wanted, ignore: ignored, .. } = &asked.cluster;
     let has = |name: &&String| properties.iter().any(|property| property.name == **name);

@@ -47,7 +47,7 @@ pub struct Instance {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Components, and the one that each node runs. The first component is asked for the properties, and whether they hold.
+/// Components, and the one that each node runs. The first component declares and judges the properties.
 pub struct MixedFactory(Arc<ComponentTable>);
 
 struct ComponentTable {
@@ -91,12 +91,12 @@ impl MachineFactory for MixedFactory {
     }
 }
 
-/// One machine of each component, and one that answers what is asked of the protocol and not of a node.
+/// One machine of each component, and one that answers questions about the protocol as a whole.
 struct MixedMachine {
     cluster: Arc<ComponentTable>,
     machines: Vec<Box<dyn Machine>>,
     judge: Box<dyn Machine>,
-    /// Whether the judge must be restored before it is asked again.
+    /// Whether the judge must be restored before its next use.
     judge_failed: bool,
     /// The instance whose state is there; none before `init`.
     active: Option<usize>,

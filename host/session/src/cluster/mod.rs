@@ -10,7 +10,7 @@
 //! | `compilation` | says that machine code is made, and for how long |
 //! | `placement` | the component of each node: checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
-//! | `scenario` | nodes, parameters, networks and bounds, from defaults, what is asked for, and the prefix |
+//! | `scenario` | nodes, parameters, networks and bounds, from defaults, the request, and the prefix |
 //! | `numbered` | the nodes of a cluster, by number and name |
 //! | `pieces` | whether messages may be as long as parameters say |
 //! | `prefix` | whether a prefix leads the same way under other parameters |

@@ -1,4 +1,4 @@
-//! The nodes of a cluster for a user who has named one that is not there.
+//! The nodes of a cluster, for errors about a node that it does not have.
 
 use std::collections::BTreeMap;
 

@@ -45,11 +45,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Opens the cluster that is asked for: loads its components, and builds them first where that is needed.
+    /// Opens the requested cluster: loads its components, and builds them first where needed.
     ///
     /// # Errors
     ///
-    /// A component cannot be built or loaded, or what is asked for does not fit it or the prefix.
+    /// A component cannot be built or loaded, or the request does not fit it or the prefix.
     pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
         // What can be refused without the plugin is refused before it is built.
         let asked = &spec.cluster;
@@ -216,7 +216,7 @@ impl Cluster {
         self.prefix.as_ref().map_or(0, |trace| trace.steps.len())
     }
 
-    /// Options of a replay of a trace besides the plugin, as words of a command line.
+    /// The options of a replay of a trace, without the plugin, as words of a command line.
     pub fn replay_options(&self) -> Vec<String> {
         let placed = self.mixed.iter().flat_map(|mixed| mixed.replay_options.clone());
         let raised = limits::raised(&limits::changed(&self.plugin.limits));

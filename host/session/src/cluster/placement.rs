@@ -35,7 +35,7 @@ pub struct PlacedNodes {
     unnamed: BTreeSet<PathBuf>,
 }
 
-/// The components besides the plugin, and the nodes that run them.
+/// The components other than the plugin, and the nodes that run them.
 #[derive(Default)]
 pub struct Components {
     wanted: PlacedNodes,
@@ -53,7 +53,7 @@ pub struct MixedCluster {
 }
 
 impl PlacedNodes {
-    /// From what is asked for.
+    /// The placement of a request.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl PlacedNodes {
     }
 }
 
-/// Loads the components besides the plugin.
+/// Loads the components other than the plugin.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ impl Components {
         &self.loaded
     }
 
-    /// How many nodes there are besides those that the protocol knows.
+    /// Number of nodes in addition to those that the protocol knows.
     pub fn twins(&self) -> u32 {
         self.wanted.twins().len() as u32
     }

@@ -1,4 +1,4 @@
-//! Nodes, parameters, networks and faults: from the plugin's defaults, what is asked for, and the prefix.
+//! Nodes, parameters, networks and faults: from the plugin's defaults, the request, and the prefix.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Expressions as properties that machines have besides those of the plugin.
+//! Expressions as properties of machines, in addition to those of the plugin.
 
 use host_model::contract::{Fault, FaultKind, MachineError, Outside, OutsideVerdict, Property, PropertyScope};
 use host_model::trace::Expressed;
@@ -58,7 +58,7 @@ impl Outside for Judge {
         Ok(self.judged(property, views))
     }
 
-    /// It is JSON as it is, but where the description was none.
+    /// A view is JSON, unless the node's description was not.
     fn describe_view(&self, _: u32, view: &[u8]) -> Option<String> {
         String::from_utf8(view.to_vec()).ok().filter(|text| !text.starts_with('!'))
     }

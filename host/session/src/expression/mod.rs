@@ -1,12 +1,12 @@
 //! Properties from outside: expressions over the states of nodes as a plugin describes them.
 //!
-//! The syntax is a part of the Common Expression Language, with `closure` along a field and sets besides. The language is our own, since
-//! evaluations have to be bounded and their errors have to name a character: the crate `cel` does neither, in version 0.15.0, and has no
+//! The syntax is a part of the Common Expression Language, extended by `closure` along a field and by sets. The language is our own, since
+//! evaluations have to be bounded and errors have to name a character: the crate `cel` does neither in version 0.15.0, and has no
 //! quantifier with the number of a node. `docs/properties-from-outside.md` has the comparison.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `judge` | expressions as properties that machines have besides those of the plugin |
+//! | `judge` | expressions as properties in addition to those of the plugin |
 //! | `eval` | the value of an expression, and which elements are to blame |
 //! | `reads` | what an expression reads, derived from it |
 //! | `parser` | from words to the syntax tree |

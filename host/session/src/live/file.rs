@@ -31,7 +31,7 @@ pub struct RunningSpec {
     pub digest: Option<String>,
     /// The folder with the files of the nodes, from where the program runs.
     pub data: PathBuf,
-    /// The certificates of those who may sign the certificate of a node, if nodes prove who they are by TLS.
+    /// The certificates of the authorities that may sign a node's certificate, if nodes authenticate each other by TLS.
     pub authority: Option<PathBuf>,
     /// The nodes, by their numbers.
     pub nodes: Vec<NodeSpec>,

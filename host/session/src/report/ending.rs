@@ -40,7 +40,7 @@ pub fn leading(lts: &Lts<'_>, violations: &[Violation], verdict: Verdict) -> Opt
     violations.iter().position(|it| found(lts, it).is_some_and(|found| found.verdict() == verdict))
 }
 
-/// What the exit code depends on besides the verdict.
+/// The inputs of the exit code other than the verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
     /// The exit code of the leading violation, if there is one.

@@ -106,7 +106,7 @@ pub struct RunReport {
     /// The statuses of the properties, of faults and of deadlocks: the verdict follows from them alone.
     #[serde(skip)]
     pub statuses: Statuses,
-    /// What the exit code depends on besides.
+    /// The other inputs of the exit code.
     #[serde(skip)]
     pub ending: Ending,
     /// How the command ends.

@@ -1,4 +1,4 @@
-//! A scenario below what else is asked for.
+//! A scenario as the layer below the rest of a request.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Scenarios in files: what to run and the expected result, in TOML.
 //!
-//! A scenario is a [`RunSpec`](crate::spec::RunSpec) that is kept in a file; what is asked for besides counts more. A new key needs
-//! one row in [`keys`].
+//! A scenario is a [`RunSpec`](crate::spec::RunSpec) in a file; options of the command line take precedence over it. A new key needs one
+//! row in [`keys`].
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `expected` | the section `[expect]` |
 //! | `owner` | the plugin that a file belongs to because of where it lies |
 //! | `trust` | what a scenario from elsewhere cannot do, or not silently |
-//! | `layers` | a scenario below what else is asked for |
+//! | `layers` | a scenario as the layer below the rest of a request |
 
 mod content;
 mod expected;

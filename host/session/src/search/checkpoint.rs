@@ -37,7 +37,7 @@ const HEADER_MAX: u64 = 1 << 20;
 /// Bytes of a hash.
 const HASH_BYTES: u64 = 32;
 
-/// After this many bytes it is asked whether to continue. A slow disk takes them in a fraction of a second.
+/// Bytes between two polls whether to continue. A slow disk writes them in a fraction of a second.
 const PIECE: u64 = 8 << 20;
 
 /// The checkpoint in its folder.
@@ -182,7 +182,7 @@ struct State {
 }
 
 impl Folder {
-    /// The checkpoints that are asked for, if they are. A search that resumes continues from the one that is there.
+    /// The folder of a search's checkpoints, if the request has one. A resumed search continues from the checkpoint in it.
     ///
     /// # Errors
     ///

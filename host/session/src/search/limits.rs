@@ -1,4 +1,4 @@
-//! The bounds of a search, from what is asked for.
+//! The bounds of a search, from its request.
 
 use host_search::kernel::SearchBounds;
 use host_search::strategy::auto::Member;

@@ -41,7 +41,7 @@ pub fn shorten(
     }
 }
 
-/// Ends what is asked about parts of a trace as a search is ended.
+/// Stops the searches over parts of a trace within the bounds of the process, like the main search.
 struct Within<'b>(&'b Bounds);
 
 impl Monitor for Within<'_> {

@@ -1,9 +1,9 @@
-//! A search and what surrounds it: progress, checkpoints, and what becomes of its findings.
+//! A search, its progress and checkpoints, and the processing of its findings.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | a search from its start states to confirmed findings |
-//! | `limits` | the bounds of a search, from what is asked for |
+//! | `limits` | the bounds of a search, from its request |
 //! | `refusal` | whether other options of an open cluster would be refused |
 //! | `promises` | whether a search decides the `eventually` properties |
 //! | `monitor` | progress of a search, and its end by a bound |
@@ -20,7 +20,7 @@
 //! | `continuing` | whether a promise is kept by all that follows a path |
 //! | `simulation` | simulated runs, to a confirmed finding |
 //! | `engine` | what these run: the model or nodes, with checkers or without |
-//! | `watch` | what their checkers are asked to do |
+//! | `watch` | the tasks of their checkers |
 //! | `script` | scripts of simulated runs, from files |
 //! | `minimizing` | traces made short and confirmed |
 

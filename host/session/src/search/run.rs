@@ -42,7 +42,7 @@ pub struct Times {
     pub verification: f64,
 }
 
-/// Searches a cluster for what is asked, and confirms what it finds. Progress goes to the log, if it is shown.
+/// Searches a cluster as requested, and confirms the findings. Progress goes to the log, if it is shown.
 ///
 /// # Errors
 ///

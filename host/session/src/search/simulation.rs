@@ -178,7 +178,7 @@ pub struct Simulated {
 ///
 /// # Errors
 ///
-/// Something is asked for that a simulation does not do: it would be wrong to ignore it.
+/// The request has an option that a simulation does not support: it must not be ignored.
 pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failure> {
     let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
     // A scenario may have a strategy and bounds for it: of it, the cluster counts.

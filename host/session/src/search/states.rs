@@ -27,8 +27,8 @@ pub enum Shown {
     Local(Option<NodeId>),
 }
 
-/// Explores the states of a cluster, at most a number of them, and says them in words. The bounds on depth and local events count, and whether
-/// deadlocks are looked for; which strategy is asked for makes no difference.
+/// Explores a limited number of states of a cluster, and describes them. Of the request, the bounds on depth and local events and the
+/// search for deadlocks apply; the strategy has no effect.
 ///
 /// # Errors
 ///
@@ -171,7 +171,7 @@ impl GraphSink for Seen {
 /// Maximum text of a drawing, in bytes.
 const TEXT_MAX: usize = 64 << 20;
 
-/// What a line takes besides its bytes.
+/// Overhead of a line in addition to its text, in bytes.
 const LINE: usize = size_of::<String>();
 
 /// The room for text in a drawing.

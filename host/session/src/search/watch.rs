@@ -1,4 +1,4 @@
-//! What the checkers of simulated runs are asked to do.
+//! The tasks of the checkers of simulated runs.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ use crate::spec::placement::PlacementSpec;
 use crate::spec::source::Source;
 use crate::spec::values;
 
-/// The strategy unless another one is asked for.
+/// The default strategy.
 const STRATEGY: &str = "auto";
 
 /// A run. A part that is `None`, empty or false is not said: a layer below, the plugin, or a default says it.
