@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Arrival, Input, LocalEvent, NodeId, Snapshot};
 
-/// How much is looked at.
+/// How many states are audited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing.
@@ -21,16 +21,16 @@ pub enum Mode {
     Full,
 }
 
-/// Messages of a node that each of its states is tried with.
+/// Maximum number of a node's messages that each of its states is tried with.
 const MESSAGES_MAX: usize = 16;
 
-/// Ways to a state that are tried again.
+/// Maximum number of paths to a state that are executed again.
 const WAYS_MAX: usize = 4;
 
-/// States that make a sample.
+/// States per sample.
 const SAMPLE: usize = 128;
 
-/// Questions to `invariant` that are asked again.
+/// Maximum number of calls of `invariant` that are repeated.
 const QUESTIONS_MAX: usize = 64;
 
 /// The notes that a search takes for its audit.
@@ -132,7 +132,7 @@ impl Audit {
         Self { mode, greatest: AtomicU64::new(u64::MAX), notes: Mutex::default() }
     }
 
-    /// How much is looked at.
+    /// How many states are audited.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }

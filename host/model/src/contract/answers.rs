@@ -1,4 +1,4 @@
-//! How a machine is asked for its aspects, and the neutral answers of one that has none of a name.
+//! The queries for the aspects of a machine, and the neutral answers where an aspect is absent.
 
 use crate::contract::aspects::{self, Aspect, AspectName, aspects};
 use crate::contract::error::{MachineError, TransferError};

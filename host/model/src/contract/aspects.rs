@@ -4,8 +4,8 @@
 //! read when a plugin is loaded, and `transport`, which is an [`Input`](crate::contract::Input). The second table is for machines
 //! around others, and for the host itself.
 //!
-//! A new one is a trait and its row. If absence has a neutral answer, a function in `answers` gives it. Machines around others pass it on
-//! as it is.
+//! A new aspect is a trait and its row. If absence has a neutral answer, a function in `answers` gives it. Machines around others
+//! forward it unchanged.
 
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::event::{LocalEvent, NodeId};
@@ -13,7 +13,7 @@ use crate::contract::exchange::{Arrival, Quorum, Role, Snapshot, StateOwner};
 use crate::contract::fault::Fault;
 use crate::contract::live::{Request, Response, Span};
 
-/// Gives the table of the aspects to a macro: how machines are asked for them, and their traits.
+/// Passes the table of the aspects to a macro: how machines offer them, and their traits.
 macro_rules! aspects {
     ($make:ident) => {
         $make! {
@@ -144,7 +144,7 @@ pub trait Symmetry {
 
 /// See [`AspectName::Completion`].
 pub trait Completion {
-    /// Whether the node is done where nothing happens to it any more: it waits for nothing. Asked only where nothing can happen.
+    /// Whether the node is done: it waits for nothing. Called only in states where nothing can happen any more.
     fn is_done(&mut self) -> Result<bool, Fault>;
 }
 

@@ -161,7 +161,7 @@ pub enum Input<'a> {
     },
 }
 
-/// The effects of a handler besides changing its state.
+/// The effects of a handler other than the new state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Messages in the order of sending.

@@ -91,7 +91,7 @@ const RANK_INVERSE: Fingerprint = {
     inverse
 };
 
-/// Fingerprint of what makes a handler run besides messages: a local event by its content.
+/// Fingerprint of a local event, by its content.
 pub fn of_local_event(event: &LocalEvent) -> Fingerprint {
     hash(b"local event", &[event.name.as_bytes(), &[event.kind as u8], &event.payload])
 }

@@ -16,7 +16,7 @@ use crate::contract::fault::Fault;
 ///
 /// The outcome of every method is a function of the state restored last, the inputs since,
 /// and the script of choices. It does not depend on what the machine did before the last
-/// [`restore`](Machine::restore), nor on which of several machines of one factory is asked.
+/// [`restore`](Machine::restore), nor on which of several machines of one factory it is.
 ///
 /// # Errors
 ///

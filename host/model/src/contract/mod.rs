@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `machine` | `Machine`, `MachineFactory` with the determinism duty |
 //! | `aspects` | what a machine may offer beyond that: the optional interfaces of the contract, and the host's own |
-//! | `answers` | how a machine is asked for its aspects, and the neutral answers without them |
+//! | `answers` | the queries for the aspects of a machine, and the neutral answers without them |
 //! | `exchange` | what a machine takes and returns: inputs, effects, properties, snapshots |
 //! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |

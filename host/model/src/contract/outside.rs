@@ -70,7 +70,7 @@ impl MachineFactory for Observed {
 struct Observing {
     own: u32,
     outside: Arc<dyn Outside>,
-    /// What was read last: each property is asked for in turn.
+    /// The last reading: the properties are evaluated one after the other.
     last: RefCell<Option<Reading>>,
     /// Why the host could not continue in the last call, for [`Wrap::confirm_fault`].
     trouble: Cell<Option<MachineError>>,

@@ -17,8 +17,7 @@ impl ClassId {
     /// The class of the states that cannot matter to any property of system scope.
     pub const NEUTRAL: Self = Self(0);
 
-    /// The class of a node that is stuck in a fault. The execution ended there, so no property is asked about a state with such a
-    /// node.
+    /// The class of a node that is stuck in a fault. The execution ends there, so no property is evaluated in a state with such a node.
     pub const STUCK: Self = Self(1);
 }
 

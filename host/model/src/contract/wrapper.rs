@@ -1,4 +1,4 @@
-//! Machines around other machines: they pass on what they are asked, aspects included, and do something in addition.
+//! Machines around other machines: they forward all calls, those of aspects included, and do something in addition.
 
 use crate::contract::aspects::{Aspect, AspectName, Judging, Listening, Transfer, Views};
 use crate::contract::error::{MachineError, TransferError};
@@ -7,7 +7,7 @@ use crate::contract::exchange::{Arrival, Effects, Input, Property, Snapshot, Sta
 use crate::contract::fault::Fault;
 use crate::contract::machine::Machine;
 
-/// A wrapper around a machine: what it does besides passing on, which is nothing by default.
+/// A wrapper around a machine: what it does in addition to forwarding; nothing by default.
 pub(crate) trait Wrap: Send {
     /// Asks whether to continue, also before the machine goes to another state.
     fn ask_stop(&self) -> Result<(), MachineError> {

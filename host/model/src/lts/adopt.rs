@@ -29,7 +29,7 @@ impl<'l> Stepper<'l> {
         StateOwner { node, nodes: scenario.nodes, config }
     }
 
-    /// The local state of a node with this exported state and this fault state. It is looked at like any state that a handler leads to,
+    /// The local state of a node with this exported state and this fault state. It is examined like any state after a handler, and only
     /// once: between successive snapshots, most nodes do not change.
     ///
     /// # Errors

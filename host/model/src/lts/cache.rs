@@ -86,7 +86,7 @@ pub struct LtsCache {
     has_losses: bool,
 }
 
-/// Bytes of a verdict besides its classes and judgements: its place in a hash table, and two allocations.
+/// Bytes of a verdict without its classes and judgements: its slot in a hash table, and two allocations.
 const VERDICT_BYTES: usize = 96;
 
 impl LtsCache {

@@ -270,7 +270,7 @@ pub(crate) fn look(
     }
 }
 
-/// The state that a machine is in, whose encoding has this fingerprint and length, with all that is asked of a new one.
+/// The state that a machine is in, whose encoding has this fingerprint and length, with the answers to all questions about a new state.
 fn show(
     lts: &Lts<'_>,
     machine: &mut dyn Machine,
@@ -304,7 +304,7 @@ fn judge_node(lts: &Lts<'_>, machine: &mut dyn Machine, observed: &mut Observed)
         }
         // A node without a view cannot matter: nothing is violated, reached or owed.
         let Some(view) = observed.views[index as usize].take() else { continue };
-        // A property is a function of the view. To ask again can cost more than the handler: it is asked in the state before
+        // A property is a function of the view. Evaluating it again can cost more than the handler: that happens in the state before
         // `init`, which has to be restored.
         let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
         let verdict = match known {

@@ -26,7 +26,7 @@
 //! | `cache` | a lock-free copy of the tables per stepper |
 //! | `links` | the links between nodes in given local states |
 //! | `stepper` | access to the outcomes of handlers, executed where they are missing |
-//! | `questions` | what a protocol is asked besides running its handlers: properties, ends, renamings |
+//! | `questions` | questions to a protocol other than the execution of its handlers: properties, ends, renamings |
 //! | `quorum` | messages that are received together: roles, sets, events |
 //! | `deadlock` | terminal states, and the nodes that are not done there |
 

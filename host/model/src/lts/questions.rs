@@ -1,4 +1,4 @@
-//! Questions to a protocol besides running its handlers.
+//! Questions to a protocol other than the execution of its handlers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -15,13 +15,13 @@ use crate::lts::system::Lts;
 
 /// A handle on the local transition system, with machines of its own and a copy that needs no lock.
 ///
-/// Ids are given in the order in which handlers are asked for, never in the order in which they end: a batch is
-/// executed on as many machines as there are workers, and the outcomes are interned one by one.
+/// Ids are given in the order in which handlers are requested, never in the order in which they end: a batch is
+/// executed on one machine per worker, and the outcomes are interned one by one.
 ///
 /// # Determinism duty
 ///
-/// Outcomes are listed in the lexicographic order of their choices. Ids depend on what was asked for and in which order,
-/// and not on the number of workers.
+/// Outcomes are listed in the lexicographic order of their choices. Ids depend on the requests and their order, not on the number of
+/// workers.
 pub struct Stepper<'l> {
     pub(super) lts: &'l Lts<'l>,
     pub(super) machines: MachinePool<'l>,

@@ -50,7 +50,7 @@ pub struct Lts<'f> {
     pub(crate) config: String,
     pub(crate) rules: Rules,
     pub(crate) properties: Vec<Property>,
-    /// Nothing is asked about properties of these kinds.
+    /// Properties of these kinds are not evaluated.
     left_out: Vec<PropertyKind>,
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) idle: IdleMachines,
@@ -114,14 +114,14 @@ impl<'f> Lts<'f> {
         self
     }
 
-    /// The same where no state has a view for properties of these kinds: none is violated, reached or owed, and states that only they tell
-    /// apart are one to those who combine views. Nothing may have been asked yet.
+    /// Leaves properties of these kinds out: no state has a view for them, none is violated, reached or owed, and states that differ only in
+    /// their views are one where views are combined. To be called before the first use.
     #[must_use]
     pub fn leaving_out(self, kinds: &[PropertyKind]) -> Self {
         Self { left_out: kinds.to_vec(), ..self }
     }
 
-    /// Whether anything is asked about a property.
+    /// Whether a property is evaluated.
     pub(crate) fn asks_about(&self, property: &Property) -> bool {
         !self.left_out.contains(&property.kind)
     }

@@ -51,8 +51,7 @@ pub(crate) struct Tables {
     snapshots: SharedSnapshots,
 }
 
-/// Bytes that the tables keep for an entry besides what it holds: its places in a list, in a hash table, and in the copy of a
-/// stepper.
+/// Bytes per entry of the tables, without its content: its slots in a list, in a hash table, and in the copy of a stepper.
 const ENTRY_BYTES: usize = 96;
 
 impl Tables {

@@ -72,7 +72,7 @@ impl NodeNames {
     }
 }
 
-/// A name as it is shown; none if it is no name.
+/// The displayed form of a name; none if it is no name.
 fn clean(said: &str) -> Option<String> {
     // Longer ones are cut off anyway, and the text of a plugin can have megabytes.
     let shown = said.chars().take(16 * LETTERS_MAX).map(|letter| match letter {
@@ -88,7 +88,7 @@ fn clean(said: &str) -> Option<String> {
     (name.chars().any(char::is_alphabetic) && !is_number).then(|| name.to_owned())
 }
 
-/// Whether a letter is shown as it is, and means nothing to anything else.
+/// Whether a letter is printable, and no program gives it a meaning.
 fn is_plain(letter: char) -> bool {
     // Fillers of Hangul are letters that cannot be seen.
     let is_filler = matches!(letter, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');

@@ -9,7 +9,7 @@ use crate::toys::renaming::{NAMED, permutations};
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 use crate::toys::toy::Toy;
 
-/// Something that a random toy can have besides its rules.
+/// A feature that a random toy can have in addition to its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Further properties, of all kinds and scopes.

@@ -1,5 +1,4 @@
-//! Random toys, and what they can have besides messages and local events: features of the contract that only some
-//! protocols use.
+//! Random toys, and their features beyond messages and local events, those of the contract that only some protocols use.
 
 use crate::contract::NodeId;
 use crate::toys::dice::Dice;

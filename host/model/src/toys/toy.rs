@@ -32,7 +32,7 @@ pub struct Toy {
     /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
     /// `always` property, named `forbidden`, of system scope.
     pub forbidden: Vec<Vec<Option<ToyState>>>,
-    /// Whether the transport is asked for each message, but those that `init` sends.
+    /// Whether the toy asks the transport before it sends a message, except in `init`.
     pub is_careful: bool,
     /// Where a node goes if a message was refused on the way to a state; without an entry it goes there all the same.
     pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
@@ -44,7 +44,7 @@ pub struct Toy {
     pub concealed: BTreeSet<(NodeId, ToyState)>,
     /// Its declaration of interchangeable nodes, true or not. Contents name nodes as in `named`.
     pub interchangeable: Vec<Vec<NodeId>>,
-    /// The properties besides `forbidden`.
+    /// The properties other than `forbidden`.
     pub properties: Vec<ToyProperty>,
     /// Whether one of several outcomes is found by several calls of `choose`, each between this one and those after it.
     pub is_stepwise: bool,

@@ -45,7 +45,7 @@ impl Replay {
     }
 
     /// The nodes that have crashed if nothing can happen any more in the present state; none if something can, or a node is stuck.
-    /// The replay cannot continue if a node misbehaves when it is asked.
+    /// The replay cannot continue if a node fails to answer.
     pub fn crashed(&mut self) -> Option<Vec<NodeId>> {
         let (machines, rules) = (&mut self.machines, &self.rules);
         let is_busy = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match rules.is_absent(node) {
@@ -60,8 +60,8 @@ impl Replay {
         deadlock::crashed(is_busy, addressees, self.rules.max.crashes)
     }
 
-    /// The deadlock if nothing can happen any more and some node is not done. None otherwise.
-    /// The replay cannot continue if a node misbehaves when it is asked.
+    /// The deadlock, if nothing can happen any more and some node is not done; none otherwise.
+    /// The replay cannot continue if a node fails to answer.
     pub fn deadlock(&mut self) -> Option<Finding> {
         let crashed = self.crashed()?;
         let (machines, rules) = (&mut self.machines, &self.rules);

@@ -55,12 +55,12 @@ impl<'t> PromiseWatch<'t> {
         Ok(())
     }
 
-    /// To be called at the end: goes round the loop once more. Why the promise is not kept, in the plugin's words.
+    /// Takes the loop once more, at the end of the trace. Returns why the promise is broken, in the plugin's words.
     ///
     /// # Errors
     ///
-    /// It is kept; the loop does not lead back to where it begins; something has to happen where nothing should have to. The host cannot
-    /// provide an instance.
+    /// The promise is kept; the loop does not lead back to its start; a fair event is enabled in a stuck state; or the host cannot provide
+    /// an instance.
     pub fn end(mut self, replay: &mut Replay) -> Result<String, ReplayError> {
         let message = self.owed(replay, self.steps.len())?;
         let recorded = &self.promise.message;

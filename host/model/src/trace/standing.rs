@@ -36,7 +36,7 @@ impl Replay {
             None => &self.views,
         };
         let views: Vec<Option<&[u8]>> = views.iter().map(|views| views[property as usize].as_deref()).collect();
-        // Where no node has a view, none is asked, but for a promise of all nodes together.
+        // Where no node has a view, only a promise of system scope is evaluated.
         let is_asked = views.iter().any(Option::is_some) || (kind == PropertyKind::Eventually && node.is_none());
         if !is_asked {
             return Ok(match kind {
