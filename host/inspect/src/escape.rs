@@ -34,7 +34,7 @@ pub fn on_one_line(text: &str) -> String {
     escape(text, |_| true)
 }
 
-/// Escapes the letters that act and are unwanted, and the beginnings of commands to those who read logs.
+/// Escapes unwanted control letters, and the beginnings of commands that a log could contain.
 fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

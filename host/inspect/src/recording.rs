@@ -105,7 +105,7 @@ impl Recording {
         result.map(|()| Some(recording))
     }
 
-    /// The execution with one way on from its end, see [`trace::way_on`], and whether that ends where nothing has to happen any more.
+    /// The execution with one continuation from its end, see [`trace::way_on`], and whether no fair event is enabled at the end of that.
     ///
     /// # Errors
     ///

@@ -67,7 +67,7 @@ impl MatchRule {
     pub const ALL: [Self; 3] = [Self::Content, Self::Origin, Self::Sender];
 }
 
-/// How strictly an action has to be the one that is asked for, where another path led to the present state.
+/// How strictly an action has to match the requested one, where another path led to the present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchRule {
     /// The message with the same content; if there is none, the one of the same origin.

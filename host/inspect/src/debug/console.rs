@@ -14,7 +14,7 @@ fn moved() -> Answer {
     Ok(Reply::Text(String::new()))
 }
 
-/// A part of a state that is looked at.
+/// A watched part of a state.
 struct Watch {
     node: NodeId,
     pointer: String,

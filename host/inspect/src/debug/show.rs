@@ -13,7 +13,7 @@ use crate::debug::questions::Told;
 use crate::debug::why::Asked;
 use crate::words;
 
-/// Steps that `list` shows around the present one where nothing is looked for.
+/// Steps that `list` shows around the present one if it has no search text.
 const LIST_MAX: usize = 40;
 
 /// A text, or what stands for an empty one.

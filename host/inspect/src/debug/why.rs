@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use crate::debug::moments::{Moments, Place, taken};
 use crate::words;
 
-/// A state of a branch in which something is asked for.
+/// A state of a branch, as the subject of a question.
 pub struct Asked<'a, 'l> {
     /// The tree.
     pub moments: &'a mut Moments<'l>,

@@ -18,7 +18,7 @@ use crate::words;
 const ACTION: &str = "mbt::actionTaken";
 const PICKS: &str = "mbt::nondetPicks";
 
-/// The parts of a trace besides its steps.
+/// The parts of a trace other than its steps.
 #[derive(Serialize, Deserialize)]
 struct Head {
     trace_version: u32,

@@ -85,7 +85,7 @@ impl<'l> Promised<'l> {
         self.entries.clone_from(&best.entries);
     }
 
-    /// Takes these events as far as they can happen; none if that does not break the promise as it is wanted.
+    /// Executes these events as far as they can happen; none if that does not break the promise in the wanted way.
     pub(super) fn run(
         &mut self,
         stepper: &mut Stepper<'_>,

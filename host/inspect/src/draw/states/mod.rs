@@ -115,7 +115,7 @@ impl StateGraph {
         std::iter::once(number).chain(said).collect()
     }
 
-    /// All that is to be said of a state, for a hover text.
+    /// All facts about a state, for a hover text.
     fn details(&self, state: usize) -> String {
         let drawn = &self.states[state];
         let said = drawn.lines.iter().chain(&drawn.details).map(|line| on_one_line(line));

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `layout` | where columns and rows are, and the texts of the steps |
 //! | `frame` | title, lifelines, and what stands below them |
-//! | `notes` | what stands at lifelines besides the texts of steps |
+//! | `notes` | notes at lifelines in addition to the texts of steps |
 //! | `arrows` | messages |
 
 mod arrows;

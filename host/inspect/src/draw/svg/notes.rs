@@ -1,5 +1,5 @@
-//! Notes: what stands at a lifeline besides the texts of the steps, each on a line of its own: messages that go nowhere, and the end of
-//! a node.
+//! Notes at a lifeline, in addition to the texts of the steps, each on a line of its own: messages that go nowhere, and the end of a
+//! node.
 
 use std::collections::BTreeMap;
 
