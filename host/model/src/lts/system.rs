@@ -114,8 +114,8 @@ impl<'f> Lts<'f> {
         self
     }
 
-    /// Leaves properties of these kinds out: no state has a view for them, none is violated, reached or owed, and states that differ only in
-    /// their views are one where views are combined. To be called before the first use.
+    /// Leaves properties of these kinds out: no state has a view for them, none is violated, reached or owed, and states that differ only
+    /// in their views are one where views are combined. To be called before the first use.
     #[must_use]
     pub fn leaving_out(self, kinds: &[PropertyKind]) -> Self {
         Self { left_out: kinds.to_vec(), ..self }
