@@ -37,7 +37,7 @@ impl Budgets {
         each.fold(0, |sum: Fingerprint, (counter, used)| sum.wrapping_add(counter.wrapping_mul((*used).into())))
     }
 
-    /// The summand of a step in the fingerprint besides its outcome.
+    /// The summand of a step in the fingerprint, without that of its outcome.
     #[inline]
     pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
         if trigger.local_event().is_some() { self.counters[node as usize] } else { 0 }

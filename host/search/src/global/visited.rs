@@ -22,14 +22,13 @@ pub enum Insertion {
 /// them are taken for one are 1 in 10^8, see [`collision_odds`].
 pub const FINGERPRINT_BITS: u32 = SHARD_BITS + 80;
 
-/// The odds that among this many states some two have the same fingerprint as far as it is kept.
+/// The odds that two of this many states have equal fingerprints, in the bits that are kept.
 pub fn collision_odds(states: u64) -> f64 {
     let states = states as f64;
     (states * states / 2.0 / 2f64.powi(FINGERPRINT_BITS as i32)).min(1.0)
 }
 
-/// Tables by the highest bits, so that growing one needs little memory besides the whole, and each can have a worker of
-/// its own.
+/// Tables are separate by these highest bits, so that growing one needs little additional memory, and each can have a worker of its own.
 pub const SHARD_BITS: u32 = 6;
 
 /// Number of shards.

@@ -159,7 +159,7 @@ pub struct Counts {
     pub redundant: Option<u64>,
     /// Random walks.
     pub walks: Option<u64>,
-    /// Of these, walks that came to where nothing can happen.
+    /// Of these, walks that ended in a state without enabled events.
     pub walks_ended: Option<u64>,
     /// Of these, walks to a state in which a search began.
     pub prefixes: Option<u64>,

@@ -31,7 +31,7 @@ pub struct PromiseReport {
     pub decided: Option<Decided>,
     /// What random walks have seen of it; none of other searches.
     pub sampled: Option<Sampled>,
-    /// The states that were met, also where nothing was decided; none of a search that does not keep them.
+    /// The states that were met, even without a decision; none of a search that does not keep them.
     pub met: Option<MetStates>,
 }
 

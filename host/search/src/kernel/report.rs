@@ -264,7 +264,7 @@ impl Report {
         self.violations.iter().filter(|found| found.kind == *kind).count() as u64
     }
 
-    /// Whether another violation of a kind is wanted, besides those that a search ends with.
+    /// Whether another violation of a kind is wanted, in addition to those that end the search.
     pub fn wants_more(&self, kind: &ViolationKind) -> bool {
         let is_known = self.variants_max.is_some() && self.variants(kind) > 0;
         self.has_room_for_variant(kind) && (is_known || !self.is_full())

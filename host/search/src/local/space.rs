@@ -126,7 +126,7 @@ pub struct LocalSpace<'l> {
     unasked: u64,
 }
 
-/// Asked occasionally whether to continue.
+/// Polled regularly whether to continue.
 type MayContinue<'g, 'l> = dyn FnMut(&LocalSpace<'l>) -> bool + 'g;
 
 /// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.

@@ -56,7 +56,7 @@ pub(super) struct Combinations {
     classes: Vec<Vec<ClassId>>,
     met: FxHashSet<(u32, ClassId)>,
     evaluated: u64,
-    /// Combinations of view classes after which no more are looked at.
+    /// Maximum number of combinations of view classes that are evaluated.
     max: u64,
 }
 

@@ -1,8 +1,8 @@
-//! The answer of a search that is led by distances between local states.
+//! The answer of a search that is guided by distances between local states.
 //!
-//! No event takes more than one node one step further. So from a global state to one that keeps the promise there are at least as many
-//! events as the nodes have to go in their local spaces, each by itself. The states that have the least left are looked at first (best-first
-//! search; Pearl, "Heuristics", 1984). Where a node cannot get there at all, nothing that follows keeps the promise.
+//! An event moves one node by one step. So a path from a global state to one that keeps the promise has at least as many events as the
+//! distances of the nodes in their local spaces add up to. States with the least distance are expanded first (best-first search; Pearl,
+//! "Heuristics", 1984). If a node cannot get there at all, no state that follows keeps the promise.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,10 +27,10 @@ const TRANSITIONS_MAX: u64 = 100_000;
 /// for the first time.
 const WORK_MAX: u64 = 20_000;
 
-/// Combinations of view classes after which no more are looked at.
+/// Maximum number of combinations of view classes that are evaluated.
 const COMBINATIONS_MAX: u64 = 20_000;
 
-/// Combinations of view classes that are headed for. Those that were found first are near.
+/// Maximum number of combinations of view classes that are targets. Those that were found first are near.
 const TARGETS_MAX: usize = 64;
 
 /// Taken for the distance where a local state is not known.

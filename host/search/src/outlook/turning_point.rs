@@ -17,7 +17,7 @@ pub struct TurningPoint {
 /// promise is known to be dead.
 ///
 /// Progress never relies on a fault. So a state stays dead until the next fault, and between two faults the turning point is
-/// found by bisection; a fault may lead back to life, so what is before it is asked about by itself (Killian, Anderson, Jhala, Vahdat,
+/// found by bisection; a fault may lead back to life, so the states before it are examined separately (Killian, Anderson, Jhala, Vahdat,
 /// "Life, death, and the critical transition", NSDI 2007, whose search for it has no faults). Where the outlook is open, the state
 /// found is dead, and there may be an earlier one.
 ///

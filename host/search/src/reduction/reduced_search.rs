@@ -250,7 +250,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                 let row = self.stepper.step(local, trigger)?;
                 GlobalState::push_children(self.stepper.known(), node, trigger, row, &mut children);
             }
-            // Each message of each successor is looked at.
+            // Each message of each successor is examined.
             let work = 1 + children.len() * state.in_flight.len();
             for child in children.drain(..) {
                 if self.take(&state, found, &child)? {

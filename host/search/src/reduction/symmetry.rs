@@ -295,8 +295,8 @@ impl Symmetry {
         Ok(images.into())
     }
 
-    /// The image of an item under each renaming. Only the generators are asked for, on all that the others lead to: so they act
-    /// as the group does, or it is an error.
+    /// The image of an item under each renaming. Only the generators are evaluated, on all images under the others: so they act like the
+    /// group, or it is an error.
     fn images<T: Copy + Eq>(
         &self,
         function: &str,

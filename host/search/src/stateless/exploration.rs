@@ -52,7 +52,7 @@ pub struct StatelessExploration<'s, 'l> {
     pub execution: Execution,
     /// Executions that were given up because they only repeat earlier ones, or were such repetitions.
     pub redundant: u64,
-    /// Bytes that the strategy keeps besides the execution.
+    /// Bytes that the strategy keeps in addition to the execution.
     kept: u64,
     start: &'s Start,
     executions: u64,
@@ -61,7 +61,7 @@ pub struct StatelessExploration<'s, 'l> {
     cut: BoundsHit,
     report: Report,
     classes: ConsistentCuts<ClassId>,
-    /// Kept if the system states are asked for.
+    /// Kept if the system states are requested.
     locals: Option<ConsistentCuts<LocalStateId>>,
     collected: BTreeSet<Box<[LocalStateId]>>,
     schedule: CheckSchedule,
@@ -129,8 +129,8 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Ok(None)
     }
 
-    /// Notes how many bytes the strategy keeps besides the execution; returns why to end the search, if it has grown much and
-    /// there is a reason. To be asked wherever one execution asks for others, which can be many.
+    /// Notes how many bytes the strategy keeps in addition to the execution; returns why to end the search, if it has grown much and
+    /// there is a reason. To be called wherever one execution requests others, which can be many.
     pub fn keep(&mut self, bytes: u64) -> Option<EndCondition> {
         self.kept = bytes;
         self.schedule.has_grown(bytes).then(|| self.search.monitor.check(&self.progress())).flatten()
@@ -156,7 +156,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
     }
 
     /// The next step of a desired order if it is possible; else the order is given up, and it is the first possible one.
-    /// None where nothing can happen.
+    /// None in a state without enabled events.
     pub fn next_step(&mut self, desired: &mut VecDeque<Step>) -> Result<Option<Step>, SearchError> {
         let mut enabled = std::mem::take(&mut self.enabled);
         self.enabled(&mut enabled)?;

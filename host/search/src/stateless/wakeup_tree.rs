@@ -19,7 +19,7 @@ impl WakeupTree {
     /// Bytes of a step in a tree: its place in a list that has room for as many again, and the allocation of that list.
     pub const STEP_BYTES: u64 = (2 * size_of::<(Step, Self)>() + 2 * size_of::<usize>()) as u64;
 
-    /// Whether nothing is asked for.
+    /// Whether the tree has no execution.
     pub fn is_empty(&self) -> bool {
         self.branches.is_empty()
     }

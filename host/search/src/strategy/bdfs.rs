@@ -15,7 +15,7 @@ pub use crate::reduction::reduced_search::explore as explore_reduced;
 /// explored in one round, shallow enough that an infinite one is not entered head first.
 const FIRST_BOUND: u32 = 64;
 
-/// How many states the search for a shorter counterexample may visit besides four times those of the first search.
+/// How many states the search for a shorter counterexample may visit in addition to four times those of the first search.
 const SHORTEN_STATES: u64 = 1_000_000;
 
 /// Bounded depth-first search (B-DFS).

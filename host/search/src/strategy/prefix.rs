@@ -94,7 +94,7 @@ struct Walks<'s> {
     /// States to begin in, with the ways there.
     kept: Vec<Start>,
     begun: u64,
-    /// Walks that came to where nothing can happen.
+    /// Walks that ended in a state without enabled events.
     ended: u64,
     transitions: u64,
     schedule: CheckSchedule,

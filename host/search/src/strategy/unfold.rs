@@ -22,7 +22,7 @@ use crate::unfolding::{Everything, Grown, Relevance, Unfolding, configurations, 
 const FIRST_SEARCH: usize = 64;
 const SEARCH_GROWTH: usize = 8;
 
-/// After this many system states that are judged the monitor is asked.
+/// Judged system states between two polls of the monitor.
 const JUDGED: u32 = 128;
 
 /// Causal unfolding with cut-offs.
@@ -97,7 +97,7 @@ fn count_system_states(search: &Search<'_>, end: &mut EndCondition, walked: u64)
     Ok(counting.counts.system_states)
 }
 
-/// The monitor of a search besides which this many bytes are kept.
+/// The monitor of a search, with additional bytes that are kept outside of it.
 struct Besides<'m> {
     monitor: &'m dyn Monitor,
     bytes: u64,
@@ -165,7 +165,7 @@ pub(crate) struct UnfoldSearch<'r, 's> {
     pub(crate) search: &'r Search<'s>,
     pub(crate) start: &'r Start,
     pub(crate) report: &'r mut Report,
-    /// Properties of kind `sometimes` whose witnesses are all that is asked for; none: everything is.
+    /// The `sometimes` properties whose witnesses are wanted; if there are none, all findings are.
     pub(crate) until_witnessed: &'r [u32],
     pub(crate) events_before: u64,
     /// Executed extensions of this unfolding.
@@ -368,8 +368,8 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         Ok(stopped)
     }
 
-    /// How large the configurations are that are looked at. Where no event is larger than the bound on depth, those of
-    /// independent events that are together larger tell whether the bound leaves something out.
+    /// Maximum size of the examined configurations. If no event is larger than the bound on depth, configurations of independent events
+    /// that are larger together show whether the bound leaves something out.
     fn size_max(&self, unfolding: &Unfolding<'_, '_>) -> u32 {
         let depth = self.search.bounds.depth.filter(|_| unfolding.depth_cut());
         depth.unwrap_or(u32::MAX - 1)

@@ -4,18 +4,18 @@
 //! has sent to another one is decided by its own event, and what that one has received by its own. So the configuration is
 //! an [end](host_model::lts::deadlock) if no local event is possible after any of the events, and if for each two nodes the first
 //! has sent to the second as much as the second has received from the first. Numbers are enough: what is received was sent.
-//! Events that fit together are therefore found by looking numbers up, and no configurations are walked.
+//! Events that fit together are therefore found by looking numbers up, without an enumeration of configurations.
 //!
-//! At a node that has crashed anything may still be possible, and what is on its way there does not matter. Each set of nodes that may
-//! have crashed is searched for by itself.
+//! At a crashed node anything may still be possible, and messages in flight to it do not matter. Each set of nodes that may have
+//! crashed is searched separately.
 //!
-//! On an ordered network with connections that break some of what was sent is lost. There the items that were not received
-//! are looked at one by one.
+//! On an ordered network with connections that break, some messages are lost. There the items that were not received are examined
+//! one by one.
 //!
 //! Deliveries that change nothing have to be events here: otherwise messages that no node reacts to would stay in flight.
 //!
-//! Each reachable global state is at the end of a configuration without cut-off events, no smaller one of them cut off, so
-//! nothing is missed in a complete unfolding, and no shorter way exists.
+//! Each reachable global state is at the end of a smallest configuration without cut-off events, so in a complete unfolding no deadlock
+//! is missed, and no shorter path to one exists.
 
 use std::collections::BTreeMap;
 
@@ -224,7 +224,7 @@ struct TerminalSearch<'r> {
     picked: Vec<EventId>,
     size_max: u32,
     all: bool,
-    /// By what becomes of the nodes, the smallest one; a single one unless all are wanted.
+    /// The smallest one per fates of the nodes; a single one unless all are wanted.
     best: BTreeMap<Box<[Fate]>, WithSize>,
     poll: StopPoll<'r>,
 }
@@ -280,7 +280,7 @@ impl TerminalSearch<'_> {
                 return false;
             }
             let size = size + self.traffic.view.chains.len(event);
-            // What becomes of the nodes is known at the end only.
+            // The fates of the nodes are known only at the end.
             let is_news = self.all || self.best.values().all(|(best, _)| size < *best);
             let is_small = size <= self.size_max && is_news;
             let fits = |other: &EventId| self.traffic.fit(*other, event, &self.has_crashed);

@@ -229,7 +229,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         self.size as u32
     }
 
-    /// Whether some event is larger than the bound on depth allows, as far as it is known yet.
+    /// Whether an event exceeds the bound on depth, as far as known yet.
     pub fn depth_cut(&self) -> bool {
         let larger = self.bounds.depth.and_then(|depth| self.queue.get(depth as usize + 1..));
         larger.is_some_and(|queues| queues.iter().any(|extensions| !extensions.is_empty()))

@@ -14,8 +14,8 @@ use crate::global::state::{Budgets, Child, GlobalState, says_more};
 use crate::kernel::EndCondition;
 use crate::kernel::rules::Recovery;
 
-/// Words of packed successors that one worker keeps ready. Those of states with more, or with larger ones, are made when they are
-/// taken in, so that memory is asked for one by one.
+/// Maximum words of packed successors that one worker prepares. Successors beyond that are made one by one when they are added, which
+/// bounds the memory.
 const WORDS_MAX: usize = 1 << 14;
 
 /// The tables that the workers read while they expand states of a block.
@@ -131,7 +131,7 @@ impl Expansion {
         (words + events + found) as u64
     }
 
-    /// A state as it is packed; none if it was too much.
+    /// The packed state; none if it exceeded the bound.
     pub fn record(&self, fresh: &Fresh) -> Option<&[u32]> {
         let Range { start, end } = fresh.words;
         (start < end).then(|| &self.words[start as usize..end as usize])
@@ -181,7 +181,7 @@ impl Expansion {
         }
     }
 
-    /// Whether an event can happen in the state at hand, as far as that is known. Handlers are asked for only if it depends on them.
+    /// Whether an event can happen in the current state, as far as that is known. Handlers are requested only if it depends on them.
     fn leads_on(&mut self, batch: Batch<'_>) -> bool {
         let Self { state, enabled, unknown, .. } = self;
         enabled.retain(|(_, trigger)| batch.can_rely_on(*trigger));

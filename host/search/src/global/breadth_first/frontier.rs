@@ -8,7 +8,7 @@ use host_model::lts::{LocalStateId, MessageId};
 
 use crate::global::state::GlobalState;
 
-/// States of a block. Enough that several workers have something to do, few enough that little is asked for in vain.
+/// States per block: enough to keep several workers busy, few enough to waste little memory.
 const STATES: usize = 4096;
 
 /// The largest cost of expanding a block, see [`cost_of`].
@@ -72,7 +72,7 @@ impl Layout {
     }
 }
 
-/// About how many words are looked at to expand a state: each event of it makes a successor, which is about as large.
+/// An estimate of the words that are read to expand a state: each of its events makes a successor, which is about as large.
 fn cost_of(words: usize) -> u64 {
     (words * words) as u64
 }

@@ -57,18 +57,18 @@ const PIECES: usize = 32;
 /// Batches of fewer states are expanded by one worker: it takes microseconds.
 const SHARED: usize = 64;
 
-/// States of the first batches. Later ones are a quarter of what was expanded before: of what is asked for together, little is asked
-/// for in vain if the search ends soon.
+/// States of the first batches. Later ones are a quarter of the states expanded before: a search that ends soon executes few handlers in
+/// vain.
 const FIRST_BATCH: u64 = 16;
 
-/// Handlers that are executed together at most.
+/// Maximum number of handlers that are executed together.
 const HANDLERS: usize = 16_384;
 
 /// Searches from all start states at once, level by level: each state is found by one of the shortest paths from any
 /// start state, and is expanded once. A state that violates a property is expanded like any other one.
 ///
 /// Memory: about 36 bytes per distinct global state; the states that wait to be expanded take 4 bytes per node, and per message in
-/// flight, and 20 besides.
+/// flight, plus 20 bytes.
 pub fn explore(
     search: &Search<'_>,
     following: Following,

@@ -51,7 +51,7 @@ const PATH: usize = 4;
 /// How a start state was reached.
 const NO_STEP: Step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
 
-/// A state as it is kept.
+/// A packed state.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedState<'r> {
     nodes: usize,
@@ -100,7 +100,7 @@ impl<'r> PackedState<'r> {
         self.in_flight().len()
     }
 
-    /// The messages in flight in the order of their ids, each as often as it is there.
+    /// The messages in flight in the order of their ids, each once per copy.
     pub fn copies(self) -> impl Iterator<Item = MessageId> + 'r {
         self.in_flight().iter().map(|word| MessageId(word & !ASLEEP))
     }

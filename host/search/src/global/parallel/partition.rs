@@ -116,7 +116,7 @@ pub struct Partition {
     pub unknown: Unknown,
     /// Judgements of new states.
     pub notes: Vec<Note>,
-    /// New system states by content, if they are asked for.
+    /// New system states by content, if they are requested.
     pub collected: Option<BTreeSet<Box<[LocalStateId]>>>,
     /// Executed edges.
     pub transitions: u64,
@@ -401,7 +401,7 @@ impl Partition {
 fn child_bytes(round: RoundContext<'_>, parent: PackedState<'_>) -> u64 {
     let on_the_way =
         size_of::<(u32, Child)>() + size_of::<Arrival>() + size_of::<(u32, Fresh)>() + size_of::<Option<Fresh>>();
-    // A note has a class per node, and a local state per node where ends are asked for.
+    // A note has a class per node, and a local state per node if ends are wanted.
     let lists = if round.crashes_max.is_some() { 2 } else { 1 };
     let noted = size_of::<Fingerprint>() + size_of::<Note>() + lists * parent.nodes() * size_of::<u32>();
     parent.bytes() + (on_the_way + noted + PATH_BYTES) as u64

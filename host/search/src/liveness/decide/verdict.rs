@@ -66,10 +66,10 @@ impl Verdict {
     }
 }
 
-/// Finds out all about a promise.
+/// Decides a promise.
 ///
-/// Memory: besides the graph two bits per state, and for the components up to 17 bytes per state; with strong fairness or chance eight
-/// bytes more.
+/// Memory, in addition to the graph: two bits per state, and up to 17 bytes per state for the components; with strong fairness or chance
+/// eight bytes more.
 ///
 /// # Errors
 ///

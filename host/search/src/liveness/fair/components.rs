@@ -69,8 +69,8 @@ impl<'g> Components<'g> {
         Ok(Self { graph, numbers, stack, places: Vec::new(), waiting: 0, left: 0, next: (1, u32::MAX) })
     }
 
-    /// Finds the components of the part of the graph that is reached from these states over the edges that `keeps` keeps: each that
-    /// has an edge inside is passed to `found`, as soon as it is finished.
+    /// Finds the components of the part of the graph that is reachable from these states over the edges that `keeps` accepts. Passes each
+    /// component with an inner edge to `found` as soon as it is finished.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 //! If an action has only to happen where it stays possible (weak fairness), a strongly connected component is fair or no part of it is:
 //! an action that is possible in all its states and taken on none of its edges is so in each part. Where an action has to happen if it
 //! is possible again and again (strong fairness), the states are removed in which such an action is possible that no edge inside takes,
-//! and what is left is looked at again, as for Streett automata. Chance removes edges instead, see `chance`.
+//! and the rest is analysed again, as for Streett automata. Chance removes edges instead, see `chance`.
 //!
 //! Source: Emerson, Lei, "Modalities for model checking: branching time logic strikes back", Science of Computer Programming 1987, for
 //! fairness by components; de Alfaro, "Formal verification of probabilistic systems", 1997, for chance (end components).
@@ -120,7 +120,7 @@ impl Regions {
     }
 }
 
-/// The same with strong fairness or chance: a region is looked at until it is one component by edges that can be taken for ever, and
+/// The same with strong fairness or chance: a region is refined until it is one component by edges that can be taken for ever, and
 /// nothing has to be removed.
 fn refine(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Found<'_>) -> Result<(), EndCondition> {
     let states = arena.graph.states();

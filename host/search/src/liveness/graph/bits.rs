@@ -107,7 +107,7 @@ impl SharedSet {
         (&self.0[state as usize / WORD], 1 << (state as usize % WORD))
     }
 
-    /// The set as it is when no worker changes it any more.
+    /// The set, once no worker changes it any more.
     pub fn finish(self) -> StateSet {
         StateSet(self.0.into_iter().map(AtomicU64::into_inner).collect())
     }

@@ -44,7 +44,7 @@ impl EventClass {
 pub enum Source {
     /// By an adversary, who may never give it.
     Chosen,
-    /// By chance, with a weight above 0: who asks for ever gets it for ever.
+    /// By chance, with a weight above 0: a question asked infinitely often gets it infinitely often.
     Drawn,
     /// By chance, with the weight 0.
     Undrawn,

@@ -3,11 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `record` | records a graph while it is explored |
-//! | `stored` | a graph as it is analysed |
+//! | `stored` | a graph for analysis |
 //! | `rows` | the edges of a large graph in few bytes |
 //! | `parents` | from which state each state was found, in next to no memory |
 //! | `label` | labels of edges: what an event is to a promise of progress |
-//! | `sweep` | all states looked at by all workers |
+//! | `sweep` | sweeps over all states by all workers |
 //! | `watch` | asks during an analysis whether to continue |
 //! | `bits` | one bit per state |
 

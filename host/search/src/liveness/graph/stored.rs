@@ -1,4 +1,4 @@
-//! A graph as it is analysed: its edges with labels, what is owed where, and the way to each state.
+//! A graph for analysis: its edges with labels, the promises owed per state, and the path to each state.
 
 use crate::liveness::graph::bits::StateSet;
 use crate::liveness::graph::label::{EventClass, Label};

@@ -21,7 +21,7 @@ use self::soundness::Refutation;
 pub mod alongside;
 mod soundness;
 
-/// Which tuples of local states are looked at.
+/// Which tuples of local states are examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     /// All of them.

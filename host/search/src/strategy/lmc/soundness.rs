@@ -13,9 +13,9 @@ use crate::strategy::lmc::alongside::{Metered, combined};
 use crate::strategy::unfold::{self, UnfoldSearch};
 use crate::unfolding::{Everything, Relevance};
 
-/// The budget of a verification as long as the round is not the last one: this many units of work per step of a local state, and
-/// at least the second number. It takes about as long as the steps then. Where the answer is not there by then, there will be
-/// more to ask, and what is asked may be without an end.
+/// The budget of a verification in all rounds but the last: this many units of work per step of a local state, and at least the second
+/// number. It then takes about as long as the steps. A verification without an answer by then may have no end, and there will be more
+/// to verify.
 const VERIFICATION_SHARE: u64 = 16;
 const VERIFICATION_MIN: u64 = 65_536;
 
@@ -102,8 +102,8 @@ impl Round<'_, '_, '_> {
         Ok(())
     }
 
-    /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that it does. It is not for
-    /// the local space to say: a path that reaches the bound there may be in no execution.
+    /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that it does. The local space
+    /// cannot decide that: a path that reaches the bound there may be in no execution.
     pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         self.soundness_checks += 1;
         let (progress, snapshots) = (self.progress(), self.search.lts.counts().bytes);
@@ -116,8 +116,8 @@ impl Round<'_, '_, '_> {
         Ok(Some(end?).filter(|end| *end != EndCondition::SpaceExhausted))
     }
 
-    /// The limits of what the unfolding is asked. The space can be complete although some executions have more local events
-    /// than the bound of the round: a cycle, say. Then only the user's bound counts.
+    /// The bounds of the unfolding. The space can be complete although some executions have more local events than the bound of the
+    /// round, in a cycle for example. Then only the user's bound applies.
     fn bounds(&self) -> SearchBounds {
         let of_round = self.space.local_events_cut().then_some(self.bound);
         SearchBounds { local_events: of_round.or(self.search.bounds.local_events), ..SearchBounds::default() }

@@ -19,7 +19,7 @@ pub struct Note {
     pub next: LocalStateId,
     /// One per node.
     pub classes: Vec<ClassId>,
-    /// The local states, one per node, and the nodes that have crashed, if nothing but faults can happen then, and that is asked for.
+    /// The local states, one per node, and the nodes that have crashed, if only faults can happen then, and ends are wanted.
     pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
 }
 
