@@ -1,4 +1,5 @@
-//! What a node knows of the cluster between two snapshots: the latest one, updated with the messages that the node has sent and taken since.
+//! What a node knows of the cluster between two snapshots: the latest one, updated with the messages that the node has sent and taken
+//! since.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ const LOG_MAX: usize = 4_096;
 /// Messages in flight up to which a snapshot is updated: with more, it is too old to look ahead from.
 const IN_FLIGHT_MAX: usize = 1_024;
 
-/// An event whose effects are held, as far as the node knows the cluster: the state after it, and the state with its substitute in its place.
+/// An event whose effects are held, as far as the node knows the cluster: the state after it, and the state with its substitute in its
+/// place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// The node.

@@ -149,8 +149,8 @@ pub trait Gate<V = Views> {
         false
     }
 
-    /// Decides whether the effects of a handler that has passed [`after`](Self::after) leave, by looking ahead from it. The fork is computed
-    /// on demand; it is none if too little is known of the other nodes.
+    /// Decides whether the effects of a handler that has passed [`after`](Self::after) leave, by looking ahead from it. The fork is
+    /// computed on demand; it is none if too little is known of the other nodes.
     fn ahead(&mut self, _now: Time, _event: &Event<'_>, _fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
         Verdict::Pass
     }

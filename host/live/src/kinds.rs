@@ -28,8 +28,8 @@ const KNOWN_BYTES_MAX: usize = 1 << 20;
 
 /// Finds the kinds of the messages of a protocol.
 ///
-/// If a protocol describes its messages, kinds are variants; otherwise they are the first byte. In an encoding of nested enums, the first byte
-/// is only the outermost variant, which is often the same for all messages.
+/// If a protocol describes its messages, kinds are variants; otherwise they are the first byte. In an encoding of nested enums, the first
+/// byte is only the outermost variant, which is often the same for all messages.
 #[derive(Default)]
 pub struct Kinds(Option<Mutex<Described>>);
 

@@ -37,8 +37,8 @@ impl Pace {
         (LEAST.0.min(self.asked.0), LEAST.1.min(self.asked.1))
     }
 
-    /// Adapts the limits to the last round: divides them by four if it was cut short, and doubles them if it took less than a quarter of the
-    /// longest time.
+    /// Adapts the limits to the last round: divides them by four if it was cut short, and doubles them if it took less than a quarter of
+    /// the longest time.
     pub(super) fn took(&mut self, time: Duration, is_cut: bool) {
         let before = *self;
         if is_cut {
@@ -63,8 +63,8 @@ mod tests {
         Pace::new(&Limits { events_max, states_max, ..Limits::default() }, SECOND)
     }
 
-    /// Rounds that are cut short divide the limits by four down to the smallest; a round between a quarter of the time and all of it keeps them;
-    /// and shorter rounds double them.
+    /// Rounds that are cut short divide the limits by four down to the smallest; a round between a quarter of the time and all of it keeps
+    /// them; and shorter rounds double them.
     #[test]
     fn rounds_that_were_cut_short_go_less_far_until_they_end_in_time() {
         let mut pace = pace(4_000, 2_000);

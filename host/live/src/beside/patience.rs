@@ -113,8 +113,8 @@ mod tests {
         Time(0).after(SECOND * seconds as u32)
     }
 
-    /// Answers take 3 s, and snapshots are due every second: after the second late answer the node waits long enough. A delay of an hour does
-    /// not become the timeout.
+    /// Answers take 3 s, and snapshots are due every second: after the second late answer the node waits long enough. A delay of an hour
+    /// does not become the timeout.
     #[test]
     fn a_node_waits_as_long_as_answers_take() {
         let mut patience = Patience::new(SECOND);
@@ -146,8 +146,8 @@ mod tests {
         assert_eq!([often.every(), often.longest()], [FIRST / 5; 2]);
     }
 
-    /// Node 1 answers, node 2 does not, and node 3 sends no checkpoints: after ten intervals of a second each of the two is reported once, until
-    /// it is in a snapshot again.
+    /// Node 1 answers, node 2 does not, and node 3 sends no checkpoints: after ten intervals of a second each of the two is reported once,
+    /// until it is in a snapshot again.
     #[test]
     fn missing_nodes_are_reported_once() {
         let mut patience = Patience::new(SECOND);

@@ -277,8 +277,8 @@ impl<'c> Rounds<'c> {
         }
     }
 
-    /// A snapshot is looked at. Where a node is down, or no bandwidth is left, they come late, some of them later than others: what was long
-    /// is forgotten slowly. What a process has waited for that was stopped says nothing about the next one.
+    /// A snapshot is looked at. Where a node is down, or no bandwidth is left, they come late, some of them later than others: what was
+    /// long is forgotten slowly. What a process has waited for that was stopped says nothing about the next one.
     fn looks(&mut self, now: Time) {
         let since = self.looked.replace(now).map_or(0, |last| now.0.saturating_sub(last.0));
         let since = Duration::from_nanos(since);
@@ -417,8 +417,8 @@ mod tests {
         });
     }
 
-    /// If a node is down, or others have no bandwidth left, snapshots due every second arrive after three seconds or sixty-four, some of them
-    /// sooner, changed or not: filters stay in force until the next one. An hour without a snapshot does not extend them to hours.
+    /// If a node is down, or others have no bandwidth left, snapshots due every second arrive after three seconds or sixty-four, some of
+    /// them sooner, changed or not: filters stay in force until the next one. An hour without a snapshot does not extend them to hours.
     #[test]
     fn filters_are_in_force_until_the_next_snapshot_if_snapshots_are_late() {
         rounds(0, Duration::from_secs(1), |rounds, desk| {

@@ -370,8 +370,8 @@ mod tests {
 
     use super::*;
 
-    /// A violation after forty steps of node 0, in a cluster with a node that moves in circles: too deep for the searches within their limits,
-    /// and within reach of a walk. Its prediction replays.
+    /// A violation after forty steps of node 0, in a cluster with a node that moves in circles: too deep for the searches within their
+    /// limits, and within reach of a walk. Its prediction replays.
     #[test]
     fn walks_find_violations_too_deep_for_the_searches() {
         let round = Toy::new(2)

@@ -343,8 +343,8 @@ fn filters_decide_whether_the_second_message_is_fatal() {
     assert!(all(&BTreeSet::new(), &start) && !all(&steering.patterns, &start), "{steering:?}");
 }
 
-/// A malicious neighbour answers with damaged states, states of other nodes, messages between nodes that do not exist, or endless states. The
-/// checker refuses the snapshot or predicts from it, and never has more filters than the cap.
+/// A malicious neighbour answers with damaged states, states of other nodes, messages between nodes that do not exist, or endless states.
+/// The checker refuses the snapshot or predicts from it, and never has more filters than the cap.
 #[test]
 fn a_lying_neighbour_cannot_do_more_than_the_cap_allows() {
     let (mut refused, mut taken, mut filters) = (0, 0, 0);
@@ -418,7 +418,7 @@ fn generations_bound_the_cache_of_handlers() {
     assert_eq!(checker.generation(), 1);
 }
 
-/// Node 0 takes eight messages, and counts them in nine states, in each of which another message is fatal: nine exact filters, or one for
+/// Node 0 takes eight messages, and counts them in nine states; in each state another message is fatal: nine exact filters, or one for
 /// any state.
 #[test]
 fn an_event_of_many_local_states_takes_one_filter() {

@@ -197,7 +197,8 @@ mod tests {
         assert_eq!(Sequences::default().range(3), None);
     }
 
-    /// The 101st of 200 messages is lost. If it is too late to arrive, all others are acknowledged in one range; otherwise in two, by turns.
+    /// The 101st of 200 messages is lost. If it is too late to arrive, all others are acknowledged in one range; otherwise in two, by
+    /// turns.
     #[test]
     fn a_gap_keeps_no_message_that_was_received() {
         for (late_max, kept) in [(0, vec![]), (1_000, vec![101])] {

@@ -179,8 +179,8 @@ impl Manager {
     /// # Errors
     ///
     /// The packet is not processed. Three kinds still change the manager and have outputs: one that is [too far ahead](Dropped::FarAhead)
-    /// raises the number of the node; one to a [former incarnation](Dropped::FormerAddressee) announces the incarnation of its sender, and is
-    /// answered with the present one; and a sender older than the start in the record of this node is answered with that start.
+    /// raises the number of the node; one to a [former incarnation](Dropped::FormerAddressee) announces the incarnation of its sender, and
+    /// is answered with the present one; and a sender older than the start in the record of this node is answered with that start.
     pub fn receive(
         &mut self,
         from: NodeId,

@@ -92,8 +92,9 @@ impl Numbers {
 
     /// The highest number to which one packet raises the node.
     ///
-    /// Any fixed limit can be reached with one forged packet, after which every packet of this node, even after a restart, is above the limit
-    /// of all others. So a packet above the limit is not processed, but raises its receiver to the limit, and brings the next one within reach.
+    /// Any fixed limit can be reached with one forged packet, after which every packet of this node, even after a restart, is above the
+    /// limit of all others. So a packet above the limit is not processed, but raises its receiver to the limit, and brings the next one
+    /// within reach.
     pub(super) fn reach(&self) -> u64 {
         AT_ONCE_MAX.max(self.current + STEP_MAX)
     }

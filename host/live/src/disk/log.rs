@@ -234,8 +234,8 @@ impl<F: Files> Disk<F> {
     ///
     /// # Errors
     ///
-    /// The file is from another node, damaged, lost, or cannot be read or written; or `ways` does not allow that it is from another build or
-    /// cluster, or older than what other nodes know.
+    /// The file is from another node, damaged, lost, or cannot be read or written; or `ways` does not allow that it is from another build
+    /// or cluster, or older than what other nodes know.
     pub fn open(mut files: F, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), Trouble<F::Error>> {
         let note = files.note()?;
         let there = files.read()?;
@@ -322,8 +322,8 @@ impl<F: Files> Disk<F> {
     ///
     /// # Errors
     ///
-    /// The record cannot be written, e.g. because the disk is full. It may then be in the file or not, and further writes fail: the node must
-    /// stop.
+    /// The record cannot be written, e.g. because the disk is full. It may then be in the file or not, and further writes fail: the node
+    /// must stop.
     pub fn write(&mut self, record: &Record) -> Result<(), Trouble<F::Error>> {
         if self.is_broken {
             return Err(Trouble::Broken);

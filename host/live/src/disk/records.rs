@@ -1,8 +1,8 @@
 //! The format of a node's file: its owner, then records. Only the last record is valid.
 //!
-//! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero. A record is *torn*
-//! if the file ends before the record does, or has only zeros from some byte on, as an unwritten block has: it was never acknowledged.
-//! Any other malformed record is *damaged*: it was once complete, since it has its mark, or it was overwritten.
+//! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero. A record is
+//! *torn* if the file ends before the record does, or has only zeros from some byte on, as an unwritten block has: it was never
+//! acknowledged. Any other malformed record is *damaged*: it was once complete, since it has its mark, or it was overwritten.
 
 use std::collections::BTreeMap;
 

@@ -48,8 +48,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The exact pattern, which matches only this event in this state. None if the event has no sound substitute, or only a broken connection
-    /// that is not allowed.
+    /// The exact pattern, which matches only this event in this state. None if the event has no sound substitute, or only a broken
+    /// connection that is not allowed.
     pub fn of(event: &Event<'_>) -> Option<Self> {
         event.substitute()?;
         let what = match event.cause {

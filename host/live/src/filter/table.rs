@@ -321,8 +321,8 @@ mod tests {
         assert!(table.is_empty(seconds(0)) && !table.is_active(seconds(0)));
     }
 
-    /// A leader sends the same message every 50 ms for a minute, and each is dropped: that counts once, where 1,180 of 2,360 events would exceed
-    /// any quota. The same content from another sender counts separately.
+    /// A leader sends the same message every 50 ms for a minute, and each is dropped: that counts once, where 1,180 of 2,360 events would
+    /// exceed any quota. The same content from another sender counts separately.
     #[test]
     fn a_message_that_is_sent_again_counts_once() {
         let mut table = FilterTable::new(3, Quota { percent: 0, always: 2 }, Duration::from_secs(1_000));

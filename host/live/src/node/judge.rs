@@ -36,8 +36,8 @@ impl Judge {
     /// Whether an `always` property fails, given the node on a side of its handler and these states of the others: the
     /// [`Judge`](crate::gate::Judge) of a gate.
     ///
-    /// After the event, properties whose views of the node did not change are skipped: such a violation existed before the event. If another
-    /// property fails, the gate checks that with [`Side::Before`], where none is skipped.
+    /// After the event, properties whose views of the node did not change are skipped: such a violation existed before the event. If
+    /// another property fails, the gate checks that with [`Side::Before`], where none is skipped.
     pub(super) fn causes_violation(
         &mut self,
         sides: &mut Sides<'_>,
@@ -56,8 +56,8 @@ impl Judge {
         self.is_wrong(&is_asked, own, &nodes)
     }
 
-    /// Whether one of the selected `always` properties fails in these states, or cannot be evaluated. Properties of node scope are evaluated
-    /// only for the own node.
+    /// Whether one of the selected `always` properties fails in these states, or cannot be evaluated. Properties of node scope are
+    /// evaluated only for the own node.
     pub(super) fn is_wrong(
         &mut self,
         is_asked: &dyn Fn(usize) -> bool,

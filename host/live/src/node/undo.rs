@@ -1,9 +1,9 @@
 //! Handlers that hit a limit of the plugin.
 //!
-//! A client or a peer can make a handler exceed its limits, so a limit must not end the node. The handler is undone: the node returns to the
-//! state before, and no message, record or answer of the handler leaves. To the protocol that looks like an ordinary fault: a message on an
-//! unordered link is lost, the connection of an ordered link breaks before the message, a timer takes longer, a request is refused, or
-//! the error of a broken connection is lost.
+//! A client or a peer can make a handler exceed its limits, so a limit must not end the node. The handler is undone: the node returns to
+//! the state before, and no message, record or answer of the handler leaves. To the protocol that looks like an ordinary fault: a message
+//! on an unordered link is lost, the connection of an ordered link breaks before the message, a timer takes longer, a request is refused,
+//! or the error of a broken connection is lost.
 
 use host_model::contract::{LocalEvent, LocalKind, NodeId};
 use host_model::scenario::Network;

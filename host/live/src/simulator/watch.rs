@@ -55,7 +55,8 @@ pub struct Watched {
     pub foreseen: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
-    /// Whether steering has stopped the run: for at least the last tenth of its time no event happened, and the enabled ones were postponed.
+    /// Whether steering has stopped the run: for at least the last tenth of its time no event happened, and the enabled ones were
+    /// postponed.
     pub is_stopped: bool,
     /// Rounds from the states of all nodes because the named neighbours were unusable.
     pub unusable: u64,

@@ -56,8 +56,8 @@ fn dead_states_are_predicted_only_where_there_are_some() {
     assert!(dead > 30 && alive > 5 && bounded > 15, "{dead} {alive} {bounded}");
 }
 
-/// Node 1 moves in a circle of 40 states, of which a round explores 20. One step of node 0 leads to a state in which the promise holds, the
-/// other to a state from which it never does, whatever node 1 does: proving that takes no exploration of global states.
+/// Node 1 moves in a circle of 40 states, and a round explores 20 of them. One step of node 0 leads to a state in which the promise holds,
+/// the other to a state from which it never does, whatever node 1 does: proving that takes no exploration of global states.
 fn never_or_at_once() -> Toy {
     let toy = Toy::new(2).promise("arrives", &[&[Some(1), None]]);
     let toy = toy.rule(0, 0, ToyTrigger::Local(0), 9, &[]).rule(0, 0, ToyTrigger::Local(1), 1, &[]);

@@ -112,7 +112,8 @@ fn the_sound_rule_alone_gives_consistent_snapshots() {
     }
 }
 
-/// Forged numbers, within reach of all nodes or of some, do not affect the consistency of snapshots, and snapshots still complete afterwards.
+/// Forged numbers, within reach of all nodes or of some, do not affect the consistency of snapshots, and snapshots still complete
+/// afterwards.
 #[test]
 fn forged_numbers_do_no_harm() {
     let mut tally = Tally::default();

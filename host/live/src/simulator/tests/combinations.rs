@@ -198,9 +198,9 @@ struct Tally {
     full: u64,
 }
 
-/// Executes a run without checkers, observed, and steered, and compares each with its replay. Checkers that observe change nothing; a steered
-/// run in which no event was prevented equals the one without checkers; a repeated run is the same; and a run that ends with its first
-/// violation is a prefix of the one that continues.
+/// Executes a run without checkers, observed, and steered, and compares each with its replay. Checkers that observe change nothing; a
+/// steered run in which no event was prevented equals the one without checkers; a repeated run is the same; and a run that ends with its
+/// first violation is a prefix of the one that continues.
 fn run(row: &Row, seed: u64, tally: &mut Tally) {
     let (toy, scenario, script) = (Arc::new(row.toy(seed)), row.scenario(), row.script());
     let (conditions, profile) = (row.conditions(), row.profile());

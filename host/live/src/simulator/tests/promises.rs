@@ -6,9 +6,9 @@ use host_search::kernel::rules::Rules;
 use super::*;
 use crate::simulator::Kept;
 
-/// Node 0 has two timers: with one it reaches a state in which the promise holds, and sends a message; with the other, a state from which it
-/// never does. Each of the two checkers has a round that predicts the dead state one step ahead, one after that step, in which the state is
-/// dead or the promise holds for good, and one after the message. With promises off, no round predicts anything.
+/// Node 0 has two timers: with one it reaches a state in which the promise holds, and sends a message; with the other, a state from which
+/// it never does. Each of the two checkers has a round that predicts the dead state one step ahead, one after that step, in which the state
+/// is dead or the promise holds for good, and one after the message. With promises off, no round predicts anything.
 #[test]
 fn a_promise_that_can_die_is_predicted_until_it_is_kept() {
     let toy = Toy::new(2).promise("arrives", &[&[Some(1), None]]);

@@ -12,8 +12,8 @@ fn phase(seconds: u64) -> Phase {
     Phase { lasts, cut: Vec::new(), lost: Vec::new(), calls: None, resets: Vec::new() }
 }
 
-/// Of the beacons of an hour, those of 100 s are lost while one of the nodes is cut off, or if the script loses them by their first byte. On
-/// an ordered link, they wait.
+/// Of the beacons of an hour, those of 100 s are lost while one of the nodes is cut off, or if the script loses them by their first byte.
+/// On an ordered link, they wait.
 #[test]
 fn phases_cut_nodes_off_and_lose_messages() {
     check_cuts_and_losses(scripted);
@@ -68,8 +68,8 @@ pub(crate) fn check_that_conditions_hold_in_each_phase(engine: Engine, networks:
     }
 }
 
-/// Messages that wait at the end of a phase or partition keep waiting if another one has begun: of one beacon per second, those of the first
-/// 10 s arrive.
+/// Messages that wait at the end of a phase or partition keep waiting if another one has begun: of one beacon per second, those of the
+/// first 10 s arrive.
 #[test]
 fn messages_on_an_ordered_link_wait_until_nothing_separates_its_ends() {
     let cut = |seconds| Phase { cut: vec![1], ..phase(seconds) };
@@ -223,8 +223,8 @@ fn after_ten_thousand_steps_the_immediate_check_takes_the_place_of_filters() {
     assert_eq!((kept(90), kept(130)), ((1, 0), (0, 1)));
 }
 
-/// Node 1 sends node 2 a message about its step while node 0 reaches neither; then node 0 reaches only node 2. The state of node 1 that node 0
-/// knows is inconsistent with the present one of node 2: together they would predict an impossible violation.
+/// Node 1 sends node 2 a message about its step while node 0 reaches neither; then node 0 reaches only node 2. The state of node 1 that
+/// node 0 knows is inconsistent with the present one of node 2: together they would predict an impossible violation.
 #[test]
 fn an_outdated_state_is_not_judged_together_with_newer_ones() {
     let toy = Toy::new(3)

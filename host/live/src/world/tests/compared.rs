@@ -34,7 +34,8 @@ fn looked_up(toy: &Arc<Toy>, plan: &Plan) -> Vec<Step> {
     std::mem::take(&mut world.history.steps)
 }
 
-/// With all faults except those of disks, which write at once: the same steps happen at the same nodes, state by state and message by message.
+/// With all faults except those of disks, which write at once: the same steps happen at the same nodes, state by state and message by
+/// message.
 #[test]
 fn a_world_in_which_handlers_are_looked_up_is_the_same() {
     let (mut steps, mut starts) = (0, 0);
@@ -182,8 +183,8 @@ fn without_chance_a_world_is_a_simulation() {
     assert!(compared > 30 && events > 300, "{compared} toys, {events} events");
 }
 
-/// With latencies, losses and answers drawn from different streams, both have about the same number of events, and end in a given state about
-/// equally often: the means of 100 runs each are within four standard errors.
+/// With latencies, losses and answers drawn from different streams, both have about the same number of events, and end in a given state
+/// about equally often: the means of 100 runs each are within four standard errors.
 #[test]
 fn with_chance_a_world_is_distributed_like_a_simulation() {
     let mut conditions = conditions(Range::milliseconds(1, 50), Range::milliseconds(20, 200));

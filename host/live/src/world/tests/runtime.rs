@@ -207,8 +207,8 @@ fn each_run_over_connections_is_one_of_the_model() {
     assert!(names.iter().all(|(name, least)| seen.get(name).is_some_and(|count| count > least)), "{seen:?}");
 }
 
-/// Latencies, delays, losses, partitions and, over links with an order, resets are drawn from other streams and do the same: of 100 runs each,
-/// the means of all counts are within four standard errors.
+/// Latencies, delays, losses, partitions and, over links with an order, resets are drawn from other streams and do the same: of 100 runs
+/// each, the means of all counts are within four standard errors.
 #[test]
 fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
     let delay = Range::milliseconds(20, 200);

@@ -14,8 +14,8 @@ use crate::node::Delays;
 use crate::time::Range;
 use crate::world::{Advice, Guided, Plan, What, World};
 
-/// Node 1 sends node 0 a message, and takes its next step after a while. If the message arrives before that step, a property is violated; if
-/// it never arrives, the promise of node 0 never holds.
+/// Node 1 sends node 0 a message, and takes its next step after a while. If the message arrives before that step, a property is violated;
+/// if it never arrives, the promise of node 0 never holds.
 fn hasty() -> Arc<Toy> {
     let toy = Toy::new(2)
         .of_kind(0, LocalKind::Timer)
@@ -27,8 +27,8 @@ fn hasty() -> Arc<Toy> {
     Arc::new(toy)
 }
 
-/// Runs a world with a checker for each node. Without losses the cluster keeps its promise, steered or not: a message lost to a filter is an
-/// error. The immediate check may refuse a violation at once, even if that breaks the promise.
+/// Runs a world with a checker for each node. Without losses the cluster keeps its promise, steered or not: a message lost to a filter is
+/// an error. The immediate check may refuse a violation at once, even if that breaks the promise.
 pub(super) fn shown(seed: u64) -> Result<(), String> {
     let toy = hasty();
     let mut settings = seeds::settings(Network::Unordered);
