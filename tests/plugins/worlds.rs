@@ -30,7 +30,7 @@ fn paxos(bug: &str, loss: Share) -> Cluster {
         loss,
         delays: Delays { application: Range::milliseconds(1, 20_000), ..Conditions::default().delays },
         time: Duration::from_secs(60),
-        goes_on: true,
+        continues: true,
         ..Conditions::default()
     };
     let scenario = Scenario { network: Network::Unordered, ..scenario(3, parameters) };
