@@ -43,8 +43,8 @@ pub fn crashed_in(
     crashed(states.map(|state| !state.protocol.local_events.is_empty()), addressees, crashes_max)
 }
 
-/// The message about an end with the answers of the nodes in their order, some of which have crashed; none if all nodes are done. A node
-/// that fails to answer is not done.
+/// The message about an end, from the answers of the nodes in their order and the crashed nodes; none if all others are done. A node that
+/// fails to answer is not done.
 pub fn message(answers: &[Result<bool, Fault>], crashed: &[NodeId]) -> Option<String> {
     let numbered = || (0..).zip(answers).filter(|(node, _)| !crashed.contains(node));
     let waiting: Vec<NodeId> =
