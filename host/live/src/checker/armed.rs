@@ -1,4 +1,4 @@
-//! What a node does not do at a start before it has looked ahead, by the paths to violations that it has kept.
+//! The filters of a node at its start, from the paths to violations that earlier starts have predicted.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::filter::Pattern;
 use crate::gate::{Cause, Event};
 use crate::kinds::Kinds;
 
-/// The filters of a node that has kept these paths to violations, and has seen nothing yet: on each path its first event that can be
-/// filtered, in any state and of any content of its kind. What was about to go wrong before can be about to go wrong again, and a start
-/// is when a checker does not know yet. `may_break` says whether connections may be broken in place of messages that have an order.
+/// The filters of a node at its start, before its checker has a snapshot: on each of these paths to violations, the first event of the node
+/// that can be filtered, in any state and with any content of its kind. A violation that was predicted before may still be ahead, and
+/// after a start the checker cannot know. `may_break` allows breaking connections in place of messages on ordered links.
 pub fn armed(
     paths: &[Vec<TraceStep>],
     node: NodeId,
@@ -65,8 +65,8 @@ mod tests {
         step(node, TraceEvent::Local { name: name.to_owned(), cause, payload: Hex(vec![7]) })
     }
 
-    /// Of a path with a step of the protocol, a message and a timer of node 0: the message, or over a link with an order the timer, unless
-    /// connections may break in place of messages.
+    /// A path with an internal event, a message and a timer of node 0: the filter is for the message, or on an ordered link for the timer,
+    /// unless connections may be broken.
     #[test]
     fn a_node_is_armed_by_its_first_event_that_can_be_filtered() {
         let message = step(0, TraceEvent::Deliver { from: 1, payload: Hex(vec![3, 1]) });
@@ -89,7 +89,7 @@ mod tests {
         }
         assert_eq!(of(Network::Ordered, 0, false), tick());
         assert_eq!(of(Network::Ordered, 0, true), [(None, kind)]);
-        // No connection of a node with itself breaks.
+        // A node has no connection to itself that could break.
         let own = vec![
             step(0, TraceEvent::Deliver { from: 0, payload: Hex(vec![3, 1]) }),
             local(0, "tick", LocalKind::Timer),

@@ -1,24 +1,24 @@
-//! Looks ahead from snapshots of a cluster: what is about to go wrong, and what one node can filter so that it does not.
+//! Looks ahead from cluster snapshots: predictions, and the filters with which one node can prevent them.
 //!
-//! A [`Checker`] has rounds. Each begins in a global state from elsewhere and explores ahead within a budget: first along the paths
-//! that led to a violation before, then by the causal unfolding, then by consequence prediction for depth. What it has learned of
-//! handlers lives on from round to round, until it takes too much room: then the next generation begins empty.
+//! A [`Checker`] works in rounds. Each begins in a given global state and explores ahead within a budget: first along earlier paths to
+//! violations, then by the causal unfolding, then by consequence prediction for depth. Its cache of handlers is kept from round to round,
+//! and cleared when it exceeds its limit.
 //!
 //! Source: Yabandeh, Knezevic, Kostic, Kuncak, "CrystalBall: predicting and preventing inconsistencies in deployed distributed
-//! systems", NSDI 2009. Differs in what explores first, in the messages in flight, which a snapshot has here, and in
+//! systems", NSDI 2009. Differs in the order of searches, in the messages in flight, which are part of a snapshot here, and in
 //! [steering](crate::filter).
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `round` | one round: from a global state to predictions |
-//! | `steering` | what one node can filter so that none of the predictions comes true |
-//! | `foresee` | whether an event whose effects are held leads to what goes wrong |
-//! | `safety` | whether filters make anything worse |
+//! | `steering` | the filters of one node against all predictions |
+//! | `foresee` | looking ahead from an event whose effects are held |
+//! | `safety` | the check that filters cause no new violation or dead state |
 //! | `candidates` | the events of a node on a path that it can filter |
-//! | `promises` | promises of progress that a state ahead cannot keep any more |
+//! | `promises` | predictions of dead states |
 //! | `stopping` | searches of a checker that can be stopped from outside |
-//! | `armed` | what a node does not do at a start, by paths that it has kept |
-//! | `past` | paths that led to a violation before |
+//! | `armed` | the filters of a node at its start, from earlier predictions |
+//! | `past` | earlier paths to violations |
 //! | `tests` | predictions, filters and their safety, against naive references |
 
 mod armed;

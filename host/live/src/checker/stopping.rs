@@ -13,22 +13,22 @@ impl Stop for Never {
     }
 }
 
-/// Ends a search on request, or if it takes too much besides its counts.
+/// Ends a search on request, or if it exceeds its limits of effort or memory.
 pub(super) struct Asking<'s> {
     stop: &'s dyn Stop,
     effort: Option<Effort<'s>>,
     bytes_max: u64,
 }
 
-/// The effort of a search besides its counts.
+/// The effort of a search that its own counts do not include.
 struct Effort<'s> {
     lts: &'s Lts<'s>,
-    /// Properties that had been evaluated when it began.
+    /// The number of evaluations of properties before the search.
     evaluations: u64,
     steps_max: u64,
 }
 
-/// As many small steps of the unfolding take about as long as the evaluation of a property.
+/// The number of small steps of the unfolding that take about as long as one evaluation of a property.
 const STEPS_OF_EVALUATION: u64 = 500;
 
 impl<'s> Asking<'s> {
@@ -36,12 +36,12 @@ impl<'s> Asking<'s> {
         Self { stop, effort: None, bytes_max: u64::MAX }
     }
 
-    /// The same in this many bytes at most: a search that takes more is cut short, as one that takes too long is.
+    /// Adds a limit in bytes: a search that exceeds it is cut short, as one that takes too long.
     pub(super) fn holding(self, bytes_max: u64) -> Self {
         Self { bytes_max, ..self }
     }
 
-    /// The same in this many steps at most, for a search in this local transition system.
+    /// Adds a limit in steps, for a search in this local transition system.
     pub(super) fn within(self, lts: &'s Lts<'s>, steps_max: u64) -> Self {
         Self { effort: Some(Effort { lts, evaluations: lts.evaluations(), steps_max }), ..self }
     }

@@ -5,8 +5,8 @@ use host_model::trace::{Beginning, Flight, Hex, NodeState};
 
 use crate::checkpoint::snapshot::Snapshot;
 
-/// The global state of a snapshot whose checkpoints contain exported states. What may be in flight, and may not, is left out, as if the
-/// network had lost it; the second value says whether there is any.
+/// The global state of a snapshot whose checkpoints contain exported states. Messages that may or may not be in flight are left out, as if
+/// the network had lost them; the second value is true if there are any.
 pub fn beginning(snapshot: &Snapshot) -> (Beginning, bool) {
     let state = |(node, content): (u32, &Vec<u8>)| NodeState {
         node,

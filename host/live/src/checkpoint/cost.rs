@@ -1,7 +1,7 @@
-//! The memory that a packet takes once it is read, found out without taking it.
+//! The memory that a packet takes when decoded, computed without decoding it.
 //!
 //! A packet is a list of lists, and an element of one byte on the wire takes up to a hundred in memory. So a packet is read twice: first as
-//! its [shape](Shape), which borrows and counts, and then for good, if the count is within the budget.
+//! its [shape](Shape), which borrows and counts, and then decoded, if the count is within the budget.
 
 use std::marker::PhantomData;
 
@@ -15,13 +15,13 @@ use crate::checkpoint::packet::{Checkpoint, Header};
 /// Bytes that the allocator and the reference counts of a shared payload take.
 const SHARED: usize = 48;
 
-/// Something that takes memory once it is read.
+/// A value that takes memory when decoded.
 pub(super) trait Cost {
-    /// Bytes that it takes, at most.
+    /// Upper bound of the memory that it takes, in bytes.
     fn cost(&self) -> usize;
 }
 
-/// A packet as far as its cost goes. The fields are those of [`Packet`](crate::checkpoint::Packet), in their order.
+/// The parts of a packet that determine its cost. The fields are those of [`Packet`](crate::checkpoint::Packet), in their order.
 #[derive(Deserialize)]
 pub(super) struct Shape<'b> {
     #[serde(rename = "header")]
@@ -30,7 +30,7 @@ pub(super) struct Shape<'b> {
     pub(super) body: BodyShape<'b>,
 }
 
-/// The body of a packet as far as its cost goes.
+/// The parts of a packet's body that determine its cost.
 #[derive(Deserialize)]
 pub(super) enum BodyShape<'b> {
     Message {
@@ -127,7 +127,7 @@ impl Cost for KeptShape {
     }
 }
 
-/// A list whose elements cost so much together; a map is a list of pairs.
+/// A list, as the total cost of its elements; a map is a list of pairs.
 struct Total<T> {
     cost: usize,
     elements: PhantomData<T>,

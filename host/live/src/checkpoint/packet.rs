@@ -1,4 +1,4 @@
-//! What nodes send to each other.
+//! The packets between nodes.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::channel::Channel;
 
-/// A packet: a message of the protocol, or one of the managers among themselves.
+/// A packet: a message of the protocol, or one between managers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Packet {
-    /// What each packet carries.
+    /// The header, which each packet carries.
     pub header: Header,
-    /// The rest.
+    /// The body.
     pub body: Body,
 }
 
@@ -23,51 +23,51 @@ pub struct Header {
     pub number: u64,
     /// The incarnation of the sender.
     pub incarnation: u64,
-    /// The latest incarnation of the destination that the sender has heard of; 0 for none.
+    /// The latest incarnation of the destination that the sender knows; 0 for none.
     pub addressee: u64,
-    /// Messages of that incarnation that the sender has received, or does not take any more: some that follow each other, from and to. Of
-    /// several such ranges each packet has another one.
+    /// The bounds of one range of messages of that incarnation that the sender has received, or no longer takes. Of several ranges, each
+    /// packet has a different one.
     ///
-    /// A node forgets what is acknowledged. No snapshot misses it: this packet forces checkpoints like any other, so where its receipt
-    /// is inside of the cut, so is that of the messages that it acknowledges.
+    /// A node forgets acknowledged messages. No snapshot misses them: this packet forces checkpoints like any other, so if its receipt is
+    /// inside of the cut, so is that of the messages that it acknowledges.
     pub acknowledged: Option<(u64, u64)>,
 }
 
-/// The rest of a packet.
+/// The body of a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body {
     /// A message of the protocol.
     Message {
-        /// Which one to this destination, counted from 1.
+        /// Its number among the messages to this destination, counted from 1.
         sequence: u64,
         /// The content.
         payload: Vec<u8>,
     },
-    /// Asks for the checkpoint with the lowest number from this one on.
+    /// Requests the first checkpoint with at least this number.
     Request {
         /// The number.
         number: u64,
     },
-    /// The checkpoint that was asked for.
+    /// The requested checkpoint.
     Answer {
-        /// The number that was asked for.
+        /// The number requested.
         request: u64,
         /// The checkpoint.
         checkpoint: Box<Checkpoint>,
     },
-    /// That checkpoint may have been discarded.
+    /// The requested checkpoint may have been discarded.
     Refusal {
-        /// The number that was asked for.
+        /// The number requested.
         request: u64,
     },
-    /// The sender has that checkpoint, and does not send it: it has sent so much that others should wait.
+    /// The sender has the requested checkpoint, and does not send it, because its bandwidth is used up.
     Capped {
-        /// The number that was asked for.
+        /// The number requested.
         request: u64,
     },
 }
 
-/// A node at one moment.
+/// A checkpoint of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// Its number.
@@ -76,6 +76,6 @@ pub struct Checkpoint {
     pub incarnation: u64,
     /// The state of the node, as its driver encodes it.
     pub content: Vec<u8>,
-    /// What it knows of the messages to and from its peers; a peer that is absent exchanged none with it.
+    /// Its records of the messages to and from its peers; none for a peer with which it has exchanged no messages.
     pub channels: BTreeMap<NodeId, Channel>,
 }

@@ -1,4 +1,4 @@
-//! Snapshots: whether they are consistent, and what is in flight in them.
+//! Snapshots: their consistency, and the messages in flight.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use crate::checkpoint::channel::{Channel, Kept};
 use crate::checkpoint::numbers::NUMBER_MAX;
 use crate::checkpoint::packet::Checkpoint;
 
-/// The checkpoints of some nodes that belong together.
+/// The checkpoints of some nodes that form a cut.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// The number that was asked for.
+    /// The number requested.
     pub number: u64,
     /// The checkpoints.
     pub checkpoints: BTreeMap<NodeId, Checkpoint>,
-    /// The nodes that were asked and did not answer, as they cannot be reached.
+    /// The nodes that were asked and are unreachable.
     pub absent: BTreeSet<NodeId>,
 }
 
-/// A receipt inside of a snapshot of what was sent outside.
+/// A message that was received inside of a snapshot and sent outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[error("node {to} has received what node {from} has not sent")]
 pub struct Inconsistency {
@@ -30,28 +30,28 @@ pub struct Inconsistency {
     pub to: NodeId,
 }
 
-/// Between nodes that have exchanged nothing.
+/// The channel between nodes that have exchanged no messages.
 static NOTHING: Channel = Channel::NOTHING;
 
 /// The messages in flight from one node to another in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents<'s> {
-    /// Those in flight: each can still be delivered unless the network loses it.
+    /// Messages in flight: each can still be delivered unless the network loses it.
     pub in_flight: Vec<&'s Kept>,
-    /// Those that are in flight, or were received before a reset of the destination.
+    /// Messages that are in flight, or were received before a reset of the destination.
     pub uncertain: Vec<&'s Kept>,
-    /// Whether there may be unknown ones: of a former incarnation of the sender, or too many to be kept.
+    /// Whether there may be unknown messages: of a former incarnation of the sender, or too many to be kept.
     pub is_partial: bool,
 }
 
 impl Snapshot {
-    /// Looks for a receipt of what was not sent. The second line of defence: under the [sound rule](crate::checkpoint::Rule::SOUND)
-    /// there is none, and a peer with another program can answer anything. It misses what was received before a reset of the
-    /// receiver, which has forgotten the receipt.
+    /// Looks for a message that was received inside and sent outside: the second line of defence. Under the
+    /// [sound rule](crate::checkpoint::Rule::SOUND) there is none, but a peer with another program can answer anything. It misses messages
+    /// received before a reset of the receiver, which has forgotten the receipt.
     ///
     /// # Errors
     ///
-    /// The first one in the order of the nodes.
+    /// The first such message, in the order of the nodes.
     pub fn verify(&self) -> Result<(), Inconsistency> {
         for (to, receiver) in &self.checkpoints {
             for (from, heard) in &receiver.channels {
@@ -76,7 +76,7 @@ impl Snapshot {
         let sent = sender.channels.get(&to).unwrap_or(&NOTHING);
         let heard = receiver.channels.get(&from).unwrap_or(&NOTHING);
         let is_current = heard.incarnation == sender.incarnation;
-        // Of what a former incarnation has sent, nothing is left; it is delivered until the destination hears of the new one.
+        // The messages of a former incarnation are forgotten, and are delivered until the destination knows the new one.
         let is_known = is_current || sender.incarnation == 1;
         let has_forgotten = sent.forgotten > 0 && !(is_current && heard.received.has_all_up_to(sent.forgotten));
         let mut contents = Contents { is_partial: !is_known || has_forgotten, ..Contents::default() };
@@ -85,7 +85,7 @@ impl Snapshot {
             match kept.addressee {
                 0 if receiver.incarnation > 1 => contents.uncertain.push(kept),
                 addressee if addressee == 0 || addressee == receiver.incarnation => contents.in_flight.push(kept),
-                // The destination has been reset since, and does not take it.
+                // The destination was reset since, and does not take it.
                 _ => {}
             }
         }
@@ -94,7 +94,7 @@ impl Snapshot {
 }
 
 impl Checkpoint {
-    /// Whether it can be the answer to a request with this number.
+    /// Whether it is a valid answer to a request with this number.
     pub(super) fn answers(&self, number: u64) -> bool {
         (number..=NUMBER_MAX).contains(&self.number) && self.incarnation > 0
     }

@@ -1,11 +1,11 @@
-//! What is drawn in a simulated run.
+//! The purposes of random draws in a simulated run.
 
 use host_model::lts::Outcome;
 use host_search::kernel::dice::draw_outcome;
 
 use crate::chance;
 
-/// What is drawn.
+/// The purpose of a draw.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Start,

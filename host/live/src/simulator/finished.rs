@@ -1,4 +1,4 @@
-//! A run that is over.
+//! The results of a finished run.
 
 use host_search::kernel::FoundViolation;
 
@@ -10,22 +10,22 @@ use crate::time::Time;
 pub enum End {
     /// A property is violated, or a handler has failed.
     Violation,
-    /// Nothing is going to happen any more.
+    /// No input is left.
     Quiet,
-    /// The time is up.
+    /// The time is over.
     Time,
-    /// It has had as many events as it may have.
+    /// The maximum number of events is reached.
     Events,
 }
 
-/// What has happened in a run.
+/// Counts of the events in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All events.
     pub events: u64,
-    /// Messages that were delivered.
+    /// Messages delivered.
     pub delivered: u64,
-    /// Messages that were lost, those in partitions included.
+    /// Messages lost, those in partitions included.
     pub lost: u64,
     /// Local events.
     pub local: u64,
@@ -33,29 +33,29 @@ pub struct Counts {
     pub resets: u64,
     /// Partitions.
     pub partitions: u64,
-    /// States that violate a property: more than one only where a run continues after the first.
+    /// States that violate a property: at most one unless the run continues after a violation.
     pub violating: u64,
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Its seed.
     pub seed: u64,
     /// Why it has ended.
     pub end: End,
-    /// When.
+    /// The time of its end.
     pub at: Time,
-    /// What has happened.
+    /// The counts of its events.
     pub counts: Counts,
-    /// The first bytes of a hash of everything that has happened, and when: equal ones mean equal runs.
+    /// The first bytes of a hash of all events and their times: equal digests mean equal runs.
     pub digest: u128,
-    /// When the first violation was there, if there is one.
+    /// The time of the first violation, if any.
     pub violated: Option<Time>,
-    /// The first violation, if there is one. Its path replays.
+    /// The first violation, if any. Its path replays.
     pub violation: Option<FoundViolation>,
-    /// The `sometimes` properties that were reached, by index, sorted, and when each was for the first time.
+    /// The `sometimes` properties that were reached, sorted by index, with the first time of each.
     pub witnessed: Vec<(u32, Time)>,
-    /// How long each `eventually` property was kept, by index.
+    /// The time that each `eventually` property was kept, by index.
     pub kept: Vec<Kept>,
 }

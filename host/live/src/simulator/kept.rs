@@ -1,4 +1,4 @@
-//! How long promises of progress are kept in a run.
+//! The time that promises are kept in a run.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use host_search::outlook::is_owed;
 
 use crate::time::Time;
 
-/// How long an `eventually` property was kept in a run; of node scope, at all nodes together.
+/// The time that an `eventually` property was kept in a run; for node scope, the sum over all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Its index.
     pub property: u32,
-    /// How long it was kept.
+    /// The time that it was kept.
     pub kept: Duration,
-    /// How long it could have been: the time of the run, as many times as there are promises.
+    /// The maximum: the time of the run times the number of promises.
     pub whole: Duration,
 }
 
-/// The promises of a run that continues.
+/// The promises of a run in progress.
 pub(super) struct Keeping {
     promises: Vec<Keeper>,
-    /// Since when the state is what it is.
+    /// The time of the last change of the state.
     since: Time,
 }
 
@@ -33,13 +33,13 @@ struct Keeper {
 }
 
 impl Keeping {
-    /// Still unknown.
+    /// The promises before the first state.
     pub(super) fn new(lts: &Lts<'_>) -> Self {
         let keeper = |promise| Keeper { promise, is_kept: false, kept: Duration::ZERO };
         Self { promises: lts.promises().into_iter().map(keeper).collect(), since: Time(0) }
     }
 
-    /// From now on nodes are in these states.
+    /// Judges the states of the nodes from now on.
     pub(super) fn judge(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -59,7 +59,7 @@ impl Keeping {
         self.since = now;
     }
 
-    /// Its result in a run that ends now, by property.
+    /// The results of a run that ends at `end`, by property.
     pub(super) fn finish(mut self, end: Time) -> Vec<Kept> {
         self.pass(end);
         let mut all: Vec<Kept> = Vec::new();

@@ -1,41 +1,41 @@
-//! How the checkers of the nodes of a run work: how far they look, and how long that takes.
+//! The profile of a run's checkers: their limits, and the time that they take.
 
 use std::time::Duration;
 
 use crate::checker::Limits;
 use crate::filter::Quota;
 
-/// How the checkers work.
+/// The profile of checkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The time between two rounds of a node, at least.
+    /// The minimum time between two rounds of a node.
     pub interval: Duration,
-    /// How long a snapshot takes.
+    /// The time of a snapshot.
     pub gathering: Duration,
-    /// What a round takes besides its work.
+    /// The time of a round in addition to its work.
     pub base: Duration,
-    /// What a unit of work takes: an event or a transition.
+    /// The time per unit of work: an event or a transition.
     pub each: Duration,
-    /// How far a round looks.
+    /// The limits of a round.
     pub limits: Limits,
-    /// How much may be filtered.
+    /// The quota of filtered events.
     pub quota: Quota,
-    /// How far to look ahead from each event while its effects are held, in events of the unfolding; not at all if there is no number. On
-    /// links without an order.
+    /// The limit of the look-ahead from each event whose effects are held, in events of the unfolding; none for no holding. Only on
+    /// unordered links.
     pub hold: Option<u64>,
-    /// Whether each node asks the nodes alone that the protocol names its neighbours, where it does; else it asks all.
+    /// Whether each node asks only the neighbours that the protocol names, if it names any; otherwise it asks all nodes.
     pub neighbours: bool,
 }
 
 impl Profile {
-    /// The times of the thesis: a snapshot every 3.8 s, and 3.3 s for a round.
+    /// The times of the thesis: a snapshot every 3.8 s, and rounds of 3.3 s.
     pub fn thesis() -> Self {
         let (interval, base) = (Duration::from_millis(3_800), Duration::from_millis(3_300));
         Self { interval, base, each: Duration::ZERO, ..Self::ours() }
     }
 
-    /// A snapshot as soon as something has happened, 50 ms after the last one at the earliest. A unit of work is 10 µs, ten times what
-    /// it takes in a search that runs no guest.
+    /// A snapshot after each event, at the earliest 50 ms after the last one. A unit of work takes 10 µs, ten times as long as in a search
+    /// that runs no guest.
     pub fn ours() -> Self {
         Self {
             interval: Duration::from_millis(50),

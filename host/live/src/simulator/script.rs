@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Range;
 
-/// A part of a run. What it says comes on top of the conditions of the run.
+/// A phase of a run. It adds to the conditions of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// How long it lasts; the last one lasts to the end of the run.
+    /// Its duration; the last phase lasts to the end of the run.
     pub lasts: Range,
-    /// The nodes that reach no other one, as in a partition.
+    /// The nodes that reach no other node, as in a partition.
     pub cut: Vec<NodeId>,
     /// Messages that are lost.
     pub lost: Vec<Lost>,
-    /// The nodes at which the application makes its calls; elsewhere they wait for another phase. All if there is none.
+    /// The nodes at which the application makes its calls; at others, calls wait for another phase. None for all nodes.
     pub calls: Option<Vec<NodeId>>,
     /// The nodes that are reset when it begins.
     pub resets: Vec<NodeId>,
 }
 
-/// Messages that are lost: of a sender to a destination.
+/// Messages from a sender to a destination that are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lost {
@@ -30,11 +30,11 @@ pub struct Lost {
     pub from: NodeId,
     /// The destination.
     pub to: NodeId,
-    /// The first byte of those that are, by which encodings tell kinds of messages apart; all if there is none.
+    /// The first byte of the lost messages, which distinguishes kinds in most encodings; none for all messages.
     pub kind: Option<u8>,
 }
 
-/// A script that makes no sense in a scenario.
+/// Why a script is refused in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// A node that does not exist.
@@ -51,7 +51,7 @@ pub enum ScriptError {
     NoResets(usize),
 }
 
-/// Refuses what makes no sense in a scenario.
+/// Refuses a script that does not fit a scenario.
 pub(crate) fn check(script: &[Phase], scenario: &Scenario) -> Result<(), ScriptError> {
     for (number, phase) in (1..).zip(script) {
         let Phase { lasts, cut, lost, calls, resets } = phase;

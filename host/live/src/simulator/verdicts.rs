@@ -1,4 +1,4 @@
-//! What a run has led to so far: promises kept, properties reached and violated, and a digest of all its events.
+//! The results of a run so far: promises kept, properties reached and violated, and a digest of its events.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::time::Time;
 /// A state of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Here<'r> {
-    /// Where the run has begun.
+    /// The start state of the run.
     pub(crate) start: &'r Start,
     /// The steps from there.
     pub(crate) path: &'r [Step],
-    /// The local states that they lead to.
+    /// The local states after them.
     pub(crate) locals: &'r [LocalStateId],
 }
 
-/// The verdicts on a run that continues.
+/// The verdicts on a run in progress.
 pub(crate) struct Verdicts {
     keeping: Keeping,
     witnessed: BTreeMap<u32, Time>,
-    /// The first violation, and when it was there.
+    /// The first violation, and its time.
     violation: Option<(Time, FoundViolation)>,
     /// States that violate a property.
     violating: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Nothing is judged yet.
+    /// The verdicts before the first state.
     pub(crate) fn new(lts: &Lts<'_>, continues: bool) -> Self {
         Self {
             keeping: Keeping::new(lts),
@@ -49,12 +49,12 @@ impl Verdicts {
         }
     }
 
-    /// Whether the run ends here, since something is violated.
+    /// Whether the run ends here because of a violation.
     pub(crate) fn is_violated(&self) -> bool {
         self.is_violated
     }
 
-    /// Judges a state, in which the run may end. A node that has failed ends each run.
+    /// Judges a state, in which the run may end. A node that has failed ends every run.
     pub(crate) fn judge(&mut self, stepper: &mut Stepper<'_>, here: Here<'_>, now: Time) -> Result<(), MachineError> {
         self.keeping.judge(stepper, here.locals, now)?;
         let mut is_violated = false;
@@ -78,7 +78,7 @@ impl Verdicts {
         judged.stopped.map_or(Ok(()), Err)
     }
 
-    /// The results of the run, which ends now for this reason.
+    /// The results of the run, which ends at `at` for this reason.
     pub(crate) fn finish(self, seed: u64, end: End, at: Time, counts: Counts, log: &Log) -> Finished {
         let counts = Counts { violating: self.violating, ..counts };
         let (violated, violation) = self.violation.unzip();
@@ -87,19 +87,19 @@ impl Verdicts {
     }
 }
 
-/// All that has happened in a run, and when.
+/// A hash of all events of a run and their times.
 #[derive(Default)]
 pub(crate) struct Log(blake3::Hasher);
 
 impl Log {
-    /// An event of a node, and the local state that it has led to.
+    /// Adds an event of a node, as the local state after it.
     pub(crate) fn note(&mut self, now: Time, node: NodeId, state: Fingerprint) {
         self.0.update(&now.0.to_le_bytes());
         self.0.update(&node.to_le_bytes());
         self.0.update(&state.to_le_bytes());
     }
 
-    /// An event was replaced by something that this number names.
+    /// Adds a substitute, by its number.
     pub(crate) fn replace(&mut self, now: Time, substitute: u8) {
         self.0.update(&[substitute]);
         self.0.update(&now.0.to_le_bytes());

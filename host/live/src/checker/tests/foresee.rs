@@ -3,10 +3,10 @@
 use super::*;
 use crate::carried::Fork;
 
-/// Each event of node 0 that can be filtered is to blame exactly where a violation can come after it, none is there yet, and none can come
-/// where its message is lost, or where the local event waits in its state; what is foreseen replays from the state after it.
+/// Each event of node 0 that can be filtered causes a violation exactly if one is reachable after it, the state after it has none, and none
+/// is reachable if its message is lost, or if the local event waits in its state. Each prediction replays from the state after the event.
 #[test]
-fn an_event_is_to_blame_exactly_where_what_comes_cannot_come_without_it() {
+fn an_event_causes_a_violation_exactly_if_none_is_reachable_without_it() {
     let (mut to_blame, mut harmless, mut hopeless, mut local) = (0, 0, 0, 0);
     for (toy, at) in cases(400) {
         let (factory, scenario) = (Arc::new(toy.clone()), Scenario::new(2));
@@ -59,9 +59,9 @@ fn an_event_is_to_blame_exactly_where_what_comes_cannot_come_without_it() {
     assert!(to_blame > 10 && harmless > 100 && hopeless > 50 && local > 5, "{to_blame} {harmless} {hopeless} {local}");
 }
 
-/// Within fewer events than it takes, nothing is foreseen: node 1 goes wrong six events after node 0 tells it.
+/// A violation beyond the limit of events is not predicted: node 1 violates a property six events after a message of node 0.
 #[test]
-fn nothing_is_foreseen_that_is_too_far() {
+fn violations_beyond_the_limit_are_not_predicted() {
     let toy = (0..5).fold(Toy::new(2), |toy, state| toy.rule(1, state + 1, ToyTrigger::Local(0), state + 2, &[]));
     let toy = toy.rule(1, 0, ToyTrigger::Message(0, 1), 1, &[]).forbid(&[None, Some(6)]);
     let factory = Arc::new(toy);
@@ -78,10 +78,10 @@ fn nothing_is_foreseen_that_is_too_far() {
     assert_eq!((foreseen(3), foreseen(100)), (false, true));
 }
 
-/// Where something is wrong already without the event, keeping it from happening is no better: as the node knows the other one, node 0 may
-/// not stay where it is, and what follows the message is wrong as well.
+/// If a violation is reachable without the event as well, preventing the event is no better: with the known state of the other node, node 0
+/// violates a property in its present state, and after the message, too.
 #[test]
-fn what_is_wrong_without_the_event_is_none_of_its_doing() {
+fn an_event_does_not_cause_a_violation_that_is_reachable_without_it() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Message(1, 1), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]);
     let toy = toy.forbid(&[Some(2), None]).forbid(&[Some(0), Some(5)]);
     let factory = Arc::new(toy);

@@ -1,4 +1,4 @@
-//! Rounds that are stopped wherever they ask whether to stop.
+//! Rounds that are stopped at any poll.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use host_model::contract::{Stop, Stopped};
 
 use super::*;
 
-/// Stops for good when it was asked so often.
+/// Stops for good after this many polls.
 struct After {
     left: AtomicU64,
     asked: AtomicU64,
@@ -36,15 +36,15 @@ impl Stop for After {
     }
 }
 
-/// As many times as it asks, a few of them: the first and the last ones.
+/// A sample of the polls: the first and the last ones.
 fn some_of(asked: u64) -> impl Iterator<Item = u64> {
     (0..asked).filter(move |times| times.min(&(asked - 1 - times)) < &2)
 }
 
-/// A round that is stopped says so, and never that it has explored everything; what it predicts by then replays. One that is not stopped
-/// is the round that it was.
+/// A stopped round reports that it was cut short and never that it is complete; its predictions replay. A round that is not stopped is the
+/// same as without a stop.
 #[test]
-fn a_round_that_is_stopped_says_so_and_what_it_has_found_stands() {
+fn a_stopped_round_says_so_and_its_predictions_stand() {
     let (mut cut, mut predicting) = (0, 0);
     for (toy, at) in cases(60) {
         let (factory, scenario, stop) = (Arc::new(toy), Scenario::new(2), After::new(u64::MAX));
@@ -66,8 +66,8 @@ fn a_round_that_is_stopped_says_so_and_what_it_has_found_stands() {
     assert!(cut > 100 && predicting > 5, "{cut} {predicting}");
 }
 
-/// Filters that were not explored to the end are none: what is found is safe by the reference, wherever it was stopped, and where nothing
-/// is found, the node is not said to be of no help.
+/// Filters that were not fully explored are dropped: wherever the search was stopped, filters found are safe by the reference, and if none
+/// are found, the node is not reported as unhelpful.
 #[test]
 fn filters_that_could_not_be_explored_are_not_used() {
     let (mut found, mut none) = (0, 0);
@@ -98,7 +98,7 @@ fn filters_that_could_not_be_explored_are_not_used() {
     assert!(found > 20 && none > 50, "{found} {none}");
 }
 
-/// What may be as large as it was asked for is so again after a smaller round.
+/// After a smaller round, the full limits can be set again.
 #[test]
 fn the_reach_of_a_round_can_change() {
     let toy = (0..40).fold(Toy::new(2), |toy, state| toy.rule(0, state, ToyTrigger::Message(1, 1), state + 1, &[]));
@@ -108,7 +108,7 @@ fn the_reach_of_a_round_can_change() {
     let predicted = [(100, 100), (20, 20), (100, 0), (20, 100), (0, 0)].map(|reach| {
         checker.set_reach(reach);
         let round = checker.round(&beginning_of(&at)).expect("it is a state of the toy");
-        // Along the path of the past it is found in any case.
+        // The violation is found along the past path with any limits.
         assert!(!round.is_cut);
         round.predictions.len()
     });

@@ -1,4 +1,4 @@
-//! What a node says of the cluster where the effects of an event are held.
+//! The forks that a node gives its gate for an event whose effects are held.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::carried::Fork;
 use crate::gate::{Event, Gate, Judge, Substitute, Verdict};
 use crate::time::Time;
 
-/// Notes the forks of node 0, and refuses what a test selects.
+/// A gate that records the forks of node 0, and refuses the events that a test selects.
 struct Forks {
     node: NodeId,
     seen: Vec<Fork>,
@@ -51,7 +51,7 @@ impl Gate for Forks {
 
 type Message = (NodeId, NodeId, Vec<u8>);
 
-/// The messages that are on their way, in order.
+/// The messages in flight, sorted.
 fn on_their_way(pair: &Pair<Forks>) -> Vec<Message> {
     let of_link = |((from, to), link): (&(NodeId, NodeId), &std::collections::VecDeque<Vec<u8>>)| {
         let messages = link.iter().filter_map(|frame| message(*to, frame));
@@ -75,7 +75,7 @@ fn write(pair: &mut Pair<Forks>) {
     }
 }
 
-/// Delivers the first frame on a link that is a message, or that is none; whether there was one.
+/// Delivers the first frame on a link that is a message, or that is none. Returns false if there is none such.
 fn deliver(pair: &mut Pair<Forks>, (from, to): (NodeId, NodeId), is_message: bool) -> bool {
     let Some(link) = pair.links.get_mut(&(from, to)) else { return false };
     let Some(place) = link.iter().position(|frame| message(to, frame).is_some() == is_message) else { return false };
@@ -94,10 +94,10 @@ fn exported(states: &[NodeState], node: NodeId) -> &[u8] {
     &states[node as usize].exported.0
 }
 
-/// A snapshot of two nodes begins, and only node 0 continues, before and after it is complete: then where it forks is where the cluster is,
-/// message for message. All of this on random systems.
+/// On random systems: while a snapshot of two nodes is collected, and after it, only node 0 takes steps. Then its forks equal the true
+/// global state, message for message.
 #[test]
-fn a_node_forks_where_the_cluster_is() {
+fn forks_are_the_true_global_state() {
     let (mut forks, mut late, mut sends) = (0, 0, 0);
     for seed in 0..800 {
         let mut dice = Dice(seed);
@@ -152,9 +152,9 @@ fn a_node_forks_where_the_cluster_is() {
     assert!(forks > 150 && late > 80 && sends > 50, "{forks} {late} {sends}");
 }
 
-/// What is refused has not happened: its message is gone, and nothing that it did has left.
+/// A refused event has no effects: its message is lost, and nothing leaves the node.
 #[test]
-fn what_is_refused_leaves_nothing_but_a_lost_message() {
+fn a_refused_event_only_loses_its_message() {
     let toy = Toy::new(2).start(1, 0, &[(0, 1), (0, 1)]).rule(0, 0, ToyTrigger::Message(1, 1), 1, &[(1, 5)]);
     for refuses in [true, false] {
         let mut pair = Pair::new(toy.clone(), Network::Unordered, Forks::new);

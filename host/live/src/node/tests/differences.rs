@@ -10,7 +10,7 @@ use crate::checkpoint::{Body, Checkpoint, Header, Outcome, Packet};
 use crate::gate::Open;
 use crate::node::{FRAME_MAX, Output, Refusal};
 
-/// Node 0 asks node 1 for a snapshot; how long the frame with the answer is.
+/// Collects a snapshot of node 1 at node 0. Returns the length of the frame with the answer.
 fn snapshot(pair: &mut Pair<Open>) -> u64 {
     let before = pair.nodes[1].counts().checkpoint_bytes;
     pair.nodes[0].gather(pair.now, &BTreeSet::new());
@@ -20,7 +20,7 @@ fn snapshot(pair: &mut Pair<Open>) -> u64 {
     pair.nodes[1].counts().checkpoint_bytes - before
 }
 
-/// Node 1 sends a hundred messages with as many contents, and keeps them: only the first one comes through.
+/// Node 1 sends a hundred different messages and keeps them: only the first one arrives.
 fn pair() -> Pair<Open> {
     let sent: Vec<(u32, u8)> = (0..100).map(|content| (0, content)).collect();
     let toy = Toy::new(2).start(1, 0, &sent).rule(0, 0, ToyTrigger::Message(1, 0), 0, &[]);
@@ -35,7 +35,7 @@ fn first_only(pair: &mut Pair<Open>) {
     pair.settle();
 }
 
-/// A start of either end makes the next checkpoint a whole one.
+/// After a start of either end, the next checkpoint is a whole one.
 #[test]
 fn the_next_checkpoint_is_a_difference_until_one_end_starts_again() {
     let mut pair = pair();
@@ -50,9 +50,9 @@ fn the_next_checkpoint_is_a_difference_until_one_end_starts_again() {
     }
 }
 
-/// A frame that is late by a start of its receiver is refused, and counted.
+/// A frame that arrives after a restart of its receiver is refused, and counted.
 #[test]
-fn a_difference_from_what_is_not_there_is_refused() {
+fn a_difference_from_an_unknown_checkpoint_is_refused() {
     let mut pair = pair();
     snapshot(&mut pair);
     pair.nodes[0].gather(pair.now, &BTreeSet::new());
@@ -66,8 +66,8 @@ fn a_difference_from_what_is_not_there_is_refused() {
     assert_eq!(pair.nodes[0].counts().refused, BTreeMap::from([("no-base", 1), ("unasked", 1)]));
 }
 
-/// The result of a schedule where each node may send this many bytes in checkpoints per second: the messages in the order in which they
-/// arrived, and how many snapshots were complete and capped.
+/// Runs a schedule with this bandwidth for checkpoints, in bytes per second. Returns the messages in the order of arrival, and the numbers
+/// of complete and capped snapshots.
 fn scheduled(seed: u64, bandwidth: Option<u64>) -> (Vec<(u32, Vec<u8>)>, [usize; 2]) {
     let mut pair = Pair::open(Toy::random(seed, 2), Network::Ordered);
     pair.limit(bandwidth);
@@ -91,9 +91,9 @@ fn scheduled(seed: u64, bandwidth: Option<u64>) -> (Vec<(u32, Vec<u8>)>, [usize;
     (messages, ended)
 }
 
-/// Each answer becomes another packet, and nothing else changes: the messages of the protocol are the same.
+/// With the limit, answers are replaced by other packets, and nothing else changes: the messages of the protocol are the same.
 #[test]
-fn what_the_cap_refuses_is_no_message_of_the_protocol() {
+fn the_bandwidth_limit_affects_no_message_of_the_protocol() {
     let (mut sent, mut without, mut with) = (0, [0; 2], [0; 2]);
     for seed in 0..100 {
         let (messages, ended) = scheduled(seed, None);
@@ -106,9 +106,9 @@ fn what_the_cap_refuses_is_no_message_of_the_protocol() {
     assert!(with[0] > 20 && with[1] > 20 && with[0] + with[1] == without[0], "{with:?} {without:?}");
 }
 
-/// With 100 bytes per second, each of these answers is longer than what a tenth of a second brings.
+/// At 100 bytes per second, each of these answers is longer than the tokens of a tenth of a second.
 #[test]
-fn checkpoints_take_no_more_than_they_may() {
+fn checkpoints_keep_the_bandwidth_limit() {
     let mut pair = Pair::open(Toy::new(2), Network::Ordered);
     pair.settle();
     pair.limit(Some(100));
@@ -125,13 +125,13 @@ fn checkpoints_take_no_more_than_they_may() {
     assert_eq!(capped, counts.checkpoints_capped);
 }
 
-/// A checkpoint that was not sent is none that the asking node has: the next one is a difference from the one before.
+/// A checkpoint that was not sent is no dictionary: the next one is a difference from the one before.
 #[test]
-fn what_the_cap_refuses_is_no_dictionary() {
+fn a_capped_checkpoint_is_no_dictionary() {
     let mut pair = pair();
     snapshot(&mut pair);
     pair.limit(Some(1));
-    // The first answer is longer than what is left, and leaves none; it arrives when the second one is refused already.
+    // The first answer takes more than the tokens left; it arrives after the second one was refused.
     for _ in 0..2 {
         pair.nodes[0].gather(pair.now, &BTreeSet::new());
         pair.execute_outputs(0);
@@ -144,9 +144,9 @@ fn what_the_cap_refuses_is_no_dictionary() {
     assert!(difference < 200, "{difference}");
 }
 
-/// A frame that others refuse for its length would break the connection, and the messages of the protocol on it with it.
+/// A frame that others refuse for its length would break the connection, and lose the messages of the protocol on it.
 #[test]
-fn what_is_longer_than_any_frame_is_refused_by_its_sender() {
+fn a_checkpoint_longer_than_a_frame_is_refused_by_its_sender() {
     let mut pair = pair();
     let header = Header { number: 1, incarnation: 1, addressee: 1, acknowledged: None };
     let checkpoint = Checkpoint { number: 1, incarnation: 1, content: vec![0; FRAME_MAX], channels: BTreeMap::new() };

@@ -7,7 +7,7 @@ use host_search::kernel::dice::dice;
 
 use crate::node::answers::run;
 
-/// Answers a message by one of three choices, then by one of two with these weights, and asks whether there is room at node 1.
+/// Answers a message by one of three choices, then by one of two with these weights, and calls `can-send` for node 1.
 struct Chooses([u32; 2]);
 
 impl Machine for Chooses {
@@ -42,7 +42,7 @@ impl Machine for Chooses {
     host_model::without_properties!();
 }
 
-/// How often each pair of answers is drawn in 30,000 handlers; the transport is asked each time.
+/// The counts of each pair of answers in 30,000 handlers, each of which calls `can-send`.
 fn drawn(weights: [u32; 2], full: &BTreeSet<u32>) -> BTreeMap<(u32, u32), u32> {
     let (mut machine, mut dice, mut effects) = (Chooses(weights), dice(1, 0), Effects::default());
     let mut counts = BTreeMap::new();

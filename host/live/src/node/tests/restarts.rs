@@ -1,4 +1,4 @@
-//! Nodes that only answer, and start again.
+//! Nodes that only answer, and restart.
 
 use host_model::contract::LocalKind;
 use host_model::scenario::Network;
@@ -8,7 +8,7 @@ use super::pair::Pair;
 use crate::checkpoint::Dropped;
 use crate::node::Refusal;
 
-/// Node 0 asks each second, and node 1 says nothing but answers.
+/// Node 0 asks every second, and node 1 only answers.
 fn asking() -> Toy {
     Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]).rule(
         1,
@@ -19,9 +19,9 @@ fn asking() -> Toy {
     )
 }
 
-/// A node that was killed is asked again and again, and answers: it does not have to say something by itself first.
+/// A node that was killed answers the next requests: it need not send a message by itself first.
 #[test]
-fn a_node_that_only_answers_is_heard_again_after_a_restart() {
+fn a_node_that_only_answers_is_accepted_again_after_a_restart() {
     for network in [Network::Ordered, Network::Unordered] {
         let mut pair = Pair::open(asking(), network);
         let second = |pair: &mut Pair<_>| {
@@ -43,10 +43,10 @@ fn a_node_that_only_answers_is_heard_again_after_a_restart() {
     }
 }
 
-/// What is sent before its sender knows of any start of the destination is for any of them. One that is not the first refuses it, as a copy
-/// may have reached a former one, and the sender hears of it: what it sends next is taken.
+/// A message sent before its sender knows any start of the destination is for any start. A start that is not the first refuses it, since a
+/// copy may have reached a former one, and answers the sender: its next message is taken.
 #[test]
-fn a_datagram_that_comes_twice_is_taken_once_though_its_destination_starts_again() {
+fn a_duplicated_datagram_is_taken_once_even_if_its_destination_restarts() {
     let mut pair = Pair::open(asking(), Network::Unordered);
     (0..2).for_each(|node| pair.write(node));
     pair.wait(1_000);

@@ -9,13 +9,13 @@ use host_model::toys::{Dice, Toy};
 use super::pair::{Pair, message};
 use crate::checkpoint::{Outcome, beginning};
 
-/// What is on its way, by sender and destination.
+/// The frames in flight, with sender and destination.
 type Frames = Vec<(NodeId, NodeId, Vec<u8>)>;
 
-/// Nodes that have run for a while, with frames that were lost on their way.
+/// Nodes that have run for a while, and the frames lost.
 fn ran(dice: &mut Dice, seed: u64) -> (Pair<crate::gate::Open>, Frames) {
     let (mut pair, mut lost) = (Pair::open(Toy::random(seed, 2), Network::Unordered), Vec::new());
-    // A process that is killed before its disk knows of it has never been: what it was given is lost.
+    // A process that is killed before its first record has never existed: its frames are lost.
     (0..2).for_each(|node| pair.write(node));
     for _ in 0..dice.below(30) {
         let (from, to) = (dice.below(2), dice.below(2));
@@ -35,7 +35,7 @@ fn ran(dice: &mut Dice, seed: u64) -> (Pair<crate::gate::Open>, Frames) {
     (pair, lost)
 }
 
-/// Takes out of the links what is no message of the protocol, until there is no such frame.
+/// Delivers all frames that are no messages of the protocol.
 fn deliver_packets(pair: &mut Pair<crate::gate::Open>) {
     loop {
         while pair.writing.iter().any(Option::is_some) {
@@ -47,22 +47,22 @@ fn deliver_packets(pair: &mut Pair<crate::gate::Open>) {
             Some((*to, link.remove(place).expect("it is there")))
         });
         let Some((to, frame)) = next else { return };
-        // What is refused is no business of this test.
+        // Refusals do not matter here.
         let _ = pair.nodes[to as usize].receive(pair.now, &frame);
         pair.execute_outputs(to);
     }
 }
 
-/// While messages are held up, a snapshot is taken. It says in which states the nodes are, and exactly which messages they would still
-/// take, those that were lost included; where it says that it does not know all, it says of none what is not so.
+/// A snapshot is taken while messages are delayed. It has the states of the nodes, and exactly the messages that they would still take,
+/// lost ones included; if it is partial, it has no false ones.
 #[test]
-fn a_snapshot_says_where_the_cluster_is() {
+fn a_snapshot_is_the_global_state_of_the_cluster() {
     let (mut whole, mut partial, mut messages) = (0, 0, 0);
     for seed in 0..600 {
         let mut dice = Dice(seed);
         let (mut pair, lost) = ran(&mut dice, seed);
         deliver_packets(&mut pair);
-        // After the first snapshot no node has a higher number than node 0, so the second one is of this moment.
+        // After the first snapshot no node has a higher number than node 0, so the second one is of the present state.
         for _ in 0..2 {
             pair.nodes[0].gather(pair.now, &BTreeSet::new());
             pair.execute_outputs(0);
