@@ -1,4 +1,4 @@
-//! One input after the other, and what counts as something that has happened.
+//! The loop over inputs, and which inputs count as events.
 
 use crate::gate::Gate;
 use crate::time::Time;
@@ -6,7 +6,7 @@ use crate::world::driver::{Broken, World};
 use crate::world::input::Input;
 
 impl<G: Gate> World<'_, G> {
-    /// Has the next input happen; whether there was one.
+    /// Processes the next input. Returns false if there is none.
     ///
     /// # Errors
     ///
@@ -16,7 +16,7 @@ impl<G: Gate> World<'_, G> {
         let Some((at, input)) = self.agenda.next_until(end) else { return Ok(false) };
         self.now = at;
         let (before, steps) = (self.changed(), self.steps());
-        // That a timer is due which was called off is nothing that happens, nor is what checkers do.
+        // A timer that was cancelled is no event, and neither is the work of checkers.
         let is_something = match input {
             Input::Calm => false,
             Input::Wake(_) => !self.is_path,
@@ -34,12 +34,12 @@ impl<G: Gate> World<'_, G> {
         Ok(true)
     }
 
-    /// When something has happened last.
+    /// The time of the last event.
     pub(crate) fn latest(&self) -> Time {
         self.latest
     }
 
-    /// Whether nothing is going to happen any more.
+    /// Whether no event is scheduled.
     pub(crate) fn is_quiet(&self) -> bool {
         let running = || self.places.iter().filter_map(|place| place.running.as_ref());
         let is_due = running().any(|running| running.node.has_timers() || !running.own.is_empty());

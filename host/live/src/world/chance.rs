@@ -1,8 +1,8 @@
-//! What is drawn in a world.
+//! The purposes of random draws in a world.
 
 use crate::chance;
 
-/// What is drawn.
+/// The purpose of a draw.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Latency,
@@ -18,7 +18,7 @@ pub(super) enum Purpose {
     Requests,
     Breaks,
     Disks,
-    /// All about frames that hold no message: what checkers ask for changes nothing for messages.
+    /// Everything about frames without a message, so that the requests of checkers do not affect messages.
     Packets,
     Divisions,
     Phases,

@@ -1,7 +1,7 @@
-//! Connections between nodes, where links have an order: frames come in their order or not at all, and each end hears of a break.
+//! Connections between nodes with ordered links: frames arrive in order or not at all, and each end is notified of a break.
 //!
-//! The connections of a machine agree on a break by numbers, see `host-live-net`; here both ends hear of it at once, unless they are
-//! paused. What an end sends before it hears of a break is lost with the connection, as it is over a socket.
+//! On real machines, the ends of a connection agree on a break by numbers, see `host-live-net`; here both ends are notified at once, unless
+//! they are paused. What an end sends before it is notified is lost with the connection, as on a socket.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::world::input::Over;
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct End {
-    /// How many breaks it has heard of.
+    /// The breaks that it was notified of.
     heard: u64,
     /// Whether something was sent or received over the connection.
     is_used: bool,
@@ -25,11 +25,11 @@ struct End {
 pub(super) struct Connections {
     /// How often each connection has broken, by its ends.
     breaks: BTreeMap<(NodeId, NodeId), u64>,
-    /// By node and peer.
+    /// The ends, by node and peer.
     ends: BTreeMap<(NodeId, NodeId), End>,
-    /// When the last frame arrives, by sender and destination.
+    /// The arrival of the last frame, by sender and destination.
     arrivals: BTreeMap<(NodeId, NodeId), Time>,
-    /// The last message that was taken, by sender and destination, and the connection.
+    /// The last message taken, by sender and destination, with the number of the connection.
     taken: BTreeMap<(NodeId, NodeId), (u64, MessageId)>,
 }
 
@@ -42,7 +42,7 @@ impl Connections {
         self.ends.entry((me, peer)).or_default()
     }
 
-    /// A frame is sent over the connection that an end knows: how often that had broken, or none if it is broken by now.
+    /// Sends a frame over the connection that an end knows. None if that connection is broken by now.
     pub(super) fn send(&mut self, from: NodeId, to: NodeId) -> Option<Over> {
         let breaks = self.breaks(from, to);
         let end = self.end(from, to);
@@ -51,19 +51,19 @@ impl Connections {
         (number == breaks).then_some(Over { from, number })
     }
 
-    /// When a frame arrives that could arrive at this time, behind those before it.
+    /// The arrival of a frame, at the earliest at `at`, after the frames before it.
     pub(super) fn arrive(&mut self, from: NodeId, to: NodeId, at: Time) -> Time {
         let last = self.arrivals.entry((from, to)).or_default();
         *last = at.max(*last);
         *last
     }
 
-    /// The same of one that does not delay those after it.
+    /// Like [`arrive`](Self::arrive), for a frame that does not delay those after it.
     pub(super) fn arrive_behind(&self, from: NodeId, to: NodeId, at: Time) -> Time {
         self.arrivals.get(&(from, to)).map_or(at, |last| at.max(*last))
     }
 
-    /// The connection between two nodes breaks; how often it has by now.
+    /// Breaks the connection between two nodes. Returns the number of its breaks.
     pub(super) fn break_up(&mut self, one: NodeId, other: NodeId) -> u64 {
         let breaks = self.breaks.entry((one.min(other), one.max(other))).or_default();
         *breaks += 1;
@@ -73,7 +73,7 @@ impl Connections {
         number
     }
 
-    /// A frame arrives; whether its connection is there at this end.
+    /// Whether this end takes a frame that arrives, because its connection exists there.
     pub(super) fn takes(&mut self, to: NodeId, Over { from, number }: Over) -> bool {
         let is_there = self.breaks(from, to) == number;
         let end = self.end(to, from);
@@ -81,11 +81,11 @@ impl Connections {
         is_there && end.heard == number
     }
 
-    /// A node has taken a message over a connection.
+    /// Notes that a node has taken a message over a connection.
     ///
     /// # Errors
     ///
-    /// It is not the next one.
+    /// The message is not the next one.
     pub(super) fn take(&mut self, id: MessageId, number: u64) -> Result<(), String> {
         let last = self.taken.insert((id.from.node, id.to), (number, id));
         let follows = |last: MessageId| last.from != id.from || id.sequence == last.sequence + 1;
@@ -97,7 +97,7 @@ impl Connections {
         }
     }
 
-    /// An end hears of this break of its connection; whether that is news for its node.
+    /// Notifies an end of a break of its connection. Returns whether its node has to be notified.
     pub(super) fn hear(&mut self, me: NodeId, peer: NodeId, number: u64) -> bool {
         let end = self.end(me, peer);
         if end.heard >= number {
@@ -106,7 +106,7 @@ impl Connections {
         std::mem::replace(end, End { heard: number, is_used: false }).is_used
     }
 
-    /// An end begins, of a process that knows of no connections before its own; how often it had broken before.
+    /// Begins an end for a new process, which knows no connections before its own. Returns the number of earlier breaks.
     pub(super) fn begin(&mut self, me: NodeId, peer: NodeId) -> u64 {
         let heard = self.breaks(me, peer);
         *self.end(me, peer) = End { heard, is_used: false };

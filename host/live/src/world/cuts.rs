@@ -1,4 +1,4 @@
-//! Snapshots compared with what has happened.
+//! The comparison of snapshots with the history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,21 @@ use host_model::contract::{Machine, NodeId, StateOwner};
 use crate::checkpoint::Snapshot;
 use crate::world::history::{History, MessageId};
 
-/// What all nodes of a cluster have in common.
+/// The facts that all nodes of a cluster share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cluster<'c> {
     pub(super) nodes: u32,
     pub(super) config: &'c str,
-    /// How far behind the latest message a message may be and is still taken.
+    /// How far a message may be behind the latest one and still be taken.
     pub(super) late_max: u64,
 }
 
-/// Compares a snapshot with the history: each checkpoint shows the state that its node was in, no message is received inside that was sent
-/// outside, and what is in flight is what was sent inside and not received inside.
+/// Compares a snapshot with the history: each checkpoint has the true state of its node, no message was received inside and sent outside,
+/// and the messages in flight are those sent inside and not received inside.
 ///
 /// # Errors
 ///
-/// What differs.
+/// The first difference.
 pub(super) fn compare(
     history: &History,
     snapshot: &Snapshot,
@@ -57,7 +57,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Where nodes are in a snapshot, by their clocks.
+/// The positions of nodes in a snapshot, by their clocks.
 struct Clocks<'c> {
     clocks: &'c BTreeMap<NodeId, u64>,
     late_max: u64,

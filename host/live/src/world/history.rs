@@ -1,7 +1,7 @@
-//! What has happened at the nodes, and to each message.
+//! The history of a world: the events of its nodes, and the fate of each message.
 //!
-//! Effects of an event leave a node once the record that it needs is on the disk. A crash before that undoes the event: no other node, no
-//! client and no disk knows of it. So the history forgets it, and what is left is a trace of the model, in which a crash is a reset.
+//! The effects of an event leave a node once its record is on the disk. A crash before that undoes the event: no other node, no client and
+//! no disk knows it. So the history removes it, and the rest is a trace of the model, in which a crash is a reset.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use crate::world::recorder::{Noted, What};
 pub struct Step {
     /// The node.
     pub node: NodeId,
-    /// Which start of it.
+    /// The number of its start.
     pub incarnation: u64,
-    /// What has happened.
+    /// The event.
     pub what: What,
-    /// The answers that the handler was given.
+    /// The answers to `choose`.
     pub choices: Vec<Choice>,
-    /// What it has sent.
+    /// The messages sent.
     pub sent: Vec<Envelope>,
     /// The protocol state after it.
     pub state: Fingerprint,
-    /// Of a break: how often the connection had broken when this end found it gone.
+    /// For a break: the number of the connection's breaks when this end noticed it.
     pub(super) number: u64,
     /// The number of the disk of the node.
     life: u64,
@@ -42,7 +42,7 @@ pub(super) struct Start {
     pub(super) incarnation: u64,
 }
 
-/// What names a message: by whom, to whom, and which one.
+/// The identity of a message: sender, destination and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MessageId {
     pub(super) from: Start,
@@ -50,11 +50,11 @@ pub(super) struct MessageId {
     pub(super) sequence: u64,
 }
 
-/// What has become of a message.
+/// The fate of a message.
 #[derive(Clone, Debug)]
 pub(super) struct Fate {
     pub(super) payload: Vec<u8>,
-    /// By the clock of the sender, which counts its inputs over all starts.
+    /// The time of sending by the clock of the sender, which counts its inputs over all starts.
     pub(super) sent_at: u64,
     /// The record that it waits for.
     ticket: u64,
@@ -63,16 +63,16 @@ pub(super) struct Fate {
     pub(super) received: Vec<Receipt>,
 }
 
-/// A message was taken.
+/// The receipt of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receipt {
     pub(super) at: Start,
-    /// By the clock of the destination.
+    /// The time by the clock of the destination.
     pub(super) clock: u64,
     ticket: u64,
 }
 
-/// A checkpoint that a node has taken.
+/// A checkpoint of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     /// It contains the inputs before this one.
@@ -81,14 +81,14 @@ pub(super) struct Taken {
     ticket: u64,
 }
 
-/// A node at present.
+/// The present state of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Present {
     state: Fingerprint,
     ticket: u64,
 }
 
-/// What has happened.
+/// The history of a world.
 #[derive(Debug, Default)]
 pub struct History {
     /// The events that no crash has undone, in their order.
@@ -101,12 +101,12 @@ pub struct History {
     pub(super) rejoins: BTreeMap<(NodeId, u64), u64>,
     /// Events that crashes have undone.
     pub undone: u64,
-    /// Whether nothing is remembered and nothing compared: runs may be long.
+    /// Whether no history is kept and nothing is compared, for long runs.
     pub(super) forgets: bool,
 }
 
 impl History {
-    /// A node has noted events in the input with this number.
+    /// Adds the events that a node has logged in the input with this number.
     pub(super) fn note(&mut self, from: Start, clock: u64, noted: Vec<Noted>) {
         if self.forgets {
             return;
@@ -126,7 +126,7 @@ impl History {
         }
     }
 
-    /// An end of a connection is gone, or was when its process began, and the protocol does not hear of it.
+    /// Notes that an end of a connection is broken, or was when its process began, without an error for the protocol.
     pub(super) fn lose(&mut self, from: Start, peer: NodeId, number: u64) {
         if self.forgets {
             return;
@@ -134,7 +134,7 @@ impl History {
         let Start { node, life, incarnation } = from;
         let Present { state, .. } = self.present.get(&node).copied().unwrap_or_default();
         let what = What::Unheard { peer };
-        // No crash undoes that the connection is gone.
+        // A crash does not undo the break.
         self.steps.push(Step {
             node,
             incarnation,
@@ -148,7 +148,7 @@ impl History {
         });
     }
 
-    /// A node has taken a checkpoint before the input with this number.
+    /// Notes a checkpoint that a node has taken before the input with this number.
     pub(super) fn checkpoint(&mut self, of: Start, number: u64, clock: u64) {
         if self.forgets {
             return;
@@ -163,16 +163,16 @@ impl History {
         Start { node, life, incarnation }
     }
 
-    /// A checkpoint of a node, unless no such one was taken or a crash has undone what it shows.
+    /// A checkpoint of a node; none if it was never taken, or if a crash has undone its state.
     pub(super) fn taken(&self, of: Start, number: u64) -> Option<Taken> {
         self.checkpoints.get(&(of, number)).copied()
     }
 
-    /// A message leaves its node, which has so much on its disk.
+    /// Notes that a message leaves its node, whose disk has the record `on_disk`.
     ///
     /// # Errors
     ///
-    /// It leaves too early, or was never sent.
+    /// It leaves before its record is on the disk, or was never sent.
     pub(super) fn leave(&mut self, id: MessageId, addressee: u64, on_disk: u64) -> Result<(), String> {
         if self.forgets {
             return Ok(());
@@ -185,7 +185,7 @@ impl History {
         }
     }
 
-    /// A message was taken by a start of its destination, in the input with this number.
+    /// Notes that a start of its destination has taken a message, in the input with this number.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl History {
         Ok(())
     }
 
-    /// A start of a node has ended with so much on its disk: what has left nothing behind is undone.
+    /// Undoes the events of a start that has ended and whose records are not on its disk.
     pub(super) fn undo(&mut self, of: Start, on_disk: u64) {
         let before = self.steps.len();
         let is_of = |step: &Step| (step.node, step.life, step.incarnation) == (of.node, of.life, of.incarnation);
@@ -213,14 +213,14 @@ impl History {
             fate.received.retain(|receipt| receipt.at != of || receipt.ticket <= on_disk);
         }
         self.checkpoints.retain(|(start, _), taken| *start != of || taken.ticket <= on_disk);
-        // A start that is forgotten as a whole has not been, and the next one has its number.
+        // A start that is undone as a whole did not happen, and the next one has its number.
         let is_event = |step: &Step| is_of(step) && !matches!(step.what, What::Unheard { .. });
         if !self.steps.iter().any(is_event) {
             self.sequences.retain(|(start, _), _| *start != of);
         }
     }
 
-    /// How often a node was reset.
+    /// The number of resets of a node.
     pub fn resets(&self, node: NodeId) -> u32 {
         let starts = self.steps.iter().filter(|step| step.node == node && step.what == What::Start);
         starts.count().saturating_sub(1) as u32

@@ -1,4 +1,4 @@
-//! What is going to happen in a world.
+//! The scheduled inputs of a world.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::world::guided::News;
 use crate::world::history::MessageId;
 use crate::world::plan::Trouble;
 
-/// A frame on its way.
+/// A frame in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Parcel {
     pub(super) bytes: Vec<u8>,
@@ -17,52 +17,52 @@ pub(super) struct Parcel {
     pub(super) message: Option<MessageId>,
 }
 
-/// The connection that a frame comes over.
+/// The connection of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Over {
     pub(super) from: NodeId,
-    /// How often it had broken before.
+    /// The number of its earlier breaks.
     pub(super) number: u64,
 }
 
-/// Something that happens in a world.
+/// A scheduled input of a world.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
     /// A frame arrives.
     Frame {
         to: NodeId,
         parcel: Parcel,
-        /// Where links have an order.
+        /// The connection, on ordered links.
         over: Option<Over>,
     },
-    /// A node hears that its connection with a peer is broken.
+    /// A node is notified of the break of a connection.
     Broken {
         node: NodeId,
         peer: NodeId,
-        /// How often it has broken by that.
+        /// The number of its breaks, this one included.
         number: u64,
     },
-    /// A connection breaks, and another one after about this time.
+    /// A random connection breaks, and the next one after about this time.
     Break(Duration),
-    /// Something is due at a node.
+    /// The deadline of a node.
     Wake(NodeId),
-    /// The disk has written what a start of a node has asked for.
+    /// The disk has written the record of a start of a node.
     Written {
         node: NodeId,
         start: u64,
     },
-    /// The checker of a start of a node asks for a snapshot, if it is time.
+    /// The checker of a start of a node requests a snapshot, if one is due.
     Collect {
         node: NodeId,
         start: u64,
     },
-    /// The checker of a start of a node hands something over.
+    /// The checker of a start of a node passes news to its gate.
     News {
         node: NodeId,
         start: u64,
         news: News,
     },
-    /// The checker of a start of a node is through with its round, and has found this.
+    /// The checker of a start of a node has finished its round, with these findings.
     Free {
         node: NodeId,
         start: u64,
@@ -79,23 +79,23 @@ pub(super) enum Input {
     Pause(Trouble),
     Resume(NodeId),
     Jump(Trouble),
-    /// Some node asks for a snapshot, again after about this time.
+    /// A random node begins a snapshot, and the next one after about this time.
     Gather(Duration),
-    /// A client asks some node, again after about this time.
+    /// A client sends a request to a random node, and the next one after about this time.
     Ask(Duration),
     /// Nodes may reach each other again.
     Reached,
-    /// Nothing goes wrong any more.
+    /// All faults end.
     Calm,
 }
 
 impl Input {
-    /// Whether another node may be in a snapshot from then on.
+    /// Whether it can change which nodes complete a snapshot.
     pub(super) fn changes_reach(&self) -> bool {
         matches!(self, Self::Reached | Self::Up(_) | Self::Phase(_) | Self::Resume(_))
     }
 
-    /// Whether it is nothing that happens to the cluster, but to checkers and their snapshots.
+    /// Whether it concerns only checkers and their snapshots.
     pub(super) fn is_of_checker(&self) -> bool {
         match self {
             Self::Collect { .. } | Self::News { .. } | Self::Free { .. } | Self::Reached => true,

@@ -1,8 +1,8 @@
-//! Connections as the model has them, in a world whose events are a path of the model.
+//! The connections of the model, in a world whose events are a path of the model.
 //!
-//! The model knows of each end of a connection how often it was broken, and whether something was sent or received over it since. A
-//! process that was killed breaks the connections of its open ends when it is started again; its peers get a notice of that behind all
-//! that it had sent before. So each step that a node takes here is one that the model can take after those before it.
+//! The model has, for each end of a connection, the number of its breaks, and whether something was sent or received over it since. A
+//! process that was killed breaks the connections of its open ends when it is started again; its peers get a notice of that after all
+//! its earlier messages. So each step of a node here is enabled in the model after the steps before it.
 
 use host_model::contract::NodeId;
 
@@ -15,7 +15,7 @@ use crate::world::input::{Input, Over};
 use crate::world::memo::Model;
 
 impl<'w, G: Gate> World<'w, G> {
-    /// The same where connections are those of the model, if it has some: each event is one that the model can take where it happens.
+    /// Uses the connections of the model, if it has any, so that each event is enabled in the model where it happens.
     #[must_use]
     pub(crate) fn linked(mut self) -> Self {
         self.is_path = true;
@@ -23,12 +23,12 @@ impl<'w, G: Gate> World<'w, G> {
         self
     }
 
-    /// The model, if connections are as it has them.
+    /// The model, if its connections are used.
     pub(super) fn links(&self) -> Option<&'w dyn Model> {
         self.model.filter(|_| self.is_linked)
     }
 
-    /// The connection over which a frame is sent; none if it is broken by now.
+    /// The connection over which to send a frame; none if it is broken by now.
     pub(super) fn over(&mut self, from: NodeId, to: NodeId) -> Option<Over> {
         match self.links() {
             Some(model) => Some(Over { from, number: model.end(from, to).incarnation.into() }),
@@ -36,7 +36,7 @@ impl<'w, G: Gate> World<'w, G> {
         }
     }
 
-    /// Whether the connection of a frame is there at this end.
+    /// Whether the connection of a frame exists at this end.
     pub(super) fn is_there(&mut self, to: NodeId, over: Over) -> bool {
         match self.links() {
             Some(model) => u64::from(model.end(to, over.from).incarnation) == over.number,
@@ -44,7 +44,7 @@ impl<'w, G: Gate> World<'w, G> {
         }
     }
 
-    /// The notices of what has broken since are on their way, each behind what was sent before it.
+    /// Sends the notices of recent breaks, each after the earlier messages.
     pub(super) fn post_notices(&mut self) {
         let Some(model) = self.links() else { return };
         for Notice { from, to, incarnation } in model.take_notices() {
@@ -53,7 +53,7 @@ impl<'w, G: Gate> World<'w, G> {
         }
     }
 
-    /// When a message arrives that is sent now over a link with an order: what cannot get through is sent again and again.
+    /// The arrival of a message that is sent now over an ordered link: it is retransmitted while the nodes do not reach each other.
     pub(super) fn arrival(&mut self, from: NodeId, to: NodeId) -> Time {
         let at = self.passage(from, to, Purpose::Latency);
         self.connections.arrive(from, to, at)
@@ -64,8 +64,8 @@ impl<'w, G: Gate> World<'w, G> {
         cut.after(self.chance.within(purpose, self.plan.latency))
     }
 
-    /// The same of a packet of the managers, which is behind all messages before it. Where events are a path of the model, it changes
-    /// nothing for messages.
+    /// The arrival of a packet of the managers, which is after all earlier messages. In a world whose events are a path of the model, it
+    /// does not affect messages.
     pub(super) fn arrival_of_packet(&mut self, from: NodeId, to: NodeId) -> Time {
         if !self.is_path {
             return self.arrival(from, to);
@@ -74,7 +74,7 @@ impl<'w, G: Gate> World<'w, G> {
         self.connections.arrive_behind(from, to, at)
     }
 
-    /// A node takes a notice, unless it knows of the break already: its protocol hears of it if the node says so.
+    /// Passes a notice to a node, unless it knows the break already. The node decides whether its protocol receives an error.
     pub(super) fn take_notice(
         &mut self,
         model: &dyn Model,
@@ -99,7 +99,7 @@ impl<'w, G: Gate> World<'w, G> {
         Ok(())
     }
 
-    /// What has reached a process that has ended, and waits for the next one: frames and notices over connections.
+    /// Keeps the frames and notices for a process that has ended until the next one starts.
     pub(super) fn keep_waiting(&mut self, me: NodeId) {
         let place = &mut self.places[me as usize];
         let paused = place.running.as_mut().and_then(|running| running.paused.take());
@@ -107,7 +107,7 @@ impl<'w, G: Gate> World<'w, G> {
         place.waiting.extend(paused.into_iter().flatten().filter(is_over));
     }
 
-    /// A process that has started takes what has waited for it, before anything else.
+    /// Passes a started process the inputs that have waited for it, before any other.
     pub(super) fn take_waiting(&mut self, me: NodeId) -> Result<(), String> {
         let waiting = std::mem::take(&mut self.places[me as usize].waiting);
         waiting.into_iter().try_for_each(|input| self.reach(me, input))

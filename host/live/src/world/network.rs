@@ -1,4 +1,4 @@
-//! Frames on their way between nodes.
+//! Frames in flight between nodes.
 
 use host_model::contract::NodeId;
 use host_model::scenario::Network;
@@ -14,7 +14,7 @@ use crate::world::input::{Input, Parcel};
 use crate::world::plan::{Own, Trouble};
 
 impl<G: Gate> World<'_, G> {
-    /// A frame leaves a node.
+    /// Sends a frame of a node.
     pub(super) fn send(&mut self, from: NodeId, to: NodeId, frame: Vec<u8>) -> Result<(), String> {
         let Some(running) = &self.places[from as usize].running else { return Ok(()) };
         let (start, session, on_disk) = (running.start(from), self.session(from), running.on_disk);
@@ -67,11 +67,12 @@ impl<G: Gate> World<'_, G> {
         Ok(())
     }
 
-    /// Some nodes and the others do not reach each other for a while: each division into two parts with a node in each is as likely.
+    /// Divides the nodes into two parts that do not reach each other for a while. All divisions into two non-empty parts are equally
+    /// likely.
     pub(super) fn divide(&mut self, trouble: Trouble) {
         let nodes = self.plan.nodes;
         let mut sides: Vec<bool> = Vec::new();
-        // All on one side would separate no two nodes, so these are drawn again.
+        // If all nodes are on one side, the division is drawn again.
         while sides.is_empty() || (nodes > 1 && sides.iter().all(|side| *side == sides[0])) {
             sides = (0..nodes).map(|_| self.chance.below(Purpose::Divisions, 2) > 0).collect();
         }
@@ -87,7 +88,7 @@ impl<G: Gate> World<'_, G> {
         self.agenda.add(self.now.after(gap), Input::Divide(trouble));
     }
 
-    /// The number of the process that is a node now.
+    /// The number of the process that runs a node.
     pub(super) fn session(&self, node: NodeId) -> u64 {
         self.places[node as usize].starts << 8 | u64::from(node)
     }
@@ -108,7 +109,7 @@ impl<G: Gate> World<'_, G> {
         Owner::new(&self.identity(node, 0), self.plan.settings.network, &component)
     }
 
-    /// A frame leaves a node over its connection with another one.
+    /// Sends a frame of a node over its connection to another one.
     pub(super) fn send_in_order(&mut self, from: NodeId, to: NodeId, parcel: Parcel) {
         let Some(over) = self.over(from, to) else {
             self.count("lost with a connection");
@@ -121,7 +122,7 @@ impl<G: Gate> World<'_, G> {
         self.agenda.add(at, Input::Frame { to, parcel, over: Some(over) });
     }
 
-    /// The connection between two nodes breaks.
+    /// Breaks the connection between two nodes.
     pub(super) fn break_connection(&mut self, one: NodeId, other: NodeId) {
         let number = self.connections.break_up(one, other);
         for (node, peer) in [(one, other), (other, one)] {

@@ -1,4 +1,4 @@
-//! What goes wrong in a world, and how often.
+//! The faults of a world, and their rates.
 
 use std::time::Duration;
 
@@ -8,87 +8,87 @@ use crate::node::Settings;
 use crate::simulator::Phase;
 use crate::time::{Range, Share};
 
-/// Something that comes again and again, and lasts for a while.
+/// A recurring fault that lasts for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trouble {
     /// The mean time between two beginnings; at least 1 ns.
     pub every: Duration,
-    /// How long it lasts.
+    /// The duration.
     pub lasting: Range,
 }
 
-/// How frames of a node to itself travel.
+/// The delivery of frames from a node to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
-    /// They do not travel: the node takes them at once.
+    /// The node takes them at once.
     AtOnce,
-    /// They take as long as this, and are never lost.
+    /// They have this latency, and are never lost.
     Within(Range),
-    /// Like any other.
+    /// They are like all others.
     LikeOthers,
 }
 
-/// What happens to a cluster, and around it.
+/// The plan of a world: a cluster, its faults and its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
     /// Number of nodes.
     pub nodes: u32,
-    /// The parameters of the protocol, one `key=value` a line.
+    /// The parameters of the protocol, one `key=value` per line.
     pub config: String,
-    /// How nodes behave; each start has a seed of its own.
+    /// The settings of nodes; each start has a seed of its own.
     pub settings: Settings,
-    /// How long a frame is on its way. On links with an order, it also waits for those before it.
+    /// The latency of frames. On ordered links, a frame also waits for those before it.
     pub latency: Range,
-    /// The same of a frame of a node to itself.
+    /// The delivery of frames from a node to itself.
     pub own: Own,
-    /// Frames that are lost, on links without an order.
+    /// The share of frames that are lost, on unordered links.
     pub loss: Share,
-    /// Frames that come twice, on links without an order.
+    /// The share of frames that are duplicated, on unordered links.
     pub repeats: Share,
-    /// Times in which a node does not reach another one, while the other may reach it. On links with an order, frames wait for the end.
+    /// One-way cuts: a node does not reach another one, which may reach it. On ordered links, frames wait for the end.
     pub cuts: Option<Trouble>,
-    /// Times in which some nodes and the others do not reach each other, the next one after the end of the last.
+    /// Divisions into two parts that do not reach each other, each after the end of the last one.
     pub divisions: Option<Trouble>,
-    /// The mean time between two breaks of connections, on links with an order.
+    /// The mean time between two breaks of connections, on ordered links.
     pub breaks: Option<Duration>,
-    /// Kills of processes, and how long one is down. A kill interrupts what the disk does, and what it has not synchronised may be torn.
+    /// Kills of processes, and their downtime. A kill interrupts the disk, and data that was not synchronised may be torn.
     pub kills: Option<Trouble>,
-    /// How long a process is down that something else has ended; as long as a frame travels if there is no range.
+    /// The downtime of a process that ended for another reason; if none, the latency of a frame.
     pub down: Option<Range>,
     /// Phases of the run, if it follows a script.
     pub script: Vec<Phase>,
-    /// Disks that are lost with the process of their node, which then hears nothing for a while, and may be started several times. It rejoins
-    /// once it has heard that others know it. Without snapshots: what they show of the lost disk is undone.
+    /// Losses of a disk together with its process. The node then receives nothing for a while, may be started several times, and rejoins
+    /// once it has learnt that others know it. Not with snapshots, which would contain undone events of the lost disk.
     pub losses: Option<Trouble>,
-    /// How long a record takes to be written.
+    /// The time to write a record.
     pub writing: Range,
-    /// Writes for which the disk has no room: the process ends, and is started again.
+    /// The share of writes that fail because the disk is full: the process ends, and is started again.
     pub full: Share,
-    /// Times in which a process does nothing: what comes waits.
+    /// Pauses of processes: inputs wait for the end.
     pub pauses: Option<Trouble>,
-    /// Jumps of clocks, ahead or back, by so much.
+    /// Jumps of clocks, forwards or backwards, by the duration.
     pub jumps: Option<Trouble>,
-    /// The mean time between two snapshots that some node asks for.
+    /// The mean time between two snapshots at random nodes.
     pub snapshots: Option<Duration>,
     /// The mean time between two requests of clients.
     pub requests: Option<Duration>,
-    /// How long something goes wrong.
+    /// The time with faults.
     pub time: Duration,
-    /// How long nothing does afterwards, with all nodes up.
+    /// The time without faults afterwards, with all nodes up.
     pub calm: Duration,
 }
 
 impl Plan {
-    /// Whether a disk can lose something, or have no room.
+    /// Whether disks can lose data or be full.
     pub(super) fn tries_disks(&self) -> bool {
         let resets = self.script.iter().any(|phase| !phase.resets.is_empty());
         self.kills.is_some() || self.losses.is_some() || resets || self.full > Share(0)
     }
 
-    /// One in which nothing goes wrong.
+    /// A plan without faults.
     pub fn ideal(seed: u64, nodes: u32, settings: Settings) -> Self {
         Self {
             seed,

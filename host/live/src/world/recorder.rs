@@ -1,4 +1,4 @@
-//! The gate that takes notes.
+//! A gate that logs the events of a node.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, Input, LocalEvent, NodeId};
@@ -8,7 +8,7 @@ use crate::gate::{Event, Gate, Happened, Judge, Substitute, Verdict};
 use crate::time::Time;
 use crate::world::memo::Model;
 
-/// What has happened at a node.
+/// An event at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A start: `init`.
@@ -20,21 +20,21 @@ pub enum What {
         /// The content.
         payload: Vec<u8>,
     },
-    /// A local event was due, or a client has asked for it.
+    /// A local event was due, or was the call of a client.
     Local(LocalEvent),
     /// A connection was broken.
     Error {
         /// The other end.
         peer: NodeId,
     },
-    /// A connection was broken, and the protocol does not hear of it: no event of the node.
+    /// A connection was broken, without an error for the protocol, so it is no event of the node.
     Unheard {
         /// The other end.
         peer: NodeId,
     },
 }
 
-/// What a node has noted of an event that has happened.
+/// The log entry of an event.
 #[derive(Clone, Debug)]
 pub(super) struct Noted {
     pub(super) what: What,
@@ -44,17 +44,17 @@ pub(super) struct Noted {
     pub(super) ticket: u64,
 }
 
-/// A gate that notes what has happened, around another one.
+/// A gate that logs events, around another gate.
 pub struct Recorder<'w, G> {
     node: NodeId,
-    /// The other one.
+    /// The inner gate.
     pub gate: G,
-    /// Follows what happens, if handlers are looked up.
+    /// Follows the events, if handlers are looked up.
     model: Option<&'w dyn Model>,
     forgets: bool,
     /// Whether the application calls the node.
     is_called: bool,
-    /// Calls that have waited since it does not.
+    /// Calls that have waited while it does not.
     pub(super) uncalled: u64,
     noted: Vec<Noted>,
 }
@@ -64,22 +64,22 @@ impl<'w, G> Recorder<'w, G> {
         Self { node, gate, model, forgets: false, is_called: true, uncalled: 0, noted: Vec::new() }
     }
 
-    /// The same where the application calls the node, or not.
+    /// Sets whether the application calls the node.
     pub(super) fn called(self, is_called: bool) -> Self {
         Self { is_called, ..self }
     }
 
-    /// The application calls the node from now on, or not: what it would call waits.
+    /// Changes whether the application calls the node; otherwise calls wait.
     pub(super) fn set_called(&mut self, is_called: bool) {
         self.is_called = is_called;
     }
 
-    /// The same that takes no notes.
+    /// Sets whether it logs nothing.
     pub(super) fn forgetting(self, forgets: bool) -> Self {
         Self { forgets, ..self }
     }
 
-    /// What was noted since this was asked last.
+    /// Takes the log since the last call.
     pub(super) fn take(&mut self) -> Vec<Noted> {
         std::mem::take(&mut self.noted)
     }
@@ -124,7 +124,7 @@ impl<G: Gate> Gate for Recorder<'_, G> {
             Input::Message { src, payload } => What::Message { from: src, payload: payload.to_vec() },
             Input::Local(event) => What::Local(event.clone()),
             Input::TransportError { peer } => What::Error { peer },
-            // A node that takes messages together does not start.
+            // A node that takes quorums does not start.
             Input::Quorum { .. } => return,
         };
         self.noted.push(Noted { what, choices: choices.to_vec(), sent: sent.to_vec(), state, ticket });

@@ -19,7 +19,7 @@ impl<G: Gate> World<'_, G> {
         self.phase().is_none_or(|phase| phase.lets_call(node))
     }
 
-    /// Who reaches whom and who is called is as in this phase from now on, if there is one.
+    /// Applies the reachability and the calls of this phase from now on, if there is one.
     pub(super) fn enter_phase(&mut self, place: usize) {
         let Some(lasts) = self.plan.script.get(place).map(|phase| phase.lasts) else { return };
         self.phase = Some(place);
@@ -35,7 +35,7 @@ impl<G: Gate> World<'_, G> {
         }
     }
 
-    /// A phase begins, with its resets.
+    /// Begins a phase, with its resets.
     pub(super) fn begin_phase(&mut self, place: usize) -> Result<(), String> {
         if self.phase != Some(place) {
             self.enter_phase(place);

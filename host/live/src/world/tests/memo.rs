@@ -20,12 +20,12 @@ struct Twins<'m, 'l> {
     memo: Memo<'m, 'l>,
     machine: Box<dyn Machine>,
     durable: Option<Vec<u8>>,
-    /// Where both were before, and can go back to.
+    /// Earlier states of both, to return to.
     captured: Vec<(Snapshot, Snapshot)>,
 }
 
 impl Twins<'_, '_> {
-    /// Runs a handler in both. Whether they are in a state then.
+    /// Runs a handler in both. Returns whether they are in a state then.
     fn handle(&mut self, input: Input<'_>, script: &[u32]) -> bool {
         let (mut looked_up, mut run) = (Effects::default(), Effects::default());
         let found = self.memo.handle(input, script, &mut looked_up);
@@ -35,7 +35,7 @@ impl Twins<'_, '_> {
         found.is_ok() && self.compare()
     }
 
-    /// Compares all that a node asks of a state. Whether it is one.
+    /// Compares everything that a node reads of a state. Returns whether it is one.
     fn compare(&mut self) -> bool {
         let Self { node, memo, machine, .. } = self;
         let (encoding, events) = (memo.serialize(), memo.local_events());
@@ -66,7 +66,7 @@ impl Twins<'_, '_> {
         self.machine.restore(Some(of_machine)).expect("it is native");
     }
 
-    /// Something that can happen, or goes back to where it was before.
+    /// Takes a random step, or returns to an earlier state.
     fn happen(&mut self, dice: &mut ChaCha8Rng) {
         let some = |dice: &mut ChaCha8Rng, bound: usize| below(dice, bound as u64) as usize;
         let place = some(dice, self.captured.len());
@@ -85,7 +85,7 @@ fn init(node: u32, durable: Option<&[u8]>) -> Input<'_> {
     Input::Init { node, nodes: NODES, config: "", durable }
 }
 
-/// Whatever happens at a node, in any of its states and with any answers, both do the same: also from one start to the next one.
+/// Both machines do the same on any input, in any state and with any answers, also across starts.
 #[test]
 fn looking_a_handler_up_is_running_it() {
     let mut answered = 0;
@@ -120,7 +120,7 @@ fn looking_a_handler_up_is_running_it() {
                 if !twins.handle(init(node, kept.as_deref()), &script) {
                     break;
                 }
-                // What durable state there is depends on where the start ended.
+                // The durable state depends on where the start ended.
                 for _ in 0..if start < 2 { 20 } else { 5 } {
                     twins.happen(&mut dice);
                 }

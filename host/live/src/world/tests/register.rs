@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::native::{captured, decode, encode, released};
 
-/// Which write it was: a count, with the node and its request.
+/// The tag of a write: a count, with the node and its request.
 type Tag = (u64, NodeId, u64);
 
-/// What nodes say to each other about an operation, by the number of its request.
+/// The messages of an operation, by the number of its request.
 #[derive(Serialize, Deserialize)]
 enum Message {
     Query(u64),
@@ -48,14 +48,14 @@ struct Register {
     operations: BTreeMap<u64, Operation>,
 }
 
-/// What a replay offers besides what a node lists: the event that a request became.
+/// The event of a request, which a replay offers in addition to those that the node lists.
 type Offered = Arc<Mutex<Option<LocalEvent>>>;
 
 /// Nodes of the register.
 #[derive(Clone, Default)]
 pub(super) struct Registers {
     pub(super) offered: Offered,
-    /// Whether a node says that it has stored what it has not: a mistake of the protocol, which seeds must show.
+    /// Whether a node acknowledges a write that it has not stored: a defect of the protocol, which seeds must find.
     pub(super) forgets: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::gate::Open;
 use crate::native::encode;
 use crate::world::{Plan, World};
 
-/// The request with a number: half of them write that number, and one more.
+/// The request with a number: half of them write, and the value is the number plus one.
 fn request(dice: &mut ChaCha8Rng, number: u64) -> Request {
     let method = if below(dice, 2) == 0 { "PUT" } else { "GET" };
     Request { method: method.into(), path: "/".into(), body: encode(&(number + 1)) }
@@ -26,7 +26,7 @@ fn plan(seed: u64) -> Plan {
     Plan { requests: Some(Duration::from_millis(80)), calm: Duration::from_secs(2), ..plan }
 }
 
-/// What clients have seen.
+/// The operations of clients.
 fn operations(world: &World<'_, Open>) -> Vec<Operation> {
     let seen = (1..).zip(&world.requests).filter_map(|(own, request)| {
         let is_write = request.request.method == "PUT";
@@ -40,7 +40,7 @@ fn operations(world: &World<'_, Open>) -> Vec<Operation> {
     seen.collect()
 }
 
-/// One world; how many requests were answered.
+/// Runs one world. Returns the number of answered requests.
 fn world(seed: u64, registers: &Registers) -> Result<u64, String> {
     let plan = plan(seed);
     let world = World::new(registers, plan.clone(), |_| Open).map_err(|broken| broken.to_string())?;

@@ -10,7 +10,7 @@ use crate::node::{Delays, Settings};
 use crate::time::{Range, Share};
 use crate::world::{Plan, Trouble};
 
-/// Runs a test with each of its seeds, in the usual number unless the environment names another.
+/// Runs a test with each of its seeds: `usual` many, unless the environment has another number or a single seed.
 pub(super) fn each(test: &str, usual: u64, mut run: impl FnMut(u64) -> Result<(), String>) {
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse().expect("it is a number"));
     let seeds = match number("HOST_WORLD_SEED") {
@@ -24,7 +24,7 @@ pub(super) fn each(test: &str, usual: u64, mut run: impl FnMut(u64) -> Result<()
     }
 }
 
-/// Nodes whose files grow, whose numbers run out and whose checkpoints are discarded often.
+/// Settings with which files grow, reserved numbers run out and checkpoints are discarded often.
 pub(super) fn settings(network: Network) -> Settings {
     Settings {
         network,
@@ -44,7 +44,7 @@ pub(super) fn settings(network: Network) -> Settings {
     }
 }
 
-/// What goes wrong with a seed: each kind of trouble in about half of them, and nothing in one of sixteen.
+/// The plan of a seed: each kind of fault in about half of the plans, and none in one of sixteen.
 pub(super) fn plan(seed: u64, nodes: u32, network: Network) -> Plan {
     let mut dice = dice(seed, 1 << 32);
     let ideal = Plan::ideal(seed, nodes, settings(network));
@@ -54,7 +54,7 @@ pub(super) fn plan(seed: u64, nodes: u32, network: Network) -> Plan {
     let mut often = |most: u64| if below(&mut dice, 2) == 0 { 0 } else { 1 + below(&mut dice, most) };
     let (loss, repeats, full) = (often(300_000), often(200_000), often(100_000));
     let [slow, cuts, kills, pauses, jumps] = [often(10), often(10), often(10), often(10), often(10)];
-    // Checkpoints that are soon discarded, on requests that follow each other more quickly than they travel.
+    // Checkpoints that are discarded soon, and requests that are more frequent than their latency.
     let hurries = below(&mut dice, 2) == 0;
     let mut settings = ideal.settings;
     settings.checkpoints.checkpoints_max = if hurries { 1 } else { 3 };
