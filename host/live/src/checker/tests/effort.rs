@@ -22,7 +22,7 @@ fn round_within(toy: Toy, steps_max: u64, promises: bool) -> (Round, u64) {
     (round, evaluations)
 }
 
-/// The states of seven nodes have 4^7 combinations, all but one of which have a view: a round evaluates the property on all of them, or
+/// The states of seven nodes have 4^7 combinations, and all but one have a view: a round evaluates the property on all of them, or
 /// reports that it is incomplete. It still predicts violations right after an event.
 #[test]
 fn combinations_of_states_are_not_all_evaluated_if_there_are_too_many() {

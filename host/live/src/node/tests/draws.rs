@@ -42,7 +42,7 @@ impl Machine for Chooses {
     host_model::without_properties!();
 }
 
-/// The counts of each pair of answers in 30,000 handlers, each of which calls `can-send`.
+/// The counts of each pair of answers in 30,000 handlers. Each handler calls `can-send`.
 fn drawn(weights: [u32; 2], full: &BTreeSet<u32>) -> BTreeMap<(u32, u32), u32> {
     let (mut machine, mut dice, mut effects) = (Chooses(weights), dice(1, 0), Effects::default());
     let mut counts = BTreeMap::new();
