@@ -39,6 +39,7 @@ export function told(mock, kind) {
       { place: line[3], kind: "before", text: "what follows happens again and again" },
       { place: end, kind: "after", text: "and again from step 3 on, for ever" },
     ],
+    crashed: [1],
     sibling: { text: "in place of step 2, these 4 keep the promise", line: mock.line(mock.kept) },
     about,
   };

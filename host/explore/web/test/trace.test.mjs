@@ -97,6 +97,7 @@ test("a broken promise has its cycle, its critical step and both continuations, 
   withPage({ trace: "promise" }, async (page, server) => {
     await promise(page);
     assert.equal(await page.locator(".gap").count(), 1, "a reset is a gap in the lifeline");
+    assert.equal(await page.locator(".life-end").count(), 1, "a crashed node has an end");
     const file = await bundled(page, server, "promise");
     const recorded = await open(browser, `file://${file}`);
     await promise(recorded.page);

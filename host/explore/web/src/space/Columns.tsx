@@ -45,6 +45,11 @@ function Lifeline({ life, x, top, bottom, end }: { life: Life; x: number; top: n
       {life.gaps.map((row) => (
         <rect key={row} class="gap" x={x - 3} y={rowY(row) - 14} width={6} height={28} />
       ))}
+      {end !== null && stop > top && (
+        <text class="bad halo" x={x + 10} y={stop + 4}>
+          {life.end === null ? "stuck" : "crashed"}
+        </text>
+      )}
       {end !== null && stop > top && <path class="life-end" d={`M${x - 6} ${stop - 6} l12 12 m0 -12 l-12 12`} />}
     </>
   );

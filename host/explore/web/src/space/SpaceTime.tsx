@@ -55,7 +55,8 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
   const [first, last] = explorer.isPrinting ? [0, Math.min(rows, ROWS_PRINTED_MAX) - 1] : visible(sight.top, sight.height, rows);
   const inSight = line.slice(first, last + 1);
   useEffect(() => explorer.ahead.want(inSight));
-  const lives = useMemo(() => livesOf(nodes, line, places.steps), [nodes, line, version]);
+  const crashed = session && line[line.length - 1] === session.line[session.line.length - 1] ? (session.crashed ?? []) : [];
+  const lives = useMemo(() => livesOf(nodes, line, places.steps, crashed), [nodes, line, version]);
   const height = explorer.isPrinting ? (last + 2) * ROW : Math.max(rows * ROW + ROW, sight.height - 40);
   return (
     <div class="space-time" ref={frame} tabIndex={0} role="region" aria-label="Space-time: nodes as columns, time downwards; j and k move">

@@ -9,12 +9,15 @@ export interface Life {
   end: number | null;
 }
 
-export function lives(nodes: number, line: Place[], steps: Map<Place, Step>): Life[] {
-  const all = Array.from({ length: nodes }, (): Life => ({ gaps: [], end: null }));
+/** `crashed`: nodes that do nothing after their last step. */
+export function lives(nodes: number, line: Place[], steps: Map<Place, Step>, crashed: number[]): Life[] {
+  const all = Array.from({ length: nodes }, (_, node): Life => ({ gaps: [], end: crashed.includes(node) ? 0 : null }));
   line.forEach((place, row) => {
     const event = steps.get(place)?.event;
     const life = all[event?.node ?? -1];
-    if (!life || !event?.fault) return;
+    if (!life || !event) return;
+    if (crashed.includes(event.node)) life.end = row;
+    if (!event.fault) return;
     if (event.fault === "crash") life.end = row;
     else if (event.fault.startsWith("reset") || event.fault === "restart") life.gaps.push(row);
   });
