@@ -350,6 +350,25 @@ test("a server that is suspended is said, until it answers", () =>
     assert.deepEqual(await steps(page), { step: 2, end: 2 });
   }));
 
+test("a second tab has a place of its own, and sees the branches of the first", () =>
+  withPage({}, async (page, server, context) => {
+    await take(page, "propose");
+    const other = await context.newPage();
+    await other.goto(server.url);
+    await other.waitForSelector("section.next");
+    await settled(other);
+    assert.deepEqual(await steps(other), { step: 0, end: 0 });
+    await take(other, "heads");
+    await take(other, "tick");
+    assert.deepEqual(await steps(page), { step: 1, end: 1 });
+    await press(page, "2");
+    assert.equal(await page.locator(".tree-drawing .lane").count(), 2);
+    await page.locator(".moments button.choice", { hasText: "step 2: node 0: tick" }).click();
+    await settled(page);
+    assert.deepEqual(await steps(page), { step: 2, end: 2 });
+    assert.deepEqual(await steps(other), { step: 2, end: 2 });
+  }));
+
 test("of requests that overlap, the latest wins", () =>
   withPage({ steps: 30 }, async (page) => {
     await page.route("**/places/*", async (route) => {

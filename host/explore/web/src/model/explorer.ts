@@ -83,6 +83,8 @@ export class Explorer {
   show(view: View): void {
     this.view = view;
     this.core.changed();
+    // Another tab, or a search, may have made branches.
+    if (view === "branches" || view === "compare") void this.core.attempt(() => this.places.loadTree());
   }
 
   go(place: Place): void {
