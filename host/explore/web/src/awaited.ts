@@ -11,8 +11,6 @@ declare module "./api" {
     about?: { name: string; value: string }[];
     /** In place of a critical step: the line in which the promise is kept, which parts before it. */
     sibling?: { text: string; line: Place[] } | null;
-    /** The nodes that have crashed by the end of the line: they do nothing after their last step. */
-    crashed?: number[];
     /** The fields that a violated property reads, as paths of row names; `#` stands for every element of a list. */
     reads?: { property: number; node: number; paths: string[] }[];
   }

@@ -185,6 +185,11 @@ test("changes alone have the paths and values of what differs", async () => {
 test("a pattern of a field that is read stands for any element of a list", async () => {
   const { isBelow } = await module("state/reads.ts");
   for (const path of ["votes.0.by", "votes.12.by"]) assert.ok(isBelow(path, "votes.#.by"));
+  // A name around the whole state is not part of the path.
+  const { within } = await module("state/rows.ts");
+  const row = (depth, name) => ({ depth, mark: "same", name, value: "", old: null });
+  assert.equal(within([row(0, "Running"), row(1, "votes")], "Running.votes"), "votes");
+  assert.equal(within([row(0, "Running"), row(0, "votes")], "Running.votes"), "Running.votes");
   for (const path of ["votes.by", "votes.a.by", "votes.0", "votes.0.by.0", "other.0.by"]) assert.ok(!isBelow(path, "votes.#.by"), path);
 });
 

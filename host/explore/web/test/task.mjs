@@ -71,7 +71,7 @@ say(`   it proposes ${otherwise}: the last answer decides, and not the one with 
 
 say("5. Compare both");
 await press(page, "2");
-await page.locator(".moments button:has-text('Compare'):enabled").first().click();
+await page.locator(".moments li", { hasText: before.at(-1).text.replace(/^Step \d+: /, "").slice(0, 40) }).first().getByRole("button", { name: "Compare" }).click();
 await page.waitForSelector(".sides .first-difference");
 say(`   ${(await page.locator(".compare > p").first().innerText()).trim()}`);
 

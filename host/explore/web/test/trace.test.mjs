@@ -133,6 +133,8 @@ test("a bundle without events that are enabled, or with sparse places, lists the
     assert.deepEqual(await steps(recorded.page), { step: 1, end: 10 });
     // Every message is received by the step that received it before.
     assert.equal(await recorded.page.locator(".sheet .arrow").count(), 8);
+    await press(recorded.page, "G");
+    assert.match(await recorded.page.locator(".next").innerText(), /The recording has no further step/);
     await recorded.end();
     await rm(file);
   }));

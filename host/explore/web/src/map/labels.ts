@@ -37,7 +37,7 @@ export function labels(looks: Looks, words: string[]): Label[] {
   const all: Label[] = [];
   for (let state = 0; state < map.states.length && all.length < LABELS_MAX; state += 1) {
     const level = layered.spots[state]?.level ?? 0;
-    const letters = Math.floor(((width / (layered.sizes[level] ?? 1)) * sight.scale) / LETTER_PX) - 2;
+    const letters = Math.floor(((width / (layered.sizes[level] ?? 1)) * sight.scale) / LETTER_PX) - 3;
     const text = words[state] ?? "";
     const [x, y] = position(looks, state);
     if (letters < LETTERS_MIN || text === "" || x < 0 || y < 0 || x > width || y > height) continue;

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { State } from "../api";
+import { isRecorded } from "../client";
 import type { Explorer } from "../model/explorer";
 import { COLOURS } from "../space/Shape";
 import { Choices } from "./Choices";
@@ -27,7 +28,7 @@ export function Next({ explorer, state }: { explorer: Explorer; state: State }) 
       <h2>
         Next events <span class="count">{state.enabled.length}</span>
       </h2>
-      {all.length === 0 && <p class="note">No event is enabled: the execution ends here.</p>}
+      {all.length === 0 && <p class="note">{isRecorded ? "The recording has no further step." : "No event is enabled: the execution ends here."}</p>}
       {all.map((group) => (
         <OfNode key={group.node ?? "faults"} isAlone={all.length === 1} {...{ explorer, state, group }} />
       ))}

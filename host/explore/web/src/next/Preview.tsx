@@ -15,7 +15,7 @@ export function Preview({ explorer }: { explorer: Explorer }) {
   if (!pointed) {
     return (
       <section class="preview" aria-label="Preview">
-        <p class="note">{isRecorded ? "Events that were taken can be taken again." : "Point at an event to see what it changes; click it to take it."}</p>
+        <p class="note">{isRecorded ? "Recorded steps can be taken again. host explore with the trace takes any event." : "Point at an event to see what it changes; click it to take it."}</p>
       </section>
     );
   }

@@ -4,7 +4,9 @@ import type { Explorer } from "../model/explorer";
 
 export function Verdict({ explorer }: { explorer: Explorer }) {
   const { session, places, marks } = explorer;
-  const [head, ...reads] = session?.verdict ?? [];
+  const [head, ...rest] = session?.verdict ?? [];
+  // The summary says that already.
+  const reads = rest[0] === "the property reads" ? rest.slice(1) : rest;
   const critical = marks.first(places.line, "critical");
   const sibling = session?.sibling ?? null;
   if (head === undefined && critical === null) return null;

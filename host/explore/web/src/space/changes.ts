@@ -1,7 +1,7 @@
 // What a step changes at its node, in few words.
 
 import type { Row, State } from "../api";
-import { path } from "../state/rows";
+import { path, within } from "../state/rows";
 
 const CHANGES_MAX = 4;
 
@@ -9,19 +9,13 @@ export function changesOf(state: State | null): string {
   const node = state?.step.event?.node;
   const rows = node === undefined ? [] : (state?.nodes[node]?.rows ?? []);
   const all: string[] = [];
-  // A name around everything says nothing about a change.
-  const root = rows.filter(({ depth, mark }) => depth === 0 && mark !== "gone").length === 1 ? `${rows[0]?.name}.` : "";
   rows.forEach((row, index) => {
-    const text = row.mark === "same" ? null : textOf(row, cut(path(rows, index), root));
+    const text = row.mark === "same" ? null : textOf(row, within(rows, path(rows, index)));
     if (text === null) return;
     all.push(text);
   });
   const more = all.length > CHANGES_MAX ? `, ${all.length - CHANGES_MAX} more` : "";
   return all.slice(0, CHANGES_MAX).join(", ") + more;
-}
-
-function cut(path: string, root: string): string {
-  return path.startsWith(root) ? path.slice(root.length) : path;
 }
 
 function textOf({ mark, value, old }: Row, path: string): string | null {

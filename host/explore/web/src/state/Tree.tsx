@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Explorer } from "../model/explorer";
 import { COLOURS } from "../space/Shape";
 import type { Tree as Compared } from "./against";
-import { changed, open, path } from "./rows";
+import { changed, open, path, within } from "./rows";
 import { readBy } from "./reads";
 import { TreeRow } from "./TreeRow";
 
@@ -50,7 +50,7 @@ export function Tree({ explorer, node, tree, isChangesOnly, isFront }: Propertie
           <TreeRow
             key={index}
             row={row}
-            readBy={readBy(explorer.session, standings, node, key)}
+            readBy={readBy(explorer.session, standings, node, () => within(rows, key))}
             onWriter={() => void explorer.causes.ofField(explorer.places.place, node, explorer.nodeName(node), key)}
             toggle={isParent && <Toggle name={key} isOpen={!closed.has(key)} onToggle={() => toggle(key)} />}
           />

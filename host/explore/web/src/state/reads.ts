@@ -2,9 +2,12 @@
 
 import type { Session, Standing } from "../api";
 
-/** Names of the violated properties that read a field of a node; none of those that are not violated now. */
-export function readBy(session: Session | null, standings: Standing[], node: number, path: string): string[] {
-  const all = session?.reads?.filter((read) => read.node === node && read.paths.some((pattern) => isBelow(path, pattern))) ?? [];
+/** Names of the violated properties that read a field of a node, by its path without the name around the state; none of those that are not violated now. */
+export function readBy(session: Session | null, standings: Standing[], node: number, path: () => string): string[] {
+  const of = session?.reads?.filter((read) => read.node === node) ?? [];
+  if (of.length === 0) return [];
+  const own = path();
+  const all = of.filter(({ paths }) => paths.some((pattern) => isBelow(own, pattern)));
   const isViolated = (property: number) => standings.some((standing) => standing.property === property && standing.standing === "violated");
   return all.filter(({ property }) => isViolated(property)).map(({ property }) => session?.properties[property]?.name ?? `property ${property}`);
 }

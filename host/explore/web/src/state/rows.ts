@@ -20,16 +20,20 @@ export function changed(rows: Row[]): Row[] {
 
 /** The changes alone, each with its path as its name: what is around all of them says nothing. */
 export function leaves(rows: Row[]): Row[] {
-  const roots = rows.filter(({ depth, mark }) => depth === 0 && mark !== "gone");
-  const root = roots.length === 1 && rows.length > 1 && roots[0]?.name ? `${roots[0].name}.` : "";
   const all: Row[] = [];
   rows.forEach((row, index) => {
     const isAround = (rows[index + 1]?.depth ?? 0) > row.depth && row.old === null && row.value === "";
     if (row.mark === "same" || isAround) return;
-    const name = path(rows, index);
-    all.push({ ...row, depth: 0, name: root !== "" && name.startsWith(root) ? name.slice(root.length) : name });
+    all.push({ ...row, depth: 0, name: within(rows, path(rows, index)) });
   });
   return all;
+}
+
+/** A path without the name that is around the whole state, such as that of a variant. */
+export function within(rows: Row[], path: string): string {
+  const roots = rows.filter(({ depth, mark }) => depth === 0 && mark !== "gone");
+  const root = roots.length === 1 && rows.length > 1 && roots[0]?.name ? `${roots[0].name}.` : "";
+  return root !== "" && path.startsWith(root) ? path.slice(root.length) : path;
 }
 
 /** The names of a row and of those above it. */
