@@ -35,11 +35,12 @@ export function told(mock, kind) {
   return {
     verdict: ["decided is broken: node 0 never decides"],
     marks: [
-      { place: line[2], kind: "critical", text: "before it node 0 could still decide" },
+      { place: line[2], kind: "critical", text: "the critical step: before it, node 0 could still decide" },
       { place: line[3], kind: "before", text: "what follows happens again and again" },
       { place: end, kind: "after", text: "and again from step 3 on, for ever" },
     ],
     crashed: [1],
+    reads: [{ property: 1, node: 0, paths: ["decided"] }],
     sibling: { text: "in place of step 2, these 4 keep the promise", line: mock.line(mock.kept) },
     about,
   };

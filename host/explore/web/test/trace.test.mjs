@@ -49,7 +49,7 @@ async function violation(page) {
   assert.match(await page.locator('.sheet [data-row="5"]').getAttribute("aria-label"), /changes what the violated property reads/);
   assert.match(await page.locator(".words").innerText(), /Step 10\s+changes what the violated property reads/);
   assert.deepEqual(await page.locator(".tree-row.read .field").allInnerTexts(), ["decided:", "0:"]);
-  assert.match(await page.locator(".reader").first().getAttribute("title"), /Read by agreement, which is violated/);
+  assert.match(await page.locator(".reader").first().getAttribute("title"), /Read by agreement, which does not hold/);
   assert.match(await page.locator(".dividers").textContent(), /end of the prefix/);
   await press(page, "g");
   assert.match(await page.locator(".words").innerText(), /Start\s+all nodes are as their init left them/);
@@ -83,8 +83,9 @@ async function promise(page) {
   await page.locator(".verdict button", { hasText: "Critical step 2" }).click();
   await settled(page);
   assert.deepEqual(await steps(page), { step: 2, end: 4 });
-  assert.match(await page.locator(".words .badge").innerText(), /critical step: before it node 0 could still decide/);
+  assert.match(await page.locator(".words .badge").innerText(), /^the critical step: before it, node 0 could still decide$/);
   await page.waitForSelector('.sheet [data-row="2"] .reads');
+  assert.deepEqual(await page.locator(".tree-row.read .field").allInnerTexts(), ["decided:"], "what is owed is read, too");
   assert.match(await page.locator(".sibling").innerText(), /in place of step 2, these 4 keep the promise/);
   await page.locator(".sibling button").click();
   await page.waitForSelector(".sides .first-difference");

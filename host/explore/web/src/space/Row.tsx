@@ -38,7 +38,7 @@ export function Row({ explorer, layout, place, row, isViolation, isOutside }: Pr
       data-row={row}
       onClick={() => explorer.go(place)}
     >
-      <title>{[step?.name, words, critical && `critical step: ${critical}`, ring && `changes what the violated property reads: ${ring}`, event && changesOf(places.stateOf(place))].filter(Boolean).join("\n")}</title>
+      <title>{[step?.name, words, critical, ring && `changes what the violated property reads: ${ring}`, event && changesOf(places.stateOf(place))].filter(Boolean).join("\n")}</title>
       <text class="number" x={LEFT - 26} y={y + 4}>
         {row}
       </text>

@@ -34,7 +34,7 @@ export function TreeRow({ row, toggle, readBy = [], onWriter }: Properties) {
           <span class={`field ${mark}`}>{broken(name)}:</span>
         ))}
       {readBy.length > 0 && (
-        <abbr class="reader" title={`Read by ${readBy.join(", ")}, which is violated`}>
+        <abbr class="reader" title={`Read by ${readBy.join(", ")}, which does not hold`}>
           R
         </abbr>
       )}

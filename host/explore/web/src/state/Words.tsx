@@ -9,7 +9,7 @@ export function Words({ explorer }: { explorer: Explorer }) {
   const step = places.steps.get(places.place);
   const lines = step?.lines ?? [];
   const badges = [
-    ...marks.of(places.place, "critical").map(({ text }) => `critical step: ${text}`),
+    ...marks.of(places.place, "critical").map(({ text }) => text),
     ...marks.of(places.place, "ring").map(({ text }) => `changes what the violated property reads: ${text}`),
   ];
   if (lines.length === 0 && badges.length === 0) return null;
