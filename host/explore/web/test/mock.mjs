@@ -380,6 +380,9 @@ function answer(mock, method, name, query, body) {
       return mock.link(number);
     case "POST places/scenario":
       if (!body.path.endsWith(".toml")) throw new Refusal(400, `${body.path} is no name of a scenario`, "It ends in .toml.");
+      if (mock.state(number).standings.every(({ standing }) => standing !== "violated")) {
+        throw new Refusal(409, "no property is violated after this step", "Go to the step in which one is, or save a trace.");
+      }
       return { text: `The scenario is in ${body.path}; host test runs it.` };
     case "GET local":
       return local(mock, Number(query.get("node")), Number(query.get("limit")), Number(query.get("at")));

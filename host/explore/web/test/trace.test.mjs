@@ -238,17 +238,24 @@ test("the graph of one node is smaller than the map, and has a ring where the no
     assert.match(await page.locator(".chosen").innerText(), /state \d+, level 1, after node 2/);
   }));
 
-test("a fault by click that is saved as a scenario", () =>
-  withPage({}, async (page, server) => {
-    await page.locator("details.faults summary").click();
-    await page.locator("details.faults button", { hasText: "node 0: reset" }).click();
-    await settled(page);
-    await press(page, "s");
-    await page.getByLabel(/a scenario/).check();
-    assert.equal(await page.locator("#save-path").inputValue(), "explored.toml");
-    const asked = page.waitForRequest("**/scenario");
-    await page.locator("#save-path").press("Enter");
-    assert.equal((await asked).method(), "POST");
-    await page.waitForSelector(".notice:has-text('The scenario is in explored.toml')");
-    assert.equal(server.mock.places.length, 2);
-  }));
+test("a violation is saved as a scenario; what is refused is said in the dialog", () =>
+  withPage(
+    { trace: "violation" },
+    async (page) => {
+      await press(page, "k", "s");
+      await page.getByLabel(/a scenario/).check();
+      assert.equal(await page.locator("#save-path").inputValue(), "explored.toml");
+      await page.locator("#save-path").press("Enter");
+      await page.waitForSelector("dialog .notice.error");
+      assert.match(await page.locator("dialog .notice.error").innerText(), /no property is violated after this step\s+Go to the step/);
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !document.querySelector("dialog"));
+      await press(page, "j", "s");
+      await page.getByLabel(/a scenario/).check();
+      const asked = page.waitForRequest("**/scenario");
+      await page.locator("#save-path").press("Enter");
+      assert.equal((await asked).method(), "POST");
+      await page.waitForSelector(".notice:has-text('The scenario is in explored.toml')");
+    },
+    (response) => response.url().endsWith("/scenario"),
+  ));

@@ -2,11 +2,18 @@
 
 import { useState } from "preact/hooks";
 
+import type { Notice } from "../model/core";
 import type { Explorer } from "../model/explorer";
 import { Dialog } from "./Dialog";
 
 export function SaveDialog({ explorer }: { explorer: Explorer }) {
   const [path, setPath] = useState("explored.json");
+  const [refusal, setRefusal] = useState<Notice | null>(null);
+  const save = async () => {
+    setRefusal(null);
+    if (await explorer.files.save(path)) return close();
+    setRefusal(explorer.core.notices.findLast(({ isError }) => isError) ?? null);
+  };
   const isScenario = path.endsWith(".toml");
   const as = (extension: string) => setPath(path.replace(/\.(json|toml)$/, "") + extension);
   const close = () => {
@@ -19,7 +26,7 @@ export function SaveDialog({ explorer }: { explorer: Explorer }) {
         class="row"
         onSubmit={(event) => {
           event.preventDefault();
-          void explorer.files.save(path).then((isSaved) => isSaved && close());
+          void save();
         }}
       >
         <label>
@@ -32,6 +39,13 @@ export function SaveDialog({ explorer }: { explorer: Explorer }) {
           File, from the folder where host explore runs <input id="save-path" value={path} onInput={({ currentTarget }) => setPath(currentTarget.value)} />
         </label>
         <button type="submit">Save</button>
+        {refusal && (
+          <p class="notice error" role="alert">
+            <span>
+              {refusal.text} <span class="help-text">{refusal.help}</span>
+            </span>
+          </p>
+        )}
       </form>
     </Dialog>
   );
