@@ -1,4 +1,4 @@
-//! Faults, progress and what is not covered: three texts of one report that must fit the options and one another.
+//! Consistency of faults, progress and gaps: three texts of one report that must match the options and each other.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is kept between runs: what `host cache` says of it, and how it is cleared.
+//! The cache between runs: the report of `host cache`, and how it is cleared.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! A checkpoint belongs to one search: what sets up another one is refused, what belongs to the process is not, and nothing is
-//! built for a file that says so.
+//! A checkpoint belongs to one search: options that define another search are refused, options of the process are not, and the file
+//! never causes a build.
 
 use host_sandbox::fixtures;
 use serde_json::{Value, json};

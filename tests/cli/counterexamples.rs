@@ -1,4 +1,4 @@
-//! From a long counterexample to a short one, in words.
+//! Minimised traces and their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Which properties are judged, which findings are one, and traces to where a property is reached.
+//! Judged properties, merged findings, and traces to states in which a property is reached.
 
 use std::collections::BTreeSet;
 

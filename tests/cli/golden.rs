@@ -1,4 +1,4 @@
-//! What people see of each bug that is in the tree on purpose, word for word.
+//! The report on each seeded bug, word for word.
 //!
 //! `HOST_BLESS=1` writes the files in `tests/golden` instead of comparing them. Read them, and look at the drawings,
 //! before they are committed.

@@ -1,4 +1,4 @@
-//! Lost messages on the command line: reports, traces, what is refused, checkpoints.
+//! Lost messages on the command line: reports, traces, refusals, checkpoints.
 
 use serde_json::{Value, json};
 

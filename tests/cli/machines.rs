@@ -1,4 +1,4 @@
-//! What a machine lacks, memory and a private cache: reported of the machine, and of no plugin.
+//! Machines without memory or without a private cache: errors of the machine, not of a plugin.
 #![expect(clippy::print_stdout, reason = "a process tells the test that has started it")]
 
 use std::fs::{self, Permissions};

@@ -1,4 +1,4 @@
-//! What libraries ask of a system: what stands in for it, what a report says of that, and what is no finding about the protocol.
+//! System calls of libraries: their substitutes, the report on them, and calls that are no finding about the protocol.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! What must happen, on the command line: exit code, JSON, traces with loops, and what is not checked.
+//! Promises on the command line: exit code, JSON, traces with loops, and gaps of the check.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! One verdict in all places: headline and last line, JSON, exit code, `host test`, JUnit, annotations.
+//! One verdict in every report of a run: headline and last line, JSON, exit code, `host test`, JUnit, annotations.
 
 use host_sandbox::fixtures;
 use serde_json::{Value, json};

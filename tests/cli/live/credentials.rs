@@ -1,4 +1,4 @@
-//! What the file of a cluster says of certificates, and what is wrong with it.
+//! Certificates in the file of a cluster, and their errors.
 
 use super::cluster::write_credentials;
 use crate::cli::{Place, bundled};

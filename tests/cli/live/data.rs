@@ -1,4 +1,4 @@
-//! The file of a node: whose it is, and what a start refuses with its way out.
+//! The data file of a node: its owner, the files that a start refuses, and the remedies.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! As much of HTTP as a client needs.
+//! A minimal HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

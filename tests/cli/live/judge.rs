@@ -1,4 +1,4 @@
-//! The answers to clients, and whether an order explains them.
+//! The linearizability of the answers to clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 

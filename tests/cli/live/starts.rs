@@ -1,4 +1,4 @@
-//! Starts of nodes: what ends one, whom it speaks with, and what it knows of earlier ones.
+//! Starts of nodes: their ends, their peers, and their knowledge of earlier starts.
 
 use host_model::contract::FaultKind;
 use host_sandbox::fixtures::{self, Guest};

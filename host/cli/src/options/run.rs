@@ -164,7 +164,7 @@ pub struct RunArguments {
     /// Continue after a violation and collect others: up to 100 kinds, distinguished by property and words without values, and the
     /// first 8 of each kind. --max-violations bounds their total instead. Variants are reported as one
     #[arg(long = "continue", id = "continue", help_heading = "Output")]
-    pub go_on: bool,
+    pub continues: bool,
     /// Continue after a violation until there are N [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(VIOLATIONS_MAX)), help_heading = "Output")]
     pub max_violations: Option<u64>,
@@ -256,7 +256,7 @@ impl RunArguments {
             timers: self.timers,
             recover_by: self.recover_by,
             safety_only: self.safety_only,
-            continues: self.go_on,
+            continues: self.continues,
             max_violations: self.max_violations,
         }
     }
