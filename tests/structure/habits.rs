@@ -25,7 +25,7 @@ fn files_are_short() {
 
 /// Words of translated prose in documents and in sources, functions that take a tuple apart, and calls of `expect` in code that ships.
 const TRANSLATED_IN_DOCUMENTS_MAX: usize = 16;
-const TRANSLATED_IN_SOURCES_MAX: usize = 48;
+const TRANSLATED_IN_SOURCES_MAX: usize = 45;
 const TUPLE_PARAMETERS_MAX: usize = 51;
 const EXPECTS_MAX: usize = 238;
 
