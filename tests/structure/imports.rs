@@ -187,7 +187,10 @@ impl<'ast> Visit<'ast> for Imports<'_> {
 /// Whether something is compiled for tests alone.
 pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test")
+        let is_asked = |ident: proc_macro2::Ident| ident == "test";
+        let all = |meta: syn::MetaList| meta.path.is_ident("all") && meta.tokens.to_string().starts_with("test");
+        attribute.path().is_ident("cfg")
+            && (attribute.parse_args().is_ok_and(is_asked) || attribute.parse_args().is_ok_and(all))
     })
 }
 

@@ -205,6 +205,21 @@ fn diffs_in_documents_fit_the_tree() {
     none(documents.flat_map(|path| prose::stale_diffs(path, &read(path), in_tree)).collect::<Vec<_>>());
 }
 
+/// Literals of new files have the fields of the structs of their folder.
+#[test]
+fn diffs_in_documents_give_structs_all_fields() {
+    let sources: Vec<(String, String)> = sources().collect();
+    let fields = |file: &str| {
+        let folder = &file[..=file.rfind('/').unwrap_or_default()];
+        let own = sources.iter().filter(|(path, _)| path.starts_with(folder));
+        own.flat_map(|(_, source)| prose::fields_of_structs(source)).collect::<prose::Fields>()
+    };
+    let known = fields("host/model/src/scenario/faults/new.rs");
+    assert!(known.contains_key("FaultDescription") && known.contains_key("Budget"), "the faults are where they were");
+    let documents = files().into_iter().filter(|path| path.ends_with(".md"));
+    none(documents.flat_map(|path| prose::wrong_literals(&path, &read(&path), fields)).collect::<Vec<_>>());
+}
+
 /// What the compiler would say first of lines that are no longer compiled.
 #[test]
 fn diffs_in_documents_use_what_is_there() {

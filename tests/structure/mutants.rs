@@ -18,6 +18,8 @@ pub struct Mutant {
     pub package: &'static str,
     /// The names of the tests, functions of that package: each must fail.
     pub tests: &'static [&'static str],
+    /// What each of them prints when it fails: it must notice this mistake and not stumble over another thing.
+    pub says: &'static str,
 }
 
 /// The comparison of random graphs with the definitions.
@@ -35,6 +37,9 @@ const ROUNDS: &str = "a_message_that_is_lost_in_each_round_is_delivered_in_some"
 /// Findings of guided walks are paths from a start state, and there are some that only an archive reaches.
 const ARCHIVE_LEADS: &str = "an_archive_leads_where_walks_from_the_start_do_not";
 
+/// Walks in little memory.
+const FORGETS: &str = "plain_walks_that_forget_find_the_same";
+
 /// Guided walks in little memory.
 const ARCHIVE_FORGETS: &str = "guided_walks_that_forget_find_the_same";
 
@@ -46,10 +51,39 @@ const fn of_search(
     to: &'static str,
     tests: &'static [&'static str],
 ) -> Mutant {
-    Mutant { what, file, from, to, package: "host-agreement", tests }
+    Mutant { what, file, from, to, package: "host-agreement", tests, says: "" }
 }
 
+/// A mistake of a running node; a seed of a test of worlds shows it.
+const fn of_live(
+    what: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    shown: &'static (&'static [&'static str], &'static str),
+) -> Mutant {
+    Mutant { what, file, from, to, package: "host-live", tests: shown.0, says: shown.1 }
+}
+
+/// A cluster snapshot that is not consistent with what has happened.
+const INCONSISTENT: (&[&str], &str) = (&["snapshots_are_consistent_with_what_has_happened"], "snapshot");
+
+/// What nodes do under faults is a path of the model.
+const TRACE: &[&str] = &["whatever_goes_wrong_is_a_trace_of_the_model"];
+
+/// What nodes with connections do is a path of the model, without a loss.
+const CONNECTED: &[&str] = &["nothing_is_lost_over_a_connection"];
+
+const LOST_DISKS: &[&str] = &["a_node_that_lost_its_disk_is_not_taken_whatever_the_number_of_its_starts"];
+const STEERED: &[&str] = &["steering_takes_away_nothing_that_is_owed"];
+
 const ARENA: &str = "host/search/src/liveness/fair/arena.rs";
+const WALKS: &str = "host/search/src/strategy/random_walk/mod.rs";
+const CURSOR: &str = "host/search/src/global/cursor.rs";
+const RUNTIME: &str = "host/live/src/node/runtime.rs";
+const MANAGER: &str = "host/live/src/checkpoint/manager.rs";
+const RECORDS: &str = "host/live/src/disk/records.rs";
+const FILES: &str = "host/live/src/world/files.rs";
 
 /// All of them.
 pub const MUTANTS: &[Mutant] = &[
@@ -113,6 +147,7 @@ pub const MUTANTS: &[Mutant] = &[
              while self.queue.get(self.size).is_none_or(Vec::is_empty) {",
         package: "host-agreement",
         tests: &["a_system_that_needs_the_adequate_order_is_covered"],
+        says: "",
     },
     Mutant {
         what: "dpor reverses only races between executed events",
@@ -124,6 +159,7 @@ pub const MUTANTS: &[Mutant] = &[
              for (index, trigger) in &found {",
         package: "host-agreement",
         tests: &["dpor_explores_each_happens_before_once"],
+        says: "",
     },
     of_search(
         "a way has the steps of its last walk only",
@@ -134,7 +170,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     of_search(
         "an archive keeps ids of a local transition system that walks have left",
-        "host/search/src/strategy/random_walk/mod.rs",
+        WALKS,
         "self.archive.iter_mut().for_each(Archive::move_over);",
         "",
         &[ARCHIVE_FORGETS],
@@ -160,6 +196,164 @@ pub const MUTANTS: &[Mutant] = &[
         "drawn.max_by_key(|place| self.cells[*place].rank())?",
         &[ARCHIVE_LEADS],
     ),
+    of_search(
+        "a walk begins its draws again where handlers are forgotten",
+        "host/search/src/strategy/random_walk/ground.rs",
+        "walk.drawn = None;",
+        "walk.drawn = None;\nif self.events.is_empty() {\nwalk.dice = self.dice(walk.number);\n}",
+        &[FORGETS],
+    ),
+    of_search(
+        "walks take as many steps again where handlers are forgotten",
+        WALKS,
+        "walk.cursor.move_over(&mut mover);",
+        "walk.cursor.move_over(&mut mover);\nwalk.depth = 0;",
+        &[FORGETS],
+    ),
+    of_search(
+        "walks in progress end where handlers are forgotten",
+        WALKS,
+        "drop(mover);",
+        "drop(mover);\nself.walks.clear();",
+        &[FORGETS],
+    ),
+    of_search(
+        "the local events of a walk are counted again from 0 where handlers are forgotten",
+        CURSOR,
+        "self.state.in_flight = mover.in_flight(&self.state.in_flight);",
+        "self.state.in_flight = mover.in_flight(&self.state.in_flight);\nself.state.local_events.fill(0);",
+        &[FORGETS],
+    ),
+    of_search(
+        "the messages in flight are lost where handlers are forgotten",
+        CURSOR,
+        "self.state.in_flight = mover.in_flight(&self.state.in_flight);",
+        "self.state.in_flight = InFlight::default();",
+        &[FORGETS],
+    ),
+    of_live(
+        "checkpoints are numbered, and requests answered, as it is published",
+        RUNTIME,
+        "Manager::new(node, Rule::SOUND, settings.limits()",
+        "Manager::new(node, Rule::PUBLISHED, settings.limits()",
+        &INCONSISTENT,
+    ),
+    of_live(
+        "a request that a discarded checkpoint might have answered is answered by the next one",
+        MANAGER,
+        "if self.rule.refuses_discarded && number <= self.numbers.discarded {",
+        "if false && number <= self.numbers.discarded {",
+        &INCONSISTENT,
+    ),
+    of_live(
+        "a start does not count as having discarded the checkpoints before it",
+        "host/live/src/checkpoint/numbers.rs",
+        "current, discarded: last, reserved }",
+        "current, discarded: 0, reserved }",
+        &INCONSISTENT,
+    ),
+    of_live(
+        "a checkpoint that is discarded for want of room does not count",
+        MANAGER,
+        "self.numbers.discarded = discarded.number;",
+        "drop(discarded);",
+        &INCONSISTENT,
+    ),
+    of_live(
+        "a torn record counts",
+        RECORDS,
+        "match hash::<8>(body) == head[8..] && end == END {",
+        "match body.len() <= RECORD_MAX || end == END {",
+        &(TRACE, "was acknowledged"),
+    ),
+    of_live(
+        "any torn record counts as damage",
+        RECORDS,
+        "false if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,",
+        "",
+        &(TRACE, "damaged"),
+    ),
+    of_live(
+        "what is torn stays in the file, and the next record follows it",
+        "host/live/src/disk/log.rs",
+        "let Content { owner: found, mut last, end } = content;",
+        "let Content { owner: found, mut last, end } = content;\nlet end = there.as_ref().map_or(end, Vec::len);",
+        &(TRACE, "damaged"),
+    ),
+    of_live(
+        "outputs do not wait for the disk",
+        "host/live/src/node/outbox.rs",
+        "if self.waiting.is_some() {",
+        "if false {",
+        &(TRACE, "before record"),
+    ),
+    of_live(
+        "a local event happens though it is not possible any more",
+        "host/live/src/node/timers.rs",
+        "self.due.retain(|event, _| events.contains(event) || self.requested.contains(event));",
+        "let _ = events;",
+        &(TRACE, "the model does not do"),
+    ),
+    of_live(
+        "a local event that happens again gets no time",
+        "host/live/src/node/arming.rs",
+        "draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));",
+        // `init` arms all the same.
+        "let draws = draws.into_iter().filter(|_| self.counts.local == 0);\n\
+         draws.for_each(|(event, at)| self.timers.set(event, at, true));",
+        &(TRACE, "without a time"),
+    ),
+    of_live(
+        "a disk says that what was appended is on it, and it is not",
+        FILES,
+        "fn sync(&mut self) -> Result<(), FileError> {\n        self.operate()?;\n        self.file()?.sync();",
+        "fn sync(&mut self) -> Result<(), FileError> {\n        self.operate()?;",
+        &(TRACE, ""),
+    ),
+    of_live(
+        "a disk says that what replaces a file is on it, and it is not",
+        FILES,
+        "self.names.next.iter_mut().for_each(Content::sync);",
+        "",
+        &(TRACE, ""),
+    ),
+    of_live(
+        "a message after a broken connection is for the start of the peer that was there before",
+        MANAGER,
+        "self.strangers.insert(peer);\n        self.change_gather(outputs, |gather| gather.lose(peer));",
+        "self.change_gather(outputs, |gather| gather.lose(peer));",
+        &(CONNECTED, "is lost over a connection"),
+    ),
+    of_live(
+        "what waits for the disk where a connection breaks leaves over the next one",
+        RUNTIME,
+        "self.outbox.discard(peer);",
+        "",
+        &(CONNECTED, "is next"),
+    ),
+    of_live(
+        "a protocol hears of a broken connection over which only packets of snapshots have travelled",
+        RUNTIME,
+        "let was_open = self.open.remove(&peer);",
+        "let was_open = self.open.remove(&peer) || true;",
+        &(CONNECTED, "cannot break"),
+    ),
+    of_live(
+        "a node that comes back with another disk is taken for the one that it was",
+        "host/live/src/node/disks.rs",
+        "if !known.is_none_or(|known| ends.sender.succeeds(known)) {",
+        "if ends.sender.drawn > 0 {\nreturn Ok(());\n}\n\
+         if !known.is_none_or(|known| ends.sender.succeeds(known)) {",
+        &(LOST_DISKS, "lost its disk"),
+    ),
+    of_live(
+        "filters are used whatever they lead to",
+        "host/live/src/checker/safety.rs",
+        "let (is_complete, mut work) = (ahead.is_complete, ahead.work);",
+        "let (is_complete, mut work) = (ahead.is_complete, ahead.work);\n\
+         if work < u64::MAX { return Ok(Checked { refused: None, is_complete, work }); }",
+        &(STEERED, "owes"),
+    ),
 ];
 
 /// What keeps a mistake from being made: its place is not there, or there twice, or it changes nothing.
@@ -175,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_place_is_there_once() {
-        let mutant = Mutant { what: "w", file: "f.rs", from: "a", to: "b", package: "p", tests: &["t"] };
+        let mutant = Mutant { what: "w", file: "f.rs", from: "a", to: "b", package: "p", tests: &["t"], says: "" };
         assert_eq!(misplaced(&mutant, "x a y"), None);
         assert_eq!(
             misplaced(&mutant, "x").as_deref(),

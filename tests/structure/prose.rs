@@ -1,6 +1,8 @@
 //! The lines of documents: one sentence per line, so that a diff shows the sentence that changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::visit::{self, Visit};
 
 /// Words that end with a full stop and no sentence.
 const ABBREVIATIONS: [&str; 7] = ["e.g.", "i.e.", "et al.", "vs.", "cf.", "No.", "pp."];
@@ -138,6 +140,64 @@ pub fn unknown_names(path: &str, document: &str, crates: &[Names]) -> Vec<String
     findings
 }
 
+/// Struct literals in new files of the diffs of a document that lack fields, or have others than the struct: what the compiler would say.
+/// `fields` has those of the structs of a file's crate, by name.
+pub fn wrong_literals(path: &str, document: &str, fields: impl Fn(&str) -> Fields) -> Vec<String> {
+    let mut findings = Vec::new();
+    for block in document.split("\n```diff\n").skip(1) {
+        let block = block.split("\n```").next().unwrap_or_default();
+        for file in block.split("--- /dev/null\n+++ b/").skip(1) {
+            let (name, added) = file.split_once('\n').unwrap_or_default();
+            let added = added.lines().take_while(|line| !line.starts_with("--- "));
+            let source: String =
+                added.filter_map(|line| line.strip_prefix('+')).map(|line| format!("{line}\n")).collect();
+            let Ok(parsed) = syn::parse_file(&source) else { continue };
+            let mut literals = Literals { fields: fields(name), wrong: Vec::new() };
+            literals.visit_file(&parsed);
+            findings.extend(literals.wrong.into_iter().map(|wrong| format!("{path}: {name}: {wrong}")));
+        }
+    }
+    findings
+}
+
+/// The fields of structs, by their names.
+pub type Fields = BTreeMap<String, BTreeSet<String>>;
+
+/// The fields of the structs of a source.
+pub fn fields_of_structs(source: &str) -> Fields {
+    let parsed = syn::parse_file(source).expect("the sources compile");
+    let structs = parsed.items.into_iter().filter_map(|item| match item {
+        syn::Item::Struct(item) => Some(item),
+        _ => None,
+    });
+    let named = |item: syn::ItemStruct| {
+        let fields = item.fields.iter().filter_map(|field| field.ident.as_ref()).map(ToString::to_string).collect();
+        (item.ident.to_string(), fields)
+    };
+    structs.map(named).collect()
+}
+
+struct Literals {
+    fields: Fields,
+    wrong: Vec<String>,
+}
+
+impl<'ast> Visit<'ast> for Literals {
+    fn visit_expr_struct(&mut self, literal: &'ast syn::ExprStruct) {
+        let name = literal.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        if let Some(fields) = self.fields.get(&name).filter(|_| literal.rest.is_none()) {
+            let given = literal.fields.iter().filter_map(|field| match &field.member {
+                syn::Member::Named(name) => Some(name.to_string()),
+                syn::Member::Unnamed(_) => None,
+            });
+            let given: BTreeSet<String> = given.collect();
+            let wrong = fields.symmetric_difference(&given).map(|field| format!("`{field}` of `{name}`"));
+            self.wrong.extend(wrong);
+        }
+        visit::visit_expr_struct(self, literal);
+    }
+}
+
 /// The fields and methods that a line of code uses.
 fn members(line: &str) -> BTreeSet<String> {
     let behind_dots = line.split('.').skip(1);
@@ -169,6 +229,24 @@ mod tests {
         assert_eq!(unknown("use std::path::Path;"), [""; 0]);
         assert_eq!(unknown("let new = Bounds { depth: search.bounds.or(1), ..search.bounds };"), [""; 0]);
         assert_eq!(unknown("let new = search.limits;"), ["d.md: a/src/new.rs: `a` has no `limits`"]);
+    }
+
+    #[test]
+    fn a_literal_without_a_field_is_found() {
+        let fields =
+            fields_of_structs("pub struct Bounds { pub depth: u32, pub states: u64 } enum Other { A { x: u8 } }");
+        let wrong = |added: &str| {
+            let diff =
+                format!("x\n\n```diff\n--- /dev/null\n+++ b/a/new.rs\n+{added}\n--- a/b.rs\n+++ b/b.rs\n+}}\n```\n");
+            wrong_literals("d.md", &diff, |_| fields.clone())
+        };
+        assert_eq!(wrong("const B: Bounds = Bounds { depth: 1, states: 2 };"), [""; 0]);
+        assert_eq!(wrong("const B: Bounds = Bounds { depth: 1, ..NONE };"), [""; 0]);
+        assert_eq!(wrong("const B: Bounds = f(Bounds { depth: 1 });"), ["d.md: a/new.rs: `states` of `Bounds`"]);
+        assert_eq!(
+            wrong("const B: Bounds = Bounds { depth: 1, states: 2, walks: 3 };"),
+            ["d.md: a/new.rs: `walks` of `Bounds`"]
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Habits that the tree does not have everywhere yet: how often each is broken, which may only become less.
 
+use std::collections::BTreeSet;
+
 use syn::visit::{self, Visit};
 
 use crate::imports::is_test;
@@ -65,6 +67,9 @@ pub fn translated(text: &str) -> usize {
     TRANSLATED.iter().map(|phrase| found(phrase)).sum()
 }
 
+/// Words of a reason of `expect`, at least: "a table" says what is there, and not why.
+const REASON_WORDS_MIN: usize = 4;
+
 /// What code that ships has too much of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
@@ -72,6 +77,8 @@ pub struct Habits {
     pub tuple_parameters: usize,
     /// Calls of `expect`.
     pub expects: usize,
+    /// Those of them whose reason is too short to say why they cannot fail.
+    pub short_reasons: usize,
 }
 
 /// What a source has of both, tests inside of it left out.
@@ -98,8 +105,61 @@ impl<'ast> Visit<'ast> for Counting {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        self.0.expects += usize::from(call.method == "expect");
+        if call.method == "expect" {
+            self.0.expects += 1;
+            let is_short = |reason: &syn::LitStr| reason.value().split_whitespace().count() < REASON_WORDS_MIN;
+            let reason = call.args.first().and_then(|reason| match reason {
+                syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(reason), .. }) => Some(reason),
+                _ => None,
+            });
+            self.0.short_reasons += usize::from(reason.is_some_and(is_short));
+        }
         visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// Words of names that mark a switch for a mistake.
+const SWITCHES: [&str; 3] = ["sabotage", "mutant", "canary"];
+
+/// What makes code do something else in tests than in what ships, tests inside of it left out: names of mistakes, `cfg!` that asks for
+/// tests, and what is left out where tests are compiled.
+pub fn switches(source: &str) -> Vec<String> {
+    let mut visitor = Switches(BTreeSet::new());
+    visitor.visit_file(&syn::parse_file(source).expect("the sources compile"));
+    visitor.0.into_iter().collect()
+}
+
+struct Switches(BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Switches {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_ident(&mut self, ident: &'ast proc_macro2::Ident) {
+        let name = ident.to_string();
+        if SWITCHES.iter().any(|word| name.to_lowercase().contains(word)) {
+            self.0.insert(name);
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let asked = call.tokens.to_string();
+        if call.path.is_ident("cfg") && (asked.contains("test") || asked.contains("canary")) {
+            self.0.insert(format!("cfg!({asked})"));
+        }
+        visit::visit_macro(self, call);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta {
+            let asked: String = list.tokens.to_string().split_whitespace().collect();
+            if list.path.is_ident("cfg") && asked.contains("not(test") {
+                self.0.insert(format!("cfg({asked})"));
+            }
+        }
     }
 }
 
@@ -201,7 +261,20 @@ mod tests {
     fn habits_are_counted_outside_of_tests() {
         let source = "fn one((a, b): (u8, u8)) { a.expect(\"x\"); }\n#[cfg(test)] mod tests { fn f((a, b): (u8, u8)) { a.expect(\"\") } }\n\
                       impl A { fn two(&self, [a]: [u8; 1], (b, _): (u8, u8)) {} fn three(a: (u8, u8)) { |(a, b)| a; } }";
-        assert_eq!(habits(source), Habits { tuple_parameters: 2, expects: 1 });
+        assert_eq!(habits(source), Habits { tuple_parameters: 2, expects: 1, short_reasons: 1 });
+        let source = "fn f() { a.expect(\"the table has this row\"); b.expect(REASON); }";
+        assert_eq!(habits(source), Habits { tuple_parameters: 0, expects: 2, short_reasons: 0 });
+    }
+
+    #[test]
+    fn switches_are_found_outside_of_tests() {
+        let source = "fn f() { if is_present(Mutant::X) { g() } }\nfn h() { if cfg!(any(test, feature = \"canary\")) {} }\n\
+                      #[cfg(not(test))] fn i() {} #[cfg(test)] fn j() {} fn k() { if cfg!(debug_assertions) {} }\n\
+                      #[cfg(test)] mod tests { fn f() { Sabotage::None } } struct S { sabotage: u8 }";
+        assert_eq!(
+            switches(source),
+            ["Mutant", "cfg!(any (test , feature = \"canary\"))", "cfg(not(test))", "sabotage"]
+        );
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn adapter() -> Vec<u8> {
         world adapter { import environment; }";
     let mut resolve = Resolve::default();
     let package = resolve.push_str("adapter.wit", WORLD).expect("the world that is compiled in is well-formed");
-    let world = resolve.select_world(&[package], Some("adapter")).expect("it is the only one");
+    let world = resolve.select_world(&[package], Some("adapter")).expect("the package has this world alone");
     embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8)
         .expect("the adapter that is compiled in fits its world");
     adapter

@@ -169,7 +169,7 @@ pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result
         stderr.push_str(&text);
         line.clear();
     }
-    let output = output.join().expect("reading does not panic");
+    let output = output.join().expect("the thread reads and returns errors, and does not panic");
     watch.end()?;
     let success = child.wait().map_err(start)?.success();
     Ok(Output { success, stdout: String::from_utf8_lossy(&output.map_err(start)?).into_owned(), stderr })

@@ -64,10 +64,10 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     }
     for (number, step) in (1..).zip(&recording.trace.steps) {
         for (from, payload) in step.event.received() {
-            end(&mut arrows, (from, step.node, payload), Fate::Delivered(number));
+            end(&mut arrows, from, step.node, payload, Fate::Delivered(number));
         }
         if let TraceEvent::Lose { from, payload } = &step.event {
-            end(&mut arrows, (*from, step.node, &payload.0), Fate::Lost(number));
+            end(&mut arrows, *from, step.node, &payload.0, Fate::Lost(number));
         }
         send(&mut arrows, recording, step.node, number, &recording.steps[number - 1].sent);
     }
@@ -75,7 +75,7 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
 }
 
 /// Ends the first of these messages that is in flight. Without one, a message is delivered again: it gets another arrow.
-fn end(arrows: &mut Vec<Arrow>, (from, to, payload): (NodeId, NodeId, &[u8]), fate: Fate) {
+fn end(arrows: &mut Vec<Arrow>, from: NodeId, to: NodeId, payload: &[u8], fate: Fate) {
     let is_same = |arrow: &Arrow| (arrow.from, arrow.to, &*arrow.payload) == (from, to, payload);
     if let Some(arrow) = arrows.iter_mut().find(|arrow| arrow.fate == Fate::InFlight && is_same(arrow)) {
         arrow.fate = fate;

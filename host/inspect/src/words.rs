@@ -62,7 +62,7 @@ pub fn event(
         TraceEvent::Quorum { name, messages } => {
             let senders: Vec<NodeId> = messages.iter().map(|message| message.from).collect();
             let said = messages.iter().map(|received| message(&received.payload.0)).collect();
-            quorum(step.node, names, name, (&senders, said))
+            quorum(step.node, names, name, &senders, said)
         }
         TraceEvent::Lose { from, payload } => loss(step.node, *from, names, &message(&payload.0)),
         TraceEvent::Fault { event, lost } => {
@@ -108,7 +108,7 @@ pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
 
 /// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; adjacent equal ones are
 /// merged.
-pub fn quorum(node: NodeId, names: &NodeNames, name: &str, (senders, mut said): (&[NodeId], Vec<String>)) -> String {
+pub fn quorum(node: NodeId, names: &NodeNames, name: &str, senders: &[NodeId], mut said: Vec<String>) -> String {
     said.dedup();
     format!("{} <- {}: {} [{}]", names.of(node), names.list(senders), on_one_line(name), said.join(", "))
 }

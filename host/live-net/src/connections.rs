@@ -105,7 +105,8 @@ impl<H: Handle> Connections<H> {
     }
 
     /// Adds a stream that this node has made to a peer, for the connection of a sent frame.
-    pub(crate) fn connected(&mut self, stream: u64, (peer, Place { epoch, number }): (NodeId, Place), handle: H) {
+    pub(crate) fn connected(&mut self, stream: u64, peer: NodeId, place: Place, handle: H) {
+        let Place { epoch, number } = place;
         if epoch < self.ends.entry(peer).or_default().epoch {
             handle.close();
         } else {

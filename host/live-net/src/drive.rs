@@ -146,12 +146,12 @@ pub fn run(
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
     let kinds = steer.is_some().then(|| Kinds::new(factory)).transpose().map_err(Failure::from)?;
-    let mut gate = gate(watch.as_ref(), (me, nodes), kinds, &inbox)?;
+    let mut gate = gate(watch.as_ref(), me, nodes, kinds, &inbox)?;
     let mut switch = steer.map(|steer| Switch { file: steer.switch, next: Time(0) });
     if let (Some(switch), Some(gate)) = (&mut switch, &mut gate) {
         switch.look(Time(0), gate);
     }
-    let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
+    let node = Node::start(factory, identity.clone(), settings, gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let budget = Budget::new(nodes);
     let shared = Shared::new(identity, addresses, tls.clone(), sender, budget.clone());
@@ -409,7 +409,7 @@ impl Running {
     fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
         match arrival {
             Arrival::Connected { stream, peer, place, handle } => {
-                self.connections.connected(stream, (peer, place), handle);
+                self.connections.connected(stream, peer, place, handle);
             }
             Arrival::Accepted { stream, proven, number, handle } => {
                 self.connections.accepted(stream, proven, number, handle);

@@ -106,7 +106,7 @@ pub(crate) struct Steerer {
 }
 
 impl Steerer {
-    pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>, hold: Option<Hold>) -> Self {
+    pub(crate) fn new(node: NodeId, nodes: u32, quota: Quota, inbox: Arc<Inbox>, hold: Option<Hold>) -> Self {
         // Each round sets the interval of its filters.
         let table = FilterTable::new(node, quota, Duration::ZERO);
         Self { node, gate: Steered::new(table, vec![None; nodes as usize]), inbox, hold, breaks: false }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn steerer() -> Steerer {
-        Steerer::new((0, 2), Quota::default(), Arc::default(), None)
+        Steerer::new(0, 2, Quota::default(), Arc::default(), None)
     }
 
     fn is_filtered(steerer: &mut Steerer, second: u64, payload: u8) -> bool {
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn beyond_its_quota_the_gate_lets_everything_pass() {
-        let mut steerer = Steerer::new((0, 2), Quota { percent: 0, always: 1 }, Arc::default(), None);
+        let mut steerer = Steerer::new(0, 2, Quota { percent: 0, always: 1 }, Arc::default(), None);
         steerer.inbox.put_filters(filter(7).into_iter().chain(filter(8)).collect(), SECOND);
         // The same message again does not count against the quota.
         assert!(is_filtered(&mut steerer, 0, 7) && is_filtered(&mut steerer, 0, 7) && !is_filtered(&mut steerer, 0, 8));

@@ -262,7 +262,7 @@ impl Tls {
 
 /// Restricts a configuration to TLS 1.3.
 fn only_the_latest<S: ConfigSide>(builder: ConfigBuilder<S, WantsVersions>) -> ConfigBuilder<S, WantsVerifier> {
-    builder.with_protocol_versions(&[&TLS13]).expect("the provider knows it")
+    builder.with_protocol_versions(&[&TLS13]).expect("the provider that is compiled in knows this version")
 }
 
 /// The certificates in a text.

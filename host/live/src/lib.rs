@@ -23,7 +23,6 @@
 //! | `chance` | random numbers, one stream per purpose |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `time` | instants, ranges of durations and shares |
-//! | `mutant` | mistakes in the runtime that tests make on purpose |
 //! | `native` | plain data as the states of a native machine, for tests |
 //!
 //! # Example
@@ -66,9 +65,9 @@
 //!
 //! let filters = checker.steer(0, &round)?.patterns;
 //! assert_eq!(filters.len(), 1);
-//! assert_eq!(checker.check_filters(&snapshot, (0, &filters))?.refused, None);
+//! assert_eq!(checker.check_filters(&snapshot, 0, &filters)?.refused, None);
 //! // Without them, the violation is possible.
-//! assert!(checker.check_filters(&snapshot, (0, &Default::default()))?.refused.is_some());
+//! assert!(checker.check_filters(&snapshot, 0, &Default::default())?.refused.is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -83,7 +82,6 @@ pub mod disk;
 pub mod filter;
 pub mod gate;
 pub mod kinds;
-mod mutant;
 #[cfg(test)]
 mod native;
 pub mod neighbourhood;

@@ -4,7 +4,7 @@ use host_model::contract::Snapshot;
 use serde::{Deserialize, Serialize};
 
 pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {
-    postcard::to_allocvec(value).expect("it is plain data")
+    postcard::to_allocvec(value).expect("serde derives its encoding, and memory takes every byte")
 }
 
 pub(crate) fn decode<T: for<'d> Deserialize<'d>>(bytes: &[u8]) -> T {

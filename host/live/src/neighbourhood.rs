@@ -17,7 +17,7 @@ pub enum Neighbourhood {
 
 impl Neighbourhood {
     /// The meaning of a node's answer, in a cluster of this size.
-    pub fn of(said: Result<Option<Vec<NodeId>>, Fault>, (me, nodes): (NodeId, u32)) -> Self {
+    pub fn of(said: Result<Option<Vec<NodeId>>, Fault>, me: NodeId, nodes: u32) -> Self {
         match said {
             Ok(None) => Self::All,
             Ok(Some(neighbours)) => match neighbours.iter().find(|node| **node >= nodes) {
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn unusable_neighbours_stand_for_all_nodes() {
-        let of = |said| Neighbourhood::of(said, (1, 4));
+        let of = |said| Neighbourhood::of(said, 1, 4);
         let has = |neighbourhood: &Neighbourhood| [0, 1, 2, 3].map(|node| neighbourhood.has(node));
         assert_eq!(has(&of(Ok(Some(vec![3, 3])))), [false, true, false, true]);
         assert_eq!(has(&of(Ok(Some(Vec::new())))), [false, true, false, false]);

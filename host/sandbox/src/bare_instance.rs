@@ -36,18 +36,25 @@ impl BareInstance {
     /// Anything fails.
     pub fn start_rewritten(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         let config = SandboxConfig { libraries: Libraries::None, ..SandboxConfig::default() };
-        Self::instantiate(sandbox, &crate::rewrite::rewrite(bytes, &config, &()).expect("a plugin").bytes)
+        Self::instantiate(
+            sandbox,
+            &crate::rewrite::rewrite(bytes, &config, &())
+                .expect("the bench has loaded this component as a plugin")
+                .bytes,
+        )
     }
 
     fn instantiate(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         let shared = &sandbox.shared;
-        let (interfaces, _) = check::names(bytes, World::Plugin).expect("a plugin");
-        let component = Component::from_binary(&shared.engine, bytes).expect("a component");
+        let (interfaces, _) =
+            check::names(bytes, World::Plugin).expect("the bench has loaded this component as a plugin");
+        let component =
+            Component::from_binary(&shared.engine, bytes).expect("the bench has loaded this component as a plugin");
         let budget = Arc::new(Budget::new(shared.config.limits.memory_bytes, Sabotage::None));
         let mut store = Store::new(&shared.engine, Context::new(shared.config.limits.clone(), Arc::clone(&budget)));
         store.set_fuel(u64::MAX).expect("the engine consumes fuel");
         let (instance, _) = collect(&[], &budget, || shared.linker.instantiate(&mut store, &component));
-        let instance = instance.expect("an instance");
+        let instance = instance.expect("the bench has loaded this component as a plugin");
         let Ok(functions) = Functions::look_up(&mut store, &instance, &interfaces) else {
             panic!("the contract's functions")
         };
@@ -62,8 +69,14 @@ impl BareInstance {
     /// The call fails.
     pub fn init(&mut self, node: u32, nodes: u32, config: &str) {
         let params = (node, nodes, Arc::new(config.to_owned()), None);
-        let (result,) = self.functions.node.init.typed.call(&mut self.store, params).expect("no fault");
-        result.map(drop).expect("a configuration that `init` takes");
+        let (result,) = self
+            .functions
+            .node
+            .init
+            .typed
+            .call(&mut self.store, params)
+            .expect("the handlers that the bench runs do not fail");
+        result.map(drop).expect("the bench has started this plugin with the same configuration");
     }
 
     /// Sets what `handle_message` passes.
@@ -78,7 +91,14 @@ impl BareInstance {
     /// The call fails.
     pub fn handle_message(&mut self, src: u32) -> usize {
         let params = (src, Arc::clone(&self.payload));
-        self.functions.node.handle_message.typed.call(&mut self.store, params).expect("no fault").0.len()
+        self.functions
+            .node
+            .handle_message
+            .typed
+            .call(&mut self.store, params)
+            .expect("the handlers that the bench runs do not fail")
+            .0
+            .len()
     }
 
     /// Calls `local-events`; returns how many there are.
@@ -87,7 +107,14 @@ impl BareInstance {
     ///
     /// The call fails.
     pub fn local_events(&mut self) -> usize {
-        self.functions.node.local_events.typed.call(&mut self.store, ()).expect("no fault").0.len()
+        self.functions
+            .node
+            .local_events
+            .typed
+            .call(&mut self.store, ())
+            .expect("the handlers that the bench runs do not fail")
+            .0
+            .len()
     }
 
     /// Calls `serialize`.
@@ -96,6 +123,12 @@ impl BareInstance {
     ///
     /// The call fails.
     pub fn serialize(&mut self) -> Vec<u8> {
-        self.functions.node.serialize.typed.call(&mut self.store, ()).expect("no fault").0
+        self.functions
+            .node
+            .serialize
+            .typed
+            .call(&mut self.store, ())
+            .expect("the handlers that the bench runs do not fail")
+            .0
     }
 }

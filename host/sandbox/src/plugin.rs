@@ -96,7 +96,7 @@ impl Plugin {
         }
         let about = about?;
         drop(first);
-        let unshared = Arc::get_mut(&mut parts).expect("the first instance is gone");
+        let unshared = Arc::get_mut(&mut parts).expect("the only instance that shares it was dropped above");
         unshared.set_pristine(images, pristine_sizes);
         if about.as_ref().is_some_and(|about| about.identity == AboutIdentity::Memory) {
             let bytes = dead_stack(&rewritten.modules).map_err(|why| LoadError::MemoryIdentity { why })?;

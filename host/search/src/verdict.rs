@@ -199,7 +199,7 @@ impl Statuses {
     /// The verdict: that of the worst status.
     pub fn verdict(&self) -> Verdict {
         let all = self.properties.iter().chain(&self.deadlock).chain([&self.faults]);
-        all.map(|status| status.verdict()).max().expect("there is one for faults")
+        all.map(|status| status.verdict()).max().expect("the status of faults is always in the list")
     }
 }
 

@@ -15,7 +15,8 @@ use host_structure::tree::{files, root};
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     Passed,
-    Failed,
+    /// What was printed.
+    Failed(String),
     /// It did not run: what was printed.
     NotRun(String),
 }
@@ -60,7 +61,8 @@ fn survives(mutant: &Mutant, tree: &Path, folder: &Path) -> Vec<String> {
     }
     std::fs::write(&path, source.replace(mutant.from, mutant.to)).expect("the copy can be written");
     let survived = |test: &&str| match run(tree, folder, mutant.package, test) {
-        Outcome::Failed => None,
+        Outcome::Failed(said) if said.contains(mutant.says) => None,
+        Outcome::Failed(said) => Some(format!("{test} notices something else than \"{}\":\n{said}", mutant.what)),
         Outcome::Passed => Some(format!("{test} does not notice: {}", mutant.what)),
         Outcome::NotRun(why) => Some(format!("{test} did not run with \"{}\":\n{why}", mutant.what)),
     };
@@ -107,7 +109,7 @@ fn run(tree: &Path, folder: &Path, package: &str, test: &str) -> Outcome {
     let ran = said[0].lines().filter_map(|line| line.strip_prefix("test ")).any(|line| line.contains(test));
     match output.status.success() {
         true if ran => Outcome::Passed,
-        false if has_failed => Outcome::Failed,
+        false if has_failed => Outcome::Failed(said.concat()),
         _ => Outcome::NotRun(said.concat()),
     }
 }

@@ -77,7 +77,10 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));
         let component = work.join("component.wasm");
         let mut command = compiler.command(work);
-        command.arg("--wit").arg(wit.parent().expect("it lies in a folder")).args(["--world", "plugin", "--js"]);
+        command
+            .arg("--wit")
+            .arg(wit.parent().expect("the contract is a file in the folder of the build"))
+            .args(["--world", "plugin", "--js"]);
         // What the engine asks of the system becomes a trap; handlers are functions and not promises.
         let module = explaining(job, work, &bundler, &wit_text)?;
         command.arg(module).args(["--stub-wasi", "--sync", "-o"]).arg(&component);

@@ -72,7 +72,11 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let output_path = work.join("component.wasm");
         let mut command = compiler.command(&source.folder);
         // `--stub-wasi`: requests of the interpreter to the system become traps, which `wasi` replaces.
-        command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
+        command.arg("-d").arg(wit.parent().expect("the contract is a file in the folder of the build")).args([
+            "-w",
+            "plugin",
+            "componentize",
+        ]);
         let [begins_in, folder] = EXPLAINING;
         let folder = work.join(folder);
         files::write(&folder.join(begins_in).with_extension("py"), explaining(&module, &wit_text).as_bytes())?;

@@ -147,8 +147,12 @@ fn standalone(manifest: &str, workspace: &Table) -> Table {
     let shared = workspace["workspace"].as_table().expect("the manifest that is compiled in has this table");
     manifest.remove("lints");
     manifest.remove("dev-dependencies");
-    write_out(&mut manifest, "package", shared["package"].as_table().expect("a table"));
-    let dependencies = shared["dependencies"].as_table().expect("a table");
+    write_out(
+        &mut manifest,
+        "package",
+        shared["package"].as_table().expect("the manifest that is compiled in has this table"),
+    );
+    let dependencies = shared["dependencies"].as_table().expect("the manifest that is compiled in has this table");
     write_out(&mut manifest, "dependencies", dependencies);
     if let Some(targets) = manifest.get_mut("target").and_then(Value::as_table_mut) {
         for (_, target) in targets.iter_mut() {

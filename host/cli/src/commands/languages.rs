@@ -84,7 +84,7 @@ pub fn run(arguments: &LanguagesArguments, environment: &mut Environment<'_>) ->
 /// The register in all languages.
 fn bundled(environment: &Environment<'_>) -> Result<Vec<PathBuf>, Failure> {
     let yardstick = Path::new(YARDSTICK);
-    let folder = yardstick.parent().expect("it lies in a folder");
+    let folder = yardstick.parent().expect("the path has a folder before its name");
     let none = || {
         let failure = Failure::configuration(format_args!("there is no folder {YARDSTICK} here"));
         failure.help("name the plugins that are to be compared, the first as the yardstick")

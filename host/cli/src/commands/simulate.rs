@@ -61,7 +61,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
         (None, _) => Exit::Ok,
     };
     environment.print(&match arguments.json {
-        true => json_text(&result(&simulated, (&asked, &cluster), saved.as_ref(), &predictions, exit)),
+        true => json_text(&result(&simulated, &asked, &cluster, saved.as_ref(), &predictions, exit)),
         false => text(&simulated, &asked, saved.as_ref(), &predictions),
     })?;
     Ok(exit)
@@ -87,13 +87,14 @@ struct Prediction {
 /// The trace of the first prediction of a round.
 fn foretold(predicted: &Predicted, cluster: &Cluster) -> Trace {
     let Predicted { round, scenario, .. } = predicted;
-    let first = round.predictions.iter().chain(&round.dead).next().expect("it predicts something");
+    let first =
+        round.predictions.iter().chain(&round.dead).next().expect("a prediction has a violation or a dead promise");
     first.trace(scenario.clone(), &round.beginning, cluster.empty_trace())
 }
 
 impl Prediction {
     fn title(&self) -> String {
-        let finding = self.trace.finding.as_ref().expect("it is of what goes wrong");
+        let finding = self.trace.finding.as_ref().expect("the trace of a prediction ends in a finding");
         words::finding(finding, None, &NodeNames::default())
     }
 
@@ -170,7 +171,7 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, pr
         happened(simulated, asked)
     ));
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
-        text.push_str(&checkers(tally, (simulated.runs, watch), asked.conditions.continues));
+        text.push_str(&checkers(tally, simulated.runs, watch, asked.conditions.continues));
     }
     let Predictions { violation, dead } = predictions;
     for prediction in violation.iter().chain(dead) {
@@ -202,7 +203,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The results of the checkers.
-fn checkers(tally: &Tally, (runs, watch): (u64, &WatchSpec), is_continued: bool) -> String {
+fn checkers(tally: &Tally, runs: u64, watch: &WatchSpec, is_continued: bool) -> String {
     let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, stopped, .. } =
         *tally;
     let mut text = format!(
@@ -283,7 +284,8 @@ fn happened(simulated: &Simulated, asked: &SimulationSpec) -> String {
 
 fn result(
     simulated: &Simulated,
-    (asked, cluster): (&SimulationSpec, &Cluster),
+    asked: &SimulationSpec,
+    cluster: &Cluster,
     saved: Option<&Saved>,
     predictions: &Predictions,
     exit: Exit,

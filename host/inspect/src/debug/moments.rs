@@ -121,7 +121,7 @@ impl<'l> Moments<'l> {
             return Err((line, CursorError::Elsewhere("it has other choices in `init`")));
         }
         for (index, step) in trace.steps.iter().enumerate() {
-            let from = *line.last().expect("the beginning is there");
+            let from = *line.last().expect("the line has its beginning at least");
             match self.follow(from, step, index + 1) {
                 Ok(place) => line.push(place),
                 Err(error) => return Err((line, error)),

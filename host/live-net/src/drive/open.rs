@@ -21,17 +21,18 @@ use crate::wire::Port;
 /// The gate of a node, if it is steered: then there are kinds of messages. Machines of the checker may hang, and none works for it here.
 pub(super) fn gate(
     watch: Option<&Watch>,
-    place: (NodeId, u32),
+    node: NodeId,
+    nodes: u32,
     kinds: Option<Arc<Kinds>>,
     inbox: &Arc<Inbox>,
 ) -> Result<Option<Steerer>, RunError> {
     let steered = watch.and_then(|watch| Some((watch, watch.steer.as_ref()?))).zip(kinds);
     let Some(((watch, Steer { quota, hold, breaks, .. }), kinds)) = steered else { return Ok(None) };
     let Watch { factory, scenario, kept, every, .. } = watch;
-    let armed = armed(kept, place.0, *breaks, scenario, &kinds);
+    let armed = armed(kept, node, *breaks, scenario, &kinds);
     let hold = hold.map(|time| Hold::start(Arc::clone(factory), scenario.clone(), time));
     let hold = hold.transpose().map_err(RunError::Checker)?;
-    let steerer = Steerer::new(place, *quota, Arc::clone(inbox), hold).with_kinds(kinds).breaking(*breaks);
+    let steerer = Steerer::new(node, nodes, *quota, Arc::clone(inbox), hold).with_kinds(kinds).breaking(*breaks);
     Ok(Some(steerer.armed(armed, *every)))
 }
 

@@ -118,7 +118,7 @@ impl World {
         if let Some(stream) = this.made.front().copied().filter(|_| dice.below(2) == 0) {
             this.made.pop_front();
             let Stream { place, closed, .. } = &self.streams[stream];
-            this.connections.connected(stream as u64, (1 - node as u32, *place), closed.clone());
+            this.connections.connected(stream as u64, 1 - node as u32, *place, closed.clone());
             return;
         }
         let stream = dice.below(self.streams.len() as u32) as usize;

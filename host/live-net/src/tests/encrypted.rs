@@ -189,7 +189,7 @@ fn strangers_are_refused_and_counted_and_the_others_continue() {
 pub(super) fn frame(trial: &Trial) -> Vec<u8> {
     let place = trial.place(0, "none".into());
     let mut node =
-        Node::start(&Arc::new(counter()), (place.identity, place.settings), Open, None, Time(0)).expect("it starts");
+        Node::start(&Arc::new(counter()), place.identity, place.settings, Open, None, Time(0)).expect("it starts");
     let mut now = Time(0);
     loop {
         while let Some(output) = node.next_output() {

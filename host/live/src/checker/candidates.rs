@@ -10,7 +10,8 @@ use crate::seen::Seen;
 /// The events of a node on a path that it can filter, earliest first: messages on links with an order only if connections may be broken.
 pub(super) fn candidates(
     stepper: &mut Stepper<'_>,
-    (node, may_break): (NodeId, bool),
+    node: NodeId,
+    may_break: bool,
     found: &FoundViolation,
 ) -> Result<Vec<Pattern>, MachineError> {
     let (mut locals, mut patterns) = (found.initial.clone(), Vec::new());

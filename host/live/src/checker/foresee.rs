@@ -52,7 +52,7 @@ impl Checker<'_> {
         let is_better = match event.what {
             What::Local { .. } | What::Name(_) => {
                 let filters = BTreeSet::from([event.clone()]);
-                let checked = self.check_filters(&fork.instead, (fork.node, &filters))?;
+                let checked = self.check_filters(&fork.instead, fork.node, &filters)?;
                 foreseen.work += checked.work;
                 checked.refused.is_none()
             }

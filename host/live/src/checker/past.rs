@@ -25,7 +25,9 @@ impl Past {
 
     /// A path has led to a violation.
     pub(super) fn remember(&mut self, steps: &[TraceStep]) {
-        let is_same = |path: &Vec<TraceStep>| path.len() == steps.len() && path.iter().zip(steps).all(is_same_event);
+        let is_same = |path: &Vec<TraceStep>| {
+            path.len() == steps.len() && path.iter().zip(steps).all(|(one, other)| is_same_event(one, other))
+        };
         if let Some(known) = self.paths.iter().position(is_same) {
             self.paths.remove(known);
         }
@@ -58,7 +60,7 @@ impl Past {
     }
 }
 
-fn is_same_event((one, other): (&TraceStep, &TraceStep)) -> bool {
+fn is_same_event(one: &TraceStep, other: &TraceStep) -> bool {
     one.node == other.node && one.event == other.event && one.choices == other.choices
 }
 

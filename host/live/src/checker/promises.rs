@@ -49,7 +49,7 @@ impl Checker<'_> {
         for (index, (promise, verdict)) in checked.promises.iter().enumerate() {
             let Some(verdict) = verdict else { continue };
             let found = match ahead.explored(&checked, *promise, verdict)? {
-                None if verdict.unknown_states > 0 => ahead.certified(&checked, (index, *promise))?,
+                None if verdict.unknown_states > 0 => ahead.certified(&checked, index, *promise)?,
                 found => found,
             };
             if let Some(found) = found {
@@ -89,7 +89,8 @@ impl Ahead<'_, '_> {
     fn certified(
         &mut self,
         checked: &Checked,
-        (index, promise): (usize, Promise),
+        index: usize,
+        promise: Promise,
     ) -> Result<Option<FoundViolation>, SearchError> {
         let graph = &checked.recorded.graph;
         let owing: Vec<u32> = (0..graph.expanded()).filter(|state| graph.owes(index, *state)).collect();

@@ -226,12 +226,12 @@ impl<'f> Checker<'f> {
         let (found, work) = self.past.follow(&mut stepper, &self.kinds, &start, self.stop)?;
         round.is_known = found.is_some();
         round.work += work;
-        let ahead = look_ahead((&self.lts, self.stop), &start, &self.limits)?;
+        let ahead = look_ahead(&self.lts, self.stop, &start, &self.limits)?;
         round.work += ahead.work;
         (round.is_complete, round.is_cut) = (ahead.is_complete, ahead.is_cut);
         for violation in found.iter().chain(&ahead.found) {
             for (node, paths) in (0..).zip(&mut round.filterable) {
-                paths.push(candidates(&mut stepper, (node, self.limits.breaks), violation)?);
+                paths.push(candidates(&mut stepper, node, self.limits.breaks, violation)?);
             }
             let prediction = prediction(&mut stepper, violation)?;
             self.past.remember(&prediction.steps);
@@ -329,11 +329,7 @@ pub(super) struct Ahead {
 const WALK_EVENTS: u32 = 200;
 
 /// Explores ahead: by the unfolding; if that is incomplete and has found nothing, by consequence prediction; and last by random walks.
-pub(super) fn look_ahead(
-    (lts, stop): (&Lts<'_>, &dyn Stop),
-    start: &Start,
-    limits: &Limits,
-) -> Result<Ahead, CheckError> {
+pub(super) fn look_ahead(lts: &Lts<'_>, stop: &dyn Stop, start: &Start, limits: &Limits) -> Result<Ahead, CheckError> {
     let mut ahead = Ahead::default();
     let bounds = SearchBounds { violations: Some(limits.violations_max), ..SearchBounds::default() };
     let by_states = |states| (states, SearchBounds { states: Some(states), ..bounds });
@@ -351,7 +347,7 @@ pub(super) fn look_ahead(
         let starts = std::slice::from_ref(start);
         let monitor = Asking::new(stop).within(lts, limits.steps_max).holding(limits.round_bytes_max);
         let search = Search { lts, starts, bounds, monitor: &monitor, collect_system_states: false };
-        let strategy = strategy::find(name).expect("it is in the table");
+        let strategy = strategy::find(name).expect("the table of strategies has these three, which tests run");
         let report = (strategy.run)(&search)?;
         ahead.work += report.counts.events.or(report.counts.transitions).unwrap_or(0);
         ahead.is_complete |= report.end == EndCondition::SpaceExhausted;

@@ -17,7 +17,6 @@ use crate::checker::candidates::candidates;
 use crate::checker::round::{CheckError, Checker, Limits, look_ahead, new_lts};
 use crate::checker::stopping::Asking;
 use crate::filter::{Pattern, Patterns};
-use crate::mutant::{Mutant, is_present};
 
 /// Why filters are not to be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,22 +51,20 @@ impl Checker<'_> {
     pub fn check_filters(
         &self,
         beginning: &Arc<Beginning>,
-        (node, patterns): (NodeId, &BTreeSet<Pattern>),
+        node: NodeId,
+        patterns: &BTreeSet<Pattern>,
     ) -> Result<Checked, CheckError> {
         let ignores = Arc::new(Patterns { node, patterns: patterns.clone(), kinds: Arc::clone(&self.kinds) });
         let muffled = Muffled::new(self.factory, Arc::clone(&ignores) as _);
         let lts = new_lts(&muffled, self.lts.scenario().clone(), &self.limits)?.breaking(ignores);
         let mut stepper = Stepper::new(&lts)?;
         let start = start::adopt(&mut stepper, beginning)?;
-        let ahead = look_ahead((&lts, self.stop), &start, &self.limits)?;
+        let ahead = look_ahead(&lts, self.stop, &start, &self.limits)?;
         let (is_complete, mut work) = (ahead.is_complete, ahead.work);
-        if is_present(Mutant::FiltersAnything) {
-            return Ok(Checked { refused: None, is_complete, work });
-        }
         if !ahead.found.is_empty() {
             let mut paths = Vec::with_capacity(ahead.found.len());
             for found in &ahead.found {
-                let mut path = candidates(&mut stepper, (node, self.limits.breaks), found)?;
+                let mut path = candidates(&mut stepper, node, self.limits.breaks, found)?;
                 // What is filtered already changes nothing.
                 path.retain(|pattern| !patterns.iter().any(|filter| filter.covers(pattern, &self.kinds)));
                 paths.push(path);
@@ -79,7 +76,7 @@ impl Checker<'_> {
         }
         let mut refused = None;
         if let Some(rules) = self.limits.promises {
-            match self.find_dead((&lts, &mut stepper, &start), beginning, rules) {
+            match self.find_dead(&lts, &mut stepper, &start, beginning, rules) {
                 Ok((dead, taken)) => {
                     refused = dead.map(Unsafe::Dead);
                     work += taken;
@@ -96,20 +93,22 @@ impl Checker<'_> {
     /// The first promise of progress that is dead with filters and not without.
     fn find_dead(
         &self,
-        (lts, stepper, start): (&Lts<'_>, &mut Stepper<'_>, &Start),
+        lts: &Lts<'_>,
+        stepper: &mut Stepper<'_>,
+        start: &Start,
         beginning: &Arc<Beginning>,
         rules: Rules,
     ) -> Result<(Option<usize>, u64), SearchError> {
         let mut work = 0;
         for promise in 0..lts.promises().len() {
-            let (dead, taken) = is_dead((lts, stepper, self.stop), start, (promise, rules))?;
+            let (dead, taken) = is_dead(lts, stepper, self.stop, start, promise, rules)?;
             work += taken;
             if !dead {
                 continue;
             }
             let mut without = Stepper::new(&self.lts)?;
             let start = start::adopt(&mut without, beginning)?;
-            let (was_dead, taken) = is_dead((&self.lts, &mut without, self.stop), &start, (promise, rules))?;
+            let (was_dead, taken) = is_dead(&self.lts, &mut without, self.stop, &start, promise, rules)?;
             work += taken;
             if !was_dead {
                 return Ok((Some(promise), work));
@@ -121,9 +120,12 @@ impl Checker<'_> {
 
 /// Whether a promise of progress is proven to be dead, and what that took. An error where it is stopped.
 fn is_dead(
-    (lts, stepper, stop): (&Lts<'_>, &mut Stepper<'_>, &dyn Stop),
+    lts: &Lts<'_>,
+    stepper: &mut Stepper<'_>,
+    stop: &dyn Stop,
     start: &Start,
-    (promise, rules): (usize, Rules),
+    promise: usize,
+    rules: Rules,
 ) -> Result<(bool, u64), SearchError> {
     let starts = std::slice::from_ref(start);
     let (bounds, monitor) = (SearchBounds::default(), Asking::new(stop).holding(Limits::default().round_bytes_max));

@@ -46,8 +46,8 @@ impl Checker<'_> {
             return Ok(steering);
         }
         for grain in GRAINS {
-            if let Some(patterns) = self.meet((node, grain), round, &mut steering)? {
-                steering.patterns = self.coarsest((node, patterns), round, &mut steering)?;
+            if let Some(patterns) = self.meet(node, grain, round, &mut steering)? {
+                steering.patterns = self.coarsest(node, patterns, round, &mut steering)?;
                 return Ok(steering);
             }
             if steering.is_cut {
@@ -61,7 +61,8 @@ impl Checker<'_> {
     /// A smallest set of filters of a grain that passes, if there is one.
     fn meet(
         &self,
-        (node, grain): (NodeId, usize),
+        node: NodeId,
+        grain: usize,
         round: &Round,
         steering: &mut Steering,
     ) -> Result<Option<BTreeSet<Pattern>>, CheckError> {
@@ -70,7 +71,7 @@ impl Checker<'_> {
         let mut paths: Vec<Vec<Pattern>> = exact.iter().map(of_grain).collect();
         for _ in 0..ATTEMPTS_MAX {
             let Some(patterns) = smallest_hitting_set(&paths, TOGETHER_MAX) else { break };
-            let checked = self.check_filters(&round.beginning, (node, &patterns))?;
+            let checked = self.check_filters(&round.beginning, node, &patterns)?;
             steering.work += checked.work;
             match checked.refused {
                 None => return Ok(Some(patterns)),
@@ -88,7 +89,8 @@ impl Checker<'_> {
     /// The coarsest patterns that pass, among the coarser forms of these.
     fn coarsest(
         &self,
-        (node, patterns): (NodeId, BTreeSet<Pattern>),
+        node: NodeId,
+        patterns: BTreeSet<Pattern>,
         round: &Round,
         steering: &mut Steering,
     ) -> Result<BTreeSet<Pattern>, CheckError> {
@@ -100,7 +102,7 @@ impl Checker<'_> {
             }
         }
         while let Some(tried) = coarser.pop() {
-            let checked = self.check_filters(&round.beginning, (node, &tried))?;
+            let checked = self.check_filters(&round.beginning, node, &tried)?;
             steering.work += checked.work;
             match checked.refused {
                 None => return Ok(tried),

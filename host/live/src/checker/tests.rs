@@ -240,7 +240,7 @@ fn filters_pass_exactly_where_nothing_gets_worse() {
                 patterns.insert(pattern);
             }
         }
-        let checked = checker.check_filters(&beginning_of(&at), (0, &patterns)).expect("it is a state of the toy");
+        let checked = checker.check_filters(&beginning_of(&at), 0, &patterns).expect("it is a state of the toy");
         let with = reach(&toy, &at, &patterns).expect("there are not more states than without");
         match checked.refused {
             Some(Unsafe::Violated(_)) => {
@@ -479,7 +479,7 @@ fn a_connection_broken_in_place_of_a_message_loses_all_messages_and_notifies_bot
         let cause = Cause::Message { from: 1, network, payload: &[1] };
         let exact = Pattern::of(&Event { state: of_local_state(0, &[0]), cause, may_break: true });
         let filters = BTreeSet::from([exact.expect("it has a substitute")]);
-        let checked = checker.check_filters(&Arc::new(beginning), (0, &filters)).expect("it is a state of the toy");
+        let checked = checker.check_filters(&Arc::new(beginning), 0, &filters).expect("it is a state of the toy");
         assert!(checked.is_complete || checked.refused.is_some());
         checked.refused.is_some()
     };

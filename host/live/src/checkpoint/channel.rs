@@ -125,7 +125,7 @@ impl Channel {
     };
 
     /// Records a message to an incarnation of the peer, or to any. Returns its sequence number.
-    pub(super) fn send(&mut self, payload: &[u8], addressee: u64, (kept_max, bytes_max): (usize, usize)) -> u64 {
+    pub(super) fn send(&mut self, payload: &[u8], addressee: u64, kept_max: usize, bytes_max: usize) -> u64 {
         self.sent += 1;
         if addressee == 0 {
             self.unaddressed = self.sent;
@@ -133,7 +133,7 @@ impl Channel {
         self.kept.push_back(Kept { sequence: self.sent, addressee, payload: payload.into() });
         let mut bytes: usize = self.kept.iter().map(|kept| kept.payload.len()).sum();
         while self.kept.len() > kept_max || bytes > bytes_max {
-            let oldest = self.kept.pop_front().expect("there are too many");
+            let oldest = self.kept.pop_front().expect("more messages or bytes than the limits are more than none");
             bytes -= oldest.payload.len();
             self.forgotten = oldest.sequence;
         }
@@ -152,7 +152,7 @@ impl Channel {
     }
 
     /// Records that the latest incarnation of the peer has received these messages, or no longer takes them.
-    pub(super) fn acknowledge(&mut self, (first, last): (u64, u64)) {
+    pub(super) fn acknowledge(&mut self, first: u64, last: u64) {
         self.kept.retain(|kept| kept.sequence < first || kept.sequence > last);
         let is_open = |end: &u64| first > 1 || last < *end;
         self.forgotten = Some(self.forgotten).filter(is_open).unwrap_or(0);
@@ -203,10 +203,11 @@ mod tests {
     fn a_gap_keeps_no_message_that_was_received() {
         for (late_max, kept) in [(0, vec![]), (1_000, vec![101])] {
             let (mut sender, mut received) = (Channel::default(), Sequences::default());
-            (1..=200).for_each(|_| _ = sender.send(&[], 0, (1_024, 0)));
+            (1..=200).for_each(|_| _ = sender.send(&[], 0, 1_024, 0));
             assert!((1..=200).filter(|sequence| *sequence != 101).all(|sequence| received.insert(sequence, late_max)));
             for turn in 7..9 {
-                sender.acknowledge(received.range(turn).expect("there is one"));
+                let (first, last) = received.range(turn).expect("there is one");
+                sender.acknowledge(first, last);
             }
             assert_eq!(sequences(&sender), kept);
         }
@@ -216,13 +217,13 @@ mod tests {
     fn what_is_kept_has_a_limit_and_says_so() {
         let mut channel = Channel::default();
         for sequence in 1..=5 {
-            assert_eq!(channel.send(&[], 0, (3, 0)), sequence);
+            assert_eq!(channel.send(&[], 0, 3, 0), sequence);
         }
         assert_eq!((channel.kept.len(), channel.forgotten), (3, 2));
-        channel.acknowledge((1, 1));
-        channel.acknowledge((3, 4));
+        channel.acknowledge(1, 1);
+        channel.acknowledge(3, 4);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![5], 2));
-        channel.acknowledge((1, 4));
+        channel.acknowledge(1, 4);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![5], 0));
     }
 
@@ -230,17 +231,17 @@ mod tests {
     #[test]
     fn what_is_kept_has_a_limit_in_bytes() {
         let mut channel = Channel::default();
-        (1..=5).for_each(|_| _ = channel.send(&[0; 30], 0, (1_024, 100)));
+        (1..=5).for_each(|_| _ = channel.send(&[0; 30], 0, 1_024, 100));
         assert_eq!((sequences(&channel), channel.forgotten), (vec![3, 4, 5], 2));
-        channel.send(&[0; 101], 0, (1_024, 100));
+        channel.send(&[0; 101], 0, 1_024, 100);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 6));
-        channel.send(&[0; 100], 0, (1_024, 100));
+        channel.send(&[0; 100], 0, 1_024, 100);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![7], 6));
     }
 
     /// Sends to the known incarnation of the peer.
     fn send(channel: &mut Channel) -> u64 {
-        channel.send(&[], channel.incarnation, (3, 0))
+        channel.send(&[], channel.incarnation, 3, 0)
     }
 
     /// Messages for a former incarnation of the peer are no longer in flight, kept or not; messages for any incarnation are.
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!((sequences(&channel), channel.forgotten), (vec![7, 8, 9], 6));
         channel.meet(2);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 4));
-        channel.acknowledge((1, 4));
+        channel.acknowledge(1, 4);
         (10..=14).for_each(|_| _ = send(&mut channel));
         channel.meet(3);
         assert_eq!((sequences(&channel), channel.forgotten), (vec![], 0));

@@ -80,7 +80,8 @@ pub struct Base {
 
 impl Base {
     fn new(checkpoint: &Checkpoint) -> Self {
-        let bytes = postcard::to_allocvec(checkpoint).expect("checkpoints have an encoding");
+        let bytes =
+            postcard::to_allocvec(checkpoint).expect("serde derives their encoding, and memory takes every byte");
         let mut digest = Digest::default();
         digest.copy_from_slice(&blake3::hash(&bytes).as_bytes()[..size_of::<Digest>()]);
         Self { digest, bytes }
@@ -126,7 +127,8 @@ impl Differences {
                 start = [&[NAMING], &base.digest[..]].concat();
             }
         }
-        let whole = postcard::to_extend(packet, start).expect("packets have an encoding");
+        let whole =
+            postcard::to_extend(packet, start).expect("serde derives their encoding, and memory takes every byte");
         if !matches!(packet.body, Body::Answer { .. }) || whole.len() > PACKET_MAX {
             return whole;
         }

@@ -10,7 +10,6 @@ use crate::checkpoint::channel::Channel;
 use crate::checkpoint::gather::{Gather, Outcome};
 use crate::checkpoint::numbers::{Durable, NUMBER_MAX, Numbers, Rule};
 use crate::checkpoint::packet::{Body, Checkpoint, Header, Packet};
-use crate::mutant::{Mutant, is_present};
 use crate::time::Time;
 
 /// The limits of a manager.
@@ -122,7 +121,8 @@ impl Manager {
     /// The manager at a start of the node, in the state `content` and with the record on its disk; none at the first start.
     pub fn new(
         me: NodeId,
-        (rule, limits): (Rule, Limits),
+        rule: Rule,
+        limits: Limits,
         durable: Option<Durable>,
         content: Vec<u8>,
         outputs: &mut Vec<Output>,
@@ -167,9 +167,9 @@ impl Manager {
 
     /// Sends a message of the node.
     pub fn send(&mut self, to: NodeId, payload: Vec<u8>, outputs: &mut Vec<Output>) {
-        let room = (self.limits.kept_max, self.limits.kept_bytes_max);
+        let Limits { kept_max, kept_bytes_max, .. } = self.limits;
         let addressee = self.addressee(to);
-        let sequence = self.channel(to).send(&payload, addressee, room);
+        let sequence = self.channel(to).send(&payload, addressee, kept_max, kept_bytes_max);
         let header = self.header(to, sequence);
         outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
     }
@@ -217,10 +217,10 @@ impl Manager {
         let (incarnation, late_max) = (self.numbers.incarnation, self.limits.late_max);
         let channel = self.channel(from);
         channel.meet(header.incarnation);
-        if let Some(range) = header.acknowledged
+        if let Some((first, last)) = header.acknowledged
             && header.addressee == incarnation
         {
-            channel.acknowledge(range);
+            channel.acknowledge(first, last);
         }
         match packet.body {
             Body::Message { sequence, payload } => {
@@ -278,9 +278,7 @@ impl Manager {
 
     /// Handles a broken connection: a snapshot in progress continues without the peer, which may have restarted.
     pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
-        if !is_present(Mutant::AddressesFormer) {
-            self.strangers.insert(peer);
-        }
+        self.strangers.insert(peer);
         self.change_gather(outputs, |gather| gather.lose(peer));
     }
 
@@ -361,9 +359,7 @@ impl Manager {
         self.checkpoints.push_back(Checkpoint { number, incarnation, content, channels: self.channels.clone() });
         while self.keeps_too_many() {
             let discarded = self.checkpoints.pop_front().expect("too many are more than none");
-            if !is_present(Mutant::ForgetsDiscarded) {
-                self.numbers.discarded = discarded.number;
-            }
+            self.numbers.discarded = discarded.number;
         }
     }
 
@@ -377,8 +373,7 @@ impl Manager {
 
     /// The checkpoint with the lowest number from this one on; none if it may have been discarded.
     fn earliest(&self, number: u64) -> Option<&Checkpoint> {
-        let answers = is_present(Mutant::AnswersWithTheNext) || is_present(Mutant::PublishedRule);
-        if self.rule.refuses_discarded && !answers && number <= self.numbers.discarded {
+        if self.rule.refuses_discarded && number <= self.numbers.discarded {
             return None;
         }
         self.checkpoints.iter().find(|checkpoint| checkpoint.number >= number)

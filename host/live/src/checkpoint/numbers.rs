@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::mutant::{Mutant, is_present};
-
 /// The largest number of a checkpoint, with room to count above it. No node gets there, see [`Numbers::reach`].
 pub(super) const NUMBER_MAX: u64 = 1 << 63;
 /// The number up to which any packet raises its receiver: no cluster takes this many checkpoints.
@@ -70,19 +68,14 @@ impl Numbers {
     /// The numbers at a start, from the record on the disk; none at the first start. Reserves `block` numbers.
     pub(super) fn new(rule: Rule, block: u64, durable: Option<Durable>) -> Self {
         let (last_incarnation, last) = durable.map_or((0, 0), |durable| (durable.incarnation, durable.reserved));
-        let after_reset = match rule.after_reset {
-            _ if is_present(Mutant::PublishedRule) => AfterReset::First,
-            after_reset => after_reset,
-        };
-        let current = match after_reset {
+        let current = match rule.after_reset {
             AfterReset::First => 1,
             AfterReset::Last => last.max(1),
             AfterReset::Next => last + 1,
         };
         // Reserved numbers stay reserved, whichever number is used.
         let reserved = last.max(current + block - 1);
-        let discarded = if is_present(Mutant::ForgetsStarts) { 0 } else { last };
-        Self { incarnation: last_incarnation + 1, current, discarded, reserved }
+        Self { incarnation: last_incarnation + 1, current, discarded: last, reserved }
     }
 
     /// The record that must be on the disk before this number leaves the node.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::checkpoint::Durable;
 use crate::disk::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
-use crate::mutant::{Mutant, is_present};
 use crate::node::{DiskId, Disks, Record};
 
 /// The length in bytes from which a file is replaced by a new one.
@@ -258,7 +257,6 @@ impl<F: Files> Disk<F> {
             check(other, owner, ways.takes_over)?;
         }
         let Content { owner: found, mut last, end } = content;
-        let end = if is_present(Mutant::KeepsTail) { there.as_ref().map_or(end, Vec::len) } else { end };
         let torn = there.as_ref().map_or(0, |bytes| bytes.len() - end);
         let mut disk =
             Self { files, owner: owner.clone(), bytes: end as u64, file_max: FILE_MAX, is_broken: false, torn };

@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Durable;
-use crate::mutant::{Mutant, is_present};
 use crate::node::{Disks, Identity, Record};
 
 /// The length of the longest record, in bytes.
@@ -130,13 +129,13 @@ pub enum Wrong {
 
 /// The first bytes of a file, with its owner.
 pub fn beginning(owner: &Owner) -> Vec<u8> {
-    let owner = postcard::to_allocvec(owner).expect("owners have an encoding");
+    let owner = postcard::to_allocvec(owner).expect("serde derives their encoding, and memory takes every byte");
     [&MAGIC[..], &framed(&owner)].concat()
 }
 
 /// Encodes a record for a file.
 pub fn encoded(record: &Record) -> Vec<u8> {
-    framed(&postcard::to_allocvec(record).expect("records have an encoding"))
+    framed(&postcard::to_allocvec(record).expect("serde derives their encoding, and memory takes every byte"))
 }
 
 /// The length of the content of a record of this many bytes.
@@ -205,10 +204,9 @@ fn next(rest: &[u8]) -> Next<'_> {
     }
     let Some((body, behind)) = behind.split_at_checked(length) else { return Next::Torn };
     let Some((end, behind)) = behind.split_at_checked(END.len()) else { return Next::Torn };
-    match is_present(Mutant::TakesTorn) || (hash::<8>(body) == head[8..] && end == END) {
+    match hash::<8>(body) == head[8..] && end == END {
         true => Next::Whole(body, HEAD + length + END.len()),
         // The last byte of the mark is not zero, so a zero there was never written.
-        false if is_present(Mutant::TornIsDamaged) => Next::Damaged,
         false if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,
         false => Next::Damaged,
     }
@@ -236,7 +234,8 @@ mod tests {
     /// A file of an earlier version with these records.
     fn of_version_1(records: &[Record]) -> Vec<u8> {
         let framed = records.iter().flat_map(|record| {
-            let body = postcard::to_allocvec(record).expect("records have an encoding");
+            let body =
+                postcard::to_allocvec(record).expect("serde derives their encoding, and memory takes every byte");
             let length = u32::try_from(body.len()).expect("it is short").to_le_bytes();
             [&length[..], &hash::<8>(&body), &body].concat()
         });

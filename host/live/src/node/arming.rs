@@ -3,7 +3,6 @@
 use host_model::contract::LocalEvent;
 
 use crate::gate::Gate;
-use crate::mutant::{Mutant, is_present};
 use crate::node::moment::Moment;
 use crate::node::refusal::Failure;
 use crate::node::runtime::Node;
@@ -38,10 +37,6 @@ impl<G: Gate> Node<'_, G> {
     /// Cancels the local events that are no longer possible, and schedules the drawn ones.
     pub(super) fn arm(&mut self, draws: Vec<(LocalEvent, Time)>) {
         self.timers.retain(&self.moment.local_events);
-        // `init` arms all the same.
-        if is_present(Mutant::ForgetsToArm) && self.counts.local > 0 {
-            return;
-        }
         draws.into_iter().for_each(|(event, at)| self.timers.set(event, at, true));
     }
 }

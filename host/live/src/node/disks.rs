@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use host_model::contract::NodeId;
 use serde::{Deserialize, Serialize};
 
-use crate::mutant::{Mutant, is_present};
-
 /// Largest step from the last known rejoin of a node to the next one: a frame that claims more is forged.
 const REJOINS_MAX: u64 = 1 << 16;
 
@@ -97,11 +95,11 @@ impl Disks {
         if ends.sender.drawn == 0 || ends.sender.rejoins > known.unwrap_or_default().rejoins + REJOINS_MAX {
             return Err(Stranger::Malformed);
         }
-        if !known.is_none_or(|known| ends.sender.succeeds(known)) && !is_present(Mutant::TakesAnyDisk) {
+        if !known.is_none_or(|known| ends.sender.succeeds(known)) {
             return Err(Stranger::Sender);
         }
         let Ends { destination, .. } = ends;
-        if destination.drawn != 0 && !self.own.succeeds(destination) && !is_present(Mutant::TakesAnyDisk) {
+        if destination.drawn != 0 && !self.own.succeeds(destination) {
             return Err(Stranger::Destination);
         }
         Ok(())

@@ -59,7 +59,7 @@ impl<G: Gate> Node<'_, G> {
         if said.is_err() {
             self.machine.confirm_fault()?;
         }
-        self.neighbourhood = Neighbourhood::of(said, (self.identity.node, self.identity.nodes));
+        self.neighbourhood = Neighbourhood::of(said, self.identity.node, self.identity.nodes);
         self.counts.neighbours_unusable += u64::from(matches!(self.neighbourhood, Neighbourhood::Unusable(_)));
         Ok(())
     }

@@ -7,9 +7,9 @@ use host_model::contract::{NodeId, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Durable, Outcome};
-use crate::mutant::{Mutant, is_present};
 use crate::node::disks::Disks;
 use crate::node::refusal::{Failure, Undone};
+use crate::node::settings::Settings;
 
 /// The durable record of a node, read back at its next start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,8 +96,8 @@ fn held(output: &Output) -> usize {
 
 impl Outbox {
     /// Whether the waiting outputs reach a limit, in outputs or in bytes.
-    pub(super) fn is_full(&self, (outputs, bytes): (usize, usize)) -> bool {
-        self.queue.len() >= outputs || self.bytes >= bytes
+    pub(super) fn is_full(&self, settings: &Settings) -> bool {
+        self.queue.len() >= settings.held_max || self.bytes >= settings.held_bytes_max
     }
 
     pub(super) fn add(&mut self, output: Output) {
@@ -129,7 +129,7 @@ impl Outbox {
     ///
     /// Of several waiting records only the last one is written. The outputs between them leave later, as on a slow network.
     pub(super) fn next(&mut self) -> Option<Output> {
-        if self.waiting.is_some() && !is_present(Mutant::DoesNotWait) {
+        if self.waiting.is_some() {
             return None;
         }
         let mut next = self.queue.pop_front()?;
@@ -137,7 +137,7 @@ impl Outbox {
         if matches!(next, Output::Persist { .. }) {
             let is_record = |output: &Output| matches!(output, Output::Persist { .. });
             if let Some(last) = self.queue.iter().rposition(is_record) {
-                next = self.queue.remove(last).expect("it is in the queue");
+                next = self.queue.remove(last).expect("`rposition` returns a place in the queue");
                 self.queue.retain(|output| !is_record(output));
                 self.bytes = self.queue.iter().map(held).sum();
             }

@@ -13,7 +13,6 @@ use rand_chacha::ChaCha8Rng;
 use crate::carried::Carried;
 use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manager, Outcome, Rule, beginning};
 use crate::gate::{Cause, Gate};
-use crate::mutant::{Mutant, is_present};
 use crate::neighbourhood::Neighbourhood;
 use crate::node::answers;
 use crate::node::asked::Asked;
@@ -90,13 +89,14 @@ impl<'m, G: Gate> Node<'m, G> {
     /// The protocol refuses its configuration or fails, a node of it takes quorums, or the host fails.
     pub fn start(
         factory: &dyn MachineFactory,
-        who: (Identity, Settings),
+        identity: Identity,
+        settings: Settings,
         gate: G,
         record: Option<Record>,
         now: Time,
     ) -> Result<Self, Failure> {
         let machine = factory.machine()?;
-        Self::start_on(machine, factory, who, gate, record, now)
+        Self::start_on(machine, factory, identity, settings, gate, record, now)
     }
 
     /// Like [`start`](Self::start), with a machine for the handlers; the factory makes the one that judges for the gate.
@@ -107,16 +107,16 @@ impl<'m, G: Gate> Node<'m, G> {
     pub(crate) fn start_on(
         mut machine: Box<dyn Machine + 'm>,
         factory: &dyn MachineFactory,
-        (identity, settings): (Identity, Settings),
+        identity: Identity,
+        settings: Settings,
         gate: G,
         record: Option<Record>,
         now: Time,
     ) -> Result<Self, Failure> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
-        let (numbers, protocol, starts, disks) = record.map_or_else(Default::default, |record| {
-            (Some(record.numbers), record.protocol, record.peers, record.disks)
-        });
+        let parts = |record: Record| (Some(record.numbers), record.protocol, record.peers, record.disks);
+        let (numbers, protocol, starts, disks) = record.map(parts).unwrap_or_default();
         let disks = Disks::drawn_by(disks, identity.session);
         let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
         let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
@@ -133,7 +133,7 @@ impl<'m, G: Gate> Node<'m, G> {
         check_quorums(node, takes_quorums)?;
         let content = exported(&mut *machine, &moment.snapshot, &identity)?;
         let mut outputs = Vec::new();
-        let manager = Manager::new(node, (Rule::SOUND, settings.limits()), numbers, content, &mut outputs);
+        let manager = Manager::new(node, Rule::SOUND, settings.limits(), numbers, content, &mut outputs);
         let manager = manager.knowing(starts.clone());
         let looks_ahead = gate.looks_ahead() && settings.network == Network::Unordered;
         let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };
@@ -209,7 +209,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.manager.expire(self.now, &mut outputs);
         self.forward(outputs);
         for _ in 0..DUE_MAX {
-            if self.is_failed || self.outbox.is_full(self.settings.held()) {
+            if self.is_failed || self.outbox.is_full(&self.settings) {
                 return;
             }
             let Some(event) = self.timers.due(self.now) else { return };
@@ -239,7 +239,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.tick(now);
         match () {
             () if self.is_failed => Err(NotNow::Failed),
-            () if self.outbox.is_full(self.settings.held()) => Err(NotNow::Full),
+            () if self.outbox.is_full(&self.settings) => Err(NotNow::Full),
             () if !self.offers().any(|offered| offered == event) => Err(NotNow::NotOffered),
             () => {
                 self.timers.forget(event);
@@ -262,13 +262,13 @@ impl<'m, G: Gate> Node<'m, G> {
             return;
         }
         // Frames that wait for the disk belong to that connection, and must not leave over the next one.
-        if self.settings.network == Network::Ordered && !is_present(Mutant::KeepsFrames) {
+        if self.settings.network == Network::Ordered {
             self.outbox.discard(peer);
         }
         let mut outputs = Vec::new();
         self.manager.lose(peer, &mut outputs);
         self.forward(outputs);
-        let was_open = self.open.remove(&peer) || is_present(Mutant::HearsOfPackets);
+        let was_open = self.open.remove(&peer);
         if was_open && self.hears_errors && self.settings.network == Network::Ordered {
             self.counts.breaks += 1;
             let result = self.handle(None, Input::TransportError { peer });
@@ -324,7 +324,7 @@ impl<'m, G: Gate> Node<'m, G> {
         if self.is_failed {
             return Err(Refusal::Failed);
         }
-        if self.outbox.is_full(self.settings.held()) {
+        if self.outbox.is_full(&self.settings) {
             return Err(Refusal::Full);
         }
         let Frame { from, session, ends, body } = frame::decode(&self.identity, bytes)?;
@@ -342,7 +342,7 @@ impl<'m, G: Gate> Node<'m, G> {
             _ => (0, None),
         };
         self.check_disks(from, ends, packet.header.addressee)?;
-        self.accept(from, (incarnation, session), sequence)?;
+        self.accept(from, incarnation, session, sequence)?;
         let (mut outputs, mut trouble) = (Vec::new(), Ok(()));
         let content = || {
             exported(&mut *self.machine, &self.moment.snapshot, &self.identity).unwrap_or_else(|failure| {
@@ -394,7 +394,7 @@ impl<'m, G: Gate> Node<'m, G> {
     }
 
     /// Refuses frames of a second process with the identity of a node, and frames that were overtaken.
-    fn accept(&self, from: NodeId, (incarnation, session): (u64, u64), sequence: u64) -> Result<(), Refusal> {
+    fn accept(&self, from: NodeId, incarnation: u64, session: u64, sequence: u64) -> Result<(), Refusal> {
         let Some(peer) = self.peers.get(&from) else { return Ok(()) };
         let is_later = from == self.identity.node && incarnation > peer.incarnation;
         if session != peer.session && (incarnation == peer.incarnation || is_later) {

@@ -79,11 +79,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The limits of outputs that wait for the disk: their number, and their bytes.
-    pub(super) fn held(&self) -> (usize, usize) {
-        (self.held_max, self.held_bytes_max)
-    }
-
     /// The limits of its checkpoints, adapted to its links.
     pub(crate) fn limits(&self) -> Limits {
         let late_max = match self.network {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::LocalEvent;
 
-use crate::mutant::{Mutant, is_present};
 use crate::time::Time;
 
 /// The scheduled local events of a node.
@@ -18,9 +17,6 @@ pub(super) struct Timers {
 impl Timers {
     /// Cancels the events that are no longer possible.
     pub(super) fn retain(&mut self, events: &[LocalEvent]) {
-        if is_present(Mutant::CallsNothingOff) {
-            return;
-        }
         self.due.retain(|event, _| events.contains(event) || self.requested.contains(event));
     }
 

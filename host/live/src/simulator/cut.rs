@@ -109,7 +109,8 @@ impl History {
         stepper: &Stepper<'_>,
         locals: &[LocalStateId],
         node: NodeId,
-        (taken, sent): (Vec<MessageId>, &[MessageId]),
+        taken: Vec<MessageId>,
+        sent: &[MessageId],
     ) {
         let links = stepper.known().links(locals);
         self.in_flight.step(&links, node, taken.iter().copied(), sent.iter().copied());
@@ -121,7 +122,7 @@ impl History {
     }
 
     /// The next notice on a link with an order, if one is in flight.
-    pub(super) fn notice(&self, stepper: &Stepper<'_>, (from, to): (NodeId, NodeId)) -> Option<MessageId> {
+    pub(super) fn notice(&self, stepper: &Stepper<'_>, from: NodeId, to: NodeId) -> Option<MessageId> {
         let is_notice = |id: &&MessageId| {
             let message = stepper.message(**id);
             message.is_notice && (message.from, message.to) == (from, to)
@@ -134,7 +135,9 @@ impl History {
         &mut self,
         stepper: &Stepper<'_>,
         node: NodeId,
-        (locals, asked, reached): (&[LocalStateId], &[bool], &[bool]),
+        locals: &[LocalStateId],
+        asked: &[bool],
+        reached: &[bool],
     ) -> Cut {
         let known = &mut self.known[node as usize];
         let (at, in_flight) = (self.steps.len(), &self.in_flight);

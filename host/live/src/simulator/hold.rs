@@ -33,7 +33,10 @@ impl<'f> Hold<'f> {
     /// Whether an event leads to what is about to go wrong, and its substitute does not.
     pub(super) fn is_to_blame(&mut self, event: &Pattern, fork: &Fork) -> Result<bool, MachineError> {
         let question = (event, &*fork.after, &*fork.instead, fork.node);
-        let key = *blake3::hash(&postcard::to_allocvec(&question).expect("it is plain data")).as_bytes();
+        let key = *blake3::hash(
+            &postcard::to_allocvec(&question).expect("serde derives its encoding, and memory takes every byte"),
+        )
+        .as_bytes();
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
@@ -94,7 +97,8 @@ impl Horizon {
     pub(super) fn fork(
         &self,
         stepper: &mut Stepper<'_>,
-        (before, after): (LocalStateId, LocalStateId),
+        before: LocalStateId,
+        after: LocalStateId,
         sent: &[MessageId],
     ) -> Result<Option<Fork>, MachineError> {
         let sent = envelopes(stepper, sent);

@@ -37,11 +37,11 @@ impl Run<'_, '_, '_> {
         let message = self.stepper.message(trigger.message()?);
         let (from, to) = (message.from, message.to);
         let broken_by = |node: NodeId, peer: NodeId| {
-            let event = Trigger::from(FaultEvent::of_kind("break", Some(peer)).expect("it is in the table"));
+            let event = Trigger::from(FaultEvent::disconnect(peer));
             self.stepper.state(self.locals[node as usize]).faults.contains(&event).then_some(event)
         };
         let here = broken_by(to, from).map(Breaking::Here);
-        let told = || watch.history.notice(self.stepper, (from, to)).map(Breaking::Told);
+        let told = || watch.history.notice(self.stepper, from, to).map(Breaking::Told);
         here.or_else(told).or_else(|| broken_by(from, to).map(|event| Breaking::There(from, event)))
     }
 
@@ -55,8 +55,8 @@ impl Run<'_, '_, '_> {
                 if self.is_over() {
                     return Ok(is_event);
                 }
-                let watch = self.watch.as_ref().expect("there are checkers");
-                match watch.history.notice(self.stepper, (from, node)) {
+                let watch = self.watch.as_ref().expect("only steering breaks connections, and it has checkers");
+                match watch.history.notice(self.stepper, from, node) {
                     Some(notice) => self.step(node, Trigger::deliver(notice)),
                     // The sender has failed on the error.
                     None => Ok(is_event),
@@ -81,7 +81,7 @@ impl Run<'_, '_, '_> {
             let taken: Vec<_> = self.stepper.known().taken(trigger).collect();
             // An event that waits takes no message, and may wait many times.
             if !taken.is_empty() {
-                watch.step(self.stepper, (&self.locals, node), (taken, &[]));
+                watch.step(self.stepper, &self.locals, node, taken, &[]);
             }
         }
         self.waited += u64::from(matches!(substitute, Substitute::Postpone | Substitute::Delay));

@@ -45,7 +45,7 @@ pub use conditions::{Conditions, ConditionsError, Delays, Partitions};
 pub use finished::{Counts, End, Finished};
 pub use kept::Kept;
 pub use profile::Profile;
-pub use run::{RuntimeError, Simulator, SimulatorError};
+pub use run::{Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
 pub use watch::{Mode, Watched};
 pub(crate) use watching::ahead;

@@ -96,7 +96,8 @@ impl Run<'_, '_, '_> {
 
     /// A partition comes, and the next one is due after it.
     pub(super) fn divide(&mut self) {
-        let Partitions { every, lasting } = self.conditions.partitions.expect("there are partitions");
+        let Partitions { every, lasting } =
+            self.conditions.partitions.expect("partitions come only if the conditions have some");
         let nodes = self.locals.len();
         let mut sides: Vec<bool> = Vec::new();
         // All on one side would separate no two nodes, so these are drawn again.

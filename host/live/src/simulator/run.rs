@@ -29,29 +29,12 @@ pub enum SimulatorError {
     /// The script does not fit the scenario.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// No node of a running cluster can be part of the cluster.
-    #[error(transparent)]
-    Runtime(#[from] RuntimeError),
     /// A node takes quorums, whose messages have no time at which they are taken.
     #[error("node {0} takes messages together, and a simulation delivers them one by one")]
     Quorums(NodeId),
     /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
-}
-
-/// Why the nodes of a running cluster cannot be simulated in a scenario, or would have runs that the model does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RuntimeError {
-    /// Links are not all alike.
-    #[error("links differ, and a running node has one kind of links")]
-    Links,
-    /// Links deliver a message twice.
-    #[error("links duplicate, and a running node takes each message once")]
-    Duplicates,
-    /// A script cuts nodes off from others that have connections with them.
-    #[error("a script cuts nodes off whose links have an order")]
-    CutOff,
 }
 
 /// Runs in one local transition system: each handler is executed once for all of them.
@@ -296,7 +279,7 @@ impl Run<'_, '_, '_> {
                 self.step(node, Trigger::local(event))
             }
             Input::Reset => {
-                let mean = self.conditions.churn.expect("there is churn");
+                let mean = self.conditions.churn.expect("resets come only if the conditions have churn");
                 self.add_around(Purpose::Churn, mean, Input::Reset);
                 let node = self.chance.below(Purpose::Churn, self.locals.len() as u64) as NodeId;
                 self.reset(node)
@@ -317,7 +300,7 @@ impl Run<'_, '_, '_> {
             }
             Input::Check(node) => self.check(node),
             Input::Checked(node) => {
-                self.watch.as_mut().expect("there are checkers").end(node, self.now);
+                self.watch.as_mut().expect("rounds are scheduled only if there are checkers").end(node, self.now);
                 self.schedule_rounds();
                 Ok(false)
             }
@@ -329,8 +312,8 @@ impl Run<'_, '_, '_> {
         let (now, seen) = (self.now, self.counts.events + self.changes);
         let nodes = 0..self.locals.len() as NodeId;
         let reached: Vec<bool> = nodes.map(|other| self.divided_until(node, other).is_none()).collect();
-        let watch = self.watch.as_mut().expect("there are checkers");
-        let end = watch.begin(self.stepper, (node, now, seen), (&self.locals, &reached))?;
+        let watch = self.watch.as_mut().expect("rounds are scheduled only if there are checkers");
+        let end = watch.begin(self.stepper, node, now, seen, &self.locals, &reached)?;
         self.agenda.add(end, Input::Checked(node));
         Ok(false)
     }
@@ -344,7 +327,7 @@ impl Run<'_, '_, '_> {
 
     /// Resets a node, unless its budget is used up or the reset would change nothing.
     pub(super) fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
-        let reset = Trigger::from(FaultEvent::of_kind("reset", None).expect("it is in the table"));
+        let reset = Trigger::from(FaultEvent::restart());
         let local = self.locals[node as usize];
         if !self.stepper.state(local).faults.contains(&reset) || self.stepper.is_idle(local, reset)? {
             return Ok(false);
@@ -373,9 +356,8 @@ impl Run<'_, '_, '_> {
             let before = self.locals[node as usize];
             let seen = Seen::of(self.stepper, before, trigger);
             if let Some(event) = seen.event(may_break) {
-                let at = (self.now, node);
-                let instead = match watch.after(self.stepper, at, (before, outcome.next), event)? {
-                    None => watch.ahead(self.stepper, at, (before, &outcome), event)?,
+                let instead = match watch.after(self.stepper, self.now, node, before, outcome.next, event)? {
+                    None => watch.ahead(self.stepper, self.now, node, before, &outcome, event)?,
                     immediate => immediate,
                 };
                 if let Some(substitute) = instead {
@@ -388,9 +370,13 @@ impl Run<'_, '_, '_> {
         self.locals[node as usize] = outcome.next;
         if let Some(watch) = &mut self.watch {
             let taken = self.stepper.known().taken(trigger).collect();
-            watch.step(self.stepper, (&self.locals, node), (taken, &outcome.sent));
+            watch.step(self.stepper, &self.locals, node, taken, &outcome.sent);
         }
-        self.path.push(Step { node, trigger, outcome: u32::try_from(index).expect("outcomes are bounded") });
+        self.path.push(Step {
+            node,
+            trigger,
+            outcome: u32::try_from(index).expect("a limit keeps outcomes below 2^32"),
+        });
         #[cfg(test)]
         self.times.push(self.now);
         let fingerprint = self.stepper.state(outcome.next).fingerprint;

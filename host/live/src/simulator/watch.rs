@@ -158,11 +158,14 @@ impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn begin(
         &mut self,
         stepper: &mut Stepper<'_>,
-        (node, now, seen): (NodeId, Time, u64),
-        (locals, reached): (&[LocalStateId], &[bool]),
+        node: NodeId,
+        now: Time,
+        seen: u64,
+        locals: &[LocalStateId],
+        reached: &[bool],
     ) -> Result<Time, MachineError> {
         let asked = self.asked(stepper, node, locals)?;
-        let cut = self.history.cut(stepper, node, (locals, &asked, reached));
+        let cut = self.history.cut(stepper, node, locals, &asked, reached);
         let checker = &mut self.checkers[node as usize];
         (checker.began, checker.seen) = (Some(now), seen);
         let profile = self.watching.profile;
@@ -205,7 +208,7 @@ impl<'w, 'f> Watch<'w, 'f> {
     ) -> Result<Vec<bool>, MachineError> {
         let nodes = locals.len() as NodeId;
         let neighbourhood = match self.watching.profile.neighbours {
-            true => Neighbourhood::of(stepper.neighbours(locals[node as usize])?, (node, nodes)),
+            true => Neighbourhood::of(stepper.neighbours(locals[node as usize])?, node, nodes),
             false => Neighbourhood::All,
         };
         let asked = (0..nodes).map(|other| neighbourhood.has(other)).collect();
@@ -281,8 +284,10 @@ impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn after(
         &mut self,
         stepper: &mut Stepper<'_>,
-        (now, node): (Time, NodeId),
-        (before, after): (LocalStateId, LocalStateId),
+        now: Time,
+        node: NodeId,
+        before: LocalStateId,
+        after: LocalStateId,
         event: Event<'_>,
     ) -> Result<Option<Substitute>, MachineError> {
         if self.mode == Mode::Observe || before == after {
@@ -314,8 +319,10 @@ impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn ahead(
         &mut self,
         stepper: &mut Stepper<'_>,
-        (now, node): (Time, NodeId),
-        (before, outcome): (LocalStateId, &Outcome),
+        now: Time,
+        node: NodeId,
+        before: LocalStateId,
+        outcome: &Outcome,
         event: Event<'_>,
     ) -> Result<Option<Substitute>, MachineError> {
         let checker = &mut self.checkers[node as usize];
@@ -325,7 +332,7 @@ impl<'w, 'f> Watch<'w, 'f> {
             return Ok(None);
         }
         let Some(pattern) = Pattern::of(&event) else { return Ok(None) };
-        let fork = horizon.fork(stepper, (before, outcome.next), &outcome.sent)?;
+        let fork = horizon.fork(stepper, before, outcome.next, &outcome.sent)?;
         if fork.map_or(Ok(false), |fork| hold.is_to_blame(&pattern, &fork))?
             && let Verdict::Instead(substitute) = checker.gate.refuse(now, &event)
         {
@@ -339,13 +346,15 @@ impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn step(
         &mut self,
         stepper: &Stepper<'_>,
-        (locals, node): (&[LocalStateId], NodeId),
-        (taken, sent): (Vec<MessageId>, &[MessageId]),
+        locals: &[LocalStateId],
+        node: NodeId,
+        taken: Vec<MessageId>,
+        sent: &[MessageId],
     ) {
         if let Some(horizon) = &mut self.checkers[node as usize].horizon {
             horizon.send(stepper, sent);
         }
-        self.history.step(stepper, locals, node, (taken, sent));
+        self.history.step(stepper, locals, node, taken, sent);
     }
 
     /// The results so far.

@@ -205,7 +205,7 @@ impl<G: Gate> World<'_, G> {
             ("filtered", sum(|counts| counts.filtered)),
             ("refused", sum(|counts| counts.discarded)),
             ("foreseen", sum(|counts| counts.foreseen)),
-            ("broken", sum(|counts| counts.instead.get("break").copied().unwrap_or(0))),
+            ("broken", sum(|counts| counts.instead.get(crate::gate::Substitute::Break.name()).copied().unwrap_or(0))),
         ]
     }
 }

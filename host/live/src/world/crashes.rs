@@ -144,7 +144,6 @@ impl<G: Gate> World<'_, G> {
             return Ok(());
         }
         let mut files = std::mem::take(&mut place.files);
-        files.lies = self.lies;
         // The disk of the first start is there. Where events are a path of the model, disks write at once.
         if crashes && !self.is_path && self.plan.kills.is_some() && place.starts > 0 {
             files.crash_after(operations);
@@ -170,7 +169,7 @@ impl<G: Gate> World<'_, G> {
         let (clock, now) = (place.clock, place.local(self.now));
         let session = self.session(me);
         let settings = Settings { seed: self.plan.seed ^ session << 16, ..self.plan.settings };
-        let who = (self.identity(me, session), settings);
+        let identity = self.identity(me, session);
         let gate =
             Recorder::new(me, (self.gate)(me), self.model).forgetting(self.history.forgets).called(self.lets_call(me));
         let machine = match &self.model {
@@ -178,7 +177,8 @@ impl<G: Gate> World<'_, G> {
             None => self.factory.machine(),
         };
         let node = machine.map_err(Failure::from);
-        let node = node.and_then(|machine| Node::start_on(machine, self.factory, who, gate, record, now));
+        let node =
+            node.and_then(|machine| Node::start_on(machine, self.factory, identity, settings, gate, record, now));
         let mut node = node.map_err(|failure| failure.to_string())?;
         let of = Start { node: me, life: node.disk().drawn, incarnation: node.incarnation() };
         self.history.rejoins.insert((me, of.life), node.disk().rejoins);

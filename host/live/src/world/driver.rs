@@ -102,8 +102,6 @@ pub struct World<'w, G> {
     pub snapshots: BTreeMap<&'static str, u64>,
     /// What has gone wrong, by name.
     pub troubles: BTreeMap<&'static str, u64>,
-    /// Whether disks only say that they have synchronised, for mutants.
-    pub(super) lies: bool,
 }
 
 impl<'w, G: Gate> World<'w, G> {
@@ -147,7 +145,6 @@ impl<'w, G: Gate> World<'w, G> {
             requests: Vec::new(),
             snapshots: BTreeMap::new(),
             troubles: BTreeMap::new(),
-            lies: false,
             plan,
         };
         (0..world.plan.nodes).for_each(|node| world.agenda.add(Time(0), Input::Up(node)));
@@ -199,12 +196,6 @@ impl<'w, G: Gate> World<'w, G> {
     #[must_use]
     pub fn on_snapshot(self, on_snapshot: impl FnMut(NodeId, Time, &Snapshot, &mut G) + 'w) -> Self {
         Self { on_snapshot: Some(Box::new(on_snapshot)), ..self }
-    }
-
-    /// The same with disks that only say that they have synchronised.
-    #[cfg(test)]
-    pub(super) fn with_disks_that_lie(self) -> Self {
-        Self { lies: true, ..self }
     }
 
     /// Runs to the end.

@@ -51,8 +51,6 @@ pub(crate) struct DiskOfWorld {
     left: Option<u32>,
     /// Bytes that there is room for, if there is a limit.
     room: Option<usize>,
-    /// Whether synchronisation does nothing, for mutants.
-    pub(crate) lies: bool,
 }
 
 impl DiskOfWorld {
@@ -165,9 +163,7 @@ impl Files for DiskOfWorld {
 
     fn sync(&mut self) -> Result<(), FileError> {
         self.operate()?;
-        if !self.lies {
-            self.file()?.sync();
-        }
+        self.file()?.sync();
         Ok(())
     }
 
@@ -177,9 +173,7 @@ impl Files for DiskOfWorld {
         self.names.next = Some(Content { bytes: fitting.to_vec(), synced: Vec::new() });
         result?;
         self.operate()?;
-        if !self.lies {
-            self.names.next.iter_mut().for_each(Content::sync);
-        }
+        self.names.next.iter_mut().for_each(Content::sync);
         Ok(())
     }
 

@@ -190,9 +190,8 @@ impl<'l> Memory<'l> {
 
     /// Whether a node may be killed and start again.
     fn can_restart(&self, node: NodeId) -> bool {
-        let reset = FaultEvent::of_kind("reset", None).map(Trigger::from);
-        let Some((present, reset)) = self.present.get(&node).zip(reset) else { return false };
-        self.stepper.state(*present).faults.contains(&reset)
+        let Some(present) = self.present.get(&node) else { return false };
+        self.stepper.state(*present).faults.contains(&Trigger::from(FaultEvent::restart()))
     }
 
     /// An end of a connection; one of a node that has not started yet is new.
@@ -270,19 +269,20 @@ impl<'l> Memory<'l> {
     fn trigger(&mut self, here: Option<LocalStateId>, input: &Input<'_>) -> Result<Option<Trigger>, Fault> {
         let Some(here) = here else { return Ok(None) };
         Ok(match input {
-            Input::Init { .. } => FaultEvent::of_kind("reset", None).map(Trigger::from),
+            Input::Init { .. } => Some(Trigger::from(FaultEvent::restart())),
             Input::Message { src, payload } => Some(Trigger::deliver(self.stepper.arriving(here, *src, Some(payload)))),
             Input::Local(event) => {
                 let known = self.known(here)?.local_events.iter().find(|(_, listed)| listed == *event);
                 known.map(|(id, _)| Trigger::local(*id))
             }
             Input::TransportError { peer } => {
-                let own = FaultEvent::of_kind("break", Some(*peer)).map(Trigger::from);
+                let own = Trigger::from(FaultEvent::disconnect(*peer));
                 let (state, noticed) = (self.stepper.state(here), self.noticed);
                 let is_noticed = noticed == Some((state.protocol.node, *peer));
-                let is_own = |event: &Trigger| !is_noticed && state.faults.contains(event);
-                let own = own.filter(is_own);
-                Some(own.unwrap_or_else(|| Trigger::deliver(self.stepper.arriving(here, *peer, None))))
+                Some(match !is_noticed && state.faults.contains(&own) {
+                    true => own,
+                    false => Trigger::deliver(self.stepper.arriving(here, *peer, None)),
+                })
             }
             Input::Quorum { .. } => None,
         })

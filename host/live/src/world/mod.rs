@@ -28,10 +28,11 @@
 //! | `input` | what is going to happen |
 //! | `memo` | a machine that looks handlers up instead of running them |
 //! | `runtime` | runs from seeds, judged as those of the model |
+//! | `refusal` | why nodes cannot run in place of the model |
 //! | `recorder` | the gate that takes notes |
 //! | `chance` | what is drawn in a world |
 //! | `watched` | runs of nodes with checkers |
-//! | `tests` | hundreds of seeds under invariants, and mutants that seeds catch |
+//! | `tests` | hundreds of seeds under invariants |
 
 mod advance;
 mod advice;
@@ -54,6 +55,7 @@ mod path;
 mod place;
 mod plan;
 mod recorder;
+mod refusal;
 mod runtime;
 mod script;
 #[cfg(test)]
@@ -67,5 +69,6 @@ pub use history::{History, Step};
 pub use memo::{Memo, Memory, Taken};
 pub use plan::{Own, Plan, Trouble};
 pub use recorder::{Recorder, What};
+pub use refusal::RuntimeError;
 pub use runtime::{Runtime, Troubles};
 pub use watched::{Checkers, Part, Ran};

@@ -63,11 +63,8 @@ impl Ends {
 /// A step, and the state that it leads to if that is known.
 type Known = (TraceStep, Option<Fingerprint>);
 
-fn fault(kind: &str, peer: Option<NodeId>) -> TraceEvent {
-    match FaultEvent::of_kind(kind, peer) {
-        Some(event) => TraceEvent::Fault { event, lost: false },
-        None => unreachable!("it is in the table of faults"),
-    }
+fn fault(event: FaultEvent) -> TraceEvent {
+    TraceEvent::Fault { event, lost: false }
 }
 
 /// A node does not hear of a break.
@@ -106,7 +103,7 @@ impl History {
                             late.push(peer);
                         }
                     }
-                    Some(fault("reset", None))
+                    Some(fault(FaultEvent::restart()))
                 }
                 What::Message { from, payload } => {
                     ends.of(node, *from).is_open = true;
@@ -123,7 +120,7 @@ impl History {
                     if ends.of(*peer, node).found >= *number {
                         late.push(*peer);
                     }
-                    Some(fault("break", Some(*peer)))
+                    Some(fault(FaultEvent::disconnect(*peer)))
                 }
                 What::Unheard { peer } => {
                     let before = ends.of(node, *peer).found;

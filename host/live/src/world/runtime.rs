@@ -14,14 +14,13 @@ use crate::gate::{Gate, Open};
 use crate::node::{self, Settings};
 use crate::simulator::script;
 use crate::simulator::verdicts::{Here, Log, Verdicts};
-use crate::simulator::{
-    Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, RuntimeError, SimulatorError, Watched,
-};
+use crate::simulator::{Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, SimulatorError, Watched};
 use crate::time::{Range, Time};
 use crate::world::driver::World;
 use crate::world::guided::Guided;
 use crate::world::memo::{Memory, Taken};
 use crate::world::plan::{Own, Plan, Trouble};
+use crate::world::refusal::RuntimeError;
 use crate::world::watched::{Checkers, Noted, Part, Ran, Standstill};
 
 /// What can go wrong with a node that the model does not have, beyond the conditions.
@@ -68,23 +67,22 @@ impl<'f, 'l> Runtime<'f, 'l> {
         starts: &'f [Start],
         conditions: Conditions,
         troubles: Troubles,
-    ) -> Result<Self, SimulatorError> {
+    ) -> Result<Self, RuntimeError> {
         let scenario = stepper.lts().scenario().clone();
-        conditions.check(&scenario)?;
-        troubles.check()?;
+        conditions.check(&scenario).and_then(|()| troubles.check()).map_err(SimulatorError::from)?;
         match () {
-            () if !scenario.links.is_empty() => return Err(RuntimeError::Links.into()),
-            () if scenario.network == Network::UnorderedDuplicating => return Err(RuntimeError::Duplicates.into()),
+            () if !scenario.links.is_empty() => return Err(RuntimeError::Links),
+            () if scenario.network == Network::UnorderedDuplicating => return Err(RuntimeError::Duplicates),
             () => {}
         }
         if let Some(node) = (0..scenario.nodes).find(|node| stepper.known().takes_quorums(*node)) {
-            return Err(SimulatorError::Quorums(node));
+            return Err(SimulatorError::Quorums(node).into());
         }
         let has_failed = |start: &&Start| start.locals.iter().any(|local| stepper.state(*local).fault().is_some());
         let failing = starts.iter().find(has_failed);
         Ok(Self {
             factory,
-            memory: Mutex::new(Memory::new(stepper, factory)?),
+            memory: Mutex::new(Memory::new(stepper, factory).map_err(SimulatorError::from)?),
             scenario,
             failing,
             conditions,
@@ -98,10 +96,10 @@ impl<'f, 'l> Runtime<'f, 'l> {
     /// # Errors
     ///
     /// The script does not fit the scenario, or does what [`new`](Self::new) refuses.
-    pub fn scripted(self, script: &'f [Phase]) -> Result<Self, SimulatorError> {
-        script::check(script, &self.scenario)?;
+    pub fn scripted(self, script: &'f [Phase]) -> Result<Self, RuntimeError> {
+        script::check(script, &self.scenario).map_err(SimulatorError::from)?;
         if self.scenario.network == Network::Ordered && script.iter().any(|phase| !phase.cut.is_empty()) {
-            return Err(RuntimeError::CutOff.into());
+            return Err(RuntimeError::CutOff);
         }
         Ok(Self { script, ..self })
     }
@@ -406,7 +404,7 @@ impl Run {
         match trigger.message() {
             Some(message) => *delivered += u64::from(!stepper.message(message).is_notice),
             None if trigger.local_event().is_some() => *local += 1,
-            None => *resets += u64::from(FaultEvent::of_kind("reset", None).map(Trigger::from) == Some(trigger)),
+            None => *resets += u64::from(trigger == Trigger::from(FaultEvent::restart())),
         }
         self.locals[step.node as usize] = next;
         self.path.push(step);

@@ -43,8 +43,8 @@ impl Tables {
 
     /// Whether a node breaks the connection in place of a message.
     pub(crate) fn breaks_instead(&self, rules: &Rules, state: &LocalState, message: &Message) -> bool {
-        let link = (message.from, message.to);
-        !message.is_notice && rules.breaks_instead(state.protocol.fingerprint, link, &message.payload)
+        let Message { from, to, payload, is_notice, .. } = message;
+        !is_notice && rules.breaks_instead(state.protocol.fingerprint, *from, *to, payload)
     }
 
     /// The handler of a step, to be executed.

@@ -230,7 +230,7 @@ impl Rules {
     }
 
     /// Whether a node breaks the connection to the sender in place of a message that arrives in this protocol state.
-    pub(crate) fn breaks_instead(&self, state: Fingerprint, (from, to): (NodeId, NodeId), payload: &[u8]) -> bool {
+    pub(crate) fn breaks_instead(&self, state: Fingerprint, from: NodeId, to: NodeId, payload: &[u8]) -> bool {
         let Some(ignores) = self.ignores.as_ref().filter(|ignores| ignores.node() == to && from != to) else {
             return false;
         };

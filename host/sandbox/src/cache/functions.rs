@@ -190,8 +190,9 @@ impl State {
             let (key, rest) = row.split_at(KEY);
             let (hash, rest) = rest.split_at(blake3::OUT_LEN);
             let (offset, length) = rest.split_at(8);
-            let [offset, length] = [offset, length].map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight")));
-            let hash = hash.try_into().expect("as long as a hash");
+            let [offset, length] = [offset, length]
+                .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("the record was split after eight bytes")));
+            let hash = hash.try_into().expect("the record was split after a hash");
             let place = Place { collection: number, hash, offset, length };
             self.places.insert(key.try_into().expect("as long as a key"), place);
         }

@@ -65,7 +65,9 @@ impl Spec {
         let properties = listed.and_then(|properties| limits.check_properties(properties));
         let properties = properties.map_err(|fault| LoadError::Start { fault })?;
         drop(first);
-        Arc::get_mut(&mut parts).expect("the first instance is gone").set_pristine(images, pristine_sizes);
+        Arc::get_mut(&mut parts)
+            .expect("the only instance that shares it was dropped above")
+            .set_pristine(images, pristine_sizes);
         Ok(Self { parts, properties, digest: digest_text(digest), stop: sandbox.stop.clone(), idle: Mutex::default() })
     }
 

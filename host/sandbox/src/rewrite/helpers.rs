@@ -7,7 +7,7 @@ use super::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE};
 
 impl ModuleRewriter<'_> {
     fn cell_arg(&self, global: u32, align: u32) -> MemArg {
-        let offset = self.cell_at[global as usize].expect("a global with a cell");
+        let offset = self.cell_at[global as usize].expect("only globals that were given a cell are saved");
         MemArg { offset, align, memory_index: self.cells() }
     }
 

@@ -56,7 +56,7 @@ pub(super) fn spilled(bytes: &[u8]) -> Result<VecDeque<SpilledFunctions>, LoadEr
         let payload = payload.map_err(LoadError::invalid)?;
         let first = match &payload {
             Payload::ComponentCanonicalSection(_) => {
-                validator.types(0).expect("inside of a component").function_count()
+                validator.types(0).expect("a section is read after the header of its component").function_count()
             }
             _ => 0,
         };
@@ -70,8 +70,8 @@ pub(super) fn spilled(bytes: &[u8]) -> Result<VecDeque<SpilledFunctions>, LoadEr
             }
             Payload::End(_) => drop(levels.pop()),
             Payload::ComponentCanonicalSection(section) => {
-                let types = validator.types(0).expect("inside of a component");
-                let level = *levels.last().expect("inside of a component");
+                let types = validator.types(0).expect("a section is read after the header of its component");
+                let level = *levels.last().expect("a section is read after the header of its component");
                 lowered(section, first, types, &mut layouts, &mut found[level])?;
             }
             _ => {}

@@ -224,7 +224,7 @@ impl<F: Exports> Live<F> {
     }
 
     fn size(&self, memory: usize) -> usize {
-        self.sizes().nth(memory).expect("one of the memories")
+        self.sizes().nth(memory).expect("callers count the memories of this instance")
     }
 
     /// Gives a memory this size, if it is smaller.
@@ -297,7 +297,7 @@ fn sort(plugin: &PluginParts, regions: &[Arc<Region>]) -> (Vec<Data>, Vec<Cells>
     while let Some((plan, region)) = pairs.next() {
         match plan.role {
             MemoryRole::Data(_) => {
-                let (_, marks) = pairs.next().expect("marks follow their memory");
+                let (_, marks) = pairs.next().expect("a layout has marks after each memory with data");
                 data.push(Data { bytes: Arc::clone(region), marks: Arc::clone(marks) });
                 owners.push(plan.instance);
             }

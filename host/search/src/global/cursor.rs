@@ -112,7 +112,8 @@ impl GlobalCursor {
     pub fn children(
         &self,
         stepper: &mut Stepper<'_>,
-        (node, trigger): (NodeId, Trigger),
+        node: NodeId,
+        trigger: Trigger,
         children: &mut Vec<Child>,
     ) -> Result<(), MachineError> {
         let row = stepper.step(self.state.locals[node as usize], trigger)?;
@@ -182,16 +183,6 @@ impl GlobalCursor {
             *local = mover.local_state(*local);
         }
         self.state.in_flight = mover.in_flight(&self.state.in_flight);
-    }
-
-    /// Loses the count of local events, as no search may: to show that tests would notice.
-    pub(crate) fn forget_local_events(&mut self) {
-        self.state.local_events.fill(0);
-    }
-
-    /// Loses the messages in flight, as no search may: to show that tests would notice.
-    pub(crate) fn forget_in_flight(&mut self) {
-        self.state.in_flight = InFlight::default();
     }
 
     /// The judgements of a child, without those of the current state.

@@ -15,6 +15,13 @@ pub struct Unknown {
     pub unnamed: Vec<Vec<MessageId>>,
 }
 
+/// How much [`Unknown`] asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    pub handlers: usize,
+    pub quorums: usize,
+}
+
 /// Takes a quorum: its members, and its trigger, or its sorted messages if it has no id.
 type Take<'t, T> = dyn FnMut(&[Member<T>], Result<Trigger, Vec<MessageId>>) + 't;
 
@@ -70,18 +77,18 @@ impl Unknown {
 
     /// Forgets it.
     pub fn clear(&mut self) {
-        self.truncate((0, 0));
+        self.truncate(Asked::default());
     }
 
-    /// How many handlers and quorums have to be asked for.
-    pub fn lens(&self) -> (usize, usize) {
-        (self.missing.len(), self.unnamed.len())
+    /// How much has to be asked for by now.
+    pub fn asked(&self) -> Asked {
+        Asked { handlers: self.missing.len(), quorums: self.unnamed.len() }
     }
 
-    /// Forgets all but the first this many handlers and quorums.
-    pub fn truncate(&mut self, (missing, unnamed): (usize, usize)) {
-        self.missing.truncate(missing);
-        self.unnamed.truncate(unnamed);
+    /// Forgets what was added since then.
+    pub fn truncate(&mut self, asked: Asked) {
+        self.missing.truncate(asked.handlers);
+        self.unnamed.truncate(asked.quorums);
     }
 
     /// Asks for all of it, in its order.

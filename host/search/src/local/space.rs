@@ -360,7 +360,7 @@ impl<'l> LocalSpace<'l> {
             if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
                 let label = Label::Message(slot as u32);
-                if !self.execute(stepper, (index, Trigger::deliver(message), label), may_continue)? {
+                if !self.execute(stepper, index, Trigger::deliver(message), label, may_continue)? {
                     return Ok(false);
                 }
             }
@@ -370,7 +370,7 @@ impl<'l> LocalSpace<'l> {
         }
         if !std::mem::replace(&mut self.states[at].faults_done, true) {
             for fault in &local_state.faults {
-                if !self.execute(stepper, (index, *fault, Label::Fault), may_continue)? {
+                if !self.execute(stepper, index, *fault, Label::Fault, may_continue)? {
                     return Ok(false);
                 }
             }
@@ -384,7 +384,7 @@ impl<'l> LocalSpace<'l> {
         }
         self.states[at].local_events_done = true;
         for event in &local_state.protocol.local_events {
-            if !self.execute(stepper, (index, Trigger::local(*event), Label::Local(event.0)), may_continue)? {
+            if !self.execute(stepper, index, Trigger::local(*event), Label::Local(event.0), may_continue)? {
                 return Ok(false);
             }
         }
@@ -395,7 +395,9 @@ impl<'l> LocalSpace<'l> {
     fn execute(
         &mut self,
         stepper: &mut Stepper<'l>,
-        (from, trigger, label): (Index, Trigger, Label),
+        from: Index,
+        trigger: Trigger,
+        label: Label,
         may_continue: &mut MayContinue<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let Reached { state, node, depth, local_events, .. } = self.states[from.0 as usize];

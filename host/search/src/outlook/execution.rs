@@ -154,7 +154,7 @@ impl<'s> Judge<'s> {
         let edges: Option<Vec<_>> = places.iter().zip(cycle).map(|(from, step)| around.edge(*from, *step)).collect();
         let Some(edges) = edges else { return Ok(None) };
         let watch = &mut Watch::new(self.search.monitor, Progress::default());
-        if !is_fair_lasso(&around.graph, (self.index, self.rules), &edges, watch).map_err(stop)? {
+        if !is_fair_lasso(&around.graph, self.index, self.rules, &edges, watch).map_err(stop)? {
             return Ok(None);
         }
         for step in 0..cycle.len() {

@@ -47,8 +47,12 @@ impl JudgedConfig {
 /// A tuple of classes with its judgements.
 type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
 
-/// A class at a node and a class at a later node.
-type Pair = ((usize, ClassId), (usize, ClassId));
+/// A node in a class.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct NodeInClass {
+    node: usize,
+    class: ClassId,
+}
 
 /// The tuples of classes that have something to say, and where each class begins.
 pub struct ReachableTuples {
@@ -65,7 +69,7 @@ pub struct ReachableTuples {
     noted: u32,
     searched: u32,
     /// Pairs of nodes and classes that are known to go together.
-    feasible: BTreeSet<Pair>,
+    feasible: BTreeSet<[NodeInClass; 2]>,
     /// Whether there are too many classes for this way, or it was given up.
     pub overflown: bool,
 }
@@ -174,7 +178,7 @@ impl ReachableTuples {
         let mut hits = Vec::new();
         let mut bad_max = size_max;
         let mut poll = StopPoll::new(may_continue);
-        let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
+        let mut infeasible: BTreeSet<[NodeInClass; 2]> = BTreeSet::new();
         for (tuple, judgements) in &self.tuples {
             let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
             if wanted.is_empty() {
@@ -228,7 +232,7 @@ impl ReachableTuples {
 }
 
 /// The pairs of a tuple that can refute it, those of two neutral nodes last.
-fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {
+fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = [NodeInClass; 2]> {
     let pairs = move |neutral: usize| {
         (0..tuple.len()).flat_map(move |one| (one + 1..tuple.len()).map(move |other| (one, other))).filter(
             move |(one, other)| {
@@ -237,35 +241,36 @@ fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {
             },
         )
     };
-    (0..=2).flat_map(pairs).map(|(one, other)| ((one, tuple[one]), (other, tuple[other])))
+    (0..=2).flat_map(pairs).map(|(one, other)| [one, other].map(|node| NodeInClass { node, class: tuple[node] }))
 }
 
 /// Whether some configuration has seen both classes of a pair begin; false if it is over before that is known.
 fn go_together(
     unfolding: &Unfolding<'_, '_>,
     begins: &[BTreeMap<ClassId, Vec<EventId>>],
-    ((one, one_class), (other, other_class)): Pair,
+    pair: [NodeInClass; 2],
     poll: &mut StopPoll<'_>,
 ) -> bool {
-    let root = EventId(one as u32);
+    let [one, other] = pair;
+    let root = EventId(one.node as u32);
     let mut candidates = Vec::new();
-    leading_to(unfolding, EventId(other as u32), other_class, &mut candidates);
+    leading_to(unfolding, EventId(other.node as u32), other.class, &mut candidates);
     let mut is_over = poll.is_over_after(steps(&candidates));
-    if candidates.is_empty() || !begins[one].contains_key(&one_class) {
+    if candidates.is_empty() || !begins[one.node].contains_key(&one.class) {
         return false;
     }
     // The events of the first tree that are still to be descended from, each with what is left of the second tree.
     let mut stack = vec![(root, candidates)];
     while !is_over && let Some((at, candidates)) = stack.pop() {
-        if unfolding.begins(at, one_class) {
+        if unfolding.begins(at, one.class) {
             return true;
         }
         for child in unfolding.children(at) {
-            if unfolding.event(child).classes_below & class_bit(one_class) == 0 {
+            if unfolding.event(child).classes_below & class_bit(one.class) == 0 {
                 continue;
             }
             is_over = poll.is_over_after(steps(&candidates));
-            let left = compatible_with(unfolding, child, &candidates, other_class);
+            let left = compatible_with(unfolding, child, &candidates, other.class);
             if !left.is_empty() {
                 stack.push((child, left));
             }

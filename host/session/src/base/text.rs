@@ -47,7 +47,7 @@ pub fn paragraph(heading: &str, text: &str) -> String {
     let indent = " ".repeat(12);
     let mut lines = vec![format!("{heading:12}")];
     for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is the heading");
+        let last = lines.last_mut().expect("the first line is the heading");
         let is_first = last.chars().count() == indent.len();
         if !is_first && last.chars().count() + 1 + word.chars().count() > WIDTH {
             lines.push(format!("{indent}{word}"));

@@ -9,11 +9,11 @@ use crate::report::properties::{PropertyReport, named};
 
 /// The headline of a run whose verdict no violation with a trace explains.
 pub fn without_violation(verdict: Verdict, report: &Report, properties: &[PropertyReport]) -> String {
-    let named = |status: Status| named(properties, &|it| it.status == status);
     let is_whole = report.end == EndCondition::SpaceExhausted;
     match verdict {
         Verdict::NeverReached => {
-            format!("{EXPLORED}, and {} never reached", subject(named(Status::NeverReached))) + &also_open(properties)
+            format!("{EXPLORED}, and {} never reached", subject(properties, Status::NeverReached))
+                + &also_open(properties)
         }
         Verdict::Incomplete if is_whole => match report.promises_end {
             Some(end) => left_open(end).to_owned() + &also_open(properties),
@@ -21,9 +21,9 @@ pub fn without_violation(verdict: Verdict, report: &Report, properties: &[Proper
         },
         // Its trace was lost where the search was ended.
         Verdict::Violation => {
-            format!("{} violated, and the search ended before it had a trace", subject(named(Status::Violated)))
+            format!("{} violated, and the search ended before it had a trace", subject(properties, Status::Violated))
         }
-        Verdict::Error => format!("{} not to be evaluated", subject(named(Status::Broken))),
+        Verdict::Error => format!("{} not to be evaluated", subject(properties, Status::Broken)),
         Verdict::Ok | Verdict::Incomplete => because(report.end).to_owned(),
     }
 }
@@ -32,7 +32,8 @@ pub fn without_violation(verdict: Verdict, report: &Report, properties: &[Proper
 const EXPLORED: &str = "the search is complete";
 
 /// Names as a subject with its verb.
-fn subject((number, names): (usize, String)) -> String {
+fn subject(properties: &[PropertyReport], status: Status) -> String {
+    let (number, names) = named(properties, &|it| it.status == status);
     format!("{names} {}", if number == 1 { "is" } else { "are" })
 }
 

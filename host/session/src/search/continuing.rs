@@ -81,7 +81,7 @@ pub(super) fn search_on(
     let recorded = finding::record(&lts, cluster, found)?;
     bounds.close();
     let shorter = Options { keep: path.steps.len(), ..Options::default() };
-    finding::confirm(&lts, cluster, (found, recorded), Some(shorter)).map(|found| Continued::Broken(Box::new(found)))
+    finding::confirm(&lts, cluster, found, recorded, Some(shorter)).map(|found| Continued::Broken(Box::new(found)))
 }
 
 /// A search that decides promises, by the rules of this one.

@@ -100,7 +100,8 @@ pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Resul
 pub fn confirm(
     lts: &Lts<'_>,
     cluster: &Cluster,
-    (found, mut trace): (&FoundViolation, Trace),
+    found: &FoundViolation,
+    mut trace: Trace,
     shorter: Option<Options>,
 ) -> Result<Violation, Failure> {
     let finding = trace.finding.clone().expect("what a search found is a finding");

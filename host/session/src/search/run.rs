@@ -113,7 +113,7 @@ fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report)
     bounds.close();
     let confirm = |(found, trace): (&FoundViolation, Trace)| {
         let is_capped = report.variants_max.is_some_and(|most| report.variants(&found.kind) >= most);
-        Ok::<_, Failure>(Violation { is_capped, ..finding::confirm(lts, cluster, (found, trace), shorter(found))? })
+        Ok::<_, Failure>(Violation { is_capped, ..finding::confirm(lts, cluster, found, trace, shorter(found))? })
     };
     Ok(finding::grouped(found.iter().zip(traces).map(confirm).collect::<Result<_, _>>()?))
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use host_inspect::minimize::Options;
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Firsts, Phase, Predicted, Profile, RuntimeError, ScriptError,
-    Simulator, SimulatorError, Watched, Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Firsts, Phase, Predicted, Profile, ScriptError, Simulator,
+    SimulatorError, Watched, Watching,
 };
 use host_live::time::Time;
-use host_live::world::{Checkers, Part, Runtime, Troubles};
+use host_live::world::{Checkers, Part, Runtime, RuntimeError, Troubles};
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::faults::budgets;
+use host_model::scenario::faults::{InSimulations, budgets};
 use host_model::scenario::{Faults, Network};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -209,7 +209,8 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "leave --link or --break-connections out",
         );
     }
-    let explored = budgets().filter(|(_, budget)| !budget.bounds_simulations);
+    let explored = budgets()
+        .filter(|(_, budget)| matches!(budget.in_simulations, InSimulations::ByConditions | InSimulations::AsBreak));
     if let Some(name) = explored.map(|(name, _)| name).find(|name| faults.get(*name).is_some_and(|count| *count > 0)) {
         return Err(Failure::configuration(format_args!(
             "`--{name}` is a budget that a search explores; a simulation draws"
@@ -217,18 +218,22 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         .help("leave it out; conditions of the runs are --loss, --duplicate, --churn and --partition"));
     }
     let resets = asked.conditions.churn.is_some() || asked.script.iter().any(|phase| !phase.resets.is_empty());
-    match (resets, faults.get("resets").copied().unwrap_or(0)) {
-        (true, 0) => drop(faults.insert("resets".to_owned(), Faults::MAX)),
-        (false, resets) if resets > 0 => {
-            return refuse(
-                "`--resets` is the most of each node, and says not how often",
-                "give --churn as well: --churn 1/m",
-            );
+    for (name, budget) in budgets() {
+        let is_given = faults.get(name).is_some_and(|count| *count > 0);
+        let has_all = match budget.in_simulations {
+            InSimulations::AsRestart if is_given && !resets => {
+                return Err(Failure::configuration(format_args!(
+                    "`--{name}` is the most of each node, and says not how often"
+                ))
+                .help("give --churn as well: --churn 1/m"));
+            }
+            InSimulations::AsRestart => resets && !is_given,
+            InSimulations::AsBreak => asked.watch.is_some_and(|watch| watch.breaks),
+            InSimulations::ByConditions | InSimulations::WithinBudget => false,
+        };
+        if has_all {
+            faults.insert(name.to_owned(), Faults::MAX);
         }
-        _ => {}
-    }
-    if asked.watch.is_some_and(|watch| watch.breaks) {
-        faults.insert("breaks".to_owned(), Faults::MAX);
     }
     Ok(spec)
 }
@@ -297,7 +302,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         let stepper = Stepper::new(&lts).map_err(SimulatorError::from)?;
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
     });
-    let runtime = runtime.transpose().map_err(refused)?;
+    let runtime = runtime.transpose().map_err(refused_nodes)?;
     // Properties from outside are judged where all nodes are known, as everywhere.
     let profile = asked.watch.map(|watch| Profile { neighbours: !cluster.has_outside(), ..watch.profile() });
     let (factory, bounds) = (cluster.factory(), &*cluster.plugin.bounds);
@@ -322,7 +327,7 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         let seed = asked.seed.wrapping_add(simulated.runs);
         let finished = match asked.watch {
             None => engine.run(seed)?,
-            Some(watch) => watched_run((&mut engine, &lts), seed, watch.steers, simulated)?,
+            Some(watch) => watched_run(&mut engine, &lts, seed, watch.steers, simulated)?,
         };
         simulated.add(&finished, &lts);
         if finished.violation.is_some() && simulated.violation.is_none() {
@@ -340,7 +345,8 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
 
 /// Executes a run with checkers, and with steering also its control run, where they only report; adds the results of both to the tally.
 fn watched_run(
-    (engine, lts): (&mut Engine<'_, '_>, &Lts<'_>),
+    engine: &mut Engine<'_, '_>,
+    lts: &Lts<'_>,
     seed: u64,
     steers: bool,
     simulated: &mut Simulated,
@@ -353,7 +359,7 @@ fn watched_run(
             }
         }
     }
-    let tally = simulated.tally.as_mut().expect("there are checkers");
+    let tally = simulated.tally.as_mut().expect("runs with checkers have a tally");
     let is_violated = twin.violation.is_some();
     // A run that continues after its first violation may have its first prediction after it, of another violation.
     let is_predicted = seen.first.is_some_and(|first| twin.violated.is_none_or(|violated| first <= violated));
@@ -399,12 +405,12 @@ fn watched_run(
 /// A violation, run again in fresh machines and made short.
 fn confirmed(lts: &Lts<'_>, cluster: &Cluster, finished: Finished) -> Result<(Finished, Violation), Failure> {
     let bounds = &cluster.plugin.bounds;
-    let found = finished.violation.as_ref().expect("the caller has seen it");
+    let found = finished.violation.as_ref().expect("callers pass runs with a violation alone");
     // What was found is written down whatever the time.
     bounds.record();
     let trace = finding::record(lts, cluster, found)?;
     bounds.close();
-    let violation = finding::confirm(lts, cluster, (found, trace), Some(Options::default()))?;
+    let violation = finding::confirm(lts, cluster, found, trace, Some(Options::default()))?;
     Ok((finished, violation))
 }
 
@@ -458,13 +464,16 @@ fn refused(error: SimulatorError) -> Failure {
             "leave --duplicate out, or give links that duplicate: -- --network unordered-duplicating"
         }
         SimulatorError::Conditions(_) => "give another value",
-        SimulatorError::Runtime(RuntimeError::Links) => "leave --runtime or --link out",
-        SimulatorError::Runtime(RuntimeError::Duplicates) => {
-            "leave --runtime out, or let links not duplicate: -- --network unordered"
-        }
-        SimulatorError::Runtime(RuntimeError::CutOff) => {
-            "leave --runtime or --script out, or give links no order: -- --network unordered"
-        }
+    };
+    Failure::configuration(error).help(help)
+}
+
+fn refused_nodes(error: RuntimeError) -> Failure {
+    let help = match error {
+        RuntimeError::Simulator(error) => return refused(error),
+        RuntimeError::Links => "leave --runtime or --link out",
+        RuntimeError::Duplicates => "leave --runtime out, or let links not duplicate: -- --network unordered",
+        RuntimeError::CutOff => "leave --runtime or --script out, or give links no order: -- --network unordered",
     };
     Failure::configuration(error).help(help)
 }

@@ -238,7 +238,7 @@ impl Drawing<'_> {
             let (from, to) = (*from as usize, *to as usize);
             let mut event = None;
             if from.max(to) < graph.states.len() && self.room.left > 0 {
-                let said = self.teller.event(step.node, (*local, step.trigger, step.outcome))?;
+                let said = self.teller.event(step.node, of_node(step, *local))?;
                 event = self.room.take([&said]).then_some(said);
             }
             self.draw(&mut graph, (Some(from), Some(to)), event);
@@ -266,9 +266,8 @@ impl Drawing<'_> {
         for node in (0..nodes).filter(|node| only.is_none_or(|only| only as usize == *node)) {
             let starts: BTreeSet<LocalStateId> =
                 seen.states.iter().filter(|state| state.is_start).map(|state| state.locals[node]).collect();
-            let of_node = seen.edges.iter().filter(|(_, step, ..)| step.node as usize == node);
-            let steps: BTreeSet<LocalStep> =
-                of_node.map(|(_, step, local, _)| (*local, step.trigger, step.outcome)).collect();
+            let own = seen.edges.iter().filter(|(_, step, ..)| step.node as usize == node);
+            let steps: BTreeSet<LocalStep> = own.map(|(_, step, local, _)| of_node(step, *local)).collect();
             let open = (0..).zip(&seen.states).filter(|(number, _)| !matches!(seen.expanded.get(*number), Some(None)));
             let open: BTreeSet<LocalStateId> = open.map(|(_, state)| state.locals[node]).collect();
             self.part(&mut graph, node as NodeId, &starts, &steps, &open)?;
@@ -287,7 +286,7 @@ impl Drawing<'_> {
     ) -> Result<(), MachineError> {
         let mut next = BTreeMap::<LocalStateId, Vec<(LocalStateId, LocalStep)>>::new();
         for step in steps {
-            let (local, trigger, outcome) = *step;
+            let LocalStep { local, trigger, outcome } = *step;
             let row = self.teller.stepper.step(local, trigger)?;
             let to = self.teller.stepper.outcomes(row)[outcome as usize].next;
             next.entry(local).or_default().push((to, *step));
@@ -319,11 +318,16 @@ impl Drawing<'_> {
             queue.extend(following.iter().map(|(to, _)| (*to, depth + 1)));
         }
         for (to, step) in next.into_values().flatten() {
-            let ends = (places.get(&step.0).copied(), places.get(&to).copied());
+            let ends = (places.get(&step.local).copied(), places.get(&to).copied());
             let event = self.teller.event(node, step)?;
             let event = self.room.take([&event]).then_some(event);
             self.draw(graph, ends, event);
         }
         Ok(())
     }
+}
+
+/// A step of a node, from this local state.
+fn of_node(step: &Step, local: LocalStateId) -> LocalStep {
+    LocalStep { local, trigger: step.trigger, outcome: step.outcome }
 }

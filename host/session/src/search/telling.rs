@@ -11,7 +11,12 @@ use host_model::trace::{self, TraceEvent, TraceStep};
 use crate::cluster::Cluster;
 
 /// A step of one node by itself.
-pub(super) type LocalStep = (LocalStateId, Trigger, u32);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LocalStep {
+    pub(super) local: LocalStateId,
+    pub(super) trigger: Trigger,
+    pub(super) outcome: u32,
+}
 
 /// Says states and events in words.
 pub(super) struct Teller<'l> {
@@ -31,7 +36,8 @@ impl<'l> Teller<'l> {
     }
 
     /// A step as traces name it.
-    pub(super) fn event(&mut self, node: NodeId, (local, trigger, outcome): LocalStep) -> Result<String, MachineError> {
+    pub(super) fn event(&mut self, node: NodeId, step: LocalStep) -> Result<String, MachineError> {
+        let LocalStep { local, trigger, outcome } = step;
         let row = self.stepper.step(local, trigger)?;
         let outcome = &self.stepper.outcomes(row)[outcome as usize];
         let (is_lost, choices) = (outcome.is_lost, outcome.choices.to_vec());

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
 use crate::search::states::{explore, why};
-use crate::search::telling::Teller;
+use crate::search::telling::{LocalStep, Teller};
 use crate::spec::RunSpec;
 
 /// Bytes of a difference of encodings that are shown.
@@ -208,7 +208,7 @@ impl Met {
     fn way(&self, teller: &mut Teller<'_>, mut state: u32) -> Result<Vec<String>, MachineError> {
         let mut words = Vec::new();
         while let Discovery::Step(from, Step { node, trigger, outcome }) = self.discoveries[state as usize] {
-            words.push(teller.event(node, (self.locals(from)[node as usize], trigger, outcome))?);
+            words.push(teller.event(node, LocalStep { local: self.locals(from)[node as usize], trigger, outcome })?);
             state = from;
         }
         words.reverse();

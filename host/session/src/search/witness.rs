@@ -128,5 +128,5 @@ fn confirmed(
     let name = lts.properties()[place as usize].name.clone();
     trace.finding = Some(Finding::Property { name, kind: PropertyKind::Sometimes, message: String::new() });
     let options = Options { keep: cluster.prefix_steps().min(trace.steps.len()), ..Options::default() };
-    finding::confirm(lts, cluster, (found, trace), (!spec.process.no_minimize).then_some(options))
+    finding::confirm(lts, cluster, found, trace, (!spec.process.no_minimize).then_some(options))
 }

@@ -31,7 +31,7 @@ pub(crate) fn get(
     if has_core(&library(&sysroot, target)) {
         return Ok(sysroot);
     }
-    let cache = sysroot.parent().expect("a place in the cache");
+    let cache = sysroot.parent().expect("a folder in the cache has a parent");
     fs::create_dir_all(cache).map_err(BuildError::io("create", cache))?;
     let _lock = tool::lock(&cache.join("sysroot.lock"))?;
     // The former holder of the lock may have built it.
@@ -109,7 +109,7 @@ fn compile(system: &System, target: &str, folder: &Path) -> Result<PathBuf, Buil
 
 /// The library of C and the start files lie where the compiler of another distribution has them.
 fn copy_libc(folder: &Path) -> Result<(), BuildError> {
-    let libc = wasi_libc().expect("it is a part of the system that was found");
+    let libc = wasi_libc().expect("the system was accepted because it has this library");
     fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
     for name in ["libc.a", "crt1-command.o", "crt1-reactor.o"] {
         let file = libc.join(name);

@@ -28,7 +28,8 @@ const LETTERS_MAX: usize = 400;
 /// The object, as it can stand in an element of the page.
 pub(super) fn json(
     recording: &Recording,
-    (arrows, kinds): (&[Arrow], &Kinds),
+    arrows: &[Arrow],
+    kinds: &Kinds,
     strips: &Strips<'_>,
     context: Context<'_>,
 ) -> String {

@@ -113,7 +113,7 @@ pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
     html.push_str(LEGEND);
     html.push_str(KEYS);
     html.push_str(&footer(recording, context));
-    let data = data::json(recording, (&arrows, &kinds), &strips, context);
+    let data = data::json(recording, &arrows, &kinds, &strips, context);
     let _ = writeln!(html, "<script type=\"application/json\" id=\"data\">{data}</script>");
     let _ = writeln!(html, "<script>{SCRIPT}</script>\n</body>\n</html>");
     html

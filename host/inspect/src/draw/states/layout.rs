@@ -110,7 +110,7 @@ fn ordered(graph: &StateGraph) -> BTreeMap<u32, Vec<usize>> {
         let depths: Vec<u32> = rows.keys().copied().collect();
         let depths: Vec<u32> = if is_down { depths } else { depths.into_iter().rev().collect() };
         for depth in depths {
-            let row = rows.get_mut(&depth).expect("it is one of the rows");
+            let row = rows.get_mut(&depth).expect("the depths are the keys of the rows");
             // The middle of the neighbours in the rows that are settled; without any, a state stays.
             let wish = |state: usize| {
                 let settled = neighbours[state].iter().filter(|other| {

@@ -53,7 +53,7 @@ impl<'d> Painter<'d> {
 
     /// The way of an arrow to the step in which it ends.
     fn points(&self, arrow: &Arrow) -> Vec<(f64, f64)> {
-        let end = arrow.end().expect("it ends in a step");
+        let end = arrow.end().expect("an arrow without an end has a note in its place");
         let (from, to) =
             ((self.layout.x(arrow.from), self.layout.y(arrow.sent)), (self.layout.x(arrow.to), self.layout.y(end)));
         if arrow.from == arrow.to {
@@ -155,7 +155,7 @@ impl<'d> Painter<'d> {
                 _ => continue,
             };
             let width = LETTER * text.chars().count() as f64;
-            let places: Vec<(Area, f64)> = spots.iter().flat_map(|spot| around(*spot, width)).collect();
+            let places: Vec<(Area, f64)> = spots.iter().flat_map(|spot| around(spot.0, spot.1, width)).collect();
             let places: Vec<(Area, f64)> =
                 places.into_iter().filter(|(area, _)| area.left + area.width < self.layout.width).collect();
             let Some(chosen) = self.ground.place(None, places.iter().copied()) else { continue };
@@ -190,7 +190,7 @@ fn along(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// Places around a spot, the best ones first.
-fn around((x, y): (f64, f64), width: f64) -> Vec<(Area, f64)> {
+fn around(x: f64, y: f64, width: f64) -> Vec<(Area, f64)> {
     let mut places = Vec::new();
     for (row, price) in [(0.0, 0.0), (0.6, 0.4), (-0.6, 0.5), (1.2, 0.8), (-1.2, 1.0), (2.0, 2.0), (-2.0, 2.4)] {
         let top = y - 6.0 + LINE * row;

@@ -9,7 +9,7 @@ use crate::time::Time;
 
 fn manager(limits: Limits, durable: Option<Durable>) -> (Manager, Vec<Output>) {
     let mut outputs = Vec::new();
-    let manager = Manager::new(0, (Rule::SOUND, limits), durable, vec![], &mut outputs);
+    let manager = Manager::new(0, Rule::SOUND, limits, durable, vec![], &mut outputs);
     (manager, outputs)
 }
 
@@ -113,7 +113,7 @@ fn a_forged_start_separates_no_nodes_for_good() {
         other.send(1, vec![7], &mut outputs);
         let Some(Output::Send { packet, .. }) = outputs.pop() else { panic!("it is sent at once") };
         let durable = Durable { incarnation: start - 1, reserved: 5 };
-        let mut node = Manager::new(1, (Rule::SOUND, Limits::default()), Some(durable), vec![], &mut outputs);
+        let mut node = Manager::new(1, Rule::SOUND, Limits::default(), Some(durable), vec![], &mut outputs);
         let said = node.receive(0, packet, Vec::new, &mut outputs);
         assert_eq!(said, Err(Dropped::LaterStart(forged)));
         start = forged + 1;

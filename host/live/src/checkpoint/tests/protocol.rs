@@ -101,7 +101,7 @@ impl NodeMachine {
     fn begin(&mut self, me: NodeId, past: Past, effects: &mut Effects) {
         let Plan { rule, limits, caps, .. } = self.plan;
         let mut outputs = Vec::new();
-        let manager = Manager::new(me, (rule, limits), past.disk, encode(&past), &mut outputs);
+        let manager = Manager::new(me, rule, limits, past.disk, encode(&past), &mut outputs);
         let mut node = Node { me, manager, past, is_deceived: false };
         node.execute_outputs(outputs, caps, effects);
         self.node = Some(node);

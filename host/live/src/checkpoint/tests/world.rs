@@ -102,7 +102,7 @@ impl World {
         let mut outputs = Vec::new();
         let content = 0_u64.to_le_bytes().to_vec();
         let managers =
-            (0..nodes).map(|me| Manager::new(me, (rule, limits), None, content.clone(), &mut outputs)).collect();
+            (0..nodes).map(|me| Manager::new(me, rule, limits, None, content.clone(), &mut outputs)).collect();
         let first = Durable { incarnation: 1, reserved: limits.block };
         assert!(outputs.iter().all(|output| *output == Output::Persist(first)));
         let (disks, clocks) = (vec![Some(first); nodes as usize], vec![0; nodes as usize]);
@@ -224,7 +224,7 @@ impl World {
         self.clocks[node as usize] += 1;
         let (content, mut outputs) = (self.content(node), Vec::new());
         let durable = self.disks[node as usize];
-        self.managers[node as usize] = Manager::new(node, (self.rule, self.limits), durable, content, &mut outputs);
+        self.managers[node as usize] = Manager::new(node, self.rule, self.limits, durable, content, &mut outputs);
         let is_late = |payload: &[u8]| self.sent[place_of(payload)].late_at.is_some();
         self.in_flight.retain(|(_, to, packet, _)| match &packet.body {
             Body::Message { payload, .. } => *to != node || !is_late(payload),

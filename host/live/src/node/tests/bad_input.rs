@@ -157,7 +157,7 @@ fn what_is_too_far_ahead_breaks_its_connection_and_brings_the_node_nearer() {
 fn a_disk_that_does_not_answer_stops_what_would_wait_for_it() {
     let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]);
     let settings = Settings { held_max: 3, ..settings(Network::Unordered) };
-    let mut node = Node::start(&Arc::new(toy), (identity(0, 1), settings), Open, None, Time(0)).expect("it starts");
+    let mut node = Node::start(&Arc::new(toy), identity(0, 1), settings, Open, None, Time(0)).expect("it starts");
     let Some(Output::Persist { ticket, .. }) = node.next_output() else { panic!("the start is written first") };
     for second in 1..=10 {
         node.elapse(Time(second * 1_000_000_000));
@@ -176,7 +176,7 @@ fn a_disk_that_does_not_answer_stops_what_would_wait_for_it() {
 fn what_waits_for_the_disk_is_bounded_in_bytes() {
     let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]);
     let settings = Settings { held_bytes_max: 300, ..settings(Network::Unordered) };
-    let mut node = Node::start(&Arc::new(toy), (identity(0, 1), settings), Open, None, Time(0)).expect("it starts");
+    let mut node = Node::start(&Arc::new(toy), identity(0, 1), settings, Open, None, Time(0)).expect("it starts");
     let Some(Output::Persist { ticket, .. }) = node.next_output() else { panic!("the start is written first") };
     (1..=20).for_each(|second| node.elapse(Time(second * 1_000_000_000)));
     node.persisted(ticket);
@@ -193,7 +193,7 @@ fn what_waits_for_the_disk_is_bounded_in_bytes() {
 fn a_protocol_that_takes_messages_together_is_refused() {
     let toys = (0..200).map(|seed| Toy::random(seed, 2).with_random_quorums(seed));
     let toy = Arc::new(toys.into_iter().find(|toy| toy.takes_quorums(1)).expect("some do"));
-    let started = Node::start(&toy, (identity(1, 1), settings(Network::Unordered)), Open, None, Time(0));
+    let started = Node::start(&toy, identity(1, 1), settings(Network::Unordered), Open, None, Time(0));
     let refused = started.err().expect("it is refused");
     assert!(matches!(refused, Failure::Machine(_)), "{refused}");
 }

@@ -111,8 +111,8 @@ struct World<G> {
 
 impl<G: Gate> World<G> {
     fn start(gate: G, disk: Option<Record>) -> Self {
-        let who = (identity(0, 1), settings(Network::Unordered));
-        let node = Node::start(&Sums, who, gate, disk.clone(), Time(0)).expect("it starts");
+        let settings = settings(Network::Unordered);
+        let node = Node::start(&Sums, identity(0, 1), settings, gate, disk.clone(), Time(0)).expect("it starts");
         let mut world = Self { node, disk, answers: Vec::new() };
         world.settle();
         world

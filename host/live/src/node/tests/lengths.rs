@@ -40,7 +40,7 @@ fn is_a_finding(toy: &Arc<Toy>, network: Network) -> bool {
 
 /// The frames that a node sends which runs the same.
 fn sent(toy: &Arc<Toy>, network: Network) -> Vec<Vec<u8>> {
-    let mut node = Node::start(toy, (identity(0, 1), settings(network)), Open, None, Time(0)).expect("it starts");
+    let mut node = Node::start(toy, identity(0, 1), settings(network), Open, None, Time(0)).expect("it starts");
     let mut sent = Vec::new();
     for second in 0..3 {
         node.elapse(Time(second * 1_000_000_000));
@@ -67,8 +67,7 @@ fn what_is_too_long_in_a_search_is_too_long_in_a_node() {
         let frames = sent(&longest, network);
         assert!(frames.len() == 1 && frames[0].len() <= longest_frame(network), "{network}");
         let other = Arc::new(Toy::new(2));
-        let mut node =
-            Node::start(&other, (identity(1, 2), settings(network)), Open, None, Time(0)).expect("it starts");
+        let mut node = Node::start(&other, identity(1, 2), settings(network), Open, None, Time(0)).expect("it starts");
         assert_eq!(node.receive(Time(0), &frames[0]), Ok(()), "{network}");
         let header = Header { number: 1, incarnation: 1, addressee: 0, acknowledged: None };
         let packet = Packet { header, body: Body::Message { sequence: 2, payload: vec![1; max + 1] } };
@@ -81,7 +80,7 @@ fn what_is_too_long_in_a_search_is_too_long_in_a_node() {
 #[test]
 fn a_checkpoint_that_no_datagram_holds_is_not_sent() {
     for (network, is_sent) in [(Network::Ordered, true), (Network::Unordered, false)] {
-        let mut node = Node::start(&Arc::new(Toy::new(2)), (identity(0, 1), settings(network)), Open, None, Time(0))
+        let mut node = Node::start(&Arc::new(Toy::new(2)), identity(0, 1), settings(network), Open, None, Time(0))
             .expect("it starts");
         let mut dice = host_model::toys::Dice(1);
         let content = (0..70_000).map(|_| dice.below(256) as u8).collect();

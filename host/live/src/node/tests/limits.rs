@@ -228,13 +228,14 @@ impl Gate for Careful {
 fn started(network: Network, plan: &Plan, is_steered: bool) -> [Node<'static, Option<Careful>>; 2] {
     [0, 1].map(|node| {
         let gate = is_steered.then(Careful::default);
-        let who = (identity(node, node.into()), settings(network));
+        let (identity, settings) = (identity(node, node.into()), settings(network));
         // It knows the other node already, so that the first message from there writes no record.
         let numbers = Durable { incarnation: 0, reserved: 0 };
         // Both have drawn 1 for their disks.
         let disks = Disks { peers: BTreeMap::from([(1 - node, DiskId { rejoins: 0, drawn: 1 })]), ..Disks::default() };
         let record = Record { numbers, protocol: None, peers: BTreeMap::from([(1 - node, 1)]), disks };
-        let mut node = Node::start(&Counters(Arc::clone(plan)), who, gate, Some(record), Time(0)).expect("it starts");
+        let mut node = Node::start(&Counters(Arc::clone(plan)), identity, settings, gate, Some(record), Time(0))
+            .expect("it starts");
         assert_eq!(left(&mut node).written, [1]);
         node
     })
@@ -330,8 +331,7 @@ fn a_limit_at_the_start_ends_the_node_and_is_named() {
         for (limit, kind) in LIMITS.into_iter().filter(|_| call != Call::Request) {
             let fault = Fault::at_limit(kind, limit, format_args!("`{call:?}` needs too much"));
             let plan = Arc::new(Mutex::new(Some((call, fault.clone()))));
-            let who = (identity(0, 0), settings(network));
-            let failure = Node::start(&Counters(plan), who, Open, None, Time(0)).err();
+            let failure = Node::start(&Counters(plan), identity(0, 0), settings(network), Open, None, Time(0)).err();
             assert_eq!(failure, Some(Failure::Fault(fault.clone())), "{limit} in {call:?}");
             assert_eq!(fault.limit(), Some(limit));
         }
@@ -342,8 +342,8 @@ fn a_limit_at_the_start_ends_the_node_and_is_named() {
 #[test]
 fn a_message_at_the_start_that_is_too_long_names_init() {
     let start = |network| {
-        let who = (Identity { config: LONG.to_owned(), ..identity(0, 0) }, settings(network));
-        Node::start(&Counters(Plan::default()), who, Open, None, Time(0)).err()
+        let identity = Identity { config: LONG.to_owned(), ..identity(0, 0) };
+        Node::start(&Counters(Plan::default()), identity, settings(network), Open, None, Time(0)).err()
     };
     assert_eq!(start(Network::Ordered), None);
     let Some(Failure::Fault(fault)) = start(Network::Unordered) else { panic!("no datagram holds it") };

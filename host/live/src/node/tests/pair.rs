@@ -110,7 +110,7 @@ impl<G: Gate> Pair<G> {
         let settings = Settings { seed: self.starts, ..self.settings };
         let identity = identity(node, self.starts);
         let record = self.disks[node as usize].clone();
-        Node::start(&self.toy, (identity, settings), (self.gate)(node), record, self.now).expect("a toy starts")
+        Node::start(&self.toy, identity, settings, (self.gate)(node), record, self.now).expect("a toy starts")
     }
 
     /// Limits the checkpoints of each node to this many bytes per second.

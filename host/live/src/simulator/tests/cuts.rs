@@ -134,14 +134,14 @@ fn a_cut_is_a_global_state_also_where_connections_break() {
                 messages.iter().copied(),
                 taken.sent.iter().copied(),
             );
-            history.step(&stepper, &at.locals, taken.node, (messages, &taken.sent));
+            history.step(&stepper, &at.locals, taken.node, messages, &taken.sent);
             broken += u32::from(step.trigger.fault().is_some());
             steps.push(taken);
             let asks = dice.below(3) as NodeId;
             let mut some = |most: u32| (0..3).map(|node| node == asks || dice.below(most) > 0).collect::<Vec<bool>>();
             let (asked, reached) = (some(5), some(3));
             let known = until_after(&mut until[asks as usize], (&asked, &reached), steps.len());
-            let cut = history.cut(&stepper, asks, (&at.locals, &asked, &reached));
+            let cut = history.cut(&stepper, asks, &at.locals, &asked, &reached);
             compare(&stepper, &cut, &start, (&steps, &known));
             fewer += u32::from(
                 asked.contains(&false) && asked.iter().zip(&reached).any(|(asked, reached)| *asked && !reached),

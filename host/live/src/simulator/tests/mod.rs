@@ -31,7 +31,9 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::replay::Replay;
-use host_model::trace::{self, start};
+use host_model::trace::start::{self, Start};
+use host_model::trace::{self, TraceStep};
+use host_search::kernel::FoundViolation;
 
 use crate::checker::Limits;
 use crate::time::{Range, Share};
@@ -59,27 +61,45 @@ pub(crate) fn scripted(
     (conditions, script): (Conditions, &[Phase]),
     seeds: impl Iterator<Item = u64>,
 ) -> Vec<Finished> {
+    with_starts(toy, scenario, |factory, lts, starts| {
+        let mut stepper = Stepper::new(lts).expect("it is native");
+        let simulator = Simulator::new(&mut stepper, starts, conditions).expect("the conditions make sense");
+        let mut simulator = simulator.scripted(script).expect("the script makes sense");
+        let finished: Vec<Finished> = seeds.map(|seed| simulator.run(seed).expect("it is native")).collect();
+        for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
+            let steps = confirmed(factory, lts, violation);
+            let (mut replay, _) = Replay::new(factory, scenario, &violation.origin).expect("it is native");
+            let is_early = |step| {
+                replay.step(step).expect("it replays");
+                !replay.findings().expect("it is native").is_empty()
+            };
+            let early: Vec<bool> = steps[..steps.len().saturating_sub(1)].iter().map(is_early).collect();
+            let sometimes = lts.properties().len() > 1;
+            assert!(sometimes || !early.contains(&true), "the first violation ends a run");
+        }
+        finished
+    })
+}
+
+/// Does something with a toy, its local transition system and its start states.
+pub(crate) fn with_starts<R>(
+    toy: &Toy,
+    scenario: &Scenario,
+    then: impl FnOnce(&Arc<Toy>, &Lts<'_>, &[Start]) -> R,
+) -> R {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
-    let mut stepper = Stepper::new(&lts).expect("it is native");
-    let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
-    let mut simulator = simulator.scripted(script).expect("the script makes sense");
-    let finished: Vec<Finished> = seeds.map(|seed| simulator.run(seed).expect("it is native")).collect();
-    for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
-        let finding = violation.finding(&mut stepper).expect("it is native");
-        let steps = trace::record(&mut stepper, &violation.initial, &violation.path).expect("it is native");
-        trace::confirm(&factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
-        let (mut replay, _) = Replay::new(&factory, scenario, &violation.origin).expect("it is native");
-        let is_early = |step| {
-            replay.step(step).expect("it replays");
-            !replay.findings().expect("it is native").is_empty()
-        };
-        let early: Vec<bool> = steps[..steps.len().saturating_sub(1)].iter().map(is_early).collect();
-        let sometimes = lts.properties().len() > 1;
-        assert!(sometimes || !early.contains(&true), "the first violation ends a run");
-    }
-    finished
+    let starts = start::initial(&mut Stepper::new(&lts).expect("it is native")).expect("nothing is refused");
+    then(&factory, &lts, &starts)
+}
+
+/// The steps to a violation, which machines without memo and snapshots confirm.
+pub(crate) fn confirmed(factory: &Arc<Toy>, lts: &Lts<'_>, violation: &FoundViolation) -> Vec<TraceStep> {
+    let mut stepper = Stepper::new(lts).expect("it is native");
+    let finding = violation.finding(&mut stepper).expect("it is native");
+    let steps = trace::record(&mut stepper, &violation.initial, &violation.path).expect("it is native");
+    trace::confirm(factory, lts.scenario(), &violation.origin, &steps, &finding).expect("it replays");
+    steps
 }
 
 /// Conditions with every fault that the scenario allows.
@@ -298,22 +318,18 @@ fn watched_by(
     (mode, seeds): (Mode, std::ops::Range<u64>),
     mut profile: Profile,
 ) -> Vec<(Finished, Watched)> {
-    let factory = Arc::new(toy.clone());
-    let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
-    let mut stepper = Stepper::new(&lts).expect("it is native");
-    let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
-    let mut simulator = simulator.scripted(script).expect("the script makes sense");
     profile.limits.breaks = scenario.faults.breaks > 0;
-    let mut watching = Watching::new(&factory, scenario, profile).expect("it is native");
-    let finished = seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native"));
-    let finished: Vec<(Finished, Watched)> = finished.collect();
-    for violation in finished.iter().filter_map(|(run, _)| run.violation.as_ref()) {
-        let finding = violation.finding(&mut stepper).expect("it is native");
-        let steps = trace::record(&mut stepper, &violation.initial, &violation.path).expect("it is native");
-        trace::confirm(&factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
-    }
-    finished
+    with_starts(toy, scenario, |factory, lts, starts| {
+        let mut stepper = Stepper::new(lts).expect("it is native");
+        let simulator = Simulator::new(&mut stepper, starts, conditions).expect("the conditions make sense");
+        let mut simulator = simulator.scripted(script).expect("the script makes sense");
+        let mut watching = Watching::new(factory, scenario, profile).expect("it is native");
+        let finished = seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native"));
+        let finished: Vec<(Finished, Watched)> = finished.collect();
+        let violations = finished.iter().filter_map(|(run, _)| run.violation.as_ref());
+        violations.for_each(|violation| drop(confirmed(factory, lts, violation)));
+        finished
+    })
 }
 
 /// On random systems: checkers that observe do not change a run; a steered run has the same digest alone and after others; and violations

@@ -61,7 +61,7 @@ struct Replayed {
 fn replayed(
     stepper: &mut Stepper<'_>,
     Asked { toy, scenario, .. }: Asked<'_>,
-    (start, path): (&start::Start, &[Step]),
+    (start, path): (&Start, &[Step]),
     times: &[Time],
 ) -> Replayed {
     let promises = stepper.lts().promises();

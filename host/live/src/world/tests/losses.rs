@@ -77,11 +77,6 @@ fn world(seed: u64, network: Network, tally: &mut BTreeMap<&'static str, u64>) -
     Ok(())
 }
 
-/// What a seed shows to be broken, if it does.
-pub(super) fn shown(seed: u64) -> Result<(), String> {
-    world(seed, Network::Unordered, &mut BTreeMap::new())
-}
-
 #[test]
 fn a_node_that_lost_its_disk_is_not_taken_whatever_the_number_of_its_starts() {
     let name = "a_node_that_lost_its_disk_is_not_taken_whatever_the_number_of_its_starts";

@@ -1,4 +1,4 @@
-//! Hundreds of seeds under invariants, and mutants that seeds catch.
+//! Hundreds of seeds under invariants.
 //!
 //! `HOST_WORLD_SEEDS=10000` sets the number of seeds of each test, and `HOST_WORLD_SEED=7` runs that one alone, as a failure says.
 //!
@@ -14,7 +14,6 @@
 //! | `traces` | worlds of random toys, each a trace of the model |
 //! | `watched` | runs of nodes with checkers, steered or not |
 //! | `losses` | disks that are lost while their nodes hear nothing and start again and again |
-//! | `mutants` | mistakes in the runtime: a seed shows each |
 //! | `connections` | links with an order, whose connections break |
 //! | `registers` | a register that clients write and read: linearizable, and nothing acknowledged is lost |
 //! | `register` | that register |
@@ -26,7 +25,6 @@ mod guided;
 mod linearizable;
 mod losses;
 mod memo;
-mod mutants;
 mod register;
 mod registers;
 mod runtime;

@@ -9,12 +9,12 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::Toy;
 use host_model::trace::replay::Replay;
-use host_model::trace::{self, TraceEvent, TraceStep, start};
+use host_model::trace::{self, TraceEvent, TraceStep};
 
-use crate::simulator::tests::{rough, runs, scenario, scripts};
-use crate::simulator::{Conditions, Counts, Delays, End, Finished, Partitions, Phase, RuntimeError, SimulatorError};
+use crate::simulator::tests::{confirmed, rough, runs, scenario, scripts, with_starts};
+use crate::simulator::{Conditions, Counts, Delays, End, Finished, Partitions, Phase};
 use crate::time::Range;
-use crate::world::{Runtime, Trouble, Troubles};
+use crate::world::{Runtime, RuntimeError, Trouble, Troubles};
 
 const PARTITIONS: Partitions = Partitions { every: Duration::from_secs(2), lasting: Duration::from_secs(1) };
 
@@ -35,31 +35,26 @@ fn runs_of_nodes(
     (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
     seeds: impl Iterator<Item = u64>,
 ) -> Vec<Finished> {
-    with_runtime(toy, scenario, (conditions, troubles, script), |runtime, stepper, factory| {
+    with_runtime(toy, scenario, (conditions, troubles, script), |runtime, lts, factory| {
         let finished: Vec<Finished> = seeds.map(|seed| runtime.run(seed).expect("nothing is broken")).collect();
-        for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
-            let finding = violation.finding(stepper).expect("it is native");
-            let steps = trace::record(stepper, &violation.initial, &violation.path).expect("it is native");
-            trace::confirm(factory, scenario, &violation.origin, &steps, &finding).expect("it replays");
-        }
+        let violations = finished.iter().filter_map(|run| run.violation.as_ref());
+        violations.for_each(|violation| drop(confirmed(factory, lts, violation)));
         finished
     })
 }
 
-/// What is made of the nodes of a toy, with access to its local transition system.
+/// Does something with the nodes of a toy and its local transition system.
 fn with_runtime<R>(
     toy: &Toy,
     scenario: &Scenario,
     (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
-    then: impl FnOnce(&Runtime<'_, '_>, &mut Stepper<'_>, &Arc<Toy>) -> R,
+    then: impl FnOnce(&Runtime<'_, '_>, &Lts<'_>, &Arc<Toy>) -> R,
 ) -> R {
-    let factory = Arc::new(toy.clone());
-    let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
-    let mut stepper = Stepper::new(&lts).expect("it is native");
-    let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let runtime = Stepper::new(&lts).expect("it is native");
-    let runtime = Runtime::new(runtime, &factory, &starts, conditions, troubles).expect("the conditions make sense");
-    then(&runtime.scripted(script).expect("the script makes sense"), &mut stepper, &factory)
+    with_starts(toy, scenario, |factory, lts, starts| {
+        let stepper = Stepper::new(lts).expect("it is native");
+        let runtime = Runtime::new(stepper, factory, starts, conditions, troubles).expect("the conditions make sense");
+        then(&runtime.scripted(script).expect("the script makes sense"), lts, factory)
+    })
 }
 
 /// The runs with these seeds: machines without memo and snapshots can take each step where it happens, and reach the same states. Where
@@ -70,11 +65,11 @@ fn replayed(
     (conditions, troubles, script): (Conditions, Troubles, &[Phase]),
     seeds: impl Iterator<Item = u64>,
 ) -> Vec<(Finished, Vec<TraceStep>)> {
-    with_runtime(toy, scenario, (conditions, troubles, script), |runtime, stepper, factory| {
-        let mut all = Vec::new();
+    with_runtime(toy, scenario, (conditions, troubles, script), |runtime, lts, factory| {
+        let (mut all, mut stepper) = (Vec::new(), Stepper::new(lts).expect("it is native"));
         for seed in seeds {
             let (finished, start, path) = runtime.path(seed).expect("nothing is broken");
-            let steps = trace::record(stepper, &start.initial, &path).expect("it is native");
+            let steps = trace::record(&mut stepper, &start.initial, &path).expect("it is native");
             let (mut replay, _) = Replay::new(factory, scenario, &start.origin).expect("it is native");
             let mut locals = start.initial.clone();
             for (number, (step, taken)) in steps.iter().zip(path).enumerate() {
@@ -275,7 +270,7 @@ fn what_no_running_node_does_is_refused() {
         let lts = Lts::new(&factory, scenario).expect("it is native");
         let stepper = Stepper::new(&lts).expect("it is native");
         let refused = Runtime::new(stepper, &factory, &[], Conditions::default(), Troubles::default()).err();
-        assert_eq!(refused, Some(SimulatorError::Runtime(why)));
+        assert_eq!(refused, Some(why));
     }
     let factory = Arc::new(Toy::new(2));
     let lasts = Range::milliseconds(1, 1);
@@ -284,5 +279,5 @@ fn what_no_running_node_does_is_refused() {
     let stepper = Stepper::new(&lts).expect("it is native");
     let runtime = Runtime::new(stepper, &factory, &[], Conditions::default(), Troubles::default());
     let refused = runtime.expect("links are alike").scripted(&script).err();
-    assert_eq!(refused, Some(SimulatorError::Runtime(RuntimeError::CutOff)));
+    assert_eq!(refused, Some(RuntimeError::CutOff));
 }

@@ -46,10 +46,6 @@ fn world(seed: u64) -> Result<u64, String> {
     Ok(world.snapshots.get("complete").copied().unwrap_or(0))
 }
 
-pub(super) fn shown(seed: u64) -> Result<(), String> {
-    world(seed).map(|_| ())
-}
-
 #[test]
 fn snapshots_are_consistent_with_what_has_happened() {
     let (mut complete, mut seeds) = (0, 0);

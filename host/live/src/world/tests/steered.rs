@@ -29,7 +29,7 @@ fn hasty() -> Arc<Toy> {
 
 /// Runs a world with a checker for each node. Without losses the cluster keeps its promise, steered or not: a message lost to a filter is
 /// an error. The immediate check may refuse a violation at once, even if that breaks the promise.
-pub(super) fn shown(seed: u64) -> Result<(), String> {
+fn world(seed: u64) -> Result<(), String> {
     let toy = hasty();
     let mut settings = seeds::settings(Network::Unordered);
     let timer = Range::milliseconds(300, 1_000);
@@ -51,5 +51,5 @@ pub(super) fn shown(seed: u64) -> Result<(), String> {
 
 #[test]
 fn steering_takes_away_nothing_that_is_owed() {
-    seeds::each("steering_takes_away_nothing_that_is_owed", 30, shown);
+    seeds::each("steering_takes_away_nothing_that_is_owed", 30, world);
 }

@@ -74,13 +74,10 @@ pub(super) fn replay(
     Ok((steps.len() as u64, violations))
 }
 
-fn world(seed: u64, lies: bool, tally: &mut Tally) -> Result<(), String> {
+fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let nodes = 2 + (seed % 3) as u32;
     let (plan, toy) = (seeds::plan(seed, nodes, Network::Unordered), toy(seed, nodes));
     let mut world = World::new(&toy, plan.clone(), |_| Open).map_err(|broken| broken.to_string())?;
-    if lies {
-        world = world.with_disks_that_lie();
-    }
     world.run().map_err(|broken| broken.to_string())?;
     let (steps, violations) = replay((&world.history, &plan), &toy, &|_| ())?;
     tally.add("seeds", 1);
@@ -91,20 +88,10 @@ fn world(seed: u64, lies: bool, tally: &mut Tally) -> Result<(), String> {
     Ok(())
 }
 
-/// What a seed shows to be broken, if it does.
-pub(super) fn shown(seed: u64) -> Result<(), String> {
-    world(seed, false, &mut Tally::default())
-}
-
-/// The same with disks that only say that they have synchronised.
-pub(super) fn shown_with_disks_that_lie(seed: u64) -> Result<(), String> {
-    world(seed, true, &mut Tally::default())
-}
-
 #[test]
 fn whatever_goes_wrong_is_a_trace_of_the_model() {
     let mut tally = Tally::default();
-    seeds::each("whatever_goes_wrong_is_a_trace_of_the_model", 600, |seed| world(seed, false, &mut tally));
+    seeds::each("whatever_goes_wrong_is_a_trace_of_the_model", 600, |seed| world(seed, &mut tally));
     for name in ["complete", "crash at a start", "cut", "full", "jump", "kill", "lost", "pause", "undone", "violations"]
     {
         assert!(tally.0.get(name).is_some_and(|count| *count > 5) || tally.0["seeds"] < 200, "{name}: {:?}", tally.0);

@@ -1,6 +1,6 @@
 //! Connections that break.
 
-use super::{Budget, Effect, FaultDescription, Loses, Need, NodeFault, Scope, Shows};
+use super::{Budget, Effect, FaultDescription, InSimulations, Loses, Need, NodeFault, Scope, Shows};
 use crate::scenario::link::Network;
 
 /// A node breaks an open connection. A notice informs its peer.
@@ -12,7 +12,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Node,
         may_be_unlimited: false,
         loses: Some(Loses::OfConnections),
-        bounds_simulations: false,
+        in_simulations: InSimulations::AsBreak,
     },
     by_default: 0,
     needs: Some(Need {

@@ -1,6 +1,6 @@
 //! Nodes that stop.
 
-use super::{Budget, FaultDescription, Scope, Shows};
+use super::{Budget, FaultDescription, InSimulations, Scope, Shows};
 
 /// No event: a node that never takes another step is in every execution. Only ends ask for it, see `lts::deadlock`.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -11,7 +11,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Cluster,
         may_be_unlimited: false,
         loses: None,
-        bounds_simulations: false,
+        in_simulations: InSimulations::ByConditions,
     },
     by_default: 0,
     needs: None,

@@ -1,6 +1,6 @@
 //! Messages that are delivered again.
 
-use super::{Budget, FaultDescription, Need, Scope, Shows};
+use super::{Budget, FaultDescription, InSimulations, Need, Scope, Shows};
 use crate::scenario::link::Network;
 
 /// Each message on a link that duplicates is sent in this many more copies, see `Rules::copies`.
@@ -11,7 +11,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Message,
         may_be_unlimited: false,
         loses: None,
-        bounds_simulations: true,
+        in_simulations: InSimulations::WithinBudget,
     },
     by_default: 1,
     needs: Some(Need {

@@ -1,6 +1,6 @@
 //! Messages that are lost.
 
-use super::{Budget, FaultDescription, Loses, Scope, Shows};
+use super::{Budget, FaultDescription, InSimulations, Loses, Scope, Shows};
 
 /// An event of its own for each message, see `Trigger::lose`: its destination counts it.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -11,7 +11,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Node,
         may_be_unlimited: true,
         loses: Some(Loses::Any),
-        bounds_simulations: false,
+        in_simulations: InSimulations::ByConditions,
     },
     by_default: 0,
     needs: None,

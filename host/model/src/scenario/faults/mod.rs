@@ -104,8 +104,21 @@ pub struct Budget {
     pub may_be_unlimited: bool,
     /// The messages that it loses, if any.
     pub loses: Option<Loses>,
-    /// Whether a simulation has it as a bound; else the conditions of a simulation replace the budget.
-    pub bounds_simulations: bool,
+    /// How simulated runs have it.
+    pub in_simulations: InSimulations,
+}
+
+/// How simulated runs, and the processes of a cluster, have a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InSimulations {
+    /// Conditions of the runs replace its budget.
+    ByConditions,
+    /// Conditions of the runs cause it, within its budget.
+    WithinBudget,
+    /// A process is killed and starts again, within its budget.
+    AsRestart,
+    /// A connection breaks, by itself or in place of a message that steering filters.
+    AsBreak,
 }
 
 /// The messages that a fault loses.
@@ -339,6 +352,22 @@ impl FaultEvent {
         events.into_iter().find(|event| event.kind() == kind)
     }
 
+    /// A process is killed and starts again.
+    pub fn restart() -> Self {
+        Self::in_simulations(InSimulations::AsRestart, None).expect("the table has a restart, which a test holds")
+    }
+
+    /// The connection to a peer breaks.
+    pub fn disconnect(peer: NodeId) -> Self {
+        Self::in_simulations(InSimulations::AsBreak, Some(peer)).expect("the table has a break, which a test holds")
+    }
+
+    /// The event, with this peer or none, that simulations have in this way.
+    fn in_simulations(way: InSimulations, peer: Option<NodeId>) -> Option<Self> {
+        let mut ids = Faults::default().iter().map(|(id, _)| id);
+        ids.find(|id| id.description().budget.in_simulations == way).and_then(|id| Self::new(id, peer))
+    }
+
     /// The fault.
     pub fn id(self) -> FaultId {
         self.id
@@ -388,5 +417,21 @@ impl std::fmt::Display for FaultEvent {
             Some(peer) => write!(f, "{} node {peer}", self.event().words),
             None => f.write_str(self.event().words),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A simulation has one event by which a process starts again, and one by which a connection breaks.
+    #[test]
+    fn a_simulation_has_one_restart_and_one_break() {
+        for way in [InSimulations::AsRestart, InSimulations::AsBreak] {
+            assert_eq!(FAULTS.iter().filter(|(_, fault)| fault.budget.in_simulations == way).count(), 1, "{way:?}");
+        }
+        let (restart, broken) = (FaultEvent::restart(), FaultEvent::disconnect(3));
+        assert_eq!((restart.kind(), restart.peer()), ("reset", None));
+        assert_eq!((broken.kind(), broken.peer()), ("break", Some(3)));
     }
 }

@@ -1,6 +1,6 @@
 //! Partitions.
 
-use super::{Budget, Faults, Scope};
+use super::{Budget, Faults, InSimulations, Scope};
 
 /// The name of the budget.
 pub const NAME: &str = "partitions";
@@ -14,7 +14,7 @@ pub static BUDGET: Budget = Budget {
     scope: Scope::Cluster,
     may_be_unlimited: false,
     loses: None,
-    bounds_simulations: false,
+    in_simulations: InSimulations::ByConditions,
 };
 
 impl Faults {

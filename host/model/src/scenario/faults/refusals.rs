@@ -1,6 +1,6 @@
 //! Messages that are refused.
 
-use super::{Budget, FaultDescription, Scope, Shows};
+use super::{Budget, FaultDescription, InSimulations, Scope, Shows};
 
 /// An answer that the transport gives in the middle of a handler, see `FaultState::refuse`.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -11,7 +11,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Node,
         may_be_unlimited: false,
         loses: None,
-        bounds_simulations: false,
+        in_simulations: InSimulations::ByConditions,
     },
     by_default: 0,
     needs: None,

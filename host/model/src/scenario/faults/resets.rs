@@ -1,6 +1,6 @@
 //! Resets.
 
-use super::{Budget, Effect, FaultDescription, Loses, NodeFault, Scope, Shows};
+use super::{Budget, Effect, FaultDescription, InSimulations, Loses, NodeFault, Scope, Shows};
 
 /// A node loses its state, except for durable state, and restarts.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -10,7 +10,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Node,
         may_be_unlimited: false,
         loses: Some(Loses::OfConnections),
-        bounds_simulations: true,
+        in_simulations: InSimulations::AsRestart,
     },
     by_default: 0,
     needs: None,

@@ -158,7 +158,7 @@ impl Expansion {
         for place in places.clone() {
             batch.layout.read(batch.block.record(place), &mut self.state);
             let Self { state, enabled, unknown, .. } = self;
-            let asked = unknown.lens();
+            let asked = unknown.asked();
             let is_cut = state.enabled_in(batch.known, batch.budgets, enabled, unknown);
             let mut left_out = if is_cut { EndCondition::LocalEventBound } else { EndCondition::SpaceExhausted };
             let edges = self.successors.len();

@@ -92,6 +92,28 @@ pub struct Block {
     cost: u64,
 }
 
+/// A state of a block.
+#[derive(Clone, Copy)]
+pub struct BlockState<'b> {
+    pub block: &'b Block,
+    /// Its place there.
+    pub place: usize,
+}
+
+impl<'b> BlockState<'b> {
+    /// As it is packed.
+    #[inline]
+    pub fn record(self) -> &'b [u32] {
+        self.block.record(self.place)
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.block.number(self.place)
+    }
+}
+
 impl Block {
     /// The packed state at this place.
     #[inline]
@@ -147,7 +169,7 @@ impl Frontier {
         if !self.blocks.back().is_some_and(has_room) {
             self.blocks.push_back(Block { first: number, depth, ..Block::default() });
         }
-        let last = self.blocks.back_mut().expect("there is one now");
+        let last = self.blocks.back_mut().expect("a block was pushed above if none was there");
         let (bytes, words) = (last.bytes(), last.words.len());
         write(&mut last.words);
         last.ends.push(u32::try_from(last.words.len()).expect("a block is small, and so is one state"));

@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use self::expansion::{Arrival, Batch, Expansion, Fresh, Target};
-use self::frontier::{Block, Frontier, Layout};
+use self::frontier::{Block, BlockState, Frontier, Layout};
 use self::numbers::Numbers;
 use self::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use crate::global::enabled::Unknown;
@@ -283,7 +283,7 @@ impl BreadthFirst<'_, '_> {
             let before = self.transitions;
             for arrival in arrivals {
                 self.transitions = before + u64::from(arrival.edge);
-                if let Some(end) = self.arrive(stepper, (block, place), piece, arrival)? {
+                if let Some(end) = self.arrive(stepper, BlockState { block, place }, piece, arrival)? {
                     return Ok(end);
                 }
             }
@@ -311,25 +311,25 @@ impl BreadthFirst<'_, '_> {
     fn arrive(
         &mut self,
         stepper: &mut Stepper<'_>,
-        from: (&Block, usize),
+        from: BlockState<'_>,
         piece: &Expansion,
         arrival: &Arrival,
     ) -> Result<Option<EndCondition>, SearchError> {
-        let (parent, step) = (from.0.number(from.1), arrival.step);
+        let (parent, step) = (from.number(), arrival.step);
         let mut end = None;
         let to = match &arrival.target {
             Target::Met(number) => *number,
             Target::Fresh(fresh) => {
                 let (number, is_new) = self.numbers.number(fresh.fingerprint, Discovery::Step(parent, step));
                 if is_new {
-                    self.queue(stepper, from, (number, step, fresh), piece.record(fresh));
-                    end = self.enter(stepper, number, from.0.depth + 1, Discovery::Step(parent, step), fresh)?;
+                    self.queue(stepper, from, number, step, fresh, piece.record(fresh));
+                    end = self.enter(stepper, number, from.block.depth + 1, Discovery::Step(parent, step), fresh)?;
                 }
                 number
             }
         };
         if let Some(sink) = &mut self.sink {
-            let local = self.frontier.layout.local(from.0.record(from.1), step.node);
+            let local = self.frontier.layout.local(from.record(), step.node);
             sink.edge(&GraphEdge { from: parent, step, local, row: arrival.row, to, known: stepper.known() });
         }
         let has_grown = self.schedule.has_grown(self.kept());
@@ -343,24 +343,27 @@ impl BreadthFirst<'_, '_> {
     fn queue(
         &mut self,
         stepper: &Stepper<'_>,
-        (block, place): (&Block, usize),
-        (number, step, fresh): (u32, Step, &Fresh),
+        from: BlockState<'_>,
+        number: u32,
+        step: Step,
+        fresh: &Fresh,
         record: Option<&[u32]>,
     ) {
+        let depth = from.block.depth + 1;
         let (layout, state) = (self.frontier.layout, &mut self.state);
         let is_collected = self.search.collect_system_states && fresh.system_state.is_some();
         let is_looked_at = fresh.is_noted || is_collected || self.search.bounds.deadlock || self.sink.is_some();
         match record {
             Some(record) => {
-                self.frontier.push(block.depth + 1, number, |words| words.extend_from_slice(record));
+                self.frontier.push(depth, number, |words| words.extend_from_slice(record));
                 if is_looked_at {
                     layout.read(record, state);
                 }
             }
             None => {
-                layout.read(block.record(place), state);
+                layout.read(from.record(), state);
                 state.take(stepper.known(), &self.budgets, step, fresh.row);
-                self.frontier.push(block.depth + 1, number, |words| layout.write(state, words));
+                self.frontier.push(depth, number, |words| layout.write(state, words));
             }
         }
     }

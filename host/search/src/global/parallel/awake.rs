@@ -7,6 +7,14 @@ use crate::global::enabled::{Unknown, for_each_quorum, is_sure};
 use crate::global::parallel::packed_stack::PackedState;
 use crate::global::parallel::round_context::RoundContext;
 
+/// An event that can happen in a state, with its outcomes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PossibleEvent {
+    pub(crate) node: NodeId,
+    pub(crate) trigger: Trigger,
+    pub(crate) row: OutcomesRef,
+}
+
 /// What can happen in a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waking {
@@ -21,11 +29,11 @@ pub(crate) struct Waking {
 pub(crate) fn wake(
     round: RoundContext<'_>,
     record: PackedState<'_>,
-    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    awake: &mut Vec<PossibleEvent>,
     unknown: &mut Unknown,
 ) -> Waking {
     let known = round.known;
-    let asked = unknown.lens();
+    let asked = unknown.asked();
     awake.clear();
     let takes_quorums = |node| round.has_quorums && known.takes_quorums(node);
     if round.has_quorums {
@@ -52,8 +60,8 @@ pub(crate) fn wake(
     }
     let asleep = &record.edges()[..record.reached().step.node as usize];
     let leads_on = asleep.iter().any(|edges| *edges > 0)
-        || awake.iter().any(|(_, _, row)| !known.edges(*row).is_empty())
-        || unknown.missing[asked.0..]
+        || awake.iter().any(|event| !known.edges(event.row).is_empty())
+        || unknown.missing[asked.handlers..]
             .iter()
             .any(|(local, trigger)| is_sure(known, known.state(*local).protocol.node, *trigger));
     if leads_on && record.reached().depth >= round.bound {
@@ -69,11 +77,11 @@ fn wake_by(
     record: PackedState<'_>,
     node: NodeId,
     trigger: Trigger,
-    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    awake: &mut Vec<PossibleEvent>,
     unknown: &mut Unknown,
 ) {
     if let Some(row) = unknown.row(known, record.local(node as usize), trigger) {
-        awake.push((node, trigger, row));
+        awake.push(PossibleEvent { node, trigger, row });
     }
 }
 
@@ -82,7 +90,7 @@ fn wake_by_role(
     known: &LtsCache,
     record: PackedState<'_>,
     node: NodeId,
-    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    awake: &mut Vec<PossibleEvent>,
     unknown: &mut Unknown,
 ) {
     let local = record.local(node as usize);
@@ -96,7 +104,7 @@ fn wake_by_role(
         let trigger = Trigger::deliver(message);
         let Some(row) = unknown.row(known, local, trigger) else { continue };
         match known.role(local, message) {
-            Role::Alone if !is_asleep => awake.push((node, trigger, row)),
+            Role::Alone if !is_asleep => awake.push(PossibleEvent { node, trigger, row }),
             Role::Alone | Role::Held => {}
             Role::Member(kind) => members.push(known.member(kind, message, (message, is_asleep))),
         }
@@ -106,7 +114,9 @@ fn wake_by_role(
     }
     for_each_quorum(known, &members, |item| item.0, &mut |set, quorum| match quorum {
         _ if set.iter().all(|member| member.item.1) => {}
-        Ok(trigger) => awake.extend(unknown.row(known, local, trigger).map(|row| (node, trigger, row))),
+        Ok(trigger) => {
+            awake.extend(unknown.row(known, local, trigger).map(|row| PossibleEvent { node, trigger, row }));
+        }
         Err(messages) => unknown.unnamed.push(messages),
     });
 }

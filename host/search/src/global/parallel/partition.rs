@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 
+use host_model::contract::ClassId;
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{Edge, LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trigger};
+use host_model::lts::{Edge, LocalStateId, LtsCache, MessageId, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::enabled::Unknown;
-use crate::global::parallel::awake::{Waking, wake};
+use crate::global::parallel::awake::{PossibleEvent, Waking, wake};
 use crate::global::parallel::packed_stack::{PackedBatch, PackedStack, PackedState, Reached, Successor};
 use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
 use crate::global::parallel::round_context::RoundContext;
@@ -108,9 +108,9 @@ pub struct Partition {
     /// System states that were sent lately: most are met again and again.
     recent: Box<[Fingerprint]>,
     /// The events that are awake in the state at hand, with their outcomes.
-    awake: Vec<(NodeId, Trigger, OutcomesRef)>,
+    awake: Vec<PossibleEvent>,
     /// The events that are asleep there and trap in some outcome.
-    traps: Vec<(NodeId, Trigger, OutcomesRef)>,
+    traps: Vec<PossibleEvent>,
     classes: Vec<ClassId>,
     /// Handlers and quorums that the stalled states wait for.
     pub unknown: Unknown,
@@ -250,7 +250,7 @@ impl Partition {
                 continue;
             }
             let edges = &mut self.edges[first..];
-            for (node, _, row) in &self.awake {
+            for PossibleEvent { node, row, .. } in &self.awake {
                 edges[*node as usize] += round.known.edges(*row).len() as u32;
             }
             let total: u32 = edges.iter().sum();
@@ -286,9 +286,10 @@ impl Partition {
         &mut self,
         round: RoundContext<'_>,
         parent: &Parent,
-        (node, trigger, row): (NodeId, Trigger, OutcomesRef),
+        event: PossibleEvent,
         is_wanted: impl Fn(&Edge) -> bool,
     ) {
+        let PossibleEvent { node, trigger, row } = event;
         let base = parent.fingerprint.wrapping_add(round.budgets.of_step(node, trigger));
         for (outcome, edge) in (0..).zip(round.known.edges(row)).filter(|(_, edge)| is_wanted(edge)) {
             self.cost += parent.cost_of_child + (edge.sent_len() * size_of::<MessageId>()) as u64;

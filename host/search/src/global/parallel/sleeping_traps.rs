@@ -2,19 +2,16 @@
 
 use host_model::contract::{NodeId, Role};
 use host_model::lts::quorum::Member;
-use host_model::lts::{MessageId, OutcomesRef, Trigger};
+use host_model::lts::{MessageId, Trigger};
 
 use crate::global::enabled::for_each_quorum;
+use crate::global::parallel::awake::PossibleEvent;
 use crate::global::parallel::packed_stack::PackedState;
 use crate::global::parallel::round_context::RoundContext;
 
 /// Puts what is asleep in a state, and traps in some outcome, into `traps`. Other events can come after those that are asleep, so
 /// they were taken in another order; but nothing comes after a trap, which is so the last event in one order only.
-pub(crate) fn list_asleep(
-    round: RoundContext<'_>,
-    record: PackedState<'_>,
-    traps: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
-) {
+pub(crate) fn list_asleep(round: RoundContext<'_>, record: PackedState<'_>, traps: &mut Vec<PossibleEvent>) {
     let known = round.known;
     traps.clear();
     if !known.has_traps() {
@@ -24,7 +21,7 @@ pub(crate) fn list_asleep(
         // What is asleep was executed when it was awake.
         let row = known.row(record.local(node as usize), trigger);
         let row = row.filter(|row| known.edges(*row).iter().any(|edge| known.brief(edge.next).is_stuck));
-        traps.extend(row.map(|row| (node, trigger, row)));
+        traps.extend(row.map(|row| PossibleEvent { node, trigger, row }));
     };
     let mut members: Vec<Vec<Member<MessageId>>> = vec![Vec::new(); record.nodes()];
     for (message, _) in record.messages().filter(|(_, is_asleep)| *is_asleep) {

@@ -110,7 +110,7 @@ impl Checked {
             });
         }
         if let Some(stop) = &verdict.stop {
-            let state = verdict.stuck.first.expect("there is a path to it");
+            let state = verdict.stuck.first.expect("the path leads to the first stuck state");
             breaches.push(breach(BreachClass::Stuck, stop, state));
         }
         if let Some(lasso) = &verdict.lasso {

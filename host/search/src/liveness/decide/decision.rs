@@ -47,7 +47,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
         if report.variants_max.is_none() && report.is_full() {
             break;
         }
-        let found = found(&mut stepper, search.starts, (promise, rules), breach)?;
+        let found = found(&mut stepper, search.starts, promise, rules, breach)?;
         if report.wants_more(&found.kind) {
             report.violations.push(FoundViolation { shortest, ..found });
         }
@@ -85,7 +85,8 @@ fn decided(verdict: &Verdict) -> Decided {
 fn found(
     stepper: &mut Stepper<'_>,
     starts: &[Start],
-    (promise, rules): (Promise, Rules),
+    promise: Promise,
+    rules: Rules,
     breach: Breach,
 ) -> Result<FoundViolation, SearchError> {
     let start = &starts[breach.start];

@@ -56,7 +56,8 @@ pub fn lasso(arena: &Arena<'_>, members: &[u32], entry: u32, watch: &mut Watch<'
 /// The analysis is to end.
 pub fn is_fair_lasso(
     graph: &StoredGraph,
-    (promise, rules): (usize, Rules),
+    promise: usize,
+    rules: Rules,
     cycle: &[Edge],
     watch: &mut Watch<'_>,
 ) -> Result<bool, EndCondition> {

@@ -114,7 +114,7 @@ impl Rows {
             }
             self.blocks.push(Block::default());
         }
-        let block = self.blocks.last_mut().expect("there is one now");
+        let block = self.blocks.last_mut().expect("a block was pushed above if none was there");
         let mut before = None;
         for (target, label) in &*row {
             match before {

@@ -12,7 +12,7 @@ impl Bits {
         if self.high.len() < bit / 64 {
             self.high.resize(bit / 64, 0);
         }
-        *self.word_mut(bit / 64).expect("there is room now") |= 1 << (bit % 64);
+        *self.word_mut(bit / 64).expect("the words were extended to this bit above") |= 1 << (bit % 64);
     }
 
     pub(super) fn remove(&mut self, bit: usize) {

@@ -66,8 +66,8 @@ impl Sets<'_, '_, '_> {
         let quorum = stepper.quorum(&slots.iter().map(message).collect::<Vec<_>>());
         if space.states[index.0 as usize].executed_quorums.insert(quorum) {
             space.quorums.entry(quorum).or_insert_with(|| Slots { node, slots: slots.into() });
-            let step = (*index, Trigger::deliver_quorum(quorum), Label::Quorum(quorum));
-            self.is_going = space.execute(stepper, step, *may_continue);
+            let (trigger, label) = (Trigger::deliver_quorum(quorum), Label::Quorum(quorum));
+            self.is_going = space.execute(stepper, *index, trigger, label, *may_continue);
         }
     }
 }

@@ -78,7 +78,7 @@ impl Pass<'_, '_, '_> {
         };
         let all: Vec<(Box<[u32]>, usize)> = symmetry.to_least_kinds(&state.locals).into_iter().map(renamed).collect();
         self.steps += (all.len() as u64 - 1) * state.locals.len() as u64;
-        let least = all.iter().map(|(key, _)| key).min().expect("there is the identity").clone();
+        let least = all.iter().map(|(key, _)| key).min().expect("the group has the identity at least").clone();
         let mut forms = Vec::new();
         for (key, renaming) in &all {
             if *key == least {

@@ -104,7 +104,7 @@ impl Symmetry {
             )));
         }
         self.compare(stepper, state, images)?;
-        let kind = *images.iter().min().expect("there is the identity");
+        let kind = *images.iter().min().expect("the group has the identity at least");
         for (p, image) in images.iter().enumerate() {
             self.kinds.insert(*image, kind);
             let table: Rc<[LocalStateId]> = (0..self.size()).map(|q| images[self.after[q][p]]).collect();

@@ -254,7 +254,7 @@ impl Portfolio<'_, '_> {
         let Some(turn) = self.race.turn(index) else { return };
         let answer = |turn: &Turn<'_, '_>, answer| {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            answers.take(index, answer, turn, (self.search, self.members));
+            answers.take(index, answer, turn, self.search, self.members);
             turn.answered();
         };
         match threads(workers, self.members[index].name()) {
@@ -290,7 +290,8 @@ impl Answers {
         index: usize,
         answer: Result<Report, SearchError>,
         turn: &Turn<'_, '_>,
-        (search, members): (&Search<'_>, &[Member]),
+        search: &Search<'_>,
+        members: &[Member],
     ) {
         // One that was stopped before it had anything to say takes nothing from what others say.
         let stopped = |end| Report { end, ..Report::new(search.lts) };
@@ -306,18 +307,7 @@ impl Answers {
             self.best = Some(index);
         }
         self.reports[index] = Some(report);
-        let is_exhaustive = |member: usize| members[member] != Member::Walk;
-        let Some(best) = self.best else {
-            // Walks alone would never end. Where there was too little memory for the others, walks do without.
-            let mut ended = self.reports.iter().flatten();
-            let is_for_memory = ended.any(|report| report.end == EndCondition::MemoryBound);
-            match turn.is_awaited(is_exhaustive) {
-                true => {}
-                false if is_for_memory => turn.leave_to_others(WALKS_ALONE),
-                false => turn.stop_all(),
-            }
-            return;
-        };
+        let Some(best) = self.best else { return self.wait_for_answer(turn, members) };
         let report = self.reports[best].as_ref().expect("the best one has an answer");
         let is_open = leaves_promises_open(report, search);
         let as_all: Vec<Option<u64>> = (0..members.len()).map(|member| turn.as_all(member)).collect();
@@ -353,6 +343,17 @@ impl Answers {
         }
         if !turn.is_awaited(helps) {
             turn.stop_all();
+        }
+    }
+
+    /// Ends all if those that are left give no answer. Walks alone would never end; where there was too little memory for the others,
+    /// walks do without.
+    fn wait_for_answer(&self, turn: &Turn<'_, '_>, members: &[Member]) {
+        let is_for_memory = self.reports.iter().flatten().any(|report| report.end == EndCondition::MemoryBound);
+        match turn.is_awaited(|member: usize| members[member] != Member::Walk) {
+            true => {}
+            false if is_for_memory => turn.leave_to_others(WALKS_ALONE),
+            false => turn.stop_all(),
         }
     }
 

@@ -150,7 +150,8 @@ fn explore_from(
     let alongside = Alongside::new(search, start, turns, report);
     let (mut bound, mut work) = (1.min(limit), 0);
     let end = loop {
-        let mut round = Round::new((search, start), &alongside, stepper, (variant, bound, work), &mut *report);
+        let mut round =
+            Round::new(search, start, &alongside, stepper, RoundPlan { variant, bound, work }, &mut *report);
         let explored = round.explore(stepper).map(|()| None);
         round.end = or_end(explored)?.or(round.end);
         let is_cut = round.space.local_events_cut();
@@ -194,6 +195,15 @@ fn explore_from(
     Ok(())
 }
 
+/// What a round begins with.
+struct RoundPlan {
+    variant: Variant,
+    /// Local events of a node, at most.
+    bound: u32,
+    /// Units of work of the rounds before it.
+    work: u64,
+}
+
 /// One round with a fixed bound on local events.
 struct Round<'r, 's, 'l> {
     search: &'r Search<'s>,
@@ -232,12 +242,14 @@ struct Round<'r, 's, 'l> {
 
 impl<'r, 's, 'l> Round<'r, 's, 'l> {
     fn new(
-        (search, start): (&'r Search<'s>, &'r Start),
+        search: &'r Search<'s>,
+        start: &'r Start,
         alongside: &'r Alongside<'r, 's>,
         stepper: &mut Stepper<'l>,
-        (variant, bound, work): (Variant, u32, u64),
+        plan: RoundPlan,
         report: &'r mut Report,
     ) -> Self {
+        let RoundPlan { variant, bound, work } = plan;
         let nodes = start.locals.len();
         Self {
             search,

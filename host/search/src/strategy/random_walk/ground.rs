@@ -87,11 +87,6 @@ impl Walk {
     pub(in crate::strategy) fn bytes(&self) -> u64 {
         self.cursor.bytes() + self.plan.as_ref().map_or(0, Plan::bytes)
     }
-
-    /// Begins its draws again, as no walk may.
-    pub(super) fn forget_draws(&mut self, seed: u64) {
-        self.dice = dice(seed, self.number);
-    }
 }
 
 /// The result of drawing an event.
@@ -259,9 +254,9 @@ impl<'l> Ground<'l> {
 
     /// The outcomes of the event that was drawn, with a child for each.
     fn outcomes(&mut self, walk: &Walk) -> Result<&[Outcome], MachineError> {
-        let drawn = walk.drawn.expect("only walks that continue advance");
+        let (node, trigger) = walk.drawn.expect("only walks that continue advance");
         self.children.clear();
-        walk.cursor.children(&mut self.stepper, drawn, &mut self.children)?;
+        walk.cursor.children(&mut self.stepper, node, trigger, &mut self.children)?;
         Ok(self.stepper.outcomes(self.children[0].row))
     }
 

@@ -86,7 +86,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 /// [`run`] with the walks of these numbers only.
 #[doc(hidden)]
 pub fn run_numbers(search: &Search<'_>, numbers: Range<u64>) -> Result<Report, SearchError> {
-    run_sabotaged(search, numbers, None)
+    WalkSearch::new(search, numbers).run()
 }
 
 /// Walks that begin in states of an archive of earlier walks.
@@ -95,34 +95,6 @@ pub(super) fn run_with_archive(search: &Search<'_>) -> Result<Report, SearchErro
     let archive = Archive::new(seed.unwrap_or(0), depth.unwrap_or(LENGTH_DEFAULT));
     let mut run = WalkSearch::new(search, 0..walks.unwrap_or(WALKS_DEFAULT));
     run.archive = Some(archive);
-    run.run()
-}
-
-/// Knowledge to lose on purpose when walks continue in another local transition system, to show that tests would notice.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sabotage {
-    /// The draws of the walks.
-    Draws,
-    /// How many steps they have taken.
-    Depths,
-    /// The walks in progress.
-    Walks,
-    /// The local events of their nodes, which a bound counts.
-    LocalEvents,
-    /// The messages in flight.
-    InFlight,
-}
-
-/// [`run_numbers`], losing something. Without the feature `canary` nothing is lost.
-#[doc(hidden)]
-pub fn run_sabotaged(
-    search: &Search<'_>,
-    numbers: Range<u64>,
-    sabotage: Option<Sabotage>,
-) -> Result<Report, SearchError> {
-    let mut run = WalkSearch::new(search, numbers);
-    run.sabotage = sabotage;
     run.run()
 }
 
@@ -150,7 +122,6 @@ struct WalkSearch<'s> {
     archive: Option<Archive>,
     /// None if no promise is to be looked at.
     suspects: Option<Suspects<'s>>,
-    sabotage: Option<Sabotage>,
 }
 
 impl<'s> WalkSearch<'s> {
@@ -174,7 +145,6 @@ impl<'s> WalkSearch<'s> {
             schedule: CheckSchedule::default(),
             archive: None,
             suspects: Suspects::new(search, memo_max),
-            sabotage: None,
         }
     }
 
@@ -398,7 +368,6 @@ impl<'s> WalkSearch<'s> {
         }
         drop(mover);
         self.archive.iter_mut().for_each(Archive::move_over);
-        self.lose();
         let mut mover = Mover::new(self.search.lts, to);
         let starts = self.search.starts.iter().map(|start| Start {
             locals: start.locals.iter().map(|local| mover.local_state(*local)).collect(),
@@ -407,21 +376,6 @@ impl<'s> WalkSearch<'s> {
             ..Start::default()
         });
         starts.collect()
-    }
-
-    /// Loses what a test selects, and nothing otherwise.
-    fn lose(&mut self) {
-        match self.sabotage.filter(|_| cfg!(feature = "canary")) {
-            None => {}
-            Some(Sabotage::Draws) => {
-                let seed = self.search.bounds.seed.unwrap_or(0);
-                self.walks.iter_mut().for_each(|walk| walk.forget_draws(seed));
-            }
-            Some(Sabotage::Depths) => self.walks.iter_mut().for_each(|walk| walk.depth = 0),
-            Some(Sabotage::Walks) => self.walks.clear(),
-            Some(Sabotage::LocalEvents) => self.walks.iter_mut().for_each(|walk| walk.cursor.forget_local_events()),
-            Some(Sabotage::InFlight) => self.walks.iter_mut().for_each(|walk| walk.cursor.forget_in_flight()),
-        }
     }
 
     fn count_messages(&mut self, lts: &Lts<'_>) {

@@ -64,7 +64,7 @@ fn take_those_possible<'p>(
             continue;
         }
         children.clear();
-        cursor.children(stepper, (step.node, step.trigger), &mut children)?;
+        cursor.children(stepper, step.node, step.trigger, &mut children)?;
         let Some(child) = children.iter().find(|child| child.step == *step) else { continue };
         if !cursor.judge_child(stepper, child).bad()?.is_empty() {
             return Ok(None);

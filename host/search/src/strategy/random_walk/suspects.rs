@@ -110,7 +110,7 @@ impl<'s> Suspects<'s> {
         let path = ground.path(&ended.walk.way())?;
         let mut result = Ok(());
         for &index in suspects {
-            let mut way = Way::new(self, &mut ground, (index, ended.walk), path.clone(), progress);
+            let mut way = Way::new(self, &mut ground, index, ended.walk, path.clone(), progress);
             // What is stopped before it is proven has shown nothing.
             result = match result.and_then(|()| way.outlook_at_end(ended.is_final)) {
                 Ok(outlook) => way.take_in(&outlook, found),
@@ -152,7 +152,8 @@ impl<'w, 's> Way<'w, 's> {
     fn new(
         suspects: &'w mut Suspects<'s>,
         ground: &'w mut Ground<'s>,
-        (index, walk): (usize, &Walk),
+        index: usize,
+        walk: &Walk,
         path: Vec<Step>,
         progress: &'w Progress,
     ) -> Self {
@@ -196,7 +197,7 @@ impl<'w, 's> Way<'w, 's> {
             return Ok(Outlook::Alive(Vec::new()));
         }
         let state = self.cursor.as_start();
-        if let Some(way) = self.trial(&state, (depth, 0))? {
+        if let Some(way) = self.trial(&state, depth, 0)? {
             return Ok(Outlook::Alive(way));
         }
         let (outlook, work) = self.question().ask(&mut self.ground.stepper, &state)?;
@@ -205,7 +206,7 @@ impl<'w, 's> Way<'w, 's> {
             return Ok(outlook);
         }
         for trial in 1..TRIALS {
-            if let Some(way) = self.trial(&state, (depth, trial))? {
+            if let Some(way) = self.trial(&state, depth, trial)? {
                 return Ok(Outlook::Alive(way));
             }
         }
@@ -213,7 +214,7 @@ impl<'w, 's> Way<'w, 's> {
     }
 
     /// Walks on without faults from a state after this many steps, as far as a walk goes; returns the way to where the promise is kept.
-    fn trial(&mut self, state: &Start, (depth, trial): (usize, u64)) -> Result<Option<Vec<Step>>, SearchError> {
+    fn trial(&mut self, state: &Start, depth: usize, trial: u64) -> Result<Option<Vec<Step>>, SearchError> {
         // Each with draws of its own: they depend on the walk, the place and the trial alone.
         let number = self.number.wrapping_mul(TRIALS).wrapping_add(trial) ^ (depth as u64) << 40;
         let (promise, progress, search) = (self.promise, self.progress, self.suspects.search);

@@ -113,7 +113,7 @@ fn with_adversary(toy: &Toy, node: NodeId, other: &Toy) -> Toy {
 /// Components that run each node under its identity, the last ones as twins.
 fn mixed(components: &[&Toy], placed: &[(usize, NodeId, bool)]) -> MixedFactory {
     let mut judge = Arc::new(components[0].clone()).machine().expect("a machine of our own");
-    let properties = judge.properties().expect("no fault");
+    let properties = judge.properties().expect("a handler of a toy does not fail");
     let own = |component: usize| (0..properties.len() as u32).map(|index| (component == 0).then_some(index)).collect();
     let parts = components.iter().enumerate().map(|(index, toy)| Component {
         factory: Arc::new(Arc::new((*toy).clone())),
@@ -136,7 +136,8 @@ fn explore(
     bounds: SearchBounds,
 ) -> Result<Report, SearchError> {
     let lts = Lts::new(factory, scenario.clone()).expect("a toy lists its properties");
-    let starts = start::initial(&mut Stepper::new(&lts).expect("a toy has machines")).expect("a toy starts");
+    let starts =
+        start::initial(&mut Stepper::new(&lts).expect("a toy has machines")).expect("a toy starts without a fault");
     let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
     run(&search)
 }
