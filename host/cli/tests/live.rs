@@ -273,6 +273,17 @@ impl Store {
         told.expect("there is one")
     }
 
+    /// The records that the disks of all nodes have got.
+    fn records(&self) -> u64 {
+        let of = |node: &usize| {
+            let text = http::request(self.all[3 * node + 2], "GET", "/metrics", b"").expect("it runs").body;
+            let text = String::from_utf8(text).expect("it is text");
+            let line = text.lines().find_map(|line| line.strip_prefix("host_live_disk_writes_total "));
+            line.expect("each node has disk writes").parse::<u64>().expect("a number")
+        };
+        self.nodes.iter().map(|(node, _)| of(node)).sum()
+    }
+
     /// The sum of what the nodes have undone, for these labels.
     fn undone(&self, labels: &str) -> u64 {
         let of = |node: &usize| {
@@ -363,4 +374,27 @@ fn limits_are_read_and_those_of_no_use_are_refused() {
     let words = ["node", "cluster.toml", "--id", "0", "--limit", "fuel=1000000000"];
     let _node = Running(live(&folder, &words).stderr(Stdio::null()).spawn().expect("it starts"));
     wait("it runs", || output(&folder, &["status", "cluster.toml"]).0 == Some(0));
+}
+
+/// Writes that wait for the disk together share a record: fewer reach the disks than there are writes. Each write alone takes two at the
+/// leader and one at each other node. Reads by index take none.
+#[test]
+fn writes_of_many_clients_share_records_and_reads_take_none() {
+    const CLIENTS: u64 = 32;
+    let mut store = Store::start("ordered", "batches = true\nreads = \"index\"", &[0, 1, 2]);
+    assert_eq!(store.ask("PUT", "/key", b"value").0, 204);
+    let mut all_at_once = |method: &str| {
+        let before = store.records();
+        std::thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let store = &store;
+                scope.spawn(move || assert!(store.ask(method, &format!("/{client}"), b"value").0 < 300));
+            }
+        });
+        assert!(store.all_run());
+        store.records() - before
+    };
+    // A machine that is busy may hand over one request after the other.
+    wait("writes share records", || all_at_once("PUT") < CLIENTS);
+    wait("reads take no records", || all_at_once("GET") < CLIENTS / 4);
 }

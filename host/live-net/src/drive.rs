@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `input` | its inputs: frames, connections and requests |
 //! | `open` | its ports, its gate, and the checks before a start |
 //! | `tell` | its log and its metrics |
 
+mod input;
 mod open;
 mod tell;
 
@@ -19,14 +21,14 @@ use std::time::{Duration, Instant};
 
 use host_live::disk::{Owner, Ways};
 use host_live::kinds::Kinds;
-use host_live::node::{Counts, DiskId, Failure, Identity, Node, Output, Refusal, Settings, sender_of};
+use host_live::node::{Counts, DiskId, Failure, Identity, Node, Output, Settings};
 use host_live::time::Time;
-use host_model::contract::{MachineError, MachineFactory, NodeId, Response};
+use host_model::contract::{MachineError, MachineFactory, NodeId};
 use host_model::scenario::Network;
 
 use crate::board::Board;
 use crate::budget::{Account, Budget, Holding, Share};
-use crate::connections::{Broken, Connections, Meeting};
+use crate::connections::Connections;
 use crate::disk::{Disk, DiskError};
 use crate::drive::open::{check, gate, ports};
 use crate::log::{Log, Sink};
@@ -41,7 +43,7 @@ use crate::wire::{ARRIVALS_MAX, Arrival, Asked};
 
 /// The longest wait for an arrival between two checks whether the node has to end.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Arrivals handled before timers and outputs.
+/// Arrivals handled before timers, requests and outputs.
 const ARRIVALS_AT_ONCE: usize = 256;
 /// Frames of the node to itself handled before other frames.
 const OWN_AT_ONCE: usize = 64;
@@ -175,12 +177,14 @@ pub fn run(
         begun,
         board,
         published: begun,
+        executed: begun,
         log: Log::new(me, log.clone()),
         own: VecDeque::new(),
         connections: Connections::default(),
         unsent: 0,
         budget,
         distrusted: BTreeMap::new(),
+        asked: VecDeque::new(),
         waiting: Waiting::default(),
         written: (0, Duration::ZERO),
         known: (0, DiskId::default()),
@@ -238,6 +242,8 @@ struct Running {
     board: Arc<Board>,
     /// The last update of the board.
     published: Instant,
+    /// The earliest time from which on outputs wait.
+    executed: Instant,
     log: Log,
     /// Frames of the node to itself, with their bytes.
     own: VecDeque<(Vec<u8>, Share)>,
@@ -246,7 +252,9 @@ struct Running {
     /// Memory that others make the node hold.
     budget: Budget,
     distrusted: BTreeMap<&'static str, u64>,
-    /// The requests of clients that wait.
+    /// The requests of clients that the node has not seen; at most one per connection.
+    asked: VecDeque<Asked>,
+    /// The requests of clients that wait for an answer.
     waiting: Waiting,
     /// Records, and the time that the disk took for them.
     written: (u64, Duration),
@@ -265,6 +273,7 @@ impl Running {
             self.publish(true);
             let arrival = arrivals.recv_timeout(self.patience());
             self.board.begin();
+            self.executed = Instant::now();
             match arrival {
                 Ok(arrival) => {
                     self.take(arrival)?;
@@ -283,6 +292,7 @@ impl Running {
                 switch.look(now, gate);
             }
             self.node.elapse(now);
+            self.take_requests(stop)?;
             // A collection that took too long names the silent nodes, and the next one leaves them out.
             self.execute()?;
             if let Some((left_out, time)) = self.checker.as_mut().and_then(|checker| checker.due(now)) {
@@ -294,7 +304,7 @@ impl Running {
 
     /// The longest wait for an arrival.
     fn patience(&self) -> Duration {
-        if !self.own.is_empty() {
+        if !self.own.is_empty() || !self.asked.is_empty() {
             return Duration::ZERO;
         }
         let due = self.node.deadline().into_iter().chain(self.checker.as_ref().and_then(CheckerThread::deadline)).min();
@@ -367,9 +377,10 @@ impl Running {
                     Output::Failed(failure) => return Err(failure.into()),
                 }
             }
-            let Some((frame, _share)) = self.own.pop_front() else { return Ok(()) };
+            let Some((frame, _share)) = self.own.pop_front() else { break };
             self.receive(&frame)?;
         }
+        self.executed = Instant::now();
         Ok(())
     }
 
@@ -405,96 +416,11 @@ impl Running {
         }
     }
 
-    /// Handles an arrival. Its outputs are executed before the next arrival, which bounds the outputs that wait for the disk.
-    fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
-        match arrival {
-            Arrival::Connected { stream, peer, place, handle } => {
-                self.connections.connected(stream, peer, place, handle);
-            }
-            Arrival::Accepted { stream, proven, number, handle } => {
-                self.connections.accepted(stream, proven, number, handle);
-            }
-            Arrival::Distrusted(distrust) => {
-                *self.distrusted.entry(distrust.name()).or_default() += 1;
-                let words = format_args!("has refused a connection: {}", distrust.name());
-                self.log.tell(distrust.name(), &words);
-            }
-            Arrival::Frame { stream: None, bytes, share: _share } => self.receive(&bytes)?,
-            Arrival::Frame { stream: Some(stream), bytes, share: _share } => self.take_frame(stream, &bytes)?,
-            Arrival::Refused(refusal) => self.refuse(refusal),
-            Arrival::Asked(asked) => self.take_request(asked),
-            Arrival::Gone { stream, refusal } => {
-                refusal.into_iter().for_each(|refusal| self.refuse(refusal));
-                self.connections.gone(stream).into_iter().for_each(|broken| self.broken(broken));
-            }
-        }
-        self.execute()
-    }
-
-    /// Handles a request of a client.
-    fn take_request(&mut self, Asked { request, reply }: Asked) {
-        match self.node.request(self.now(), &request) {
-            Ok(number) => self.waiting.add(number, reply),
-            // A client that has closed its connection gets none.
-            Err(why) => drop(reply.try_send(Response::words(503, format!("{why}\n")))),
-        }
-    }
-
     fn steered(&self) -> Option<SteeringCounts> {
         let gate = self.node.gate().as_ref()?;
         Some(SteeringCounts {
             unhelpful: self.checker.as_ref().map_or(0, |checker| checker.watched().checker.unhelpful),
             ..gate.counts(self.now())
         })
-    }
-
-    /// Handles a frame from a stream. The first frame names the sender.
-    fn take_frame(&mut self, stream: u64, bytes: &[u8]) -> Result<(), RunError> {
-        let Some(speaker) = self.connections.speaker(stream) else { return Ok(()) };
-        match sender_of(bytes) {
-            Some(from) if speaker.node.is_some_and(|node| node != from) => {
-                self.refuse(Refusal::Impostor(from));
-                return Ok(());
-            }
-            _ if speaker.is_met => {}
-            // An invalid frame proves nothing about connections.
-            _ => match self.node.start_of(bytes).map(|(peer, start)| self.connections.meet(stream, peer, start)) {
-                Some(Meeting::Late) => return Ok(()),
-                Some(Meeting::Next(broken)) => self.broken(broken),
-                Some(Meeting::Taken) | None => {}
-            },
-        }
-        self.receive(bytes)
-    }
-
-    /// Passes a frame to the node, which counts refused ones. If others know a later start of the node, or know it by
-    /// another disk, its next start is refused.
-    fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
-        let Err(refusal) = self.node.receive(self.now(), bytes) else { return Ok(()) };
-        // The disk comes before the log: a node killed because of the log line must not start again as if nothing was lost.
-        if let Some((start, disk)) = refusal.known()
-            && (start > self.known.0 || disk > self.known.1)
-        {
-            self.known = (start.max(self.known.0), disk.max(self.known.1));
-            self.disk.note_known(start, disk)?;
-        }
-        self.tell_refused(refusal);
-        Ok(())
-    }
-
-    fn refuse(&mut self, refusal: Refusal) {
-        self.node.refuse(refusal);
-        self.tell_refused(refusal);
-    }
-
-    /// Notifies the node of a broken connection: its queue is lost, and further frames from its streams are ignored.
-    fn broken(&mut self, Broken { peer, epoch, was_used }: Broken) {
-        if let Net::Tcp(tcp) = &self.net {
-            tcp.discard(peer, epoch);
-        }
-        if was_used {
-            self.log.tell(&format!("broken {peer}"), &format_args!("has lost the connection with node {peer}"));
-            self.node.disconnected(self.now(), peer);
-        }
     }
 }

@@ -104,12 +104,38 @@ fn who_talks_to_itself_ever_more_has_no_room() {
 /// Where the handler of a request stands, if it does, and whether it may continue.
 type Standing = Arc<(Mutex<(bool, bool)>, Condvar)>;
 
-/// Answers a request once it is allowed to.
-struct Slow(Standing);
+/// Only answers: the first request after permission, each later one after a while. Its timers change nothing.
+#[derive(Clone, Default)]
+struct Slow {
+    standing: Standing,
+    /// The duration of a request.
+    takes: Duration,
+    timers: Vec<LocalEvent>,
+    /// Per event so far, whether it was a timer.
+    happened: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Slow {
+    fn note(&self, is_timer: bool) {
+        self.happened.lock().expect("no test panics with it in hand").push(is_timer);
+    }
+
+    fn wait_for_request(&self) {
+        let (now, changed) = &*self.standing;
+        let at = now.lock().expect("no test panics with it in hand");
+        drop(changed.wait_while(at, |at| !at.0).expect("no test panics with it in hand"));
+    }
+
+    fn permit(&self) {
+        let (now, changed) = &*self.standing;
+        now.lock().expect("no test panics with it in hand").1 = true;
+        changed.notify_all();
+    }
+}
 
 impl MachineFactory for Slow {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        Ok(Box::new(Self(Arc::clone(&self.0))))
+        Ok(Box::new(self.clone()))
     }
 }
 
@@ -118,7 +144,10 @@ impl Machine for Slow {
         Ok(())
     }
 
-    fn handle(&mut self, _: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+    fn handle(&mut self, input: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        if matches!(input, Input::Local(_)) {
+            self.note(true);
+        }
         *effects = Effects::default();
         Ok(())
     }
@@ -128,7 +157,7 @@ impl Machine for Slow {
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
-        Ok(Vec::new())
+        Ok(self.timers.clone())
     }
 
     fn capture(&mut self) -> Snapshot {
@@ -148,7 +177,9 @@ impl Durable for Slow {
 
 impl Clients for Slow {
     fn request(&mut self, _: u64, _: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
-        let (standing, changed) = &*self.0;
+        self.note(false);
+        thread::sleep(self.takes);
+        let (standing, changed) = &*self.standing;
         let mut now = standing.lock().expect("no test panics with it in hand");
         now.0 = true;
         changed.notify_all();
@@ -172,21 +203,44 @@ fn metrics_are_answered_while_a_handler_runs() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (place, metrics) = place(&trial, &folder);
     let client = place.clients[0];
-    let (stop, standing) = (Arc::<AtomicBool>::default(), Standing::default());
-    let ended = start(Arc::new(Slow(Arc::clone(&standing))), &place, &stop);
+    let (stop, slow) = (Arc::<AtomicBool>::default(), Slow::default());
+    let ended = start(Arc::new(slow.clone()), &place, &stop);
     let asking = thread::spawn(move || answer(client, "/"));
-    let (now, changed) = &*standing;
-    let mut at = now.lock().expect("no test panics with it in hand");
-    while !at.0 {
-        at = changed.wait(at).expect("no test panics with it in hand");
-    }
-    drop(at);
+    slow.wait_for_request();
     let text = answer(metrics, "/metrics");
     let busy = text.lines().find_map(|line| line.strip_prefix("host_live_busy_seconds "));
     assert!(busy.is_some_and(|seconds| seconds.parse::<f64>().is_ok_and(|seconds| seconds > 0.0)), "{text}");
-    now.lock().expect("no test panics with it in hand").1 = true;
-    changed.notify_all();
+    slow.permit();
     assert!(asking.join().expect("it is answered").ends_with("at last\n"));
     stop.store(true, Ordering::Relaxed);
     ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
+}
+
+/// While slow requests queue up, a timer fires when it is due, not after the last request.
+#[test]
+fn timers_do_not_wait_for_a_queue_of_requests() {
+    const REQUESTS: usize = 40;
+    let trial = Trial { timers: [Duration::from_millis(30); 3], ..Trial::new(Toy::new(3), Network::Ordered) };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (place, _) = place(&trial, &folder);
+    let client = place.clients[0];
+    let timer = LocalEvent { name: "tick".into(), payload: Vec::new(), kind: LocalKind::Timer };
+    let slow = Slow { takes: Duration::from_millis(10), timers: vec![timer], ..Slow::default() };
+    let stop = Arc::<AtomicBool>::default();
+    let ended = start(Arc::new(slow.clone()), &place, &stop);
+    let ask = || thread::spawn(move || answer(client, "/"));
+    let first = ask();
+    slow.wait_for_request();
+    let others: Vec<_> = (0..REQUESTS).map(|_| ask()).collect();
+    // Long enough for all of them to be queued; fewer are on a slow machine, which makes the test weaker and never wrong.
+    thread::sleep(Duration::from_millis(200));
+    slow.permit();
+    for asked in [first].into_iter().chain(others) {
+        assert!(asked.join().expect("it is answered").ends_with("at last\n"));
+    }
+    stop.store(true, Ordering::Relaxed);
+    ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
+    let happened = slow.happened.lock().expect("no test panics with it in hand");
+    let between = happened.split(|is_timer| *is_timer).map(<[bool]>::len).max();
+    assert!(between.is_some_and(|requests| requests < REQUESTS / 2), "{happened:?}");
 }

@@ -20,7 +20,7 @@ impl<G: Gate> Node<'_, G> {
         self.tick(now);
         match () {
             () if self.is_failed => return Err(NotNow::Failed),
-            () if self.outbox.is_full(&self.settings) => return Err(NotNow::Full),
+            () if self.is_full() => return Err(NotNow::Full),
             () if self.requests.count >> REQUESTS_BITS > 0 => return Err(NotNow::Full),
             () => {}
         }

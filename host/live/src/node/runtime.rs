@@ -209,7 +209,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.manager.expire(self.now, &mut outputs);
         self.forward(outputs);
         for _ in 0..DUE_MAX {
-            if self.is_failed || self.outbox.is_full(&self.settings) {
+            if self.is_failed || self.is_full() {
                 return;
             }
             let Some(event) = self.timers.due(self.now) else { return };
@@ -239,7 +239,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.tick(now);
         match () {
             () if self.is_failed => Err(NotNow::Failed),
-            () if self.outbox.is_full(&self.settings) => Err(NotNow::Full),
+            () if self.is_full() => Err(NotNow::Full),
             () if !self.offers().any(|offered| offered == event) => Err(NotNow::NotOffered),
             () => {
                 self.timers.forget(event);
@@ -247,6 +247,11 @@ impl<'m, G: Gate> Node<'m, G> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether outputs have to be taken before the next input is accepted.
+    pub fn is_full(&self) -> bool {
+        self.outbox.is_full(&self.settings)
     }
 
     /// The calls that clients can make now.
@@ -324,7 +329,7 @@ impl<'m, G: Gate> Node<'m, G> {
         if self.is_failed {
             return Err(Refusal::Failed);
         }
-        if self.outbox.is_full(&self.settings) {
+        if self.is_full() {
             return Err(Refusal::Full);
         }
         let Frame { from, session, ends, body } = frame::decode(&self.identity, bytes)?;
