@@ -4,7 +4,7 @@ use guest_sdk::{Context, LocalEvent, LocalEvents, Request, Response};
 
 use crate::answers::answer;
 use crate::pieces::size;
-use crate::{Bug, Command, Entry, Local, Message, Operation, Outcome, RaftKv, Role, State, replication};
+use crate::{Bug, Command, Entry, Local, Message, Operation, Outcome, RaftKv, Read, Role, State, reads, replication};
 
 /// Bytes of the longest key and of the longest value.
 const KEY_MAX: usize = 256;
@@ -96,6 +96,9 @@ pub(crate) fn request(
         }
         (Bug::AnswerEarly, Operation::Put(..) | Operation::Delete(_)) => answer(ctx, state, number, Outcome::Done),
         _ => {}
+    }
+    if protocol.reads_by_index && matches!(operation, Operation::Get(_)) {
+        return reads::take(protocol, ctx, state, Read { number, operation });
     }
     let command = Command { node: ctx.me(), number, operation };
     replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: Some(command) });

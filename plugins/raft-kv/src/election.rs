@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use guest_sdk::{Context, NodeId};
 
+use crate::reads::{self, Reads};
 use crate::replication::{self, Progress};
 use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, others, tell};
 
@@ -56,6 +57,7 @@ pub(crate) fn check(ctx: &mut Context<Message>, state: &mut State) {
         ctx.log(format_args!(
             "steps down as leader of term {term}: it hears {count} of {nodes} nodes, itself included"
         ));
+        reads::give_up(ctx, state);
         state.role = Role::Follower { leader: None };
     }
 }
@@ -75,6 +77,7 @@ pub(crate) fn observe_term(ctx: &mut Context<Message>, state: &mut State, term: 
     if term > state.disk.term {
         if matches!(state.role, Role::Leader { .. }) {
             ctx.log(format_args!("leads no more: there is term {term}"));
+            reads::give_up(ctx, state);
         }
         state.disk.term = term;
         state.disk.voted_for = None;
@@ -118,7 +121,7 @@ fn lead_if_elected(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut St
         let last = state.disk.log.last().index;
         let unknown = Progress { next: last + 1, matched: 0, sent: last, taken: 0 };
         let followers = others(ctx).map(|node| (node, unknown)).collect();
-        state.role = Role::Leader { followers, heard: BTreeSet::new(), snapshot: None };
+        state.role = Role::Leader { followers, heard: BTreeSet::new(), snapshot: None, reads: Reads::default() };
         // Only entries of this term are counted: what earlier leaders have left is committed with this one.
         replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });
     }

@@ -10,6 +10,7 @@
 //! | `election` | votes, and leaders that step down |
 //! | `pieces` | logs and stores in messages of bounded length |
 //! | `replication` | the leader's log becomes that of the others |
+//! | `reads` | reads that need no entry in the log |
 //! | `clients` | requests, and histories of them |
 //! | `answers` | answers to clients once an operation is done |
 //! | `spec` | what must hold |
@@ -19,6 +20,7 @@ mod clients;
 mod election;
 mod log;
 mod pieces;
+mod reads;
 mod replication;
 mod spec;
 mod store;
@@ -38,6 +40,7 @@ use pieces::Piece;
 
 pub use log::{Command, Entry, Index, Log, Mark, Term};
 pub use pieces::{Incoming, Snapshot};
+pub use reads::{Read, Reads};
 pub use replication::Progress;
 pub use store::{Operation, Outcome, Sequential, Store};
 
@@ -66,6 +69,10 @@ pub struct RaftKv {
     room: usize,
     /// How many times longer timers wait than they would on a fast network.
     patience: u32,
+    /// Whether a leader sends a node more only after its answer: one message has what came meanwhile.
+    batches: bool,
+    /// Whether reads need no entry in the log.
+    reads_by_index: bool,
     bug: Bug,
 }
 
@@ -77,6 +84,8 @@ enum Bug {
     ReadLocal,
     /// A leader answers when an entry is in its own log.
     AnswerEarly,
+    /// A leader answers reads before it has committed an entry of its term.
+    ReadEarly,
     /// The store on the disk is behind the log that goes with it.
     ForgetStore,
     /// A node votes for any candidate, even if the log of the candidate is behind its own.
@@ -139,6 +148,10 @@ pub enum Raft {
     AskVote(Mark),
     /// The answer.
     WouldVote(bool),
+    /// Leader to another node: do you follow me, in this round of reads?
+    Confirm(u32),
+    /// The answer: yes.
+    Confirmed(u32),
 }
 
 /// What can happen to a node without a message.
@@ -180,6 +193,8 @@ pub enum Role {
         heard: BTreeSet<NodeId>,
         /// The store as it is sent in pieces, while some node takes them.
         snapshot: Option<Snapshot>,
+        /// The reads that need no entry in the log.
+        reads: Reads,
     },
     /// Wants to stand for election, and asks whether it would win.
     Asking {
@@ -240,6 +255,7 @@ impl Protocol for RaftKv {
             ("none", Bug::None),
             ("read-local", Bug::ReadLocal),
             ("answer-early", Bug::AnswerEarly),
+            ("read-early", Bug::ReadEarly),
             ("forget-store", Bug::ForgetStore),
             ("no-log-check", Bug::NoLogCheck),
         ];
@@ -259,6 +275,12 @@ impl Protocol for RaftKv {
             piece: parameters.get("piece", 48 << 10, "bytes in one message, unless one key or value has more")?,
             room: parameters.get("room", 4 << 20, "bytes of keys and values from which on writes are refused")?,
             patience: parameters.get("patience", 1, "how many times longer timers wait than on a fast network")?,
+            batches: parameters.get("batches", false, "whether a leader waits for a node before it sends it more")?,
+            reads_by_index: parameters.choice(
+                "reads",
+                &[("log", false), ("index", true)],
+                "log: a read is an entry like a write; index: a majority confirms that the leader leads",
+            )?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
         })
     }
@@ -358,7 +380,7 @@ impl RaftKv {
         match what {
             Raft::RequestVote(last) => election::request_vote(self, ctx, state, (from, term), last),
             Raft::Vote(true) if is_current => election::vote(self, ctx, state, from),
-            Raft::Append { .. } | Raft::Install { .. } if !is_current => {
+            Raft::Append { .. } | Raft::Install { .. } | Raft::Confirm(_) if !is_current => {
                 // Its sender learns of the later term.
                 tell(ctx, state, from, Raft::Missing(0));
             }
@@ -372,8 +394,15 @@ impl RaftKv {
             Raft::Missing(index) if is_current => replication::missing(self, ctx, state, from, index),
             Raft::Took { last, count } if is_current => replication::took(self, ctx, state, from, (last, count)),
             Raft::AskVote(last) => election::asked(self, ctx, state, (from, term), last),
+            Raft::Confirm(round) => replication::confirm(ctx, state, from, round),
+            Raft::Confirmed(round) if is_current => reads::confirmed(self, ctx, state, from, round),
             Raft::WouldVote(true) if is_current => election::would_vote(self, ctx, state, from),
-            Raft::Vote(_) | Raft::Matched(_) | Raft::Missing(_) | Raft::Took { .. } | Raft::WouldVote(_) => {}
+            Raft::Vote(_)
+            | Raft::Matched(_)
+            | Raft::Missing(_)
+            | Raft::Took { .. }
+            | Raft::WouldVote(_)
+            | Raft::Confirmed(_) => {}
         }
     }
 }

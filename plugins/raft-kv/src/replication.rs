@@ -4,7 +4,7 @@ use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
 use crate::pieces::{self, Incoming, Piece, Snapshot};
-use crate::{Command, Entry, Index, Log, Mark, Message, Raft, RaftKv, Role, State, answers, others, tell};
+use crate::{Command, Entry, Index, Log, Mark, Message, Raft, RaftKv, Role, State, answers, others, reads, tell};
 
 /// What a leader knows about the log of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Progress {
 /// A leader takes an entry.
 pub(crate) fn take(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, entry: Entry) {
     state.disk.log.push(entry);
-    send_to_all(protocol, ctx, state);
+    send_news(protocol, ctx, state);
     // In a cluster of one node there is no answer to wait for.
     advance_commit(protocol, ctx, state);
 }
@@ -102,7 +102,8 @@ pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut
         *snapshot = None;
     }
     advance_commit(protocol, ctx, state);
-    if goes_on {
+    // With batches, what was committed has left with all that follows.
+    if goes_on && (!protocol.batches || has_news(state, from)) {
         send(protocol, ctx, state, from);
     }
 }
@@ -156,12 +157,36 @@ pub(crate) fn repeat(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut 
     if let Role::Leader { snapshot, .. } = &mut state.role {
         snapshot.take_if(|snapshot| !snapshot.grow_old());
     }
-    send_to_all(protocol, ctx, state);
+    others(ctx).for_each(|node| send(protocol, ctx, state, node));
+    reads::ask(ctx, state);
 }
 
-/// Sends every other node what it lacks as far as the leader knows, and what is committed.
-pub(crate) fn send_to_all(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
-    others(ctx).for_each(|node| send(protocol, ctx, state, node));
+/// Sends every other node what it lacks as far as the leader knows, and what is committed; with batches, only those whose answer is not
+/// awaited, and the others get it after their answer or with the next heartbeat.
+fn send_news(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    for node in others(ctx) {
+        if !protocol.batches || !is_awaited(state, node) {
+            send(protocol, ctx, state, node);
+        }
+    }
+}
+
+/// Whether a node has been sent entries that it has not confirmed.
+fn is_awaited(state: &State, node: NodeId) -> bool {
+    matches!(&state.role, Role::Leader { followers, .. } if followers.get(&node).is_some_and(|progress| progress.sent >= progress.next))
+}
+
+/// Whether the log has entries that were not sent to a node.
+fn has_news(state: &State, node: NodeId) -> bool {
+    let last = state.disk.log.last().index;
+    matches!(&state.role, Role::Leader { followers, .. } if followers.get(&node).is_some_and(|progress| progress.sent < last))
+}
+
+/// A leader of the present term asks whether this node follows it.
+pub(crate) fn confirm(ctx: &mut Context<Message>, state: &mut State, leader: NodeId, round: u32) {
+    if follow(ctx, state, leader) {
+        tell(ctx, state, leader, Raft::Confirmed(round));
+    }
 }
 
 fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: NodeId) {
@@ -199,7 +224,8 @@ fn advance_commit(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut Sta
     let is_of_this_term = state.disk.log.mark(index).is_some_and(|mark| mark.term == state.disk.term);
     if index > state.disk.commit && is_of_this_term {
         commit_up_to(protocol, ctx, state, index);
-        send_to_all(protocol, ctx, state);
+        send_news(protocol, ctx, state);
+        reads::begin(protocol, ctx, state);
     }
 }
 

@@ -198,6 +198,91 @@ fn every_state_of_two_nodes_is_well() {
     }
 }
 
+/// A read with `reads=index` adds no entry, is answered once a majority has confirmed the leader, and shares a round with others.
+#[test]
+fn reads_by_index_wait_for_a_majority_and_add_no_entry() {
+    let mut cluster = cluster(&[("reads", "index"), ("kept", "9")]);
+    elect(&mut cluster, 0);
+    assert_eq!(answered(&mut cluster, 0, put("/color", "red")), Response::new(204));
+    let last = cluster.state(0).disk.log.last();
+    let first = cluster.request(0, get("/color"));
+    let others = [cluster.request(0, get("/color")), cluster.request(0, get("/size"))];
+    let confirms = |cluster: &Cluster<RaftKv>| {
+        let is_one =
+            |flight: &&InFlight<Message>| matches!(flight.message, Message::Raft { what: Raft::Confirm(_), .. });
+        cluster.in_flight().iter().filter(is_one).count()
+    };
+    assert_eq!((confirms(&cluster), cluster.response(first)), (2, None));
+    cluster.deliver_where(|flight| flight.to == 1);
+    assert_eq!(cluster.response(first), None);
+    cluster.deliver_where(|flight| flight.from == 1);
+    assert_eq!(cluster.response(first), Some(&Response::new(200).body("red")));
+    // The other node still has to confirm the first round; both have to confirm that of the others.
+    assert_eq!((confirms(&cluster), cluster.response(others[0])), (3, None));
+    cluster.settle();
+    assert_eq!(cluster.response(others[0]), Some(&Response::new(200).body("red")));
+    assert_eq!(cluster.response(others[1]).map(|response| response.status), Some(404));
+    assert_eq!(cluster.state(0).disk.log.last(), last);
+    assert_eq!(cluster.check(), Ok(()));
+}
+
+/// A leader asks again with each heartbeat, and tells its clients when it leads no more.
+#[test]
+fn reads_by_index_survive_losses_and_end_with_the_leader() {
+    let mut cluster = cluster(&[("reads", "index"), ("heartbeats", "true"), ("terms", "2")]);
+    elect(&mut cluster, 0);
+    let read = cluster.request(0, get("/color"));
+    cluster.lose_all();
+    cluster.happen(0, "heartbeat");
+    cluster.settle();
+    assert_eq!(cluster.response(read).map(|response| response.status), Some(404));
+    let (read, waiting) = (cluster.request(0, get("/color")), cluster.request(0, get("/color")));
+    cluster.lose_all();
+    elect(&mut cluster, 1);
+    for number in [read, waiting] {
+        assert_eq!(cluster.response(number).map(|response| response.status), Some(503));
+    }
+    assert_eq!(cluster.check(), Ok(()));
+}
+
+/// With `batches`, a node gets one message for all that came before its answer; a heartbeat repeats what was lost.
+#[test]
+fn a_batch_has_what_came_before_the_answer() {
+    let mut cluster = cluster(&[("batches", "true"), ("heartbeats", "true"), ("terms", "0")]);
+    elect(&mut cluster, 0);
+    let entries = |cluster: &Cluster<RaftKv>, node: NodeId| -> Vec<usize> {
+        let sent = cluster.in_flight().iter().filter(|flight| flight.to == node);
+        sent.filter_map(|flight| match &flight.message {
+            Message::Raft { what: Raft::Append { entries, .. }, .. } => Some(entries.len()),
+            _ => None,
+        })
+        .collect()
+    };
+    let numbers: Vec<u64> = (0..5).map(|key| cluster.request(0, put(&format!("/{key}"), "x"))).collect();
+    assert_eq!(entries(&cluster, 1), [1]);
+    cluster.deliver_where(|flight| flight.to == 1);
+    cluster.deliver_where(|flight| flight.from == 1);
+    assert_eq!((entries(&cluster, 1), entries(&cluster, 2)), (vec![4], vec![1]));
+    assert_eq!(cluster.response(numbers[0]), Some(&Response::new(204)));
+    cluster.lose_all();
+    cluster.happen(0, "heartbeat");
+    cluster.settle();
+    assert!(numbers.iter().all(|number| cluster.response(*number) == Some(&Response::new(204))));
+    assert_eq!(cluster.check(), Ok(()));
+}
+
+/// All executions of two nodes with reads by index and batches, and the mistake that comes with these reads.
+#[test]
+fn every_state_of_two_nodes_that_read_by_index_is_well() {
+    for (terms, resets, bug) in [("1", 1, "none"), ("2", 0, "read-early")] {
+        let parameters = [("terms", terms), ("records", "true"), ("reads", "index"), ("batches", "true"), ("bug", bug)];
+        let cluster = Cluster::<RaftKv>::new(2, &parameters).expect("the parameters are known");
+        let explored = cluster.with_resets(resets).explore(200_000);
+        let broken = explored.broken.map(|broken| format!("{broken:?}"));
+        assert_eq!(broken.is_some_and(|why| why.contains("linearizable")), bug != "none", "{terms} {resets} {bug}");
+    }
+}
+
 /// Numbers that look random, the same in every run.
 fn next(seed: &mut u64) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
