@@ -196,6 +196,7 @@ fn explore_from(
 }
 
 /// What a round begins with.
+#[derive(Clone, Copy)]
 struct RoundPlan {
     variant: Variant,
     /// Local events of a node, at most.
