@@ -38,7 +38,7 @@ impl<G: Gate> Cluster<G> {
             let application = Some(Range::milliseconds(1, 100));
             let delays = Delays { application, ..Settings::default().delays };
             let settings = Settings { network: scenario.network, delays, seed, ..Settings::default() };
-            Node::start(plugin, (identity, settings), gate(node), None, Time(0)).expect("it starts")
+            Node::start(plugin, identity, settings, gate(node), None, Time(0)).expect("it starts")
         };
         let nodes = (0..scenario.nodes).map(start).collect();
         let mut cluster = Self { nodes, frames: VecDeque::new(), now: Time(0), snapshots: Vec::new(), bytes: 0 };
