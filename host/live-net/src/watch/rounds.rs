@@ -1,6 +1,7 @@
 //! The thread of a checker: its rounds, one after the other, and the rests between them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use host_live::beside::{Desk, Manner, Rounds};
@@ -52,7 +53,7 @@ impl Desk for Thread<'_> {
         self.inbox.put_filters(patterns, interval);
     }
 
-    fn report(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>) {
+    fn report(&mut self, round: &Arc<Round>, scenario: &Scenario, steering: Option<&Steering>) {
         (self.report)(round, scenario, steering);
     }
 }
@@ -121,7 +122,6 @@ impl Running<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
     use std::thread;
 
     use host_live::checker::Limits;

@@ -9,7 +9,7 @@ use host_model::scenario::Scenario;
 use host_model::trace::{Beginning, TraceStep};
 
 use crate::beside::pace::Pace;
-use crate::checker::{self, CheckError, Checker, Limits, Round, Steering};
+use crate::checker::{self, CheckError, Checker, Explorer, Limits, Round, Steering};
 use crate::checkpoint::{Snapshot, beginning};
 use crate::filter::Pattern;
 use crate::gate::Views;
@@ -34,7 +34,7 @@ pub trait Desk {
     fn filters(&mut self, patterns: BTreeSet<Pattern>, interval: Duration);
 
     /// A round has ended, in this scenario; with what the node can filter, if it is steered.
-    fn report(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>);
+    fn report(&mut self, round: &Arc<Round>, scenario: &Scenario, steering: Option<&Steering>);
 }
 
 /// How a checker works.
@@ -96,7 +96,7 @@ struct Answered {
 
 /// The rounds of a checker.
 pub struct Rounds<'c> {
-    checker: Checker<'c>,
+    explorer: Box<dyn Explorer + 'c>,
     manner: Manner,
     pace: Pace,
     begun: Time,
@@ -121,17 +121,22 @@ impl<'c> Rounds<'c> {
             |may_break| checker::armed(kept, manner.me, may_break, checker.lts().scenario(), checker.kinds());
         let armed = manner.steers.map(patterns).filter(|patterns| !patterns.is_empty());
         let end = now.after(manner.every * 2);
+        Self { armed: armed.map(|patterns| (patterns, end)), ..Self::exploring(Box::new(checker), manner, now) }
+    }
+
+    /// Those of a checker that begins now, explores with this and knows nothing of earlier processes.
+    pub fn exploring(explorer: Box<dyn Explorer + 'c>, manner: Manner, now: Time) -> Self {
         Self {
+            explorer,
             manner,
             pace: Pace::new(&manner.limits, manner.round_time),
             begun: now,
-            armed: armed.map(|patterns| (patterns, end)),
+            armed: None,
             last: None,
             told: None,
             looked: None,
             apart: Duration::ZERO,
             counts: Counts::default(),
-            checker,
         }
     }
 
@@ -193,7 +198,11 @@ impl<'c> Rounds<'c> {
 
     /// A round, and the filters of the node against what it predicts if that is steered, in half of the time for each. What the snapshot
     /// says of the others the node hears at once, and in a quarter of the time it looks a little way ahead first.
-    fn round(&mut self, question: &Question, desk: &mut dyn Desk) -> Result<(Round, Option<Steering>), CheckError> {
+    fn round(
+        &mut self,
+        question: &Question,
+        desk: &mut dyn Desk,
+    ) -> Result<(Arc<Round>, Option<Steering>), CheckError> {
         let Question { beginning, is_partial, reach } = question;
         let round_time = self.manner.round_time;
         self.tell(beginning, desk)?;
@@ -201,19 +210,19 @@ impl<'c> Rounds<'c> {
             self.look_near(beginning, desk)?;
         }
         let time = if self.is_steering() { round_time * 3 / 8 } else { round_time };
-        self.checker.set_reach(*reach);
+        self.explorer.set_reach(*reach);
         desk.allow(time);
-        let mut round = self.checker.round(beginning)?;
+        let mut round = self.explorer.round(beginning)?;
         let mut steering = None;
         if self.is_steering() {
             desk.allow(time);
-            steering = Some(match self.checker.steer(self.manner.me, &round) {
+            steering = Some(match self.explorer.steer(self.manner.me, &round) {
                 Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
                 result => result?,
             });
         }
         if !is_partial {
-            self.checker.find_dead_ahead(&mut round)?;
+            round = self.explorer.find_dead_ahead(round)?;
         }
         desk.worked(round.work + steering.as_ref().map_or(0, |steering| steering.work));
         Ok((round, steering))
@@ -222,15 +231,15 @@ impl<'c> Rounds<'c> {
     /// Looks a little way ahead, and puts filters into force against what is about to go wrong there: it may come before a round ends.
     fn look_near(&mut self, beginning: &Arc<Beginning>, desk: &mut dyn Desk) -> Result<(), CheckError> {
         let round_time = self.manner.round_time;
-        self.checker.set_reach(self.pace.least());
+        self.explorer.set_reach(self.pace.least());
         desk.allow(round_time / 8);
-        let round = self.checker.round(beginning)?;
+        let round = self.explorer.round(beginning)?;
         desk.worked(round.work);
         if round.predictions.is_empty() {
             return Ok(());
         }
         desk.allow(round_time / 8);
-        let Steering { patterns, work, .. } = self.checker.steer(self.manner.me, &round)?;
+        let Steering { patterns, work, .. } = self.explorer.steer(self.manner.me, &round)?;
         desk.worked(work);
         if !patterns.is_empty() {
             desk.filters(patterns, self.interval(round_time));
@@ -240,8 +249,8 @@ impl<'c> Rounds<'c> {
 
     /// The filters of a round, and those that the node began with until a snapshot has all nodes.
     fn with_armed(&mut self, beginning: &Beginning, mut patterns: BTreeSet<Pattern>, now: Time) -> BTreeSet<Pattern> {
-        let is_whole = beginning.states.len() == self.checker.lts().scenario().nodes as usize;
-        self.armed = self.armed.take().filter(|(_, end)| !is_whole && *end > now);
+        let is_partial = |explorer: &dyn Explorer| !explorer.scenario_of(beginning).absent.is_empty();
+        self.armed = self.armed.take().filter(|(_, end)| *end > now && is_partial(&*self.explorer));
         patterns.extend(self.armed.iter().flat_map(|(armed, _)| armed.iter().cloned()));
         patterns
     }
@@ -250,7 +259,7 @@ impl<'c> Rounds<'c> {
     fn hand_over(
         &mut self,
         question: Question,
-        (round, steering): (Round, Option<Steering>),
+        (round, steering): (Arc<Round>, Option<Steering>),
         taken: Duration,
         rest: Duration,
         desk: &mut dyn Desk,
@@ -270,7 +279,7 @@ impl<'c> Rounds<'c> {
             let patterns = self.with_armed(&question.beginning, patterns.clone(), now);
             desk.filters(patterns, self.interval(took));
         }
-        desk.report(&round, self.checker.lts().scenario(), steering.as_ref());
+        desk.report(&round, &self.explorer.scenario_of(&round.beginning), steering.as_ref());
         if !is_cut {
             let patterns = steering.map(|steering| steering.patterns);
             self.last = Some(Answered { question, patterns, took });
@@ -293,7 +302,7 @@ impl<'c> Rounds<'c> {
     /// A node that is steered hears what a snapshot says of the others, unless that is what it has heard last.
     fn tell(&mut self, beginning: &Arc<Beginning>, desk: &mut dyn Desk) -> Result<(), CheckError> {
         if self.is_steering() && self.told.as_ref() != Some(beginning) {
-            desk.views(self.checker.views(beginning)?);
+            desk.views(self.explorer.views(beginning)?);
             self.told = Some(Arc::clone(beginning));
         }
         Ok(())
@@ -363,7 +372,7 @@ mod tests {
             self.filters = Some((patterns, interval));
         }
 
-        fn report(&mut self, _round: &Round, _scenario: &Scenario, _steering: Option<&Steering>) {
+        fn report(&mut self, _round: &Arc<Round>, _scenario: &Scenario, _steering: Option<&Steering>) {
             self.reported += 1;
         }
     }

@@ -11,6 +11,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `round` | one round: from a global state to predictions |
+//! | `explorer` | what the rounds of a node explore with |
 //! | `steering` | the filters of one node against all predictions |
 //! | `foresee` | looking ahead from an event whose effects are held |
 //! | `safety` | the check that filters cause no new violation or dead state |
@@ -23,6 +24,7 @@
 
 mod armed;
 mod candidates;
+mod explorer;
 mod foresee;
 mod past;
 mod promises;
@@ -34,6 +36,7 @@ mod stopping;
 mod tests;
 
 pub use armed::armed;
+pub use explorer::Explorer;
 pub use foresee::Foreseen;
 pub use round::{CheckError, Checker, Limits, Prediction, Round};
 pub use safety::{Checked, Unsafe};

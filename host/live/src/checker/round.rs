@@ -147,7 +147,7 @@ pub struct Round {
 /// Looks ahead for one node.
 pub struct Checker<'f> {
     pub(super) factory: &'f dyn MachineFactory,
-    pub(super) limits: Limits,
+    pub(crate) limits: Limits,
     pub(super) lts: Lts<'f>,
     pub(super) stop: &'f dyn Stop,
     pub(super) kinds: Arc<Kinds>,
@@ -262,6 +262,11 @@ impl<'f> Checker<'f> {
         let present: BTreeSet<NodeId> = beginning.states.iter().map(|state| state.node).collect();
         let absent = (0..scenario.nodes).filter(|node| !present.contains(node)).collect();
         Scenario { absent, ..scenario.clone() }
+    }
+
+    /// Looks ahead next in the scenario of a round that begins there: the round itself may have been another checker's, or an earlier one.
+    pub(crate) fn attend(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
+        if self.scenario_of(beginning).absent == self.lts.scenario().absent { Ok(()) } else { self.renew(beginning) }
     }
 
     /// Begins another generation where what is known takes too much room, or other nodes are absent.

@@ -14,24 +14,24 @@ use crate::filter::Pattern;
 const KNOWN_MAX: usize = 100_000;
 
 /// Looks ahead for all nodes of all runs: the result depends on the fork and the event alone, so it is kept.
-pub(super) struct Hold<'f> {
+pub(crate) struct Hold<'f> {
     checker: Checker<'f>,
     stop: Option<&'f dyn Stop>,
     known: BTreeMap<[u8; 32], bool>,
 }
 
 impl<'f> Hold<'f> {
-    pub(super) fn new(checker: Checker<'f>) -> Self {
+    pub(crate) fn new(checker: Checker<'f>) -> Self {
         Self { checker, stop: None, known: BTreeMap::new() }
     }
 
     /// The same, with a stop from outside.
-    pub(super) fn stopped_by(self, stop: &'f dyn Stop) -> Self {
+    pub(crate) fn stopped_by(self, stop: &'f dyn Stop) -> Self {
         Self { checker: self.checker.stopped_by(stop), stop: Some(stop), ..self }
     }
 
     /// Whether an event leads to what is about to go wrong, and its substitute does not.
-    pub(super) fn is_to_blame(&mut self, event: &Pattern, fork: &Fork) -> Result<bool, MachineError> {
+    pub(crate) fn is_to_blame(&mut self, event: &Pattern, fork: &Fork) -> Result<bool, MachineError> {
         let question = (event, &*fork.after, &*fork.instead, fork.node);
         let key = *blake3::hash(
             &postcard::to_allocvec(&question).expect("serde derives its encoding, and memory takes every byte"),
@@ -56,7 +56,7 @@ impl<'f> Hold<'f> {
 }
 
 /// An error after a request to stop the checkers: what they have reached depends on the moment.
-pub(super) fn check_stopped(stop: Option<&dyn Stop>) -> Result<(), MachineError> {
+pub(crate) fn check_stopped(stop: Option<&dyn Stop>) -> Result<(), MachineError> {
     stop.and_then(Stop::reason).map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 

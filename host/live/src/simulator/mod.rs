@@ -27,7 +27,7 @@ mod chance;
 mod conditions;
 mod cut;
 mod finished;
-mod hold;
+pub(crate) mod hold;
 mod input;
 mod instead;
 mod kept;

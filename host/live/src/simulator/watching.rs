@@ -150,6 +150,8 @@ impl<'f> Watching<'f> {
         if let Some(known) = self.steered.get(&(key, node)) {
             return Ok(known.clone());
         }
+        // Its round may be an earlier one than the last that was explored.
+        self.checker.attend(&round.beginning)?;
         let steering = self.checker.steer(node, round);
         check_stopped(self.stop)?;
         let steering = match steering {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use host_model::contract::NodeId;
 
+use crate::checker::Explorer;
 use crate::checkpoint::Outcome;
 use crate::gate::Gate;
 use crate::neighbourhood::Neighbourhood;
-use crate::world::advisor::{Advice, Ears, Found, Virtual};
+use crate::world::advisor::{Advice, Advisor, Ears, Found, Virtual, advisor};
 use crate::world::driver::World;
 use crate::world::guided::{Guided, News};
 use crate::world::input::Input;
@@ -20,6 +21,21 @@ impl<'w> World<'w, Guided<'w>> {
     pub fn advised(mut self, advice: Advice) -> Self {
         self.advice = Some((advice, Ears { hear: Guided::hear, suspensions: Guided::suspensions }));
         self
+    }
+
+    /// The same where the rounds of each checker explore with this, and not with a checker of their own.
+    #[must_use]
+    pub(super) fn exploring(self, explorer: impl Fn() -> Box<dyn Explorer + 'w> + 'w) -> Self {
+        Self { explorer: Some(Box::new(explorer)), ..self }
+    }
+}
+
+impl<'w, G> World<'w, G> {
+    /// The checker of the next start of a node, if nodes have one.
+    pub(super) fn advisor(&self, me: NodeId) -> Result<Option<Advisor<'w>>, String> {
+        let Some((advice, _)) = &self.advice else { return Ok(None) };
+        let explorer = self.explorer.as_ref().map(|explorer| explorer());
+        advisor(advice, self.factory, explorer, me, self.now).map(Some)
     }
 }
 

@@ -8,7 +8,7 @@ use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 
 use crate::beside::{Collector, Desk, Manner, Rounds};
-use crate::checker::{Checker, Limits, Round, Steering};
+use crate::checker::{Checker, Explorer, Limits, Round, Steering};
 use crate::checkpoint::Snapshot;
 use crate::filter::Pattern;
 use crate::gate::Views;
@@ -123,35 +123,36 @@ impl Desk for Virtual {
         self.news.push((self.now, News::Filters(patterns, interval)));
     }
 
-    fn report(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>) {
+    fn report(&mut self, round: &Arc<Round>, scenario: &Scenario, steering: Option<&Steering>) {
         let (violations, dead) = (round.predictions.len(), round.dead.len());
         let foreseen = Foreseen { node: self.node, at: self.now, violations, dead };
-        let present: BTreeSet<NodeId> = round.beginning.states.iter().map(|state| state.node).collect();
-        let absent = (0..scenario.nodes).filter(|node| !present.contains(node)).collect();
-        let scenario = || Scenario { absent, ..scenario.clone() };
         self.found = Some(Found {
             foreseen,
-            predicting: (violations + dead > 0).then(|| (Arc::new(round.clone()), scenario())),
+            predicting: (violations + dead > 0).then(|| (Arc::clone(round), scenario.clone())),
             helps: steering.is_some_and(|steering| !steering.patterns.is_empty()),
             is_unhelpful: steering.is_some_and(|steering| steering.is_unhelpful),
         });
     }
 }
 
-/// The checker of a start of a node.
+/// The checker of a start of a node, whose rounds explore with this, or with a checker of their own.
 pub(super) fn advisor<'w>(
     advice: &Advice,
     factory: &'w dyn MachineFactory,
+    explorer: Option<Box<dyn Explorer + 'w>>,
     me: NodeId,
     now: Time,
 ) -> Result<Advisor<'w>, String> {
     let Advice { scenario, limits, every, steers, .. } = advice;
-    let checker = Checker::new(factory, scenario.clone(), *limits).map_err(|error| error.to_string())?;
+    let explorer = match explorer {
+        Some(explorer) => explorer,
+        None => Box::new(Checker::new(factory, scenario.clone(), *limits).map_err(|error| error.to_string())?),
+    };
     let (limits, every, round_time) = (*limits, *every, Duration::from_secs(1));
     let manner = Manner { me, limits, round_time, every, share: Share::ALL, steers: *steers };
     Ok(Advisor {
         collector: Collector::new(me, scenario.nodes, every),
-        rounds: Rounds::new(checker, manner, &[], now),
+        rounds: Rounds::exploring(explorer, manner, now),
         is_busy: false,
         waiting: None,
         next: None,

@@ -9,7 +9,6 @@ use crate::disk::records::{self, Wrong};
 use crate::disk::{Disk, Files, Owner, Trouble, Ways};
 use crate::gate::Gate;
 use crate::node::{Failure, Node, Record, Refusal, Settings};
-use crate::world::advisor;
 use crate::world::chance::Purpose;
 use crate::world::driver::{PATIENCE, World};
 use crate::world::files::{DiskOfWorld, FileError};
@@ -185,8 +184,7 @@ impl<G: Gate> World<'_, G> {
         self.history.note(of, clock, node.gate_mut().take());
         self.history.checkpoint(of, node.number(), clock);
         let own = VecDeque::new();
-        let advice = self.advice.as_ref().map(|(advice, _)| advisor::advisor(advice, self.factory, me, self.now));
-        let advisor = advice.transpose()?;
+        let advisor = self.advisor(me)?;
         let running = Running { node, advisor, disk, writing: None, on_disk: 0, own, wake: None, paused: None };
         self.places[me as usize].running = Some(running);
         if self.links().is_some() {

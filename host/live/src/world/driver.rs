@@ -8,6 +8,7 @@ use host_model::contract::{Machine, MachineError, MachineFactory, NodeId, Reques
 use rand_chacha::ChaCha8Rng;
 
 use crate::agenda::Agenda;
+use crate::checker::Explorer;
 use crate::checkpoint::{Dropped, Snapshot};
 use crate::gate::Gate;
 use crate::node::{Node, Output, Refusal};
@@ -52,6 +53,9 @@ pub struct Answered {
 /// Has something to do with each consistent snapshot that a node has collected: its node, and its gate.
 type OnSnapshot<'w, G> = Box<dyn FnMut(NodeId, Time, &Snapshot, &mut G) + 'w>;
 
+/// What the rounds of a checker explore with.
+type Explores<'w> = dyn Fn() -> Box<dyn Explorer + 'w> + 'w;
+
 /// A cluster of nodes in virtual time.
 pub struct World<'w, G> {
     pub(super) factory: &'w dyn MachineFactory,
@@ -62,6 +66,8 @@ pub struct World<'w, G> {
     pub(super) on_snapshot: Option<OnSnapshot<'w, G>>,
     /// The settings of the nodes' checkers, if there are any, and their access to the gates.
     pub(super) advice: Option<(Advice, Ears<G>)>,
+    /// What the rounds of a checker explore with, if that is not a checker of their own.
+    pub(super) explorer: Option<Box<Explores<'w>>>,
     /// What checkers have foreseen, in their rounds.
     pub foreseen: Vec<Foreseen>,
     /// The same counted, and what was kept from happening.
@@ -121,6 +127,7 @@ impl<'w, G: Gate> World<'w, G> {
             gate: Box::new(gate),
             on_snapshot: None,
             advice: None,
+            explorer: None,
             foreseen: Vec::new(),
             watched: Noted::default(),
             changes: 0,

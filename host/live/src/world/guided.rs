@@ -7,7 +7,6 @@ use std::time::Duration;
 use host_model::contract::NodeId;
 
 use crate::carried::Fork;
-use crate::checker::Checker;
 use crate::filter::{FilterTable, Pattern, Quota};
 use crate::gate::{Event, Gate, Judge, Verdict, Views};
 use crate::kinds::Kinds;
@@ -25,6 +24,9 @@ pub(super) enum News {
     Rest(bool),
 }
 
+/// Whether an event leads to what is about to go wrong, and its substitute does not.
+type LookAhead<'c> = dyn FnMut(&Pattern, &Fork) -> bool + 'c;
+
 /// The gate of a node that its checker steers.
 pub struct Guided<'c> {
     node: NodeId,
@@ -32,7 +34,7 @@ pub struct Guided<'c> {
     /// Whether the node is steered; if so, whether connections may be broken instead of messages.
     steers: Option<bool>,
     /// Looks ahead from events whose effects are held.
-    hold: Option<Checker<'c>>,
+    hold: Option<Box<LookAhead<'c>>>,
     /// Events that were kept from happening because of what looking ahead has shown.
     pub foreseen: u64,
 }
@@ -45,10 +47,11 @@ impl<'c> Guided<'c> {
         Self { node, steered: Steered::new(table, vec![None; nodes as usize]), steers, hold: None, foreseen: 0 }
     }
 
-    /// The same where effects are held, and this checker looks ahead from each event.
+    /// The same where effects are held, and this looks ahead from each event: whether that leads to what is about to go wrong, and its
+    /// substitute does not.
     #[must_use]
-    pub fn holding(self, checker: Checker<'c>) -> Self {
-        Self { hold: Some(checker), ..self }
+    pub fn holding(self, is_to_blame: impl FnMut(&Pattern, &Fork) -> bool + 'c) -> Self {
+        Self { hold: Some(Box::new(is_to_blame)), ..self }
     }
 
     /// The same where filters tell messages of these kinds apart.
@@ -100,13 +103,11 @@ impl Gate for Guided<'_> {
     }
 
     fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
-        let Some(checker) = self.hold.as_mut().filter(|_| self.steered.table.is_active(now)) else {
+        let Some(is_to_blame) = self.hold.as_mut().filter(|_| self.steered.table.is_active(now)) else {
             return Verdict::Pass;
         };
         let Some((pattern, fork)) = Pattern::of(event).zip(fork()) else { return Verdict::Pass };
-        // One that cannot go on says nothing, as the thread of a running node that has ended.
-        let foreseen = checker.foresee(&pattern, &fork, &|| ());
-        if foreseen.is_ok_and(|foreseen| foreseen.prediction.is_some()) {
+        if is_to_blame(&pattern, &fork) {
             self.foreseen += 1;
             return self.steered.refuse(now, event);
         }

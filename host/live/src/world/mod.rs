@@ -12,6 +12,7 @@
 //! | `asked` | snapshots and requests that some node is asked for |
 //! | `advice` | checkers of the nodes: snapshots for them, and what their rounds hand over |
 //! | `advisor` | one checker, in virtual time |
+//! | `explored` | what the checkers of all nodes and runs have explored |
 //! | `guided` | the gate of a node that its checker steers |
 //! | `crashes` | processes that begin and end, and what their disks do meanwhile |
 //! | `place` | a node with its clock and its disk, whether it runs or not |
@@ -44,6 +45,7 @@ mod crashes;
 mod cuts;
 mod driver;
 mod ends;
+mod explored;
 mod files;
 mod guided;
 mod history;

@@ -17,7 +17,6 @@ use crate::simulator::verdicts::{Here, Log, Verdicts};
 use crate::simulator::{Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, SimulatorError, Watched};
 use crate::time::{Range, Time};
 use crate::world::driver::World;
-use crate::world::guided::Guided;
 use crate::world::memo::{Memory, Taken};
 use crate::world::plan::{Own, Plan, Trouble};
 use crate::world::refusal::RuntimeError;
@@ -129,7 +128,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
     /// # Errors
     ///
     /// As for [`run`](Self::run).
-    pub fn run_watched(&self, seed: u64, checkers: &Checkers<'f>, part: Part) -> Result<Ran, MachineError> {
+    pub fn run_watched(&self, seed: u64, checkers: &Checkers<'_>, part: Part) -> Result<Ran, MachineError> {
         let (Over { run, end, at }, watched, noted) = self.over_watched(seed, checkers, part)?;
         let finished = run.verdicts.finish(seed, end, at, run.counts, &run.log);
         Ok(Ran { finished, watched, firsts: noted.firsts, unusable: noted.unusable })
@@ -150,20 +149,16 @@ impl<'f, 'l> Runtime<'f, 'l> {
     fn over_watched(
         &self,
         seed: u64,
-        checkers: &Checkers<'f>,
+        checkers: &Checkers<'_>,
         part: Part,
     ) -> Result<(Over, Watched, Noted), MachineError> {
         if let Some(over) = self.fail()? {
             return Ok((over, Watched::default(), Noted::default()));
         }
         let mut run = Run::new(&self.memory(), &self.conditions);
-        // A world has no room for the trouble of a gate, so the first one shows whether there is any.
-        checkers.gate(0, part)?;
-        let gate = |node| match checkers.gate(node, part) {
-            Ok(gate) => gate,
-            Err(_) => Guided::new(node, self.scenario.nodes, None),
-        };
-        let mut world = self.world(seed, checkers.profile.neighbours, gate)?.advised(checkers.advice(part));
+        let gate = |node| checkers.gate(node, part);
+        let world = self.world(seed, checkers.profile.neighbours, gate)?;
+        let mut world = world.advised(checkers.advice(part)).exploring(|| checkers.explorer());
         let mut standstill = Standstill::default();
         let end = self.follow(&mut world, &mut run, checkers.stop, &mut standstill)?;
         let prevented = world.prevented();
@@ -241,7 +236,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
     pub(super) fn path_watched(
         &self,
         seed: u64,
-        checkers: &Checkers<'f>,
+        checkers: &Checkers<'_>,
         part: Part,
     ) -> Result<(Finished, Start, Vec<Step>, Watched, crate::simulator::Firsts), MachineError> {
         let (Over { run, end, at }, watched, noted) = self.over_watched(seed, checkers, part)?;

@@ -1,18 +1,20 @@
 //! Runs of nodes with checkers: what these have found, and what they have kept from happening.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use host_model::contract::{MachineError, MachineFactory, NodeId, Stop};
 use host_model::scenario::{Network, Scenario};
 
-use crate::checker::{Checker, Limits};
+use crate::checker::{Checker, Explorer, Limits};
 use crate::gate::Gate;
 use crate::kinds::Kinds;
 use crate::node::Node;
+use crate::simulator::hold::Hold;
 use crate::simulator::{Finished, Firsts, Predicted, Profile, Watched, ahead};
 use crate::time::Time;
 use crate::world::advisor::{Advice, Ears, Found};
+use crate::world::explored::{Explored, Shared};
 use crate::world::guided::Guided;
 use crate::world::recorder::Recorder;
 
@@ -121,14 +123,18 @@ pub enum Part {
     Steer,
 }
 
-/// Checkers of nodes, one for each.
-#[derive(Clone)]
+/// Checkers of nodes, one for each. What they explore is kept for all runs.
 pub struct Checkers<'f> {
-    factory: &'f dyn MachineFactory,
     pub(super) profile: Profile,
     scenario: Scenario,
     kinds: Arc<Kinds>,
+    explored: Mutex<Explored<'f>>,
+    /// Looks ahead from events whose effects are held.
+    hold: Option<Mutex<Hold<'f>>>,
     pub(super) stop: Option<&'f dyn Stop>,
+    /// Whether the rounds of each checker explore by themselves.
+    #[cfg(test)]
+    alone: Option<&'f dyn MachineFactory>,
 }
 
 impl<'f> Checkers<'f> {
@@ -146,14 +152,42 @@ impl<'f> Checkers<'f> {
         profile.limits.breaks &= is_ordered && scenario.faults.breaks > 0;
         profile.hold = profile.hold.filter(|_| !is_ordered);
         let scenario = ahead(scenario);
-        let kinds = Arc::clone(Checker::new(factory, scenario.clone(), profile.limits)?.kinds());
-        Ok(Self { factory, profile, scenario, kinds, stop: None })
+        let checker = Checker::new(factory, scenario.clone(), profile.limits)?;
+        let hold = profile.hold.map(|events_max| {
+            let limits = Limits { bytes_max: 0, ..Limits::of_an_event(events_max) };
+            Checker::new(factory, scenario.clone(), limits).map(|checker| Mutex::new(Hold::new(checker)))
+        });
+        let kinds = Arc::clone(checker.kinds());
+        Ok(Self {
+            profile,
+            scenario,
+            kinds,
+            explored: Mutex::new(Explored::new(checker)),
+            hold: hold.transpose()?,
+            stop: None,
+            #[cfg(test)]
+            alone: None,
+        })
     }
 
     /// The same, with a stop from outside: a run in which that happens has no result.
     #[must_use]
     pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
-        Self { stop: Some(stop), ..self }
+        let explored = self.explored.into_inner().unwrap_or_else(PoisonError::into_inner).stopped_by(stop);
+        let hold = self.hold.map(|hold| hold.into_inner().unwrap_or_else(PoisonError::into_inner).stopped_by(stop));
+        Self { explored: Mutex::new(explored), hold: hold.map(Mutex::new), stop: Some(stop), ..self }
+    }
+
+    /// The same where nothing that was explored is kept, but for looks ahead from events.
+    #[cfg(test)]
+    pub(super) fn alone(self, factory: &'f dyn MachineFactory) -> Self {
+        Self { alone: Some(factory), ..self }
+    }
+
+    /// How many rounds were explored, and how many were looked up.
+    #[cfg(test)]
+    pub(super) fn counted(&self) -> (u64, u64) {
+        self.explored.lock().unwrap_or_else(PoisonError::into_inner).counted
     }
 
     /// Whether nodes are steered; if so, whether connections may be broken instead of messages.
@@ -168,21 +202,25 @@ impl<'f> Checkers<'f> {
         Advice { scenario, limits, every: interval, base, each, steers }
     }
 
+    /// What the rounds of a checker explore with.
+    pub(super) fn explorer(&self) -> Box<dyn Explorer + '_> {
+        #[cfg(test)]
+        if let Some(factory) = self.alone {
+            let checker = Checker::new(factory, self.scenario.clone(), self.profile.limits);
+            return Box::new(checker.expect("it is native"));
+        }
+        Box::new(Shared::new(&self.explored))
+    }
+
     /// The gate of a start of a node.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub(super) fn gate(&self, node: NodeId, part: Part) -> Result<Guided<'f>, MachineError> {
+    pub(super) fn gate(&self, node: NodeId, part: Part) -> Guided<'_> {
         let steers = self.steers(part).filter(|_| part == Part::Steer);
         let gate = Guided::new(node, self.scenario.nodes, steers).with_kinds(Arc::clone(&self.kinds));
-        match self.profile.hold.filter(|_| part == Part::Steer) {
-            Some(events_max) => {
-                let limits = Limits { bytes_max: 0, ..Limits::of_an_event(events_max) };
-                Ok(gate.holding(Checker::new(self.factory, self.scenario.clone(), limits)?))
-            }
-            None => Ok(gate),
-        }
+        let Some(hold) = self.hold.as_ref().filter(|_| part == Part::Steer) else { return gate };
+        gate.holding(move |event, fork| {
+            let mut hold = hold.lock().unwrap_or_else(PoisonError::into_inner);
+            hold.is_to_blame(event, fork).unwrap_or(false)
+        })
     }
 }
 

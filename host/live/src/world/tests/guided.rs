@@ -43,8 +43,13 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let factory = &toy;
     let gate = |node| {
         let gate = Guided::new(node, nodes, Some(is_ordered));
-        let looks = || Checker::new(factory, scenario.clone(), Limits::of_an_event(100)).expect("it is native");
-        if is_ordered { gate } else { gate.holding(looks()) }
+        if is_ordered {
+            return gate;
+        }
+        let mut checker = Checker::new(factory, scenario.clone(), Limits::of_an_event(100)).expect("it is native");
+        gate.holding(move |event, fork| {
+            checker.foresee(event, fork, &|| ()).is_ok_and(|foreseen| foreseen.prediction.is_some())
+        })
     };
     let (every, each) = (Duration::from_millis(100), Duration::from_micros(10));
     let advice =

@@ -13,6 +13,7 @@
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
 //! | `traces` | worlds of random toys, each a trace of the model |
 //! | `watched` | runs of nodes with checkers, steered or not |
+//! | `paired` | the same with what rarely goes together |
 //! | `losses` | disks that are lost while their nodes hear nothing and start again and again |
 //! | `connections` | links with an order, whose connections break |
 //! | `registers` | a register that clients write and read: linearizable, and nothing acknowledged is lost |
@@ -25,6 +26,7 @@ mod guided;
 mod linearizable;
 mod losses;
 mod memo;
+mod paired;
 mod register;
 mod registers;
 mod runtime;

@@ -1,0 +1,65 @@
+//! What rounds explore with.
+
+use std::sync::Arc;
+
+use host_model::contract::NodeId;
+use host_model::scenario::Scenario;
+use host_model::trace::Beginning;
+
+use crate::checker::round::{CheckError, Checker, Round};
+use crate::checker::steering::Steering;
+use crate::gate::Views;
+
+/// Explores for the rounds of a checker: that checker, or a memory of what it has explored before.
+///
+/// # Errors
+///
+/// Each method: the state is none of this cluster, or the host cannot continue. The next call is not affected.
+pub trait Explorer {
+    /// How far the next rounds may go, in events and states.
+    fn set_reach(&mut self, reach: (u64, u64));
+
+    /// As [`Checker::round`].
+    fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Arc<Round>, CheckError>;
+
+    /// As [`Checker::steer`], after this round.
+    fn steer(&mut self, node: NodeId, round: &Round) -> Result<Steering, CheckError>;
+
+    /// As [`Checker::find_dead_ahead`], after this round.
+    fn find_dead_ahead(&mut self, round: Arc<Round>) -> Result<Arc<Round>, CheckError>;
+
+    /// As [`Checker::views`].
+    fn views(&mut self, beginning: &Arc<Beginning>) -> Result<Vec<Option<Views>>, CheckError>;
+
+    /// As [`Checker::scenario_of`].
+    fn scenario_of(&self, beginning: &Beginning) -> Scenario;
+}
+
+impl Explorer for Checker<'_> {
+    fn set_reach(&mut self, reach: (u64, u64)) {
+        Checker::set_reach(self, reach);
+    }
+
+    fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Arc<Round>, CheckError> {
+        Checker::round(self, beginning).map(Arc::new)
+    }
+
+    fn steer(&mut self, node: NodeId, round: &Round) -> Result<Steering, CheckError> {
+        Checker::steer(self, node, round)
+    }
+
+    fn find_dead_ahead(&mut self, mut round: Arc<Round>) -> Result<Arc<Round>, CheckError> {
+        if self.limits.promises.is_some() {
+            Checker::find_dead_ahead(self, Arc::make_mut(&mut round))?;
+        }
+        Ok(round)
+    }
+
+    fn views(&mut self, beginning: &Arc<Beginning>) -> Result<Vec<Option<Views>>, CheckError> {
+        Checker::views(self, beginning)
+    }
+
+    fn scenario_of(&self, beginning: &Beginning) -> Scenario {
+        Checker::scenario_of(self, beginning)
+    }
+}

@@ -1,0 +1,178 @@
+//! What the checkers of all nodes and all runs have explored: a round that begins where one has begun before is looked up.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use host_model::contract::{NodeId, Stop};
+use host_model::scenario::Scenario;
+use host_model::trace::Beginning;
+
+use crate::checker::{CheckError, Checker, Explorer, Round, Steering};
+use crate::gate::Views;
+use crate::simulator::hold::check_stopped;
+
+/// Rounds that are kept.
+const ROUNDS_MAX: usize = 20_000;
+
+/// A global state, as a hash.
+type Place = [u8; 32];
+/// Where a round begins, and how far it goes, in events and states.
+type Question = (Place, (u64, u64));
+
+/// A checker, and the results of its rounds, which depend on nothing but where they begin and how far they go: it remembers no paths and
+/// begins each round in an empty local transition system.
+pub(super) struct Explored<'f> {
+    checker: Checker<'f>,
+    stop: Option<&'f dyn Stop>,
+    rounds: BTreeMap<Question, Arc<Round>>,
+    /// The same with dead states.
+    dying: BTreeMap<Question, Arc<Round>>,
+    steered: BTreeMap<(Question, NodeId), Steering>,
+    views: BTreeMap<Place, Vec<Option<Views>>>,
+    /// Rounds that were explored, and those that were looked up.
+    #[cfg(test)]
+    pub(super) counted: (u64, u64),
+}
+
+impl<'f> Explored<'f> {
+    /// Nothing is explored yet. The limits of the checker are such that its rounds do not depend on each other.
+    pub(super) fn new(checker: Checker<'f>) -> Self {
+        Self {
+            checker,
+            stop: None,
+            rounds: BTreeMap::new(),
+            dying: BTreeMap::new(),
+            steered: BTreeMap::new(),
+            views: BTreeMap::new(),
+            #[cfg(test)]
+            counted: (0, 0),
+        }
+    }
+
+    /// The same, with a stop from outside: what is not explored to its end is not kept.
+    pub(super) fn stopped_by(self, stop: &'f dyn Stop) -> Self {
+        Self { checker: self.checker.stopped_by(stop), stop: Some(stop), ..self }
+    }
+
+    /// Forgets what is kept where that is much.
+    fn make_room(&mut self) {
+        if self.rounds.len() >= ROUNDS_MAX || self.views.len() >= ROUNDS_MAX {
+            self.rounds.clear();
+            self.dying.clear();
+            self.steered.clear();
+            self.views.clear();
+        }
+    }
+
+    /// The checker stands where a question is about.
+    fn attend(&mut self, question: Question, beginning: &Beginning) -> Result<&mut Checker<'f>, CheckError> {
+        self.checker.set_reach(question.1);
+        self.checker.attend(beginning)?;
+        Ok(&mut self.checker)
+    }
+}
+
+/// Looks up for the rounds of one checker what was explored before.
+pub(super) struct Shared<'e, 'f> {
+    explored: &'e Mutex<Explored<'f>>,
+    reach: (u64, u64),
+    /// The last global state that was asked about, and its hash.
+    hashed: Option<(Arc<Beginning>, Place)>,
+}
+
+impl<'e, 'f> Shared<'e, 'f> {
+    pub(super) fn new(explored: &'e Mutex<Explored<'f>>) -> Self {
+        Self { explored, reach: (0, 0), hashed: None }
+    }
+
+    fn lock(&self) -> MutexGuard<'e, Explored<'f>> {
+        self.explored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&mut self, beginning: &Arc<Beginning>) -> Place {
+        match &self.hashed {
+            Some((hashed, place)) if Arc::ptr_eq(hashed, beginning) => *place,
+            _ => {
+                let bytes = postcard::to_allocvec(&**beginning).expect("it is plain data");
+                let place = *blake3::hash(&bytes).as_bytes();
+                self.hashed = Some((Arc::clone(beginning), place));
+                place
+            }
+        }
+    }
+}
+
+impl Explorer for Shared<'_, '_> {
+    fn set_reach(&mut self, reach: (u64, u64)) {
+        self.reach = reach;
+    }
+
+    fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Arc<Round>, CheckError> {
+        let question = (self.place(beginning), self.reach);
+        let mut explored = self.lock();
+        if let Some(known) = explored.rounds.get(&question).cloned() {
+            #[cfg(test)]
+            {
+                explored.counted.1 += 1;
+            }
+            return Ok(known);
+        }
+        explored.make_room();
+        #[cfg(test)]
+        {
+            explored.counted.0 += 1;
+        }
+        explored.checker.set_reach(self.reach);
+        let round = explored.checker.round(beginning);
+        check_stopped(explored.stop)?;
+        let round = Arc::new(round?);
+        explored.rounds.insert(question, Arc::clone(&round));
+        Ok(round)
+    }
+
+    fn steer(&mut self, node: NodeId, round: &Round) -> Result<Steering, CheckError> {
+        let question = (self.place(&round.beginning), self.reach);
+        let mut explored = self.lock();
+        if let Some(known) = explored.steered.get(&(question, node)) {
+            return Ok(known.clone());
+        }
+        if round.predictions.is_empty() {
+            return Ok(Steering::default());
+        }
+        let steering = explored.attend(question, &round.beginning)?.steer(node, round);
+        check_stopped(explored.stop)?;
+        let steering = steering?;
+        explored.steered.insert((question, node), steering.clone());
+        Ok(steering)
+    }
+
+    fn find_dead_ahead(&mut self, round: Arc<Round>) -> Result<Arc<Round>, CheckError> {
+        let question = (self.place(&round.beginning), self.reach);
+        let mut explored = self.lock();
+        if let Some(known) = explored.dying.get(&question) {
+            return Ok(Arc::clone(known));
+        }
+        let beginning = Arc::clone(&round.beginning);
+        let round = Explorer::find_dead_ahead(explored.attend(question, &beginning)?, round);
+        check_stopped(explored.stop)?;
+        let round = round?;
+        explored.dying.insert(question, Arc::clone(&round));
+        Ok(round)
+    }
+
+    fn views(&mut self, beginning: &Arc<Beginning>) -> Result<Vec<Option<Views>>, CheckError> {
+        let place = self.place(beginning);
+        let mut explored = self.lock();
+        if let Some(known) = explored.views.get(&place) {
+            return Ok(known.clone());
+        }
+        explored.make_room();
+        let views = explored.checker.views(beginning)?;
+        explored.views.insert(place, views.clone());
+        Ok(views)
+    }
+
+    fn scenario_of(&self, beginning: &Beginning) -> Scenario {
+        self.lock().checker.scenario_of(beginning)
+    }
+}
