@@ -40,7 +40,7 @@ fn paired(seed: u64) -> Asked {
 fn checkers_follow_scripts_walks_and_handlers_that_trap() {
     let mut tally = Tally::default();
     (0..80).for_each(|seed| compare(seed, &paired(seed), &mut tally));
-    for name in ["rounds", "predicting", "filtered", "immediate", "failed", "resets", "lost"] {
+    for name in ["rounds", "predicting", "filtered", "foreseen", "failed", "resets", "lost"] {
         assert!(tally.get(name).is_some_and(|count| *count > 2), "{name}: {tally:?}");
     }
 }
