@@ -52,16 +52,15 @@ fn of_trace(
     let (trace, cluster) = Cluster::of_trace(&spec, &mut environment.context())?;
     let trace = following::shown(&cluster, trace, &mut environment.context())?;
     // What a search opens again: all else about the cluster is in the trace that it begins with.
-    let placed = cluster.placed().map(|(node, plugin)| (node, plugin.given.clone())).collect();
-    let mut asked = ClusterSpec {
+    let asked = ClusterSpec {
         plugin: cluster.plugin.given.clone(),
         limits: spec.limits.into_iter().collect(),
         any_plugin: true,
         expressed: trace.expressed.clone(),
         specs: cluster.specs.iter().map(|spec| spec.given.clone()).collect(),
+        placement: cluster.components.spec(),
         ..ClusterSpec::default()
     };
-    asked.placement.node = placed;
     let process = ProcessSpec { source: spec.source, ..ProcessSpec::default() };
     Ok((trace, cluster, RunSpec { cluster: asked, process, ..RunSpec::default() }))
 }

@@ -150,6 +150,19 @@ impl Components {
         &self.loaded
     }
 
+    /// The request that they are from.
+    pub fn spec(&self) -> PlacementSpec {
+        let PlacedNodes { places, twins, .. } = &self.wanted;
+        let mut spec = PlacementSpec { twins: twins.clone(), ..PlacementSpec::default() };
+        for (node, place) in places {
+            let list = if place.is_adversary { &mut spec.adversary } else { &mut spec.node };
+            list.extend(place.path.iter().map(|path| (*node, path.clone())));
+            let own = place.parameters.iter().map(|(key, value)| (*node, key.clone(), value.clone()));
+            spec.parameters.extend(own);
+        }
+        spec
+    }
+
     /// Number of nodes in addition to those that the protocol knows.
     pub fn twins(&self) -> u32 {
         self.wanted.twins().len() as u32
