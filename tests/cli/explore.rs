@@ -1,4 +1,14 @@
 //! `host explore` over HTTP: what its page could ask.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `clusters` | clusters of all kinds: nodes that differ, networks, absent nodes, long traces |
+//! | `scenarios` | moments that are saved as tests |
+//! | `searching` | searches from a moment, random seeds, different ends |
+
+mod clusters;
+mod scenarios;
+mod searching;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -24,17 +34,21 @@ impl Page {
     /// Starts `host explore` with arguments; none where the program is not built.
     fn of(place: &Place, arguments: &[&str]) -> Option<Self> {
         let program: PathBuf = program()?;
+        let said = place.path("said-by-explore.txt");
         let mut child = Command::new(program)
             .arg("explore")
             .args(arguments)
             .current_dir(place.path("."))
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(std::fs::File::create(&said).expect("a temporary folder can be written"))
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("the address is text");
-        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line:?}"));
+        let address = line
+            .trim()
+            .strip_prefix("http://")
+            .unwrap_or_else(|| panic!("no address: {line:?}; {}", std::fs::read_to_string(&said).unwrap_or_default()));
         let (host, token) = address.trim_end_matches('/').split_once('/').expect("a token");
         let (host, token) = (host.to_owned(), token.to_owned());
         assert!(host.starts_with("127.0.0.1:"), "{host}");
@@ -53,6 +67,29 @@ impl Page {
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         (status, head.to_owned(), body.to_owned())
+    }
+
+    /// The answer to a question that is asked until a search ends.
+    #[track_caller]
+    fn searched(&self, place: u64, wanted: &Value) -> Value {
+        let search = self.post(&format!("places/{place}/search"), wanted);
+        loop {
+            let progress = self.get(&format!("searches/{}", search["search"]));
+            if progress["state"] != "running" {
+                return progress;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// Takes the enabled event with this text, and of this kind unless that is none.
+    #[track_caller]
+    fn click(&self, place: u64, text: &str, kind: Option<&str>) -> u64 {
+        let state = self.get(&format!("places/{place}"));
+        let enabled = state["enabled"].as_array().expect("a list");
+        let meant = |event: &&Value| event["text"] == text && kind.is_none_or(|kind| event["kind"] == kind);
+        let event = enabled.iter().find(meant).unwrap_or_else(|| panic!("no event {text} in {enabled:?}"));
+        self.take(place, event["action"].as_u64().expect("a number"))
     }
 
     fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -109,15 +146,14 @@ fn the_bug_of_paxos_is_found_and_every_state_is_what_the_debugger_shows() {
     let place = repository();
     let options = ["plugins/paxos", "--quiet", "--", "--set", "bug=last-response", "--set", "proposers=2"];
     let Some(page) = Page::of(&place, &options) else { return };
-    let search = page.post("places/0/search", &json!({ "strategy": "unfold", "seconds": 600 }));
-    let progress = loop {
-        let progress = page.get(&format!("searches/{}", search["search"]));
-        if progress["state"] != "running" {
-            break progress;
-        }
-    };
+    let progress = page.searched(0, &json!({ "strategy": "unfold", "seconds": 600 }));
     assert_eq!(progress["state"], "done", "{progress}");
     let finding = &progress["findings"][0];
+    // The steps that decide have marks: what the violated property reads changes there.
+    let rings = finding["marks"].as_array().expect("marks").iter().filter(|mark| mark["kind"] == "ring");
+    assert!(
+        rings.clone().count() >= 2 && rings.clone().all(|mark| mark["text"].as_str().is_some_and(|it| !it.is_empty()))
+    );
     let line: Vec<u64> = serde_json::from_value(finding["line"].clone()).expect("places");
     // plugins/paxos/scenarios/last-response.toml has that length.
     assert_eq!(line.len(), 18 + 1, "{finding}");
@@ -337,6 +373,7 @@ fn the_map_has_the_states_and_transitions_of_a_search() {
         ("plugins/paxos", &["--nodes", "2"][..]),
         ("plugins/rand-tree", &["--nodes", "2", "--breaks", "1"]),
         ("plugins/rand-tree", &["--nodes", "2", "--resets", "1"]),
+        ("plugins/paxos", &["--nodes", "2", "--network", "ordered"]),
     ] {
         let Some(page) = Page::of(&place, &[&[plugin, "--quiet", "--"], options].concat()) else { return };
         let map = page.get("map?limit=1000");

@@ -73,6 +73,7 @@ struct Search {
     strategy: String,
     seconds: Option<u64>,
     depth: Option<u32>,
+    seeds: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -120,6 +121,11 @@ pub fn job(words: &Words<'_>) -> Result<Job, Refused> {
             let limit = words.number_or("limit", STATES)?;
             job_of(move |engine| engine.map(limit))
         }
+        ("GET", ["local"]) => {
+            let (node, at) = (words.number("node")?, words.number_or("at", 0)?);
+            let limit = words.number_or("limit", STATES)?;
+            job_of(move |engine| engine.local_graph(node, at, limit))
+        }
         ("POST", ["map", "go"]) => {
             let Go { state, limit } = words.json()?;
             job_of(move |engine| engine.go(state, limit.unwrap_or(STATES)))
@@ -151,6 +157,9 @@ fn at_place(words: &Words<'_>, place: usize, rest: &[&str]) -> Option<Result<Job
         }
         ("POST", ["name"]) => words.json().and_then(|Name { name }| job_of(move |engine| engine.name(place, &name))),
         ("POST", ["save"]) => words.json().and_then(|Save { path }| job_of(move |engine| engine.save(place, &path))),
+        ("POST", ["scenario"]) => {
+            words.json().and_then(|Save { path }| job_of(move |engine| engine.save_scenario(place, &path)))
+        }
         ("GET", ["link"]) => job_of(move |engine| engine.link(place)),
         ("GET", ["trace"]) => job_of(move |engine| engine.trace(place)),
         ("GET", ["why"]) => match words.query.get("event").cloned() {
@@ -163,8 +172,8 @@ fn at_place(words: &Words<'_>, place: usize, rest: &[&str]) -> Option<Result<Job
             let path = words.query.get("path").cloned().unwrap_or_default();
             job_of(move |engine| engine.writer(place, node, &path))
         }),
-        ("POST", ["search"]) => words.json().and_then(|Search { strategy, seconds, depth }| {
-            let wanted = Wanted { strategy, seconds: seconds.unwrap_or(SECONDS), depth };
+        ("POST", ["search"]) => words.json().and_then(|Search { strategy, seconds, depth, seeds }| {
+            let wanted = Wanted { strategy, seconds: seconds.unwrap_or(SECONDS), depth, seeds };
             job_of(move |engine| engine.search(place, &wanted))
         }),
         _ => return None,

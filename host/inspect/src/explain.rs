@@ -184,9 +184,9 @@ pub fn way_on(recording: &Recording, trace_steps: usize, is_over: bool, paint: P
     }
 }
 
-/// The heading of the steps from the critical one on, in the recording of the way that keeps a promise.
-pub fn sibling_head(sibling: &Recording, critical: usize) -> String {
-    match sibling.steps.len() + 1 - critical {
+/// The heading of the steps from the critical one on, of the way with this many steps that keeps a promise.
+pub fn sibling_head(steps: usize, critical: usize) -> String {
+    match steps + 1 - critical {
         0 => format!("before step {critical} the promise is kept"),
         1 => format!("in place of step {critical}, this one keeps the promise"),
         number => format!("in place of step {critical}, these {number} keep the promise"),

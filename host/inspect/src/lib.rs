@@ -14,6 +14,7 @@
 //! | `explain` | a recording in words: changes, messages, and the reason for the verdict |
 //! | `graph` | senders, messages and deliveries: happens-before and vector clocks |
 //! | `draw` | space-time drawings of traces |
+//! | `marks` | the steps that change what the violated property reads |
 //! | `page` | the page of `host explore`, and the shapes of what it asks for |
 //! | `rows` | a state before and after a step, row by row |
 //! | `diff` | differences between two states, field by field |
@@ -31,6 +32,7 @@ pub mod escape;
 pub mod exchange;
 pub mod explain;
 pub mod graph;
+mod marks;
 pub mod minimize;
 pub mod page;
 pub mod recording;

@@ -313,7 +313,7 @@ impl Recording {
     }
 
     /// The property that the finding is about, by its place; none if it is about none.
-    fn read_property(&self) -> Option<usize> {
+    pub(crate) fn read_property(&self) -> Option<usize> {
         let name = match self.finding()?.1 {
             Finding::Property { name, .. }
             | Finding::Broken { property: name, .. }

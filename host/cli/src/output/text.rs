@@ -314,7 +314,7 @@ fn walks_text(sampled: &[PromiseWalks]) -> String {
 /// The way that keeps a promise, which leaves that of the trace at its critical step.
 pub fn sibling_text(sibling: &Recording, critical: usize, paint: Paint) -> String {
     let steps = explain::steps_from(sibling, critical, 0, paint);
-    format!("{}\n{steps}", explain::sibling_head(sibling, critical))
+    format!("{}\n{steps}", explain::sibling_head(sibling.steps.len(), critical))
 }
 
 /// A count, which may be a lower bound.

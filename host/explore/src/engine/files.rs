@@ -1,15 +1,16 @@
 //! Names of moments, traces in and out.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use host_inspect::debug::{CursorError, Place};
+use host_inspect::page::clean;
 use host_inspect::page::shapes::Moved;
 use host_model::trace::Trace;
 use host_session::cluster::trace_file;
 use host_session::search::path;
 use serde_json::json;
 
-use super::{Engine, clean};
+use super::Engine;
 use crate::refused::{Answer, Refused};
 
 /// Letters of the name of a moment, and moments with a name.
@@ -37,7 +38,7 @@ impl Engine<'_> {
     }
 
     /// The trace that leads to a place, with the finding there.
-    fn trace_to(&mut self, place: Place) -> Result<Trace, Refused> {
+    pub(super) fn trace_to(&mut self, place: Place) -> Result<Trace, Refused> {
         let steps = self.moments.path(self.place(place)?);
         let trace = path::trace_of(self.explored.cluster, &self.explored.trace, steps);
         trace.map_err(|error| Refused::conflict(format_args!("the path does not replay: {error}")))
@@ -50,20 +51,28 @@ impl Engine<'_> {
 
     /// Writes it to a new file below the working directory.
     pub fn save(&mut self, place: Place, file: &str) -> Answer {
+        let given = self.new_file(file, "json")?;
+        let trace = self.trace_to(place)?;
+        trace_file::write(&given, &trace, &self.explored.directory)?;
+        let text = clean(&format!("{} steps in {}", trace.steps.len(), given.display()));
+        Ok(json!({ "text": text }).to_string())
+    }
+
+    /// The path of a file that is not there yet, below the working directory.
+    pub(super) fn new_file(&self, file: &str, extension: &str) -> Result<PathBuf, Refused> {
         let given = Path::new(file);
         let is_below = given.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if file.is_empty() || !is_below || given.extension().is_none_or(|extension| extension != "json") {
-            let refused =
-                Refused::wrong("a trace is saved in a file *.json below the folder in which `host explore` runs");
-            return Err(refused.help("give a name such as found.json"));
+        if file.is_empty() || !is_below || given.extension().is_none_or(|it| it != extension) {
+            let what = if extension == "toml" { "a scenario" } else { "a trace" };
+            let refused = Refused::wrong(format_args!(
+                "{what} is saved in a file *.{extension} below the folder in which `host explore` runs"
+            ));
+            return Err(refused.help(format_args!("give a name such as found.{extension}")));
         }
         if self.explored.directory.join(given).symlink_metadata().is_ok() {
             return Err(Refused::conflict(format_args!("{file} exists")).help("choose another name"));
         }
-        let trace = self.trace_to(place)?;
-        trace_file::write(given, &trace, &self.explored.directory)?;
-        let text = clean(&format!("{} steps in {}", trace.steps.len(), given.display()));
-        Ok(json!({ "text": text }).to_string())
+        Ok(given.to_owned())
     }
 
     /// Adds a trace as a branch.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use host_inspect::debug::Place;
+use host_inspect::page::clean;
 use host_inspect::page::shapes::{MapEdge, MapState, Moved, StateMap};
 use host_inspect::traced_state::{Action, TracedState};
 use host_inspect::words;
@@ -12,7 +13,7 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::lts::LocalStateId;
 use host_model::trace::{self, Standing};
 
-use super::{Engine, clean};
+use super::Engine;
 use crate::refused::{Answer, Refused};
 
 /// States of a map, and the time for them: the engine answers nothing else meanwhile.
@@ -20,30 +21,30 @@ const STATES_MAX: usize = 20_000;
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Letters of the states of the nodes.
-const LETTERS_MAX: usize = 400;
+pub(super) const LETTERS_MAX: usize = 400;
 
 /// What tells two global states apart.
 type Key = (Vec<LocalStateId>, Fingerprint);
 
 /// A state that was reached.
-struct Reached {
-    traced: TracedState,
+pub(super) struct Reached {
+    pub(super) traced: TracedState,
     level: u32,
     /// The state before, and the action that led here.
     from: Option<(usize, Action)>,
 }
 
-struct Edge {
-    from: usize,
-    to: usize,
-    action: Action,
+pub(super) struct Edge {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) action: Action,
 }
 
 /// What an exploration has reached.
-struct Reach {
-    states: Vec<Reached>,
-    edges: Vec<Edge>,
-    complete: bool,
+pub(super) struct Reach {
+    pub(super) states: Vec<Reached>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) complete: bool,
 }
 
 impl Engine<'_> {
@@ -66,7 +67,7 @@ impl Engine<'_> {
             shown.push(MapState { level: state.level, violated, local, place });
         }
         let edges = edges.iter().map(|edge| self.edge(&states, edge)).collect::<Result<_, Refused>>()?;
-        super::json(&StateMap { complete, states: shown, edges })
+        super::json(&StateMap { complete, states: shown, edges, here: None })
     }
 
     /// Goes to a state of the map by the first path that leads there.
@@ -103,7 +104,7 @@ impl Engine<'_> {
         (traced.locals().to_vec(), traced.fingerprint(stepper))
     }
 
-    fn reach(&mut self, limit: usize) -> Result<Reach, Refused> {
+    pub(super) fn reach(&mut self, limit: usize) -> Result<Reach, Refused> {
         if limit == 0 || limit > STATES_MAX {
             return Err(Refused::wrong(format_args!("a map has between 1 and {STATES_MAX} states")));
         }
@@ -177,7 +178,7 @@ impl Engine<'_> {
         lines.join("\n")
     }
 
-    fn edge(&mut self, states: &[Reached], edge: &Edge) -> Result<MapEdge, Refused> {
+    pub(super) fn edge(&mut self, states: &[Reached], edge: &Edge) -> Result<MapEdge, Refused> {
         let local = states[edge.from].traced.locals()[edge.action.node as usize];
         let trigger = edge.action.cause.trigger(self.moments.stepper_mut());
         let event = trace::event(self.moments.stepper(), local, trigger, edge.action.is_lost);

@@ -9,16 +9,26 @@
 //! | `probes` | expressions along a branch |
 //! | `reasons` | why an event is not enabled, and the writer of a field |
 //! | `map` | the states within reach |
+//! | `local` | the states of one node |
 //! | `searches` | searches from a place |
+//! | `task` | the thread of a search |
+//! | `found` | a way that a search shows |
+//! | `ends` | ways with different ends |
+//! | `scenarios` | a moment as a scenario |
 
+mod ends;
 mod files;
+mod found;
 mod links;
+mod local;
 mod map;
 mod places;
 mod probes;
 mod reasons;
+mod scenarios;
 mod searches;
 mod taking;
+mod task;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,8 +36,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host_inspect::debug::{CursorError, Moments, Place};
-use host_inspect::page::shapes::{Plugin, Property, Session};
-use host_inspect::words;
+use host_inspect::explain;
+use host_inspect::page::shapes::{About, Plugin, Property, Session, Sibling};
+use host_inspect::page::{self, Story, clean};
+use host_inspect::recording::Recording;
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::{self, Trace};
 use host_session::base::Failure;
@@ -47,6 +59,9 @@ pub const PLACES_MAX: usize = 200_000;
 
 /// The version of the API.
 const VERSION: u32 = 1;
+
+/// Maximum steps of a trace that is put into words: its states are described once more for that.
+const STORY_STEPS_MAX: usize = 10_000;
 
 /// Steps of one answer; the next request begins behind them.
 const STEPS_MAX: usize = 20_000;
@@ -79,6 +94,12 @@ pub struct Engine<'l> {
     moments: Moments<'l>,
     /// The branch that the page begins with.
     line: Vec<Place>,
+    /// That branch in words, and single places.
+    story: Story,
+    told: BTreeMap<Place, Vec<String>>,
+    about: Vec<About>,
+    /// In place of the critical step of a broken promise.
+    sibling: Option<Sibling>,
     names: BTreeMap<Place, String>,
     probes: BTreeMap<usize, Asked>,
     searches: BTreeMap<usize, Running>,
@@ -101,14 +122,24 @@ impl<'l> Engine<'l> {
         let moments = Moments::new(factory, Stepper::new(lts)?, trace).map_err(failure)?;
         let mut moments = moments.with_places_max(explored.places_max.min(PLACES_MAX));
         // The way that keeps a promise is a branch of its own.
-        if let Some(sibling) = trace::sibling(trace) {
-            moments.open(&sibling).map_err(|(_, error)| failure(error))?;
-        }
+        let sibling = trace::sibling(trace).map(|sibling| moments.open(&sibling));
+        let sibling = sibling.transpose().map_err(|(_, error)| failure(error))?;
         let line = moments.open(trace).map_err(|(_, error)| failure(error))?;
+        let is_told = !trace.steps.is_empty() && trace.steps.len() <= STORY_STEPS_MAX;
+        let story = is_told.then(|| Story::new(&Recording::new(factory, trace).0, 0)).unwrap_or_default();
+        let critical = trace.promise().and_then(|promise| promise.critical);
+        let sibling = sibling.zip(critical).map(|(line, critical)| {
+            let text = clean(&explain::sibling_head(line.len() - 1, critical));
+            Sibling { text, line }
+        });
         Ok(Self {
+            told: line.iter().copied().zip(story.lines.clone()).collect(),
+            about: page::about(trace, None),
             explored,
             moments,
             line,
+            story,
+            sibling,
             names: BTreeMap::new(),
             probes: BTreeMap::new(),
             searches: BTreeMap::new(),
@@ -120,19 +151,9 @@ impl<'l> Engine<'l> {
     pub fn session(&self) -> Answer {
         let reference = &self.explored.cluster.plugin.reference;
         let version = reference.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-        let property = |property: &host_model::contract::Property| Property {
-            name: clean(&property.name),
-            kind: words::name(property.kind),
-            scope: match property.scope {
-                host_model::contract::PropertyScope::Node => "node",
-                host_model::contract::PropertyScope::System => "cluster",
-            },
-        };
-        let finding = self.explored.trace.finding.as_ref();
-        let finding = finding.map(|finding| format!(": {}", words::finding(finding, None, self.moments.names())));
         json(&Session {
             version: VERSION,
-            title: clean(&format!("{}{}", self.explored.title, finding.unwrap_or_default())),
+            title: clean(&self.explored.title),
             plugin: Plugin {
                 reference: clean(&format!("{}{version}", reference.name)),
                 digest: reference.digest.clone().unwrap_or_default(),
@@ -140,8 +161,14 @@ impl<'l> Engine<'l> {
             place: 0,
             line: self.line.clone(),
             nodes: (0..self.moments.nodes()).map(|node| clean(&self.moments.names().of(node))).collect(),
-            properties: self.moments.stepper().lts().properties().iter().map(property).collect(),
+            properties: self.moments.stepper().lts().properties().iter().map(Property::from).collect(),
             strategies: searches::strategies(),
+            verdict: self.story.verdict.clone(),
+            marks: self.story.marks(&self.line),
+            about: self.about.clone(),
+            sibling: self.sibling.clone(),
+            reads: self.story.reads.clone(),
+            crashed: self.story.crashed.clone(),
         })
     }
 
@@ -177,11 +204,6 @@ impl<'l> Engine<'l> {
         self.numbers += 1;
         self.numbers
     }
-}
-
-/// A text that can be shown as it is.
-fn clean(text: &str) -> String {
-    words::shortened(words::on_one_line(text))
 }
 
 fn json(answer: &impl Serialize) -> Answer {

@@ -1,18 +1,19 @@
 //! States, steps and differences.
 
-use host_inspect::course;
 use host_inspect::debug::{Place, Stands};
+use host_inspect::page;
+use host_inspect::page::clean;
 use host_inspect::page::shapes::{
     Difference, Event, EventKind, Flying, NodeDifference, NodeState, Received, Row, Sent, Standing, State, Step, Strips,
 };
-use host_inspect::rows::{self, Mark};
-use host_inspect::traced_state::{INIT, TracedMessage, TracedState};
-use host_inspect::words;
-use host_model::contract::{LocalKind, NodeId};
-use host_model::lts::LocalStateId;
-use host_model::trace::{Standing as Stood, TraceEvent, TraceStep};
+use host_inspect::rows;
 
-use super::{Engine, STEPS_MAX, clean, json};
+use host_inspect::traced_state::{INIT, TracedMessage, TracedState};
+use host_model::contract::NodeId;
+use host_model::lts::LocalStateId;
+use host_model::trace::{Standing as Stood, TraceStep};
+
+use super::{Engine, STEPS_MAX, json};
 use crate::refused::{Answer, Refused};
 
 impl Engine<'_> {
@@ -43,20 +44,13 @@ impl Engine<'_> {
     /// A local state row by row, with what was there before.
     pub(super) fn rows(&mut self, before: LocalStateId, after: LocalStateId) -> Vec<Row> {
         let [before, after] = [before, after].map(|local| self.moments.local_state(local));
-        rows::rows(&before, &after).into_iter().map(row).collect()
+        rows::rows(&before, &after).into_iter().map(Row::from).collect()
     }
 
     /// How the properties stand in a state.
     pub(super) fn standings_of(&mut self, traced: &TracedState) -> Result<Vec<Standing>, Refused> {
         let standings = self.moments.standings(traced)?;
-        let shown = |Stands { property, node, standing }: Stands| {
-            let why = clean(course::why(&standing));
-            let word = match course::word(&standing) {
-                "not known" => "unknown",
-                word => word,
-            };
-            Standing { property, node, standing: word, why: (!why.is_empty()).then_some(why) }
-        };
+        let shown = |Stands { property, node, standing }: Stands| page::standing(property, node, &standing);
         Ok(standings.into_iter().map(shown).collect())
     }
 
@@ -101,6 +95,7 @@ impl Engine<'_> {
             depth: self.moments.depth_of(place),
             event: step.map(|step| self.event(place, &step)),
             name: self.names.get(&place).cloned(),
+            lines: self.told.get(&place).cloned().unwrap_or_default(),
         }
     }
 
@@ -111,10 +106,11 @@ impl Engine<'_> {
         let sent = sent.collect();
         Event {
             node: step.node,
-            kind: kind(&step.event),
+            kind: EventKind::from(&step.event),
             text: clean(&self.moments.event(place)),
             received: self.received(place, step),
             sent,
+            fault: page::fault(&step.event),
         }
     }
 
@@ -170,29 +166,6 @@ impl Engine<'_> {
         }
         json(&Difference { shared, nodes })
     }
-}
-
-/// The kind of an event.
-pub(super) fn kind(event: &TraceEvent) -> EventKind {
-    match event {
-        TraceEvent::Deliver { .. } => EventKind::Deliver,
-        TraceEvent::Quorum { .. } => EventKind::Quorum,
-        TraceEvent::Lose { .. } => EventKind::Lose,
-        TraceEvent::Fault { .. } | TraceEvent::TransportError { .. } => EventKind::Fault,
-        TraceEvent::Local { cause: LocalKind::Timer, .. } => EventKind::Timer,
-        TraceEvent::Local { .. } => EventKind::Local,
-    }
-}
-
-fn row(row: rows::Row) -> Row {
-    let mark = match row.mark {
-        Mark::Same => "same",
-        Mark::Changed => "changed",
-        Mark::Added => "new",
-        Mark::Removed => "gone",
-    };
-    let [name, value] = [row.name, row.value].map(|text| words::on_one_line(&text));
-    Row { depth: row.depth, mark, name, value, old: row.old.map(|old| words::on_one_line(&old)) }
 }
 
 /// The standings of a property at all nodes as one letter: the worst of them. A `sometimes` property is reached where one node has reached it.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use host_inspect::debug::Place;
+use host_inspect::page::clean;
 use host_inspect::page::shapes::Probe;
 use host_inspect::words;
 use host_model::contract::NodeId;
@@ -11,7 +12,7 @@ use host_model::lts::LocalStateId;
 use host_session::expression::Expression;
 use serde_json::{Value, json};
 
-use super::{Engine, clean};
+use super::Engine;
 use crate::refused::{Answer, Refused};
 
 /// Expressions of a session, and values that are kept of each.

@@ -1,13 +1,14 @@
 //! Why an event is not enabled, and the writer of a field.
 
 use host_inspect::debug::{Asked, Place};
+use host_inspect::page::clean;
 use host_inspect::page::shapes::Why;
 use host_inspect::words;
 use host_model::contract::NodeId;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::{Engine, clean};
+use super::Engine;
 use crate::refused::{Answer, Refused};
 
 impl Engine<'_> {

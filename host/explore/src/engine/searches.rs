@@ -1,33 +1,28 @@
 //! Searches from a place: each in a thread of its own, with a cluster that it opens itself.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use host_inspect::debug::Place;
-use host_inspect::page::shapes::{Finding, Search};
-use host_inspect::words;
-use host_model::audit::{AuditedFactory, Mode};
+use host_inspect::page::shapes::{Finding, Moved, Search, Seeds};
+use host_inspect::page::{Story, clean};
 use host_model::trace::Trace;
-use host_session::base::context::{Builds, Clock};
-use host_session::base::{Context, Failure};
-use host_session::cluster::{Cluster, trace_file};
-use host_session::report::{FinishedRun, RunReport};
-use host_session::search;
-use host_session::search::monitor::{Form, Moment, Shown};
-use host_session::spec::{Algo, RunSpec, values};
+use host_session::spec::{Algo, values};
 use serde_json::json;
 
-use super::{Engine, clean};
+use super::Engine;
+use super::found::Found;
+use super::task::{Progress, Task};
 use crate::refused::{Answer, Refused};
 
 /// Searches of a session, and those that run at once.
 const SEARCHES_MAX: usize = 1_000;
 const RUNNING_MAX: usize = 4;
+
+/// Seeds of a search by seeds.
+const SEEDS_MAX: u64 = 100_000;
 
 /// Seconds of a search.
 const SECONDS_MAX: u64 = 86_400;
@@ -47,6 +42,8 @@ pub struct Wanted {
     pub seconds: u64,
     /// Events on a path, from the beginning.
     pub depth: Option<u32>,
+    /// As many random walks in place of the strategy.
+    pub seeds: Option<u64>,
 }
 
 /// A search that runs, or has run.
@@ -56,20 +53,17 @@ pub(super) struct Running {
     shared: Arc<Mutex<Progress>>,
     thread: Option<JoinHandle<()>>,
     /// What it has found, once that is a branch of the tree.
-    findings: Vec<Finding>,
+    findings: Vec<Branch>,
+    /// Ways with different ends, of one that has found nothing.
+    representatives: Vec<Branch>,
+    /// Findings that are no branches: the session is full.
+    left_out: usize,
 }
 
-/// How far a search is, as its thread says.
-#[derive(Default)]
-struct Progress {
-    line: String,
-    ended: Option<Result<Ended, Failure>>,
-}
-
-struct Ended {
-    verdict: String,
-    stopped: bool,
-    found: Vec<(String, Trace)>,
+/// A finding that is a branch, and the number of its kind if only the shortest one of a kind is shown.
+struct Branch {
+    kind: Option<usize>,
+    finding: Finding,
 }
 
 impl Running {
@@ -81,17 +75,6 @@ impl Running {
         // A thread that has panicked has said so.
         let _ = self.thread.take().map(JoinHandle::join);
     }
-}
-
-/// What the thread of a search touches.
-struct Task {
-    spec: RunSpec,
-    prefix: Trace,
-    directory: PathBuf,
-    cache: Option<PathBuf>,
-    clock: Clock,
-    stops: Arc<AtomicBool>,
-    shared: Arc<Mutex<Progress>>,
 }
 
 impl Engine<'_> {
@@ -108,6 +91,11 @@ impl Engine<'_> {
         if wanted.seconds == 0 || wanted.seconds > SECONDS_MAX {
             return Err(Refused::wrong(format_args!("a search takes between 1 and {SECONDS_MAX} seconds")));
         }
+        if wanted.seeds.is_some_and(|seeds| seeds == 0 || seeds > SEEDS_MAX) {
+            return Err(Refused::wrong(format_args!("there are between 1 and {SEEDS_MAX} seeds")));
+        }
+        let strategy =
+            if wanted.seeds.is_some() { values::strategy("walk").map_err(Refused::wrong)? } else { strategy };
         let mut spec = self.explored.spec.clone();
         spec.search.algo = Some(Algo(strategy));
         spec.search.depth = wanted.depth;
@@ -123,13 +111,16 @@ impl Engine<'_> {
             directory: self.explored.directory.clone(),
             cache: self.explored.cache.clone(),
             clock: Arc::clone(&self.explored.clock),
+            seeds: wanted.seeds,
             stops: Arc::clone(&stops),
             shared: Arc::clone(&shared),
         };
         let thread = std::thread::Builder::new().name("search".to_owned()).spawn(move || task.run());
         let thread = thread.map_err(|error| Refused::conflict(format_args!("no thread for the search: {error}")))?;
         let (number, strategy) = (self.number(), strategy.name.to_owned());
-        self.searches.insert(number, Running { strategy, stops, shared, thread: Some(thread), findings: Vec::new() });
+        let (findings, representatives) = (Vec::new(), Vec::new());
+        let running = Running { strategy, stops, shared, thread: Some(thread), findings, representatives, left_out: 0 };
+        self.searches.insert(number, running);
         Ok(json!({ "search": number }).to_string())
     }
 
@@ -144,24 +135,46 @@ impl Engine<'_> {
     fn progress(&mut self, number: usize, running: &mut Running) -> Answer {
         let shared = Arc::clone(&running.shared);
         let mut progress = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let (found, ends) = (std::mem::take(&mut progress.found), std::mem::take(&mut progress.ends));
+        let counts = progress.counts.clone();
         let has_panicked = progress.ended.is_none() && running.thread.as_ref().is_none_or(JoinHandle::is_finished);
-        let (state, text) = match &mut progress.ended {
+        let (state, mut text) = match &progress.ended {
             None if has_panicked => ("failed", "the search has ended by a mistake of `host`".to_owned()),
             None => ("running", progress.line.clone()),
             Some(Err(failure)) => {
                 let help = failure.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
                 ("failed", format!("{}{help}", failure.message))
             }
-            Some(Ok(ended)) => {
-                for (text, trace) in std::mem::take(&mut ended.found) {
-                    let moved = self.branch(&trace)?;
-                    running.findings.push(Finding { text: clean(&text), place: moved.place, line: moved.line });
-                }
-                (if ended.stopped { "stopped" } else { "done" }, ended.verdict.clone())
-            }
+            Some(Ok(ended)) => (if ended.stopped { "stopped" } else { "done" }, ended.verdict.clone()),
         };
-        let (strategy, findings) = (running.strategy.clone(), running.findings.clone());
-        super::json(&Search { search: number, strategy, state, text: clean(&text), findings })
+        let seeds = progress.seeds.map(|[asked, done, violating]| Seeds { asked, done, violating });
+        // The thread continues while its findings become branches.
+        drop(progress);
+        self.add(found, &mut running.findings, &mut running.left_out);
+        self.add(ends, &mut running.representatives, &mut running.left_out);
+        if running.left_out > 0 {
+            let left_out = running.left_out;
+            text = format!(
+                "{text}; {left_out} more found that are no branches: the session is full, or they do not replay"
+            );
+        }
+        let strategy = running.strategy.clone();
+        for Branch { kind, finding } in &mut running.findings {
+            finding.seeds = kind.and_then(|kind| counts.get(kind).copied()).or(finding.seeds);
+        }
+        let shapes = |branches: &[Branch]| branches.iter().map(|branch| branch.finding.clone()).collect();
+        let (findings, representatives) = (shapes(&running.findings), shapes(&running.representatives));
+        super::json(&Search { search: number, strategy, state, text: clean(&text), findings, seeds, representatives })
+    }
+
+    fn add(&mut self, found: Vec<Found>, known: &mut Vec<Branch>, left_out: &mut usize) {
+        let mut told = Vec::new();
+        *left_out += adopt(found, known, |trace, story| {
+            let moved = self.branch(trace)?;
+            told.extend(moved.line.iter().copied().zip(story.lines.clone()));
+            Ok(moved)
+        });
+        self.told.extend(told);
     }
 
     /// Stops a search; what it has found by then stays.
@@ -175,72 +188,74 @@ fn no_search(number: usize) -> Refused {
     Refused::missing(format_args!("there is no search {number} in this session"))
 }
 
-impl Task {
-    fn run(mut self) {
-        let ended = self.search();
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(ended);
-    }
-
-    fn search(&mut self) -> Result<Ended, Failure> {
-        let no_file =
-            |error: std::io::Error| Failure::system(format_args!("no file for the start of the search: {error}"));
-        let folder = tempfile::tempdir().map_err(no_file)?;
-        let start = folder.path().join("start.json");
-        std::fs::write(&start, trace_file::text(&self.prefix)).map_err(no_file)?;
-        self.spec.cluster.prefix = Some(start);
-        // Another cluster than that of the session, whose handlers the bounds of the search must not stop.
-        let builds = Builds::default();
-        let mut context = Context {
-            log: &mut std::io::sink() as &mut (dyn Write + Send),
-            columns: None,
-            directory: &self.directory,
-            cache: self.cache.as_deref(),
-            interrupted: &self.stops,
-            clock: &self.clock,
-            builds: &builds,
+/// Makes branches of what was found, and returns how many are none: one that cannot become a branch does not keep those behind it back.
+fn adopt(
+    found: Vec<Found>,
+    known: &mut Vec<Branch>,
+    mut branch: impl FnMut(&Trace, &Story) -> Result<Moved, Refused>,
+) -> usize {
+    let mut left_out = 0;
+    for Found { kind, text, trace, story, seeds } in found {
+        let Ok(moved) = branch(&trace, &story) else {
+            left_out += 1;
+            continue;
         };
-        let cluster = Cluster::open(&self.spec, &mut context)?;
-        let machines = AuditedFactory::new(cluster.factory(), Mode::Off);
-        let lts = cluster.lts(&machines)?;
-        let shared = Arc::clone(&self.shared);
-        let line = move |moment: &Moment<'_>| {
-            let line = line(moment);
-            shared.lock().unwrap_or_else(PoisonError::into_inner).line.clone_from(&line);
-            line
-        };
-        let shown = Shown { line: &line, form: Form::EverySecond };
-        let outcome = search::run(&self.spec, &cluster, &lts, Some(shown), &mut context)?;
-        let told = |violation: &search::finding::Violation| {
-            let finding = violation.trace.finding.as_ref()?;
-            Some((words::finding(finding, violation.node, &violation.recording.names), violation.trace.clone()))
-        };
-        let found: Vec<(String, Trace)> = outcome.violations.iter().filter_map(told).collect();
-        let stopped = self.stops.load(Ordering::Relaxed);
-        let saved = outcome.violations.iter().map(|_| None).collect();
-        let (spec, cluster, lts, outcome) = (&self.spec, &cluster, &lts, &outcome);
-        let (command, witnesses) = (String::new(), BTreeMap::new());
-        let run = FinishedRun { spec, command, cluster, machines: &machines, lts, outcome, witnesses };
-        let report = RunReport::new(&run, saved);
-        let verdict = format!("{}: {}", report.result.name(), report.because);
-        Ok(Ended { verdict, stopped, found })
-    }
-}
-
-/// How far a search is.
-fn line(moment: &Moment<'_>) -> String {
-    let counts = &moment.progress.counts;
-    let named = [
-        ("global states", counts.global_states),
-        ("local states", counts.local_states),
-        ("events", counts.events),
-        ("executions", counts.executions),
-        ("walks", counts.walks),
-    ];
-    let mut line = format!("{} s", moment.elapsed.as_secs());
-    for (name, count) in named {
-        if let Some(count) = count {
-            line.push_str(&format!(", {count} {name}"));
+        let marks = story.marks(&moved.line);
+        let finding = Finding { text: clean(&text), place: moved.place, line: moved.line, seeds, marks };
+        // A shorter way to a violation of the same kind takes the place of the other.
+        match known.iter_mut().find(|known| kind.is_some() && known.kind == kind) {
+            Some(known) => known.finding = finding,
+            None => known.push(Branch { kind, finding }),
         }
     }
-    line
+    left_out
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::scenario::Scenario;
+    use host_model::trace::{PluginRef, TRACE_VERSION};
+
+    use super::*;
+
+    fn found(nodes: u32, kind: Option<usize>) -> Found {
+        let trace = Trace {
+            trace_version: TRACE_VERSION,
+            plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
+            scenario: Scenario::new(nodes),
+            placements: Vec::new(),
+            limits: Default::default(),
+            init_choices: Vec::new(),
+            expressed: Vec::new(),
+            specs: Vec::new(),
+            beginning: None,
+            finding: None,
+            steps: Vec::new(),
+        };
+        Found { kind, text: "found".to_owned(), trace, story: Story::default(), seeds: None }
+    }
+
+    /// A branch whose place is the number of nodes, and no room for those with more than three.
+    fn branch(trace: &Trace, _: &Story) -> Result<Moved, Refused> {
+        match trace.scenario.nodes as usize {
+            place @ ..=3 => Ok(Moved { place, line: vec![0, place] }),
+            _ => Err(Refused::conflict("the session is full")),
+        }
+    }
+
+    #[test]
+    fn a_finding_without_room_does_not_hide_those_behind_it() {
+        let mut known = Vec::new();
+        let all = [4, 1, 5, 2].map(|nodes| found(nodes, None));
+        assert_eq!(adopt(all.into(), &mut known, branch), 2);
+        assert_eq!(known.iter().map(|branch| branch.finding.place).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn the_shortest_of_a_kind_takes_the_place_of_the_others() {
+        let mut known = Vec::new();
+        let all = [(1, Some(0)), (2, Some(1)), (3, Some(0))].map(|(nodes, kind)| found(nodes, kind));
+        assert_eq!(adopt(all.into(), &mut known, branch), 0);
+        assert_eq!(known.iter().map(|branch| branch.finding.place).collect::<Vec<_>>(), [3, 2]);
+    }
 }

@@ -1,13 +1,13 @@
 //! What can happen, what it would change, and taking it.
 
 use host_inspect::debug::Place;
-use host_inspect::page::shapes::{Enabled, Moved, Outcome, Preview, Sent};
+use host_inspect::page::clean;
+use host_inspect::page::shapes::{Enabled, EventKind, Moved, Outcome, Preview, Sent};
 use host_inspect::traced_state::Action;
 use host_inspect::words;
 use host_model::trace;
 
-use super::places::kind;
-use super::{Engine, clean, json};
+use super::{Engine, json};
 use crate::refused::{Answer, Refused};
 
 /// Outcomes of an event that are listed.
@@ -26,7 +26,7 @@ impl Engine<'_> {
         let told = self.moments.told(place, &actions);
         let mut enabled = Vec::new();
         for (number, (action, told)) in actions.iter().zip(told).enumerate() {
-            let kind = kind(&self.moments.trace_event(place, action));
+            let kind = EventKind::from(&self.moments.trace_event(place, action));
             let outcomes = self.outcomes(place, action)?;
             enabled.push(Enabled { action: number, node: action.node, kind, text: clean(&told.full), outcomes });
         }

@@ -15,6 +15,25 @@ export interface Session {
   properties: Property[];
   /** Names for the form of a search, the best one first. */
   strategies?: string[];
+  /** The finding at the end of the line: what is violated, then what the property reads, line by line. Empty if nothing is violated. */
+  verdict?: string[];
+  /** Remarks on single steps of the line. */
+  marks?: Mark[];
+  /** The component, the command that replays the trace. */
+  about?: { name: string; value: string }[];
+  /** In place of the critical step of a broken promise: the line in which it is kept. */
+  sibling?: { text: string; line: Place[] } | null;
+  /** Fields that the violated property reads, as names of rows joined by ".", "#" for any element of a list. */
+  reads?: { property: number; node: number; paths: string[] }[];
+  /** The nodes that have crashed by the end of the line, of a deadlock. */
+  crashed?: number[];
+}
+
+/** `ring`: the step that led to the place changes what the violated property reads. `critical`: it is the critical step of a broken promise. `before`, `after`: a line between the rows. */
+export interface Mark {
+  place: Place;
+  kind: "ring" | "critical" | "before" | "after";
+  text: string;
 }
 
 export interface Property {
@@ -33,6 +52,8 @@ export interface Step {
   event: Event | null;
   /** What a person called this moment. */
   name: string | null;
+  /** What the step did, in words; at the beginning what `init` did. */
+  lines?: string[];
 }
 
 export interface Event {
@@ -43,6 +64,8 @@ export interface Event {
   /** The messages that the event takes out of flight. `sent`: the place after the step that sent it; 0: by `init` or in flight at the beginning. */
   received: { from: number; to: number; sent: Place; text: string; lost: boolean }[];
   sent: { from: number; to: number; text: string }[];
+  /** The kind of a fault, such as "reset". */
+  fault?: string | null;
 }
 
 /** `GET places/P`. */
@@ -127,25 +150,41 @@ export interface Probe {
   values: (string | null)[];
 }
 
-/** `POST places/P/search` with `{ strategy, seconds, depth }` gives `{ search }`; `GET searches/N`; `DELETE searches/N` stops it. */
+/** `POST places/P/search` with `{ strategy, seconds, depth, seeds }` gives `{ search }`; `GET searches/N`; `DELETE searches/N` stops it. With `seeds`: that number of random walks in place of the strategy. */
 export interface Search {
   search: number;
   strategy: string;
   state: "running" | "stopped" | "done" | "failed";
   /** The last line of progress, or the verdict. */
   text: string;
-  findings: { text: string; place: Place; line: Place[] }[];
+  /** They grow while it runs. */
+  findings: Finding[];
+  /** Of a search by seeds. */
+  seeds?: { asked: number; done: number; violating: number } | null;
+  /** Of a search that has found nothing: traces with different ends. */
+  representatives?: Finding[];
 }
 
-/** `GET map?limit=N`: the states within reach, breadth first, at most N. `POST map/go` with `{ state, limit }`: goes to a state of it. */
+export interface Finding {
+  text: string;
+  place: Place;
+  line: Place[];
+  /** Of a search by seeds: how many of them end so; this is the shortest one. */
+  seeds?: number | null;
+  marks?: Mark[];
+}
+
+/** `GET map?limit=N`: the states within reach, breadth first, at most N. `POST map/go` with `{ state, limit }`: goes to a state of it. `GET local?node=N&at=P&limit=M`: the states of one node. */
 export interface StateMap {
   complete: boolean;
   /** `place`: where the state has been, if it has. */
   states: { level: number; violated: number[]; local: string; place?: Place | null }[];
   edges: { from: number; to: number; node: number; text: string }[];
+  /** The state of the node at the place, in the graph of one node. */
+  here?: number | null;
 }
 
-/** `POST places/P/name` with `{ name }`. `POST places/P/save` with `{ path }` writes a trace: `{ text }`. `GET places/P/link`: `{ fragment }`. `GET places/P/trace`: the trace. */
+/** `POST places/P/name` with `{ name }`. `POST places/P/save` with `{ path }` writes a trace: `{ text }`; `POST places/P/scenario` writes one with a scenario, `*.toml`, that `host test` runs. `GET places/P/link`: `{ fragment }`. `GET places/P/trace`: the trace. */
 
 /** Every refusal: status 400, 403, 404 or 409. */
 export interface Refusal {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::draw::marks::marks;
 use crate::draw::parts::{LEFT_OUT, details, is_full, label, title, undelivered, verdict};
 use crate::explain;
 use crate::graph::arrows;
+use crate::marks::marks;
 use crate::recording::Recording;
 use crate::words::clipped;
 
@@ -20,7 +20,7 @@ pub(super) fn draw(recording: &Recording) -> String {
             None => title(recording),
         })
     );
-    let marks = marks(recording);
+    let marks = marks(recording).steps;
     for node in 0..recording.nodes() {
         if is_full(&text) {
             break;

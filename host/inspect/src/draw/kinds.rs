@@ -1,57 +1,15 @@
 //! The kinds of messages, by what the plugin calls them.
 
-use host_model::trace::TraceEvent;
 use serde_json::Value;
 
-use crate::graph::Arrow;
 use crate::recording::Recording;
 use crate::words;
-
-/// Maximum number of kinds; messages of any further name count as the last one.
-const KINDS_MAX: usize = 64;
 
 /// Maximum letters of a name.
 const LETTERS_MAX: usize = 40;
 
 /// Fields that name the kind of an object where no variant does.
 const FIELDS: [&str; 4] = ["kind", "type", "tag", "name"];
-
-/// The kinds of the messages of a recording, in the order of sending.
-pub(super) struct Kinds(Vec<String>);
-
-impl Kinds {
-    pub(super) fn new(recording: &Recording, arrows: &[Arrow]) -> Self {
-        let mut kinds = Self(Vec::new());
-        for arrow in arrows {
-            let name = name(recording, &arrow.payload);
-            if kinds.0.len() < KINDS_MAX && !kinds.0.contains(&name) {
-                kinds.0.push(name);
-            }
-        }
-        kinds
-    }
-
-    /// Their names.
-    pub(super) fn names(&self) -> &[String] {
-        &self.0
-    }
-
-    /// The index of a message's kind: the last one for names beyond the maximum.
-    pub(super) fn of(&self, recording: &Recording, payload: &[u8]) -> usize {
-        let name = name(recording, payload);
-        self.0.iter().position(|kind| *kind == name).unwrap_or(self.0.len().saturating_sub(1))
-    }
-
-    /// The kind of the message that a step receives or loses.
-    pub(super) fn of_step(&self, recording: &Recording, number: usize) -> Option<usize> {
-        let payload = match &recording.trace.steps[number - 1].event {
-            TraceEvent::Deliver { payload, .. } | TraceEvent::Lose { payload, .. } => payload,
-            TraceEvent::Quorum { messages, .. } => &messages.first()?.payload,
-            _ => return None,
-        };
-        Some(self.of(recording, &payload.0))
-    }
-}
 
 /// The name of the kind of a message.
 pub(super) fn name(recording: &Recording, payload: &[u8]) -> String {

@@ -7,10 +7,10 @@ use std::fmt::Write;
 
 use host_model::trace::TraceEvent;
 
-use crate::draw::marks::marks;
 use crate::draw::parts::{LEFT_OUT, is_full, label, title, undelivered, verdict};
 use crate::explain;
 use crate::graph::{Arrow, Fate, arrows};
+use crate::marks::marks;
 use crate::recording::Recording;
 use crate::words::clipped;
 
@@ -21,7 +21,7 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     for node in 0..recording.nodes() {
         let _ = writeln!(text, "  participant n{node} as {}", escaped(&recording.names.with_number(node)));
     }
-    let (arrows, marks) = (arrows(recording), marks(recording));
+    let (arrows, marks) = (arrows(recording), marks(recording).steps);
     let last = recording.nodes().saturating_sub(1);
     crosses(&mut text, recording, &arrows, 0);
     let start = explain::loop_start(recording);

@@ -3,19 +3,17 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `svg` | space-time diagrams as SVG |
-//! | `page` | pages for browsers: the diagram, states, messages in flight and properties, step by step |
+//! | `page` | pages for browsers: the page of `host explore` with all states of a trace in one file |
 //! | `mermaid` | sequence diagrams for Mermaid |
 //! | `dot` | graphs for Graphviz |
 //! | `states` | drawings of state graphs |
-//! | `kinds` | the kinds of messages |
+//! | `kinds` | the kind of a message |
 //! | `ground` | where lines and texts are, and where another text has room |
-//! | `marks` | the steps that change what the violated property reads |
 //! | `parts` | what all of them say of steps, messages and the finding |
 
 mod dot;
 mod ground;
 mod kinds;
-mod marks;
 mod mermaid;
 mod page;
 mod parts;
@@ -32,7 +30,7 @@ pub use states::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
 pub enum Form {
     /// A picture for browsers, with a hover text for each event and message.
     Svg,
-    /// A page for browsers that goes through the trace step by step.
+    /// The page of `host explore` in one file, with all states of the trace.
     Html,
     /// A sequence diagram for Mermaid.
     Mermaid,

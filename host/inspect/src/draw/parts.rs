@@ -2,6 +2,7 @@
 
 use crate::explain;
 use crate::graph::{Arrow, Fate};
+use crate::page;
 use crate::recording::Recording;
 use crate::words;
 
@@ -52,13 +53,8 @@ pub(super) fn title(recording: &Recording) -> String {
 
 /// The components that the trace was recorded with, one per line.
 pub(super) fn components(recording: &Recording) -> Vec<String> {
-    let trace = &recording.trace;
-    let named = |plugin: &host_model::trace::PluginRef, nodes: String| {
-        let version = plugin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-        let digest = plugin.digest.as_deref().unwrap_or("any build");
-        words::shortened(words::on_one_line(&format!("{}{version}{nodes}: {digest}", plugin.name)))
-    };
-    let placed = trace.placements.iter().filter_map(|placed| Some((placed.node, placed.plugin.as_ref()?)));
-    let placed = placed.map(|(node, plugin)| named(plugin, format!(" of node {node}")));
-    std::iter::once(named(&trace.plugin, String::new())).chain(placed).collect()
+    page::components(&recording.trace)
+        .into_iter()
+        .map(|it| words::shortened(format!("{}: {}", it.name, it.value)))
+        .collect()
 }

@@ -1,6 +1,10 @@
 //! The answers of the API, which `host/explore/web/src/api.ts` describes to the page: a test compares the fields of both.
 //!
 //! Every text is one that can be shown as it is: letters that act on others are escaped.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `tests` | the shapes here and those of the page |
 
 use serde::Serialize;
 
@@ -23,6 +27,72 @@ pub struct Session {
     pub properties: Vec<Property>,
     /// The strategies that a search can have.
     pub strategies: Vec<String>,
+    /// The finding at the end of the branch: what is violated, then what the property reads, line by line.
+    pub verdict: Vec<String>,
+    /// Remarks on single steps of the branch.
+    pub marks: Vec<Mark>,
+    /// The component, the command that replays the trace.
+    pub about: Vec<About>,
+    /// In place of the critical step of a broken promise: the branch in which it is kept.
+    pub sibling: Option<Sibling>,
+    /// The fields that the violated property reads.
+    pub reads: Vec<Reads>,
+    /// The nodes that have crashed by the end of the branch, of a deadlock.
+    pub crashed: Vec<u32>,
+}
+
+/// A remark on a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// The place that the step led to.
+    pub place: usize,
+    /// What kind of mark it is.
+    pub kind: MarkKind,
+    /// What it says.
+    pub text: String,
+}
+
+/// The kind of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkKind {
+    /// The step changes what the violated property reads.
+    Ring,
+    /// It is the critical step of a broken promise.
+    Critical,
+    /// A line before the step.
+    Before,
+    /// A line after it.
+    After,
+}
+
+/// Something about the trace as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct About {
+    /// What it is.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The branch in which a promise is kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sibling {
+    /// What it is, in words.
+    pub text: String,
+    /// Its places, the beginning first.
+    pub line: Vec<usize>,
+}
+
+/// The fields of a node that fit what the violated property reads of it best.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reads {
+    /// The property.
+    pub property: usize,
+    /// The node.
+    pub node: u32,
+    /// Names of rows joined by points; `#` is any element of a list.
+    pub paths: Vec<String>,
 }
 
 /// The plugin of a session.
@@ -58,6 +128,9 @@ pub struct Step {
     pub event: Option<Event>,
     /// The name that it was given.
     pub name: Option<String>,
+    /// What the step did, in words; at the beginning what `init` did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
 }
 
 /// An event that happened.
@@ -73,6 +146,9 @@ pub struct Event {
     pub received: Vec<Received>,
     /// The messages that it sends.
     pub sent: Vec<Sent>,
+    /// The kind of a fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// The kind of an event.
@@ -290,8 +366,23 @@ pub struct Search {
     pub state: &'static str,
     /// The last line of progress, or the verdict.
     pub text: String,
-    /// What it has found.
+    /// What it has found so far.
     pub findings: Vec<Finding>,
+    /// How far a search by seeds is.
+    pub seeds: Option<Seeds>,
+    /// Of a search that has found nothing: traces with different ends.
+    pub representatives: Vec<Finding>,
+}
+
+/// The seeds of a search by seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Seeds {
+    /// Those that it was asked for.
+    pub asked: u64,
+    /// Those that are done.
+    pub done: u64,
+    /// Those of them that end in a violation.
+    pub violating: u64,
 }
 
 /// A finding of a search.
@@ -303,6 +394,11 @@ pub struct Finding {
     pub place: usize,
     /// That branch.
     pub line: Vec<usize>,
+    /// Of a search by seeds: how many of them end so. This is the shortest one.
+    pub seeds: Option<u64>,
+    /// Remarks on single steps of the branch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
 }
 
 /// The states within reach.
@@ -314,6 +410,8 @@ pub struct StateMap {
     pub states: Vec<MapState>,
     /// The steps between them.
     pub edges: Vec<MapEdge>,
+    /// The state of the node at the place that was asked for, in the graph of one node.
+    pub here: Option<usize>,
 }
 
 /// A state of the map.
@@ -352,93 +450,4 @@ pub struct Refusal {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    const TYPESCRIPT: &str = include_str!("../../../explore/web/src/api.ts");
-    const RUST: &str = include_str!("shapes.rs");
-
-    /// Fields and their types, by the name of the shape.
-    type Shapes = BTreeMap<String, Vec<(String, String)>>;
-
-    /// The fields between two braces, and what is behind them.
-    fn fields(text: &str) -> (Vec<(String, String)>, &str) {
-        let (mut fields, mut rest) = (Vec::new(), text);
-        loop {
-            rest = rest.trim_start();
-            if let Some(behind) = rest.strip_prefix('}') {
-                return (fields, behind);
-            }
-            let (name, kind) = rest.split_once(':').expect("a field has a type");
-            let mut depth = 0;
-            let end = kind.find(|letter| {
-                depth += i32::from(letter == '{') - i32::from(letter == '}');
-                depth < 0 || (depth == 0 && letter == ';')
-            });
-            let end = end.expect("an interface has an end");
-            fields.push((name.trim().trim_end_matches('?').to_owned(), kind[..end].trim().to_owned()));
-            rest = kind[end..].trim_start_matches(';');
-        }
-    }
-
-    /// The interfaces of the page, those without a name as well: by the names that the fields of `shapes` have for them.
-    fn typescript(rust: &Shapes) -> Shapes {
-        let code = TYPESCRIPT.lines().filter(|line| !line.trim_start().starts_with("/**"));
-        let code = code.collect::<Vec<_>>().join("\n");
-        let mut open: Vec<(String, String)> = Vec::new();
-        for part in code.split("export interface ").skip(1) {
-            let (name, body) = part.split_once('{').expect("an interface has fields");
-            open.push((name.trim().to_owned(), body.to_owned()));
-        }
-        let mut shapes = Shapes::new();
-        while let Some((name, body)) = open.pop() {
-            let (found, _) = fields(&body);
-            for (field, kind) in &found {
-                let Some((_, inside)) = kind.split_once('{') else { continue };
-                let named = rust.get(&name).and_then(|fields| fields.iter().find(|(it, _)| it == field));
-                let (_, named) = named.unwrap_or_else(|| panic!("no field `{field}` in `{name}` of shapes.rs"));
-                open.push((named.clone(), inside.to_owned()));
-            }
-            shapes.insert(name, found);
-        }
-        shapes
-    }
-
-    fn rust() -> Shapes {
-        let code = RUST.split("#[cfg(test)]").next().unwrap_or_default();
-        let mut shapes = Shapes::new();
-        for part in code.split("pub struct ").skip(1) {
-            let (name, body) = part.split_once('{').expect("a struct has fields");
-            let body = body.split_once("\n}").expect("it has an end").0;
-            let of_line = |line: &str| {
-                let (name, kind) = line.trim().strip_prefix("pub ")?.split_once(':')?;
-                let kind = kind.trim().trim_end_matches(',').trim_end_matches('>');
-                let kind = kind.rsplit(['<', ' ']).next().unwrap_or_default();
-                Some((name.to_owned(), kind.to_owned()))
-            };
-            shapes.insert(name.trim().to_owned(), body.lines().filter_map(of_line).collect());
-        }
-        shapes
-    }
-
-    #[test]
-    fn the_page_and_the_server_have_the_same_shapes() {
-        let rust = rust();
-        let typescript = typescript(&rust);
-        assert!(rust.len() > 20 && rust["Session"].len() > 5, "{rust:?}");
-        let names = |shapes: &Shapes| {
-            let fields = |(shape, fields): (&String, &Vec<(String, String)>)| {
-                (shape.clone(), fields.iter().map(|(field, _)| field.clone()).collect::<Vec<_>>())
-            };
-            shapes.iter().map(fields).collect::<BTreeMap<_, _>>()
-        };
-        assert_eq!(names(&rust), names(&typescript), "shapes.rs, and host/explore/web/src/api.ts");
-        for (shape, fields) in &typescript {
-            for ((field, kind), (_, ours)) in fields.iter().zip(&rust[shape]) {
-                let named = kind.split(' ').next().unwrap_or_default().trim_end_matches("[]");
-                let is_shape = typescript.contains_key(named);
-                assert!(!is_shape || named == ours, "{shape}.{field} is {named} for the page and {ours} here");
-            }
-        }
-    }
-}
+mod tests;

@@ -20,10 +20,27 @@ use super::walks;
 pub const HOSTILE: &str = "\n::error::x\r##[error]x\u{1b}[2J\u{7f}\u{85}\u{9b}31m\u{202e}\u{2066}\u{2028}\u{feff}\u{e0041}\
     </title></style></script></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"'`${1}<!--]]>&amp;&lt;<a href=\"https://x.invalid/\">";
 
-/// The object that the script of a page reads.
+/// What a page has recorded, with the values of its pool in their places.
 pub fn data(page: &str) -> Value {
-    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("there is data");
-    serde_json::from_str(rest.split_once("</script>").expect("it ends").0).expect("it is JSON")
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"recording\">").expect("there is data");
+    let mut data: Value = serde_json::from_str(rest.split_once("</script>").expect("it ends").0).expect("it is JSON");
+    let pool = data["pool"].take();
+    let fill = |value: &mut Value| {
+        if let Some(number) = value.as_u64() {
+            *value = pool[number as usize].clone();
+        }
+    };
+    for state in data["states"].as_array_mut().expect("a list") {
+        fill(&mut state["standings"]);
+        state["flight"].as_array_mut().expect("a list").iter_mut().for_each(fill);
+        state["nodes"].as_array_mut().expect("a list").iter_mut().for_each(|node| fill(&mut node["rows"]));
+    }
+    data
+}
+
+/// A page without its script and its style, which are the same in all of them.
+fn without_script(page: &str) -> String {
+    page.replace(host_inspect::page::SCRIPT, "").replace(host_inspect::page::STYLE, "")
 }
 
 /// The recording with a text of others wherever there can be one.
@@ -66,14 +83,21 @@ fn a_page_is_one_file_that_asks_for_nothing() {
     let page = page(&recording());
     assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"));
     assert!(page.contains("default-src 'none'; script-src 'sha256-") && page.contains("base-uri 'none'"));
-    // Its own places are all that it links to, and there is no element or style that could load anything.
-    let linked: Vec<&str> = page.split("href=\"").skip(1).collect();
-    assert!(linked.len() > 10 && linked.iter().all(|rest| rest.starts_with("#step-")), "{linked:?}");
-    for word in ["://", "src=", "url(", "@import", "<link", "<img", "<iframe", "innerHTML", "eval(", "fetch("] {
-        let found = page.replace("url(#head", "").contains(word);
-        assert!(!found, "{word} in the page");
+    assert!(!page.contains("connect-src"), "what the script could ask for is refused");
+    let own = without_script(&page);
+    // An icon that is empty is all that it links to, and there is no element or style that could load anything.
+    assert_eq!(own.matches("href=\"").count(), own.matches("href=\"data:,\"").count());
+    for word in ["://", "src=", "url(", "@import", "<img", "<iframe", "innerHTML", "eval(", "fetch("] {
+        assert!(!own.contains(word), "{word} in the page");
     }
-    assert_eq!((page.matches("<script").count(), page.matches(" style=\"").count()), (2, 0));
+    assert!(!page.contains("@import") && !page.contains("eval("));
+    assert_eq!((own.matches("<script").count(), own.matches(" style=\"").count()), (2, 0));
+}
+
+/// The row of a field in the state of a node.
+fn row<'v>(state: &'v Value, node: NodeId, name: &str) -> Option<&'v Value> {
+    let rows = state["nodes"][node as usize]["rows"].as_array().expect("rows");
+    rows.iter().find(|row| row["name"] == name)
 }
 
 #[test]
@@ -81,34 +105,93 @@ fn a_page_has_each_step_with_and_without_its_script() {
     let recording = recording();
     let page = page(&recording);
     let data = data(&page);
-    assert_eq!(data["steps"].as_array().map(Vec::len), Some(6));
-    for number in 1..=recording.steps.len() {
-        let step = &data["steps"][number - 1];
-        assert_eq!(step["text"], recording.event(number));
+    let steps = recording.steps.len();
+    assert_eq!(data["states"].as_array().map(Vec::len), Some(steps + 1));
+    assert_eq!(data["session"]["line"], json!((0..=steps).collect::<Vec<_>>()));
+    assert_eq!(data["session"]["place"], steps, "it opens at the end");
+    for number in 1..=steps {
+        let state = &data["states"][number];
+        let step = &state["step"];
+        assert_eq!(step["event"]["text"], recording.event(number));
         assert_eq!(step["lines"], json!(explain::lines(&recording, number)));
-        assert!(page.contains(&format!("<g class=\"event\" id=\"event-{number}\"")), "step {number}");
-        let item = format!("<li value=\"{number}\" id=\"step-{number}\" data-step=\"{number}\"");
-        let (_, rest) = page.split_once(&item).expect("the step is in the list");
-        let event = host_inspect::escape::xml(&recording.event(number));
-        assert!(rest.split("</a>").next().is_some_and(|item| item.ends_with(&event)), "step {number}");
-        // A tree has a change exactly where the state has one.
-        let node = recording.trace.steps[number - 1].node;
-        let before = recording.observed(node, recording.step_before(number, node));
-        let rows = data["trees"][step["tree"].as_u64().expect("there is room") as usize].as_array().expect("rows");
-        let is_changed = rows.iter().any(|row| row[1] != 0);
-        assert_eq!(is_changed, before.description != recording.steps[number - 1].description, "step {number}");
+        assert_eq!((&step["place"], &step["parent"]), (&json!(number), &json!(number - 1)));
+        let item = format!("<li value=\"{number}\">{}", host_inspect::escape::xml(&recording.event(number)));
+        assert!(page.contains(&item), "step {number} is in the list");
+        // A tree has a change exactly where the state has one, and only at the node of the step.
+        let of_step = recording.trace.steps[number - 1].node;
+        for node in 0..recording.nodes() {
+            let before = recording.observed(node, recording.step_before(number, node));
+            let after = if node == of_step { &recording.steps[number - 1] } else { before };
+            let rows = state["nodes"][node as usize]["rows"].as_array().expect("rows");
+            let is_changed = rows.iter().any(|row| row["mark"] != "same");
+            assert_eq!(is_changed, before.description != after.description, "step {number}, node {node}");
+        }
+        let words = state["standings"].as_array().expect("a list").iter().map(|it| it["standing"].as_str());
+        let expected = recording.courses.iter().map(|course| host_inspect::course::word(course.after(number)));
+        let expected = expected.map(|word| if word == "not known" { "unknown" } else { word });
+        assert!(words.eq(expected.map(Some)), "step {number}");
     }
+    assert_eq!(row(&data["states"][2], 1, "state").expect("a field")["old"], "0");
     for words in [REPLAY, "0a0a0a", "served", "forbidden is violated"] {
         assert!(page.contains(&host_inspect::escape::xml(words)), "{words}");
     }
-    let ends: Vec<(usize, Value)> = data["arrows"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|it| (it[5].as_u64().expect("a fate") as usize, it[4].clone()))
-        .collect();
-    assert_eq!(ends.len(), arrows(&recording).len());
-    assert_eq!(ends.iter().filter(|(fate, _)| *fate == 2).map(|(_, end)| end).collect::<Vec<_>>(), [&json!(4)]);
+    let about = &data["session"]["about"];
+    assert_eq!(about[1], json!({ "name": "replay", "value": REPLAY }));
+    assert!(data["session"]["verdict"][0].as_str().is_some_and(|verdict| verdict.starts_with("forbidden is violated")));
+    // What is lost, what comes again, and what a reset is.
+    let event = |number: usize| &data["states"][number]["step"]["event"];
+    assert_eq!((&event(4)["kind"], &event(4)["received"][0]["lost"]), (&json!("lose"), &json!(true)));
+    assert_eq!((&event(3)["received"][0]["sent"], &event(3)["received"][0]["lost"]), (&json!(1), &json!(false)));
+    assert_eq!((&event(5)["kind"], &event(5)["fault"]), (&json!("fault"), &json!("reset")));
+    let received: usize = (1..=steps).map(|number| event(number)["received"].as_array().map_or(0, Vec::len)).sum();
+    assert_eq!(received, arrows(&recording).iter().filter(|arrow| arrow.end().is_some()).count());
+}
+
+/// The messages in flight after each step, by taking away what is received and lost.
+#[test]
+fn a_page_has_what_is_in_flight() {
+    let mut compared = 0;
+    for seed in 0..40 {
+        let toy = Arc::new(Toy::random(seed, 3));
+        let recording = walks::executed(&toy, &walks::trace(&toy, seed));
+        let data = data(&page(&recording));
+        for step in 0..=recording.steps.len() {
+            let flight = data["states"][step]["flight"].as_array().expect("a list");
+            let said = |it: &Value| format!("{} -> {}: {}", it["from"], it["to"], it["text"].as_str().unwrap_or(""));
+            let mut said: Vec<String> = flight.iter().map(said).collect();
+            said.sort();
+            assert_eq!(said, super::browser::in_flight(&recording, step), "seed {seed}, step {step}");
+            compared += said.len();
+        }
+    }
+    assert!(compared > 300, "{compared} messages test little");
+}
+
+/// The steps that change what the violated property reads have rings, as in the picture, and the field is named.
+#[test]
+fn a_page_has_the_rings_of_the_picture() {
+    let (mut rings, mut fields) = (0, 0);
+    for seed in 0..60 {
+        let toy = Arc::new(Toy::random(seed, 3));
+        let mut recording = walks::executed(&toy, &walks::trace(&toy, seed));
+        super::sample::described(&mut recording);
+        let session = &data(&page(&recording))["session"];
+        let svg = draw(&recording, Form::Svg, Context::default());
+        let marks = session["marks"].as_array().expect("a list");
+        let ringed: Vec<&Value> =
+            marks.iter().filter(|mark| mark["kind"] == "ring").map(|mark| &mark["place"]).collect();
+        let expected =
+            recording.views().into_iter().flat_map(|(_, history)| history.into_iter().map(|(since, _)| since));
+        let mut expected: Vec<usize> = expected.filter(|since| *since > 0).collect();
+        expected.sort_unstable();
+        assert_eq!(json!(ringed), json!(expected), "seed {seed}");
+        let events = svg.split("<g class=\"event\">").skip(1).filter_map(|rest| rest.split("</g>").next());
+        let drawn = events.filter(|event| event.contains("<circle class=\"warn\"")).count();
+        assert_eq!(drawn, expected.len(), "seed {seed}");
+        rings += ringed.len();
+        fields += session["reads"].as_array().map_or(0, Vec::len);
+    }
+    assert!(rings > 20 && fields > 5, "{rings} rings and {fields} fields test little");
 }
 
 /// Names stand at the lifelines with their numbers, and by themselves in the events. A node without a name has its number.
@@ -128,8 +211,8 @@ fn drawings_have_the_names_of_the_nodes() {
     }
     let svg = draw(&recording, Form::Svg, Context::default());
     assert!(svg.contains(">replica of the second sha\u{2026}</text>"), "{svg}");
-    let names = json!(["client (node 0)", format!("{long} (node 1)"), "node 2"]);
-    assert_eq!(data(&page(&recording))["names"], names);
+    // The events of the page begin with these.
+    assert_eq!(data(&page(&recording))["session"]["nodes"], json!(["client", long, "node 2"]));
 }
 
 /// The finding of a promise: its loop, the critical step and the way that keeps it.
@@ -154,18 +237,39 @@ fn a_page_shows_what_became_of_a_promise() {
     recording.trace.finding = Some(promise(BreachClass::Dead, None, Some(6)));
     let context = Context { sibling: Some(&sibling), ..Context::default() };
     let page = draw(&recording, Form::Html, context);
-    assert_eq!(data(&page)["critical"], 6);
-    let (before, item) = page.split_once("id=\"step-6\"").expect("the step is in the list");
+    let recorded = data(&page);
+    let marks = |recorded: &Value, kind: &str| -> Vec<(Value, String)> {
+        let marks = recorded["session"]["marks"].as_array().expect("a list").iter();
+        let marks = marks.filter(|mark| mark["kind"] == kind);
+        marks.map(|mark| (mark["place"].clone(), mark["text"].as_str().unwrap_or_default().to_owned())).collect()
+    };
+    assert_eq!(marks(&recorded, "critical").iter().map(|(place, _)| place).collect::<Vec<_>>(), [&json!(6)]);
+    let (before, item) = page.split_once("<li value=\"6\">").expect("the step is in the list");
     assert!(item.contains("<strong>the critical step</strong>") && !before.contains("the critical step</strong>"));
-    let (_, way) = page.split_once("<section class=\"text\" id=\"sibling\">").expect("the way is there");
-    assert!(way.starts_with("<h2>in place of step 6, this one keeps the promise</h2>\n<ol start=\"6\">\n<li>node 0"));
+    let (_, way) = page.split_once("<h2>in place of step 6").expect("the way is there");
+    assert!(way.starts_with(", this one keeps the promise</h2>\n<ol start=\"6\">\n<li>node 0"));
+    // The other continuation is a branch that parts before the critical step.
+    let sibling = &recorded["session"]["sibling"];
+    assert_eq!(sibling["line"], json!([0, 1, 2, 3, 4, 5, 7]));
+    assert_eq!(sibling["text"], "in place of step 6, this one keeps the promise");
+    let other = &recorded["states"][7]["step"];
+    assert_eq!((&other["place"], &other["parent"], &other["depth"]), (&json!(7), &json!(5), &json!(6)));
     recording.trace.finding = Some(promise(BreachClass::Lasso, Some(2), None));
     let page = draw(&recording, Form::Html, Context::default());
-    assert_eq!(data(&page)["loop"], 2);
+    let recorded = data(&page);
+    assert_eq!(marks(&recorded, "before"), [(json!(3), "what follows happens again and again".to_owned())]);
+    assert_eq!(marks(&recorded, "after"), [(json!(6), "and again from step 3 on, for ever".to_owned())]);
     let (before, after) = page.split_once("what follows happens again and again").expect("the loop begins");
-    assert!(before.contains("id=\"step-2\"") && after.contains("id=\"step-3\"") && !before.contains("id=\"step-3\""));
-    assert!(after.contains("and again from step 3 on, for ever") && page.contains("again and again</text>"));
-    assert!(!page.contains("id=\"sibling\"") && !page.contains("the critical step</strong>"));
+    assert!(
+        before.contains("<li value=\"2\">")
+            && after.contains("<li value=\"3\">")
+            && !before.contains("<li value=\"3\">")
+    );
+    assert!(after.contains("and again from step 3 on, for ever"));
+    assert!(!page.contains("keeps the promise") && !page.contains("the critical step</strong>"));
+    assert_eq!(recorded["session"]["sibling"], Value::Null);
+    let prefix = draw(&recording, Form::Html, Context { prefix: 2, ..Context::default() });
+    assert_eq!(marks(&data(&prefix), "after")[0], (json!(2), "end of the prefix".to_owned()));
 }
 
 fn texts(value: &Value, found: &mut Vec<String>) {
@@ -187,15 +291,25 @@ fn texts_of_others_are_shown_and_not_obeyed() {
         assert!(!drawing.chars().any(|letter| acts(letter) && letter != '\n'), "{form:?} acts");
         assert!(drawing.lines().all(|line| !line.trim_start().starts_with("::") && !line.contains("##[")));
         for word in ["<script>alert", "<img", "<a href=\"https", "onerror=alert(1)>"] {
-            assert!(!drawing.contains(word), "{word} in {form:?}");
+            assert!(!without_script(&drawing).contains(word), "{word} in {form:?}");
         }
     }
     let page = draw(&recording, Form::Html, context);
-    for (element, count) in [("<script", 2), ("</script", 2), ("<style", 2), ("</style", 2), ("<svg", 4), ("</svg", 4)]
+    let own = without_script(&page);
+    for (element, count) in [("<script", 2), ("</script", 2), ("<style", 1), ("</style", 1), ("<svg", 0), ("</svg", 0)]
     {
-        // The names of the nodes, a drawing, and a strip for each of two properties.
-        assert_eq!(page.matches(element).count(), count, "{element}");
+        assert_eq!(own.matches(element).count(), count, "{element}");
     }
+    // Without its script, it has the elements of a list.
+    let elements = own.split('<').skip(1).filter_map(|rest| rest.split(|it: char| !it.is_ascii_alphanumeric()).next());
+    let mut elements: Vec<&str> = elements.filter(|element| !element.is_empty()).collect();
+    elements.sort_unstable();
+    elements.dedup();
+    let expected = [
+        "body", "code", "dd", "div", "dl", "dt", "em", "h1", "h2", "head", "html", "li", "link", "meta", "noscript",
+        "ol", "p", "script", "strong", "style", "title", "ul",
+    ];
+    assert!(elements.iter().all(|element| expected.contains(element)), "{elements:?}");
     let mut found = Vec::new();
     texts(&data(&page), &mut found);
     assert!(found.iter().filter(|text| text.contains("alert(1)")).count() > 5);
@@ -223,8 +337,16 @@ fn pages_of_huge_states_stay_short() {
     let page = page(&recording);
     assert!(page.len() < PAGE_BYTES_MAX, "{} bytes", page.len());
     assert!(page.contains("the rest is left out"), "the page notes what is missing");
-    let trees = data(&page)["steps"].as_array().expect("a list").iter().filter(|step| step["tree"].is_null()).count();
-    assert!(trees > 0 && trees < steps, "{trees} trees are left out");
+    let data = data(&page);
+    let states = data["states"].as_array().expect("a list").len();
+    assert!(states > 1 && states < steps, "{states} states are there");
+    assert_eq!(
+        (&data["session"]["place"], data["session"]["line"].as_array().map(Vec::len)),
+        (&json!(states - 1), Some(states))
+    );
+    let left_out = format!("steps {states} to {steps} are left out: the page would be too large");
+    let said = data["session"]["about"].as_array().expect("a list").iter().any(|row| row["value"] == left_out);
+    assert!(said, "{}", data["session"]["about"]);
 }
 
 /// The picture marks lost and repeated messages, interrupts the lifeline of a node that restarts, and names the finding and the replay.

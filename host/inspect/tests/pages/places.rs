@@ -12,7 +12,7 @@ use host_model::toys::Toy;
 use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, Sent};
 use serde_json::json;
 
-use super::boxes::{Text, check, number, size, texts};
+use super::boxes::{Text, check, number, texts};
 use super::walks;
 
 /// Pixels between a text and what it belongs to, at most: 62 next to a lifeline and 24 above or below a step make 67.
@@ -131,15 +131,8 @@ fn texts_are_never_on_one_another_and_stand_at_their_events() {
         let svg = draw(&recording, Form::Svg, context);
         texts += check(&svg, &format!("seed {seed}"));
         check_distances(&svg, &format!("seed {seed}"));
-        let page = draw(&recording, Form::Html, context);
-        let (_, heads) = page.split_once("<svg id=\"heads\"").expect("the names of the nodes are there");
-        let (heads, rest) = heads.split_once("</svg>").expect("they end");
-        let (_, drawing) = rest.split_once("<svg").expect("the drawing follows");
-        let drawing = drawing.split("</svg>").next().expect("it ends");
-        texts += check(heads, &format!("names of seed {seed}")) + check(drawing, &format!("page of seed {seed}"));
-        assert_eq!(size(heads).0, size(drawing).0, "both are as wide");
     }
-    assert!(texts > 40_000, "{texts} texts test little");
+    assert!(texts > 25_000, "{texts} texts test little");
 }
 
 /// The drawings of all mistakes that are in the tree on purpose.

@@ -2,35 +2,51 @@
 
 use std::fmt::Write;
 
+use crate::course;
 use crate::draw::Context;
-use crate::draw::kinds::Kinds;
-use crate::draw::marks::marks;
 use crate::draw::parts::LEFT_OUT;
 use crate::escape::xml;
 use crate::explain;
 use crate::recording::Recording;
 use crate::words::clipped;
 
-use super::BYTES_MAX;
+use super::PAGE_BYTES_MAX;
 
-/// Bytes of the list.
-const LIST_BYTES_MAX: usize = BYTES_MAX / 8;
+/// Bytes of a list.
+const LIST_BYTES_MAX: usize = PAGE_BYTES_MAX / 16;
 
 /// Letters of a line.
 const LETTERS_MAX: usize = 1_000;
 
-/// The steps of the trace; each is the place that `#step-N` leads to.
-pub(super) fn list(recording: &Recording, kinds: &Kinds, context: Context<'_>) -> String {
-    let (marks, loop_start) = (marks(recording), explain::loop_start(recording));
+/// How the properties stand at the end.
+pub(super) fn properties(recording: &Recording) -> String {
+    let mut html = "<ul>\n".to_owned();
+    for (name, course) in course::grouped(&recording.courses, &recording.properties, &recording.names) {
+        if html.len() > LIST_BYTES_MAX {
+            let _ = writeln!(html, "<li>{LEFT_OUT}</li>");
+            break;
+        }
+        let standing = course.after(recording.steps.len());
+        let (word, why) = (course::word(standing), course::why(standing));
+        let why = if why.is_empty() { String::new() } else { format!(": {}", xml(why)) };
+        let _ = writeln!(html, "<li>{}: {word}{why}</li>", xml(&clipped(&name, LETTERS_MAX)));
+    }
+    html.push_str("</ul>\n");
+    html
+}
+
+/// The steps of the trace.
+pub(super) fn list(recording: &Recording, context: Context<'_>) -> String {
+    let loop_start = explain::loop_start(recording);
     let critical = recording.trace.promise().and_then(|promise| promise.critical);
-    let mut html = "<ol id=\"steps\">\n".to_owned();
+    let mut html = "<ol>\n".to_owned();
     let divider = |html: &mut String, text: &str| {
-        let _ = writeln!(html, "<li class=\"divider\">{text}</li>");
+        let _ = writeln!(html, "<li value=\"0\"><em>{text}</em></li>");
     };
     let start = explain::start(recording);
     let mut lines = start.lines().map(|line| xml(&clipped(line.trim_start(), LETTERS_MAX)));
     let head = lines.next().unwrap_or_default();
-    let _ = writeln!(html, "<li value=\"0\" id=\"step-0\" data-step=\"0\"><a href=\"#step-0\">{head}</a><ul>");
+    let _ = writeln!(html, "<li value=\"0\">{head}<ul>");
     for line in lines {
         if html.len() > LIST_BYTES_MAX {
             break;
@@ -49,14 +65,8 @@ pub(super) fn list(recording: &Recording, kinds: &Kinds, context: Context<'_>) -
         if loop_start == Some(number - 1) {
             divider(&mut html, "what follows happens again and again");
         }
-        let kind = kinds.of_step(recording, number).map(|kind| format!(" data-kind=\"{kind}\"")).unwrap_or_default();
-        let mark = if marks[number - 1].is_some() { " class=\"marked\"" } else { "" };
         let note = if critical == Some(number) { " <strong>the critical step</strong>" } else { "" };
-        let _ = write!(
-            html,
-            "<li value=\"{number}\" id=\"step-{number}\" data-step=\"{number}\"{kind}{mark}><a href=\"#step-{number}\">{}</a>{note}",
-            xml(&clipped(&recording.event(number), LETTERS_MAX))
-        );
+        let _ = write!(html, "<li value=\"{number}\">{}{note}", xml(&clipped(&recording.event(number), LETTERS_MAX)));
         effects(&mut html, recording, number);
         html.push_str("</li>\n");
     }
@@ -79,8 +89,8 @@ fn effects(html: &mut String, recording: &Recording, number: usize) {
 pub(super) fn sibling(recording: &Recording, context: Context<'_>) -> String {
     let critical = recording.trace.promise().and_then(|promise| promise.critical);
     let Some((sibling, critical)) = context.sibling.zip(critical) else { return String::new() };
-    let head = explain::sibling_head(sibling, critical);
-    let mut html = format!("<section class=\"text\" id=\"sibling\"><h2>{head}</h2>\n<ol start=\"{critical}\">\n");
+    let head = explain::sibling_head(sibling.steps.len(), critical);
+    let mut html = format!("<h2>{head}</h2>\n<ol start=\"{critical}\">\n");
     for number in critical..=sibling.steps.len() {
         if html.len() > LIST_BYTES_MAX {
             let _ = writeln!(html, "<li>{LEFT_OUT}</li>");
@@ -90,6 +100,6 @@ pub(super) fn sibling(recording: &Recording, context: Context<'_>) -> String {
         effects(&mut html, sibling, number);
         html.push_str("</li>\n");
     }
-    html.push_str("</ol></section>\n");
+    html.push_str("</ol>\n");
     html
 }

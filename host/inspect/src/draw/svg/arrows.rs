@@ -98,8 +98,7 @@ impl<'d> Painter<'d> {
                     )
                 }
             };
-            let kind = self.kind(arrow);
-            let _ = writeln!(self.svg, "<g class=\"arrow\"{kind}><title>{}</title>{line}</g>", xml(&title));
+            let _ = writeln!(self.svg, "<g class=\"arrow\"><title>{}</title>{line}</g>", xml(&title));
         }
     }
 
@@ -137,9 +136,8 @@ impl<'d> Painter<'d> {
             let note = &self.layout.notes[index];
             let (area, text) = (self.layout.area(note), note.text.clone());
             let is_left = note.is_left;
-            let kind = note.arrows.first().map(|arrow| self.kind(&self.arrows[*arrow])).unwrap_or_default();
             let class = if note.is_end() { "bad" } else { "faint" };
-            self.text(area, is_left, &format!("{class}\"{kind}"), &text);
+            self.text(area, is_left, class, &text);
         }
         for route in routes {
             if self.is_full() {
@@ -159,22 +157,15 @@ impl<'d> Painter<'d> {
             let places: Vec<(Area, f64)> =
                 places.into_iter().filter(|(area, _)| area.left + area.width < self.layout.width).collect();
             let Some(chosen) = self.ground.place(None, places.iter().copied()) else { continue };
-            let kind = self.kind(arrow);
-            self.text(places[chosen].0, false, &format!("faint\"{kind}"), &text);
+            self.text(places[chosen].0, false, "faint", &text);
         }
     }
 
-    /// A line of text in its area; `class` ends within the tag.
+    /// A line of text in its area.
     fn text(&mut self, area: Area, is_left: bool, class: &str, text: &str) {
         let (side, at) = if is_left { (" left", area.left + area.width) } else { ("", area.left) };
         let (class, text) = (format!("halo{side} {class}"), xml(text));
-        let _ = writeln!(self.svg, "<text class=\"{class} x=\"{at:.1}\" y=\"{:.1}\">{text}</text>", area.top + 9.5);
-    }
-
-    /// The attribute with the kind of a message, in a page.
-    fn kind(&self, arrow: &Arrow) -> String {
-        let kind = self.kinds.map(|kinds| kinds.of(self.recording, &arrow.payload));
-        kind.map(|kind| format!(" data-kind=\"{kind}\"")).unwrap_or_default()
+        let _ = writeln!(self.svg, "<text class=\"{class}\" x=\"{at:.1}\" y=\"{:.1}\">{text}</text>", area.top + 9.5);
     }
 }
 

@@ -10,16 +10,13 @@ use crate::escape::xml;
 use crate::explain;
 use crate::graph::Fate;
 
-use super::layout::{HEADS, LEFT, letters, wrapped};
+use super::layout::{LEFT, letters, wrapped};
 use super::notes::LETTER;
 use super::{COLOURS, Painter};
 
 /// Lines of the finding and of the command, and components that are named.
 const LINES_MAX: usize = 6;
 const COMPONENTS_MAX: usize = 8;
-
-/// Pixels of a drawing that a page may make narrower: on a screen of 1,440 pixels its letters have at least two thirds of their size.
-const FITTING_MAX: f64 = 1_400.0;
 
 /// What interrupts a lifeline.
 #[derive(Clone, Copy, PartialEq)]
@@ -82,7 +79,7 @@ impl Painter<'_> {
     fn column(&mut self, node: NodeId, cuts: &[(f64, Cut)]) {
         let (x, top) = (self.layout.x(node), self.layout.y(0) - 20.0);
         let is_absent = self.recording.trace.scenario.absent.contains(&node);
-        let name = if self.kinds.is_some() { String::new() } else { self.name(node, top - 10.0) };
+        let name = self.name(node, top - 10.0);
         let _ = write!(self.svg, "<g class=\"event\">{}{name}", self.start(node));
         let class = if is_absent { "life absent" } else { "life" };
         let (mut from, bottom) = (top, self.layout.bottom());
@@ -140,24 +137,6 @@ impl Painter<'_> {
         format!("<text class=\"name f{}\" x=\"{x:.1}\" y=\"{y:.1}\">{head}</text>", node % COLOURS)
     }
 
-    /// The names of all nodes as a drawing of their own: in a page it stays where it is while the steps are scrolled.
-    pub(super) fn heads(&self) -> String {
-        let (width, fits) = (self.layout.width, self.fits());
-        let mut svg = format!(
-            "<svg id=\"heads\"{fits} width=\"{width:.0}\" height=\"{HEADS:.0}\" viewBox=\"0 0 {width:.0} {HEADS:.0}\" \
-             role=\"group\">\n<title>nodes</title>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
-        );
-        for node in 0..self.recording.nodes() {
-            let _ = writeln!(svg, "<g class=\"event\">{}{}</g>", self.start(node), self.name(node, HEADS - 8.0));
-        }
-        svg + "</svg>\n"
-    }
-
-    /// The class of drawings that may be made as narrow as a page, since letters stay large enough.
-    pub(super) fn fits(&self) -> &'static str {
-        if self.layout.width <= FITTING_MAX { " class=\"fits\"" } else { "" }
-    }
-
     /// The finding under the last step, and crosses where the property reads something; then what the signs mean, the components
     /// and the command. Returns the height of the drawing.
     pub(super) fn end(&mut self) -> f64 {
@@ -173,9 +152,6 @@ impl Painter<'_> {
                     let _ = writeln!(self.svg, "<path class=\"warn\" d=\"M{x:.1} {y:.1} l12 12 m0 -12 l-12 12\"/>");
                 }
             }
-        }
-        if self.kinds.is_some() {
-            return y + 16.0;
         }
         y += 22.0;
         let room = letters(self.layout.width - 48.0, 7.4);

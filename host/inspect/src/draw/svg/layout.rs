@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use host_model::contract::NodeId;
 
 use crate::draw::ground::Area;
-use crate::draw::marks::marks;
 use crate::draw::parts::label;
 use crate::explain;
 use crate::graph::Arrow;
+use crate::marks::marks;
 use crate::recording::Recording;
 use crate::words::{ABSENT, clipped};
 
@@ -31,9 +31,8 @@ const COLUMN_MIN: f64 = 130.0;
 const HEAD_LETTERS: usize = 26;
 const HEAD_LETTER: f64 = 7.4;
 
-/// Pixels above the names of the nodes, without a title, and of the names where they stand by themselves.
+/// Pixels above the names of the nodes, without a title.
 const TOP: f64 = 28.0;
-pub(super) const HEADS: f64 = 28.0;
 
 /// Pixels between two texts of one column, one below the other.
 const BETWEEN: f64 = 22.0;
@@ -110,9 +109,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// That of a recording with this many steps in its prefix. Without a title, the names of the nodes stand apart from the drawing.
-    pub(super) fn new(recording: &Recording, arrows: &[Arrow], title: Option<&str>, prefix: usize) -> Self {
-        let marks = marks(recording);
+    /// That of a recording with this many steps in its prefix.
+    pub(super) fn new(recording: &Recording, arrows: &[Arrow], title: &str, prefix: usize) -> Self {
+        let marks = marks(recording).steps;
         let text = |(number, mark): (usize, &Option<String>)| StepText::new(recording, number, mark.as_ref());
         let texts: Vec<StepText> = (1..).zip(&marks).map(text).collect();
         let notes = notes(recording, arrows);
@@ -121,8 +120,8 @@ impl Layout {
         let (columns, rows, width) = (Vec::new(), Vec::new(), 0.0);
         let mut layout = Self { columns, rows, texts, nodes, notes, heads, width, title: Vec::new() };
         layout.set_columns();
-        layout.title = title.map(|title| wrapped(title, letters(layout.width - 48.0, 8.2), 4)).unwrap_or_default();
-        layout.set_rows(title.is_some(), arrows, prefix);
+        layout.title = wrapped(title, letters(layout.width - 48.0, 8.2), 4);
+        layout.set_rows(arrows, prefix);
         layout
     }
 
@@ -157,8 +156,8 @@ impl Layout {
     }
 
     /// Room for the texts and notes of each step, and above a step for its text where messages leave to the right.
-    fn set_rows(&mut self, has_heads: bool, arrows: &[Arrow], prefix: usize) {
-        let start = if has_heads { TOP + 17.0 * self.title.len() as f64 + HEAD - 20.0 } else { 44.0 };
+    fn set_rows(&mut self, arrows: &[Arrow], prefix: usize) {
+        let start = TOP + 17.0 * self.title.len() as f64 + HEAD - 20.0;
         let mut leaves_right = vec![false; self.texts.len() + 1];
         for arrow in arrows.iter().filter(|arrow| arrow.to > arrow.from && arrow.end().is_some()) {
             leaves_right[arrow.sent] = true;

@@ -19,7 +19,6 @@ use host_model::trace::TraceEvent;
 
 use crate::draw::Context;
 use crate::draw::ground::{Area, Ground};
-use crate::draw::kinds::Kinds;
 use crate::draw::parts::{LEFT_OUT, details, title};
 use crate::escape::xml;
 use crate::explain::{self, TEXT_BYTES_MAX};
@@ -30,7 +29,7 @@ use layout::{Layout, StepText};
 use notes::LINE;
 
 /// How lines and texts look.
-pub(super) const STYLE: &str = include_str!("svg.css");
+const STYLE: &str = include_str!("svg.css");
 
 /// Pixels between a lifeline and the texts next to it, how far they move away from it at most, and in how many steps.
 const ASIDE: f64 = 14.0;
@@ -47,40 +46,16 @@ struct Painter<'d> {
     context: Context<'d>,
     layout: Layout,
     ground: Ground,
-    /// The kinds of messages, where the diagram is part of a page: its steps lead to places of the page.
-    kinds: Option<&'d Kinds>,
-    bytes_max: usize,
     svg: String,
 }
 
-/// A picture for itself.
+/// A picture.
 pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
-    let arrows = crate::graph::arrows(recording);
-    paint(recording, &arrows, context, None, TEXT_BYTES_MAX)
-}
-
-/// The same as part of a page, which has title, finding, legend and command itself: the names of the nodes, and the drawing.
-pub(super) fn embedded(
-    recording: &Recording,
-    arrows: &[Arrow],
-    context: Context<'_>,
-    kinds: &Kinds,
-    bytes_max: usize,
-) -> String {
-    paint(recording, arrows, context, Some(kinds), bytes_max)
-}
-
-fn paint(
-    recording: &Recording,
-    arrows: &[Arrow],
-    context: Context<'_>,
-    kinds: Option<&Kinds>,
-    bytes_max: usize,
-) -> String {
-    let title = kinds.is_none().then(|| title(recording));
-    let layout = Layout::new(recording, arrows, title.as_deref(), context.prefix);
+    let arrows = &crate::graph::arrows(recording)[..];
+    let title = title(recording);
+    let layout = Layout::new(recording, arrows, &title, context.prefix);
     let (svg, ground) = (String::new(), Ground::default());
-    let mut painter = Painter { recording, arrows, context, layout, ground, kinds, bytes_max, svg };
+    let mut painter = Painter { recording, arrows, context, layout, ground, svg };
     painter.reserve();
     let lines = painter.routes();
     painter.columns();
@@ -96,7 +71,7 @@ fn paint(
 impl Painter<'_> {
     /// Whether the drawing is so long that the rest is left out.
     fn is_full(&self) -> bool {
-        self.svg.len() > self.bytes_max
+        self.svg.len() > TEXT_BYTES_MAX
     }
 
     /// The names of the nodes and the notes are where they are; texts of steps have a home right of their sign.
@@ -181,21 +156,9 @@ impl Painter<'_> {
             true => format!("<circle class=\"warn\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"9\"/>"),
             false => String::new(),
         };
-        let (open, close) = self.links(number);
         let said = self.step_text(number, step.node, is_fault);
         let details = xml(&details(self.recording, number));
-        let _ = writeln!(self.svg, "{open}<title>{details}</title>{ring}{shape}{said}{close}");
-    }
-
-    /// The element around a step; in a page it leads to the step.
-    fn links(&self, number: usize) -> (String, &'static str) {
-        let Some(kinds) = self.kinds else { return ("<g class=\"event\">".to_owned(), "</g>") };
-        let kind = kinds.of_step(self.recording, number).map(|kind| format!(" data-kind=\"{kind}\""));
-        let open = format!(
-            "<g class=\"event\" id=\"event-{number}\"{}><a href=\"#step-{number}\" tabindex=\"-1\">",
-            kind.unwrap_or_default()
-        );
-        (open, "</a></g>")
+        let _ = writeln!(self.svg, "<g class=\"event\"><title>{details}</title>{ring}{shape}{said}</g>");
     }
 
     /// The text of a step where lines leave room for it.
@@ -229,16 +192,10 @@ impl Painter<'_> {
     /// The whole document around what was drawn.
     fn within(self, height: f64) -> String {
         let width = self.layout.width;
-        let name = if self.kinds.is_some() { "drawing".to_owned() } else { xml(&title(self.recording)) };
-        let heads = if self.kinds.is_some() { self.heads() } else { String::new() };
-        let fits = if self.kinds.is_some() { self.fits() } else { "" };
+        let name = xml(&title(self.recording));
         let mut svg = format!(
-            "{heads}<svg{}{fits} width=\"{width:.0}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"{}\">\n<title>{name}</title>\n<style>{STYLE}</style>\n<defs>\n",
-            // In a page the element is known without it.
-            if self.kinds.is_some() { "" } else { " xmlns=\"http://www.w3.org/2000/svg\"" },
-            // The steps of a page can be chosen.
-            if self.kinds.is_some() { "group" } else { "img" }
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{name}</title>\n<style>{STYLE}</style>\n<defs>\n"
         );
         for colour in 0..COLOURS {
             let _ = writeln!(

@@ -5,14 +5,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use host_model::contract::NodeId;
+
 use crate::diff::Change;
 use crate::explain;
 use crate::recording::Recording;
 use crate::words;
 
-/// For each step whether it changed what the violated property reads of its node, and the change in words.
-pub(super) fn marks(recording: &Recording) -> Vec<Option<String>> {
-    let mut marks = vec![None; recording.steps.len()];
+/// The steps that change what the violated property reads, and the fields that this is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// For each step whether it changed what the violated property reads of its node, and the change in words.
+    pub steps: Vec<Option<String>>,
+    /// The fields of these changes by node: names with points between them, `#` for any element of a list.
+    pub fields: BTreeMap<NodeId, BTreeSet<String>>,
+}
+
+/// The marks of a recording; none where no property is violated.
+pub fn marks(recording: &Recording) -> Marks {
+    let mut marks = Marks { steps: vec![None; recording.steps.len()], fields: BTreeMap::new() };
     let views = recording.views();
     let read: BTreeSet<u32> = views.iter().map(|(node, _)| *node).collect();
     let changes: Vec<Vec<Change>> = (1..)
@@ -31,12 +42,15 @@ pub(super) fn marks(recording: &Recording) -> Vec<Option<String>> {
         let of_step = &changes[since - 1];
         let fit = |change: &Change| fits.get(&field(change)).copied().unwrap_or_default();
         let best = of_step.iter().map(fit).max().unwrap_or_default();
-        let said: Vec<String> = of_step.iter().filter(|it| fit(it) == best).map(Change::to_string).collect();
+        let fitting: Vec<&Change> = of_step.iter().filter(|it| fit(it) == best).collect();
+        let fields = marks.fields.entry(recording.trace.steps[since - 1].node).or_default();
+        fields.extend(fitting.iter().map(|change| field(change)));
+        let said: Vec<String> = fitting.into_iter().map(Change::to_string).collect();
         let said = match said.is_empty() {
             true => explain::changes(recording, since).pop().unwrap_or(view),
             false => words::shortened(said.join(", ")),
         };
-        marks[since - 1] = Some(said);
+        marks.steps[since - 1] = Some(said);
     }
     marks
 }

@@ -1,0 +1,229 @@
+//! The thread of a search.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use host_inspect::page::Story;
+use host_inspect::words;
+use host_model::audit::{AuditedFactory, Mode};
+use host_model::lts::Lts;
+use host_model::trace::{Finding, Trace};
+use host_session::base::context::{Builds, Clock};
+use host_session::base::{Context, Failure};
+use host_session::cluster::{Cluster, trace_file};
+use host_session::report::{FinishedRun, RunReport};
+use host_session::search;
+use host_session::search::finding::Violation;
+use host_session::search::monitor::{Form, Moment, Shown};
+use host_session::spec::RunSpec;
+
+use super::ends;
+use super::found::Found;
+
+/// What the thread of a search touches.
+pub(super) struct Task {
+    pub(super) spec: RunSpec,
+    pub(super) prefix: Trace,
+    pub(super) directory: PathBuf,
+    pub(super) cache: Option<PathBuf>,
+    pub(super) clock: Clock,
+    /// As many random walks in place of one search.
+    pub(super) seeds: Option<u64>,
+    pub(super) stops: Arc<AtomicBool>,
+    pub(super) shared: Arc<Mutex<Progress>>,
+}
+
+/// How far a search is, as its thread says.
+#[derive(Default)]
+pub(super) struct Progress {
+    pub(super) line: String,
+    /// Seeds that were asked for, that are done, and that violate a property.
+    pub(super) seeds: Option<[u64; 3]>,
+    /// How many seeds end in a violation of each kind.
+    pub(super) counts: Vec<u64>,
+    /// What was found since the last question.
+    pub(super) found: Vec<Found>,
+    /// Ways with different ends.
+    pub(super) ends: Vec<Found>,
+    pub(super) ended: Option<Result<Ended, Failure>>,
+}
+
+/// The end of a search.
+pub(super) struct Ended {
+    pub(super) verdict: String,
+    pub(super) stopped: bool,
+    /// Nothing was found.
+    is_empty: bool,
+}
+
+impl Task {
+    pub(super) fn run(mut self) {
+        let ended = self.search();
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(ended);
+    }
+
+    fn search(&mut self) -> Result<Ended, Failure> {
+        let no_file =
+            |error: std::io::Error| Failure::system(format_args!("no file for the start of the search: {error}"));
+        let folder = tempfile::tempdir().map_err(no_file)?;
+        let start = folder.path().join("start.json");
+        std::fs::write(&start, trace_file::text(&self.prefix)).map_err(no_file)?;
+        self.spec.cluster.prefix = Some(start);
+        // Another cluster than that of the session, whose handlers the bounds of the search must not stop.
+        let builds = Builds::default();
+        let mut context = Context {
+            log: &mut std::io::sink() as &mut (dyn Write + Send),
+            columns: None,
+            directory: &self.directory,
+            cache: self.cache.as_deref(),
+            interrupted: &self.stops,
+            clock: &self.clock,
+            builds: &builds,
+        };
+        let cluster = Cluster::open(&self.spec, &mut context)?;
+        let machines = AuditedFactory::new(cluster.factory(), Mode::Off);
+        let lts = cluster.lts(&machines)?;
+        let mut ended = match self.seeds {
+            Some(seeds) => self.walks(seeds, &cluster, &lts, &mut context)?,
+            None => self.strategy(&cluster, &machines, &lts, &mut context)?,
+        };
+        if ended.is_empty && !ended.stopped {
+            match ends::different(&cluster, &lts, &self.prefix, self.spec.search.depth) {
+                Ok(ends) => self.shared().ends = ends,
+                Err(failure) => ended.verdict.push_str(&format!("; no ways with different ends: {}", failure.message)),
+            }
+        }
+        Ok(ended)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Progress> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stops.load(Ordering::Relaxed)
+    }
+
+    /// One search by the strategy.
+    fn strategy(
+        &self,
+        cluster: &Cluster,
+        machines: &AuditedFactory<'_>,
+        lts: &Lts<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Ended, Failure> {
+        let line = |moment: &Moment<'_>| {
+            let line = line(moment);
+            self.shared().line.clone_from(&line);
+            line
+        };
+        let shown = Shown { line: &line, form: Form::EverySecond };
+        let outcome = search::run(&self.spec, cluster, lts, Some(shown), context)?;
+        self.shared().found.extend(outcome.violations.iter().filter_map(found));
+        let saved = outcome.violations.iter().map(|_| None).collect();
+        let (spec, outcome) = (&self.spec, &outcome);
+        let (command, witnesses) = (String::new(), BTreeMap::new());
+        let run = FinishedRun { spec, command, cluster, machines, lts, outcome, witnesses };
+        let report = RunReport::new(&run, saved);
+        let verdict = format!("{}: {}", report.result.name(), report.because);
+        Ok(Ended { verdict, stopped: self.is_stopped(), is_empty: outcome.violations.is_empty() })
+    }
+
+    /// A random walk for each seed. Of those that end in the same violation, the shortest is shown at once.
+    fn walks(&self, seeds: u64, cluster: &Cluster, lts: &Lts<'_>, context: &mut Context<'_>) -> Result<Ended, Failure> {
+        let ends = (self.clock)().saturating_add(self.spec.process.time.unwrap_or(Duration::MAX));
+        let mut spec = self.spec.clone();
+        (spec.search.walks, spec.search.continues, spec.process.no_minimize) = (Some(1), false, true);
+        spec.search.max_violations = None;
+        let mut kinds = Kinds::default();
+        let (mut done, mut violating) = (0, 0);
+        let is_over = || self.is_stopped() || (self.clock)() > ends;
+        for seed in 1..=seeds {
+            if is_over() {
+                break;
+            }
+            spec.search.seed = Some(seed);
+            spec.process.time = Some(ends.saturating_sub((self.clock)()));
+            let outcome = search::run(&spec, cluster, lts, None, context)?;
+            // A walk that was cut off says nothing.
+            if outcome.violations.is_empty() && is_over() {
+                break;
+            }
+            done += 1;
+            violating += u64::from(!outcome.violations.is_empty());
+            let shorter: Vec<Found> = outcome.violations.iter().filter_map(|violation| kinds.add(violation)).collect();
+            let mut shared = self.shared();
+            shared.found.extend(shorter);
+            shared.counts = kinds.0.iter().map(|(.., count)| *count).collect();
+            shared.seeds = Some([seeds, done, violating]);
+            shared.line = format!("{done} of {seeds} seeds, {violating} end in a violation");
+        }
+        let verdict = format!("{violating} of {done} seeds end in a violation");
+        self.shared().seeds = Some([seeds, done, violating]);
+        Ok(Ended { verdict, stopped: self.is_stopped(), is_empty: violating == 0 })
+    }
+}
+
+/// What the seeds so far end in: each kind with the steps of the shortest way, and the number of seeds.
+#[derive(Default)]
+struct Kinds(Vec<(String, usize, u64)>);
+
+impl Kinds {
+    /// Adds a violation, and returns it if none of its kind is shorter.
+    fn add(&mut self, violation: &Violation) -> Option<Found> {
+        let found = found(violation)?;
+        let (name, steps) = (kind(violation.trace.finding.as_ref()?), found.trace.steps.len());
+        let known = self.0.iter().position(|(known, ..)| *known == name);
+        let Some(known) = known else {
+            self.0.push((name, steps, 1));
+            return Some(Found { kind: Some(self.0.len() - 1), ..found });
+        };
+        let (_, shortest, count) = &mut self.0[known];
+        *count += 1;
+        let is_shorter = steps < *shortest;
+        *shortest = steps.min(*shortest);
+        is_shorter.then_some(Found { kind: Some(known), ..found })
+    }
+}
+
+/// What is violated, whatever the values.
+fn kind(finding: &Finding) -> String {
+    match finding {
+        Finding::Property { name, .. } => format!("violated {name}"),
+        Finding::Broken { property, .. } => format!("broken {property}"),
+        Finding::Promise(promise) => format!("promise {}", promise.name),
+        Finding::Fault { fault, .. } => format!("fault {}", words::name(fault.kind)),
+        Finding::Deadlock { .. } => "deadlock".to_owned(),
+    }
+}
+
+/// A violation as a branch to be.
+fn found(violation: &Violation) -> Option<Found> {
+    let finding = violation.trace.finding.as_ref()?;
+    let text = words::finding(finding, violation.node, &violation.recording.names);
+    let story = Story::new(&violation.recording, 0);
+    Some(Found { kind: None, text, trace: violation.trace.clone(), story, seeds: None })
+}
+
+/// How far a search is.
+fn line(moment: &Moment<'_>) -> String {
+    let counts = &moment.progress.counts;
+    let named = [
+        ("global states", counts.global_states),
+        ("local states", counts.local_states),
+        ("events", counts.events),
+        ("executions", counts.executions),
+        ("walks", counts.walks),
+    ];
+    let mut line = format!("{} s", moment.elapsed.as_secs());
+    for (name, count) in named {
+        if let Some(count) = count {
+            line.push_str(&format!(", {count} {name}"));
+        }
+    }
+    line
+}

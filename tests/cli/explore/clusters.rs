@@ -1,0 +1,126 @@
+//! Clusters of all kinds: nodes that differ, specifications and prefixes, long traces.
+
+use host_sandbox::fixtures;
+use serde_json::{Value, json};
+
+use super::Page;
+use crate::cli::golden::repository;
+use crate::cli::{Place, bundled, folder};
+
+/// Each way to say that nodes differ, or that a search begins elsewhere: the session steps, searches, and its traces are sessions again.
+#[test]
+fn sessions_of_clusters_that_differ_step_search_and_are_saved() {
+    let place = repository();
+    // Another component with the same properties: the same one under another name.
+    std::fs::copy(bundled("paxos"), place.path("other.wasm")).expect("it can be copied");
+    let cases: [(&str, &[&str]); 6] = [
+        ("plugins/paxos", &["--set", "proposers=2", "--twin", "1"]),
+        ("plugins/paxos", &["--adversary", "1=plugins/fanout"]),
+        ("plugins/paxos", &["--node", "1=other.wasm"]),
+        ("plugins/paxos", &["--set-on", "1:bug=last-response", "--set", "proposers=2"]),
+        ("plugins/paxos", &["--spec", "plugins/paxos-spec"]),
+        ("plugins/paxos", &["--prefix", "plugins/paxos/scenarios/live-state.json"]),
+    ];
+    for (number, (plugin, options)) in cases.into_iter().enumerate() {
+        let Some(page) = Page::of(&place, &[&[plugin, "--quiet", "--"], options].concat()) else { return };
+        let line = page.get("session")["line"].clone();
+        let mut at = line.as_array().and_then(|line| line.last()).and_then(Value::as_u64).expect("an end");
+        for _ in 0..2 {
+            at = page.take(at, 0);
+        }
+        let wanted = json!({ "strategy": "bdfs", "depth": 2, "seconds": 600 });
+        let progress = page.searched(at, &wanted);
+        assert_eq!(progress["state"], "done", "{options:?}: {progress}");
+        let state = page.get(&format!("places/{at}"));
+        let file = format!("saved-{number}.json");
+        page.post(&format!("places/{at}/save"), &json!({ "path": file }));
+        page.ends();
+        let mut again = vec![file.as_str(), "--quiet", "--plugin", plugin];
+        if let Some(other) = options.iter().find(|it| it.starts_with("1=")) {
+            again.extend(["--node", other]);
+        }
+        if options[0] == "--spec" {
+            again.extend(["--spec", options[1]]);
+        }
+        let Some(page) = Page::of(&place, &again) else { return };
+        let line = page.get("session")["line"].clone();
+        let end = line.as_array().and_then(|line| line.last()).and_then(Value::as_u64).expect("an end");
+        let reopened = page.get(&format!("places/{end}"));
+        for part in ["nodes", "flight", "standings", "enabled"] {
+            let texts = |state: &Value| without_places(&state[part]);
+            assert_eq!(texts(&reopened), texts(&state), "{options:?}: {part}");
+        }
+        let progress = page.searched(end, &wanted);
+        assert_eq!(progress["state"], "done", "{options:?}, from its trace: {progress}");
+        page.ends();
+    }
+}
+
+/// A part of a state without the numbers of places, which differ from session to session.
+fn without_places(part: &Value) -> Value {
+    match part {
+        Value::Array(items) => items.iter().map(without_places).collect(),
+        Value::Object(fields) => {
+            let fields =
+                fields.iter().filter(|(name, _)| !["sent", "child", "place", "parent"].contains(&name.as_str()));
+            Value::Object(fields.map(|(name, value)| (name.clone(), without_places(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Each command that docs/explore.md shows starts a session.
+#[test]
+fn the_commands_of_the_book_start_sessions() {
+    let place = repository();
+    let docs = std::fs::read_to_string(folder("../docs").join("explore.md")).expect("the page is there");
+    let commands: Vec<&str> = docs.lines().filter_map(|line| line.strip_prefix("host explore ")).collect();
+    assert!(commands.len() >= 3, "{commands:?}");
+    let run = ["run", "plugins/paxos", "--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold"];
+    place.host(&[&run[..], &["--out", "found"]].concat()).exits(12);
+    for command in commands {
+        let (before, behind) = command.split_once(" -- ").unwrap_or((command, ""));
+        let mut words: Vec<&str> = before.split(' ').chain(["--quiet"]).collect();
+        if !behind.is_empty() {
+            words.extend(std::iter::once("--").chain(behind.split(' ')));
+        }
+        let Some(page) = Page::of(&place, &words) else { return };
+        assert_eq!(page.get("session")["nodes"].as_array().map(Vec::len), Some(3), "{command}");
+        page.ends();
+    }
+}
+
+/// A trace of 100,000 steps opens, answers at its end, and grows.
+#[test]
+fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
+    const STEPS: usize = 100_000;
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::counts());
+    let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "1"]) else { return };
+    // A message is sent and received again and again: as many messages in flight as steps would be too many for a session.
+    let mut at = page.take(0, 0);
+    let state = page.get(&format!("places/{at}"));
+    let enabled = state["enabled"].as_array().expect("a list");
+    let deliver = enabled.iter().find(|event| event["kind"] == "deliver").expect("its message is in flight");
+    at = page.take(at, deliver["action"].as_u64().expect("a number"));
+    let mut trace = page.get(&format!("places/{at}/trace"));
+    page.ends();
+    let steps = trace["steps"].as_array_mut().expect("a list");
+    for step in steps.iter_mut() {
+        let fields = step.as_object_mut().expect("a step");
+        fields.remove("sent");
+        fields.remove("state");
+    }
+    *steps = steps.iter().cloned().cycle().take(STEPS).collect();
+    place.put("long.json", trace.to_string());
+    let Some(page) = Page::of(&place, &["long.json", "--plugin", "guest.wasm", "--quiet"]) else { return };
+    let line = page.get("session")["line"].clone();
+    assert_eq!(line.as_array().map(Vec::len), Some(STEPS + 1));
+    let last = page.get(&format!("line?to={STEPS}&from={}", STEPS - 4));
+    assert_eq!(last.as_array().map(Vec::len), Some(5));
+    let many = page.get(&format!("line?to={STEPS}&from=0"));
+    assert_eq!(many.as_array().map(Vec::len), Some(20_000), "an answer has a limit");
+    let end = page.take(STEPS as u64, 0);
+    assert_eq!(page.get(&format!("places/{end}"))["step"]["depth"], STEPS + 1);
+    page.ends();
+}

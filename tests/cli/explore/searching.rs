@@ -1,0 +1,114 @@
+//! Searches from a moment, random seeds, different ends.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::Page;
+use crate::cli::golden::repository;
+
+/// Twelve random walks are as many runs of `host run` with one walk each.
+#[test]
+fn seeds_from_a_moment_are_the_walks_of_these_seeds() {
+    let place = repository();
+    let Some(page) = Page::of(&place, &["plugins/register", "--quiet", "--", "--set", "bug=one-ack"]) else { return };
+    let seeds = 12;
+    let progress = page.searched(0, &json!({ "strategy": "walk", "seeds": seeds, "seconds": 600, "depth": 60 }));
+    assert_eq!(progress["state"], "done", "{progress}");
+    let mut violating = 0;
+    for seed in 1..=seeds {
+        let seed = seed.to_string();
+        let walk = ["run", "plugins/register", "--quiet", "--json", "--algo", "walk", "--walks", "1", "--seed", &seed];
+        let ran = place.host(&[&walk[..], &["--depth", "60", "--no-minimize", "--set", "bug=one-ack"]].concat()).json();
+        violating += u64::from(ran["result"] == "violation");
+    }
+    assert_eq!(progress["seeds"], json!({ "asked": seeds, "done": seeds, "violating": violating }));
+    assert!(violating > 0 && violating < seeds, "{violating} of {seeds} say little");
+    let findings = progress["findings"].as_array().expect("a list");
+    let told: u64 = findings.iter().filter_map(|finding| finding["seeds"].as_u64()).sum();
+    assert_eq!(told, violating, "each seed counts once: {findings:?}");
+    for finding in findings {
+        let state = page.get(&format!("places/{}", finding["place"]));
+        let is_violated = state["standings"].as_array().expect("a list").iter().any(|it| it["standing"] == "violated");
+        assert!(is_violated, "{finding}");
+    }
+    for (wanted, status) in [(json!({ "strategy": "walk", "seeds": 0 }), 400), (json!({ "strategy": "none" }), 400)] {
+        assert_eq!(page.ask("POST", "places/0/search", &wanted).0, status, "{wanted}");
+    }
+    page.ends();
+}
+
+/// A search that finds nothing shows a few ways with different ends, each a branch.
+#[test]
+fn where_nothing_is_found_ways_with_different_ends_are_shown() {
+    let place = repository();
+    let Some(page) = Page::of(&place, &["plugins/paxos", "--quiet", "--", "--set", "proposers=2"]) else { return };
+    let from = page.take(0, 0);
+    let wanted = json!({ "strategy": "bdfs", "depth": 3, "seconds": 600 });
+    let progress = page.searched(from, &wanted);
+    assert_eq!((&progress["state"], &progress["findings"]), (&json!("done"), &json!([])), "{progress}");
+    assert!(progress["representatives"].as_array().is_some_and(|ways| !ways.is_empty()), "{progress}");
+    let progress = page.searched(from, &json!({ "strategy": "walk", "seeds": 3, "depth": 200, "seconds": 600 }));
+    let ways = progress["representatives"].as_array().expect("a list");
+    assert!(ways.len() > 1 && ways.len() <= 10, "{progress}");
+    let mut ends = BTreeSet::new();
+    for way in ways {
+        let line: Vec<u64> = serde_json::from_value(way["line"].clone()).expect("places");
+        assert_eq!(line[1], from, "it begins with the steps so far");
+        assert!(way["text"].as_str().is_some_and(|text| !text.is_empty()) && way["seeds"].as_u64().is_some());
+        let state = page.get(&format!("places/{}", way["place"]));
+        let nodes = state["nodes"].as_array().expect("a list");
+        let values = |rows: &Value| {
+            let rows = rows.as_array().expect("a list").iter().filter(|row| row["mark"] != "gone");
+            rows.map(|row| format!("{} {}", row["name"], row["value"])).collect::<Vec<_>>()
+        };
+        ends.insert(nodes.iter().map(|node| values(&node["rows"])).collect::<Vec<_>>());
+    }
+    assert_eq!(ends.len(), ways.len(), "no two end alike");
+    page.ends();
+}
+
+/// The graph of a node has its states and steps in the map of all, each once.
+#[test]
+fn the_graph_of_a_node_is_that_of_the_map() {
+    let place = repository();
+    let Some(page) = Page::of(&place, &["plugins/paxos", "--quiet", "--", "--nodes", "2"]) else { return };
+    let map = page.get("map?limit=1000");
+    let states = map["states"].as_array().expect("a list");
+    let edges = map["edges"].as_array().expect("a list");
+    let end = page.take(0, 0);
+    for node in 0..2 {
+        let of_node = |state: usize| {
+            let lines = states[state]["local"].as_str().expect("a text").lines();
+            let line = lines.clone().nth(node).expect("a line for each node");
+            line.split_once(": ").expect("it begins with the name").1.to_owned()
+        };
+        let local = page.get(&format!("local?node={node}&limit=1000&at={end}"));
+        let shown = local["states"].as_array().expect("a list");
+        let ours: BTreeSet<String> =
+            shown.iter().map(|state| state["local"].as_str().expect("a text").to_owned()).collect();
+        let all: BTreeSet<String> = (0..states.len()).map(of_node).collect();
+        assert_eq!(ours, all, "node {node}");
+        assert_eq!(shown.len(), all.len(), "each once");
+        assert!(shown.len() < states.len(), "{} of {} states: it is no smaller", shown.len(), states.len());
+        let number = |value: &Value| value.as_u64().expect("a number") as usize;
+        let steps: BTreeSet<(String, String, &str)> = edges
+            .iter()
+            .filter(|edge| number(&edge["node"]) == node)
+            .map(|edge| {
+                (of_node(number(&edge["from"])), of_node(number(&edge["to"])), edge["text"].as_str().expect("a text"))
+            })
+            .collect();
+        let text = |state: &Value| shown[number(state)]["local"].as_str().expect("a text").to_owned();
+        let ours: BTreeSet<(String, String, &str)> = (local["edges"].as_array().expect("a list").iter())
+            .map(|edge| (text(&edge["from"]), text(&edge["to"]), edge["text"].as_str().expect("a text")))
+            .collect();
+        assert_eq!(ours, steps, "node {node}");
+        assert_eq!(local["edges"].as_array().map(Vec::len), Some(ours.len()), "each once");
+        // The levels are those of a breadth-first search, and the state at the place is one of them.
+        assert!(shown.windows(2).all(|pair| pair[0]["level"].as_u64() <= pair[1]["level"].as_u64()));
+        assert!(local["here"].as_u64().is_some());
+    }
+    assert_eq!(page.ask("GET", "local?node=2", &Value::Null).0, 404);
+    page.ends();
+}
