@@ -2,12 +2,6 @@
 
 import type { Place, Step } from "../api";
 
-declare module "../api" {
-  interface Session {
-    crashed?: number[];
-  }
-}
-
 export interface Life {
   /** Rows in which the node begins again. */
   gaps: number[];
