@@ -10,6 +10,7 @@ use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::{self, TraceStep, start};
 use host_search::kernel::schedule::Schedule;
 use host_search::kernel::{Counts, EndCondition, Report, Search, SearchBounds, Unmonitored};
+use host_search::strategy::auto::{self, Member, Turns};
 use host_search::strategy::{guided, random_walk};
 use rayon::ThreadPoolBuilder;
 
@@ -108,6 +109,22 @@ fn an_archive_leads_where_walks_from_the_start_do_not() {
             let bounds = SearchBounds { schedule: Some(schedule), ..bounds(seed, walks) };
             let (report, traces) = run(&toy, bounds, 1, random_walk::run);
             assert_eq!((report.counts.transitions, traces.len()), (Some(STEPS), 0), "seed {seed}, {schedule}");
+        }
+    }
+}
+
+/// As a member of the portfolio, with the same traces.
+#[test]
+fn a_member_finds_what_the_strategy_finds() {
+    let toy = chain();
+    for seed in 0..5 {
+        let (_, alone) = run(&toy, bounds(seed, 100_000), 1, guided::run);
+        let asked = SearchBounds { seed: Some(seed), ..SearchBounds::default() };
+        for workers in [1, 4] {
+            let (report, traces) = run(&toy, asked, workers, |search| {
+                auto::run_with(search, Turns { only: Some(Member::Guided), ..Turns::default() })
+            });
+            assert_eq!((report.decided_by, traces), (Some(Member::Guided.decider()), alone.clone()), "seed {seed}");
         }
     }
 }

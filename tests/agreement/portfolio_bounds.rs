@@ -264,6 +264,39 @@ fn walks_have_most_of_the_turns_where_levels_explode_without_promises() {
     }
 }
 
+/// Guided walks begin after the first turns of all others, and have at most half of the units of these while levels explode.
+#[test]
+fn guided_walks_begin_late_and_have_a_third_of_all_turns_where_levels_explode() {
+    const SHORTEST: u64 = 1 << 13;
+    let told = Bounds::new(u64::MAX, 4_000);
+    let bounds = SearchBounds { seed: Some(1), ..SearchBounds::default() };
+    let endless = Program { is_bad: |_, _| false, ..bushy() };
+    let run = auto_in(SHORTEST);
+    let report = explore_within(&endless, 1, bounds, &|search| run(&Search { monitor: &told, ..*search }));
+    assert_eq!(report.end, EndCondition::TimeBound);
+    let turns = told.told.into_inner().expect("one tells");
+    let first = |member: &'static str| turns.iter().position(|told| *told == Err(member)).expect("each has a turn");
+    for member in ["bdfs", "unfold", "bdfs --reduce", "walk", "lmc-opt"] {
+        assert!(first(member) < first("guided"), "{member}: {turns:?}");
+    }
+    let units = told.units.into_inner().expect("one tells");
+    let others = units.values().sum::<u64>() - units["guided"];
+    // Where they begin, the others have worked far more; each turn is at most an eighth too long.
+    assert!(units["guided"] * 4 > others && units["guided"] * 16 < others * 9, "{units:?}");
+}
+
+/// In the same memory, guided walks end before plain ones do.
+#[test]
+fn plain_walks_continue_where_there_is_no_memory_for_guided_ones() {
+    let kept = Program { is_bad: |_, _| false, kind: PropertyKind::Always, ..deep() };
+    let timed = Bounds { is_timed: true, ..Bounds::new(1 << 19, 40_000) };
+    let report = explore(&kept, 1, &timed, &auto_in(0));
+    assert_eq!(report.end, EndCondition::TimeBound);
+    let turns = timed.told.into_inner().expect("one tells");
+    assert!(turns.contains(&Err("guided")), "they have begun");
+    assert_eq!(turns.iter().rev().find(|told| told.is_err()), Some(&Err("walk")));
+}
+
 /// What a batch of walks finds is found in their first turn.
 #[test]
 fn a_batch_of_walks_takes_one_turn() {
@@ -322,7 +355,7 @@ fn members_share_large_snapshots() {
         let (monitor, collect_system_states) = (&bounds, false);
         auto_in(0)(&Search { lts: &lts, starts: &starts, bounds: asked, monitor, collect_system_states });
         let units = bounds.units.into_inner().expect("one tells");
-        assert_eq!(units.len(), 5, "{units:?}");
+        assert_eq!(units.len(), 6, "{units:?}");
         (bounds.most.into_inner(), lts.counts().local_states)
     };
     let ((without, _), (with, states)) = (most(0), most(BALLAST));

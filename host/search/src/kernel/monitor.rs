@@ -11,7 +11,8 @@ pub struct Progress {
     /// The counts so far.
     pub counts: Counts,
     /// Small steps that no count shows: of an unfolding, what it looks at to find out what can follow an event, and which events go
-    /// together; of a reduced search, what it renames and compares to find out whether a state is there. None elsewhere.
+    /// together; of a reduced search, what it renames and compares to find out whether a state is there; of guided walks, the local states that
+    /// they have the plugin describe. None elsewhere.
     pub steps: u64,
     /// The longest path so far, in events.
     pub depth: u32,

@@ -161,7 +161,7 @@ pub const STRATEGIES: &[Strategy] = &[
     Strategy {
         name: "auto",
         aliases: &[],
-        summary: "a portfolio: bdfs, bdfs --reduce, unfold, lmc and random walks in turns, until the first has the answer",
+        summary: "a portfolio: bdfs, bdfs --reduce, unfold, lmc, random walks and guided ones in turns, until the first has the answer",
         soundness: "every state and every event is reached, or verified by the causal unfolding",
         completeness: "complete within the bounds, by the first member that is",
         is_complete: true,

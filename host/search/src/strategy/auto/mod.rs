@@ -15,9 +15,9 @@ use crate::kernel::{
     Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError, stopped_end,
 };
 use crate::liveness;
-use crate::strategy::auto::race::{Pace, Race, Turn, WEIGHT_UNIT, threads};
+use crate::strategy::auto::race::{Pace, Race, Turn, WEIGHT_UNIT, WORK_PER_CALL, threads};
 use crate::strategy::random_walk::{BATCH, WALKS_DEFAULT};
-use crate::strategy::{bdfs, find, lmc, random_walk, unfold};
+use crate::strategy::{bdfs, find, guided, lmc, random_walk, unfold};
 
 mod apart;
 mod levels;
@@ -55,6 +55,8 @@ pub enum Member {
     Walk,
     /// `lmc-opt`.
     Lmc,
+    /// `guided`, without end. It begins later than the others: what walks find soon takes as long as without it.
+    Guided,
 }
 
 /// When turns end, and who has them.
@@ -77,8 +79,8 @@ impl Default for Turns {
 ///
 /// Guarantee: every reported violation is reachable; it is the shortest one if the report says so.
 /// Complete: within the bounds, as soon as one of its members is.
-/// Explores: what `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt` and random walks explore, in turns of equal work, each as far as
-/// the first one that has the answer needs. Work is counted and not timed, so which one that is does not depend on the machine.
+/// Explores: what `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt`, random walks and guided ones explore, in turns of equal work, each as far as
+/// the first one that has the answer needs; guided walks begin after the first turns of all others. Work is counted and not timed, so which one that is does not depend on the machine.
 /// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time; and so is an answer
 /// that leaves `eventually` properties open, which only `bdfs` decides; walks can prove that one is broken. Memory: that of all members together.
 /// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
@@ -128,6 +130,7 @@ impl Member {
         members.extend(Self::walks(bounds).then_some(Self::Walk));
         let is_local = bounds.depth.is_none() && bounds.states.is_none() && !bounds.deadlock;
         members.extend(is_local.then_some(Self::Lmc));
+        members.extend(Self::walks(bounds).then_some(Self::Guided));
         let can_lose = scenario.faults.losses > 0;
         members.retain(|member| !can_lose || member.loses_messages());
         members
@@ -147,6 +150,8 @@ impl Member {
                 let schedule = bounds.schedule.or(Some(Schedule::Mix));
                 SearchBounds { walks: Some(u64::MAX), schedule, violations: None, ..*bounds }
             }
+            // Walks look at the promises.
+            Self::Guided => SearchBounds { walks: Some(u64::MAX), violations: None, promises: None, ..*bounds },
             Self::Unfold | Self::Lmc => SearchBounds { seed: None, schedule: None, promises: None, ..*bounds },
         }
     }
@@ -158,6 +163,7 @@ impl Member {
             Self::Unfold => "unfold",
             Self::Walk => "walk",
             Self::Lmc => "lmc-opt",
+            Self::Guided => "guided",
         };
         Decider { strategy, is_reduced: self == Self::Reduced }
     }
@@ -183,21 +189,25 @@ impl Member {
             Self::Reduced => |it| it.counts.global_states.unwrap_or_default() * 10 + it.steps / STEPS_PER_UNIT,
             Self::Walk => |it| it.counts.transitions.unwrap_or_default() * 2,
             Self::Lmc => |it| it.counts.transitions.unwrap_or_default() * 6 + it.counts.events.unwrap_or_default() * 2,
+            // Its steps are descriptions, each a call into the plugin.
+            Self::Guided => |it| it.counts.transitions.unwrap_or_default() * 4 + it.steps * WORK_PER_CALL,
         };
         let weight = match self {
             Self::Reduced => 1,
             Self::Bdfs if !members.contains(&Self::Reduced) => 1,
             Self::Unfold => 2,
             Self::Bdfs | Self::Walk | Self::Lmc => 4,
+            Self::Guided => 8,
         };
         Pace {
             work,
             keeps_messages: matches!(self, Self::Bdfs | Self::Reduced),
             // Walks that examine what they have found ask every few steps, the others far less often.
-            idle: if self == Self::Walk { 64 } else { 1_024 },
+            idle: if self.is_exhaustive() { 1_024 } else { 64 },
             weight,
-            forgets: self == Self::Walk,
+            forgets: !self.is_exhaustive(),
             has_levels: self == leveled,
+            delay: u64::from(self == Self::Guided),
         }
     }
 
@@ -217,6 +227,7 @@ impl Member {
             Self::Unfold => unfold::run,
             Self::Walk => random_walk::run,
             Self::Lmc => lmc::run_optimised,
+            Self::Guided => guided::run,
         };
         match self.is_apart(&search.bounds) {
             true => apart::run(search, strategy),
@@ -230,8 +241,13 @@ impl Member {
         match self {
             Self::Reduced | Self::Lmc => true,
             Self::Walk => bounds.promises.is_some(),
-            Self::Bdfs | Self::Unfold => false,
+            Self::Bdfs | Self::Unfold | Self::Guided => false,
         }
+    }
+
+    /// Whether it ends once it has explored everything.
+    fn is_exhaustive(self) -> bool {
+        !matches!(self, Self::Walk | Self::Guided)
     }
 
     /// Whether it can show that a violation is the shortest.
@@ -350,7 +366,7 @@ impl Answers {
     /// walks do without.
     fn wait_for_answer(&self, turn: &Turn<'_, '_>, members: &[Member]) {
         let is_for_memory = self.reports.iter().flatten().any(|report| report.end == EndCondition::MemoryBound);
-        match turn.is_awaited(|member: usize| members[member] != Member::Walk) {
+        match turn.is_awaited(|member: usize| members[member].is_exhaustive()) {
             true => {}
             false if is_for_memory => turn.leave_to_others(WALKS_ALONE),
             false => turn.stop_all(),
@@ -424,7 +440,7 @@ impl Answers {
 
     /// The report without a decision: the counts of the first member, completed by those of the others, and all violations.
     fn merged(self, search: &Search<'_>, members: &[Member], stopped: Option<EndCondition>) -> Report {
-        let exhaustive = members.iter().zip(&self.reports).filter(|(member, _)| **member != Member::Walk);
+        let exhaustive = members.iter().zip(&self.reports).filter(|(member, _)| member.is_exhaustive());
         let end = stopped.or(exhaustive.filter_map(|(_, report)| Some(report.as_ref()?.end)).max());
         let met: Vec<PromiseReport> = self.reports.iter().flatten().flat_map(|it| it.promises.clone()).collect();
         let mut reports = self.reports.into_iter().flatten();

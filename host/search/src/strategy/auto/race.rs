@@ -15,7 +15,7 @@ use crate::kernel::{EndCondition, Monitor, Phase, Progress, SearchError};
 use crate::strategy::auto::levels::Levels;
 
 /// Units of work per call into a plugin: a handler that was executed, or a property that was evaluated.
-const WORK_PER_CALL: u64 = 8;
+pub const WORK_PER_CALL: u64 = 8;
 
 /// Questions without progress between them that are no sign of a long combination.
 const IDLE: u64 = 16;
@@ -39,6 +39,13 @@ const EXPLODING_MAX: u64 = 4;
 /// How many times as many units as all others together one that forgets has while levels explode.
 const EXPLODING_SHARE: u64 = 2;
 
+/// While levels explode, one that begins later has this part of the units of all others together: with it, they take at most one and a half
+/// times as long.
+const LATER_PART: u64 = 2;
+
+/// Of the memory that there is for one that forgets, the part of one that begins later.
+const LATER_MEMORY_PART: u64 = 4;
+
 /// The part of the memory that is left for one that forgets.
 const FORGETTING_SHARE: u64 = 4;
 
@@ -61,6 +68,9 @@ pub struct Pace {
     pub forgets: bool,
     /// Whether it goes level by level, so that its depth says what a level takes.
     pub has_levels: bool,
+    /// Shortest turns that count as done before its first one: it begins once the others have worked as much. One that begins later ends
+    /// for want of memory like those that do not forget.
+    pub delay: u64,
 }
 
 /// Searches that take turns.
@@ -147,12 +157,21 @@ impl State {
     /// deep as they ever are.
     fn weight(&self, runner: usize) -> u64 {
         let it = &self.runners[runner];
-        if !it.pace.forgets || it.units >= self.exploding_min * EXPLODING_MAX || !self.levels_explode() {
-            return it.pace.weight * WEIGHT_UNIT;
-        }
         let others = self.alive().filter(|other| *other != runner);
-        let turns: u64 = others.map(|other| WEIGHT_UNIT / self.runners[other].pace.weight).sum();
-        (WEIGHT_UNIT * WEIGHT_UNIT / (turns.max(1) * EXPLODING_SHARE)).max(1)
+        let is_later = it.pace.delay > 0;
+        let has_most = it.pace.forgets && (is_later || it.units < self.exploding_min * EXPLODING_MAX);
+        match has_most && self.levels_explode() {
+            false => it.pace.weight * WEIGHT_UNIT,
+            true if is_later => {
+                let turns: u64 = others.map(|other| WEIGHT_UNIT * WEIGHT_UNIT / self.weight(other)).sum();
+                WEIGHT_UNIT * WEIGHT_UNIT * LATER_PART / turns.max(1)
+            }
+            true => {
+                let turns: u64 = others.map(|other| WEIGHT_UNIT / self.runners[other].pace.weight).sum();
+                WEIGHT_UNIT * WEIGHT_UNIT / (turns.max(1) * EXPLODING_SHARE)
+            }
+        }
+        .max(1)
     }
 
     /// Whether a search that goes level by level was about to take a multiple of what it has taken, when all together have taken a while.
@@ -176,11 +195,11 @@ impl State {
         (0..self.runners.len()).filter(|runner| !self.runners[*runner].is_over && self.end_of(*runner).is_none())
     }
 
-    /// Has the one with the most memory end, for the others to continue; one that forgets only if all others have ended. False if there are no
-    /// others.
+    /// Has the one with the most memory end, for the others to continue; one that forgets only if all others have ended, unless it has begun
+    /// later. False if there are no others.
     fn drop_largest(&mut self) -> bool {
-        let keeping = self.alive().filter(|runner| !self.runners[*runner].pace.forgets);
-        let largest = keeping.max_by_key(|runner| self.runners[*runner].bytes);
+        let may_end = |runner: &usize| !self.runners[*runner].pace.forgets || self.runners[*runner].pace.delay > 0;
+        let largest = self.alive().filter(may_end).max_by_key(|runner| self.runners[*runner].bytes);
         match largest.filter(|_| self.alive().count() > 1) {
             Some(largest) => self.runners[largest].is_dropped = true,
             None => return false,
@@ -192,7 +211,10 @@ impl State {
     /// forgets. False if there is none, or it takes less.
     fn drop_crowding(&mut self, shared_bytes: u64, memory_max: Option<u64>) -> bool {
         let Some(memory_max) = memory_max else { return false };
-        let is_crowded = shared_bytes.saturating_add(memory_max / FORGETTING_SHARE) >= memory_max;
+        let forgetting = memory_max / FORGETTING_SHARE;
+        let is_later = self.runners.iter().any(|it| it.pace.delay > 0 && it.has_begun && !it.is_over);
+        let later = if is_later { forgetting / LATER_MEMORY_PART } else { 0 };
+        let is_crowded = shared_bytes.saturating_add(forgetting + later) >= memory_max;
         if !is_crowded || !self.alive().any(|runner| self.runners[runner].pace.forgets) {
             return false;
         }
@@ -250,7 +272,7 @@ impl<'m> Race<'m> {
             pace,
             is_apart,
             units: 0,
-            work: 0,
+            work: pace.delay * self.shortest_turn * pace.weight * WEIGHT_UNIT,
             work_max: u64::MAX,
             walks_min: 0,
             walks: 0,
@@ -309,7 +331,7 @@ impl<'m> Race<'m> {
             let least = others.map(|(_, it)| it.work).min();
             let shortest = match &state.runners[next] {
                 // With a long turn at first; the others have the next ones until they have worked as much.
-                it if it.pace.forgets && it.units == 0 => {
+                it if it.pace.forgets && it.units == 0 && it.pace.delay == 0 => {
                     self.shortest_turn * FIRST_WALKS * it.pace.weight * WEIGHT_UNIT
                 }
                 _ => self.shortest_turn * WEIGHT_UNIT,
@@ -463,7 +485,9 @@ impl Monitor for Turn<'_, '_> {
     }
 
     fn memory_max(&self) -> Option<u64> {
-        self.race.monitor.memory_max()
+        let is_later = self.race.lock().runners[self.runner].pace.delay > 0;
+        let memory_max = self.race.monitor.memory_max()?;
+        Some(if is_later { memory_max / LATER_MEMORY_PART } else { memory_max })
     }
 
     fn enter(&self, phase: Phase) {

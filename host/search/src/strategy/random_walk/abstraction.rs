@@ -34,6 +34,7 @@ pub(super) struct Abstraction {
     /// The keys of combinations of local states.
     keys: FxHashMap<u64, u64>,
     bytes: usize,
+    looked_at: u64,
     /// Kept to spare allocations.
     numbers: Vec<(u64, i64, u32)>,
 }
@@ -90,9 +91,15 @@ impl Abstraction {
             unknown => {
                 let local = Local::new(stepper, id)?;
                 self.bytes += size_of_val(&*local.numbers);
+                self.looked_at += 1;
                 Ok(unknown.insert(local))
             }
         }
+    }
+
+    /// Local states that were looked at, each of them once.
+    pub(super) fn looked_at(&self) -> u64 {
+        self.looked_at
     }
 
     /// Bytes that it keeps, about.

@@ -72,6 +72,8 @@ pub(super) struct Archive {
     states: FxHashMap<u64, GlobalCursor>,
     state_bytes: usize,
     abstraction: Abstraction,
+    /// Local states looked at before the walks continued in this local transition system.
+    looked_at: u64,
     /// The walks of the ways of all cells, counted for each.
     legs: u64,
 }
@@ -87,6 +89,7 @@ impl Archive {
             states: FxHashMap::default(),
             state_bytes: 0,
             abstraction: Abstraction::default(),
+            looked_at: 0,
             legs: 0,
         }
     }
@@ -167,7 +170,13 @@ impl Archive {
     /// Forgets whatever has ids, as the walks continue in another local transition system.
     pub(super) fn move_over(&mut self) {
         self.forget_states();
+        self.looked_at = self.looked_at();
         self.abstraction = Abstraction::default();
+    }
+
+    /// Local states that it has looked at: each is a call into the plugin.
+    pub(super) fn looked_at(&self) -> u64 {
+        self.looked_at + self.abstraction.looked_at()
     }
 
     /// Bytes that it keeps, about.

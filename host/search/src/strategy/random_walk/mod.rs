@@ -399,7 +399,8 @@ impl<'s> WalkSearch<'s> {
         let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
         let archive = self.archive.as_ref().map_or(0, Archive::bytes);
         let bytes = archive + first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
-        Progress { counts: self.counts(), steps: 0, depth: self.report.depth, queue: 0, bytes }
+        let steps = self.archive.as_ref().map_or(0, Archive::looked_at);
+        Progress { counts: self.counts(), steps, depth: self.report.depth, queue: 0, bytes }
     }
 
     fn finish(mut self, end: EndCondition) -> Report {
