@@ -3,11 +3,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `bytes` | the bytes at a place in which two states differ |
+//! | `curve` | what random walks have seen, at doublings of their steps |
 //! | `text` | the result as text |
 //! | `progress` | progress as text |
 //! | `run_files` | the files that a run leaves behind |
 
 pub mod bytes;
+pub mod curve;
 pub mod progress;
 pub mod run_files;
 pub mod text;

@@ -19,6 +19,7 @@ use host_session::report::violation::ViolationReport;
 use host_session::search::finding::Violation;
 
 use crate::output::bytes::bytes_there;
+use crate::output::curve;
 
 /// The name of the depth: not the distance of the farthest state, which can be less.
 const LONGEST_PATH: &str = "longest path";
@@ -51,6 +52,7 @@ impl Text<'_> {
             assumed.push(("command".to_owned(), on_one_line(&self.report.command)));
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
+            sections.extend(curve::section(&self.report.curve, !self.report.at_least.is_empty()));
             let not_covered = self.report.not_covered.iter().map(|it| (it.what, it.advice()));
             let not_covered: Vec<_> = not_covered.collect();
             sections.extend((!not_covered.is_empty()).then(|| table("not covered", &not_covered)));

@@ -1,0 +1,69 @@
+//! What random walks have seen, at doublings of their steps: whether more of them would show more.
+
+use host_session::base::text::{grouped, table};
+use host_session::report::result::CurvePointReport;
+
+/// Doublings that are shown, the last ones.
+const SHOWN: usize = 6;
+
+/// Percent that a doubling of the steps adds; if it is less of everything, the curve is flat.
+const FLAT_PERCENT: u64 = 2;
+
+/// The section of a report; none before the first doubling. `is_at_least`: there was no room to count everything, so that nothing is known of
+/// a flat curve.
+pub fn section(curve: &[CurvePointReport], is_at_least: bool) -> Option<String> {
+    let shown = &curve[curve.len().saturating_sub(SHOWN)..];
+    let [.., before, last] = shown else { return None };
+    let row =
+        |of: fn(&CurvePointReport) -> u64| shown.iter().map(|point| grouped(of(point))).collect::<Vec<_>>().join(", ");
+    let grows = |of: fn(&CurvePointReport) -> u64| {
+        (of(last) - of(before)).saturating_mul(100) >= of(before).saturating_mul(FLAT_PERCENT)
+    };
+    let mut rows = vec![
+        ("after steps", row(|point| point.transitions)),
+        ("local states", row(|point| point.local_states)),
+        ("outcomes", row(|point| point.outcomes)),
+    ];
+    if !is_at_least && !grows(|point| point.local_states) && !grows(|point| point.outcomes) {
+        rows.push(("flat", "more walks show little; try another --schedule, faults or larger parameters".to_owned()));
+    }
+    Some(table("seen by random walks", &rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A curve of these local states, with twice as many outcomes.
+    fn curve(local_states: &[u64]) -> Vec<CurvePointReport> {
+        let points = local_states.iter().enumerate().map(|(index, local_states)| {
+            let (transitions, walks) = (1_024 << index, 3);
+            CurvePointReport { transitions, walks, local_states: *local_states, outcomes: local_states * 2 }
+        });
+        points.collect()
+    }
+
+    #[test]
+    fn one_point_is_no_curve() {
+        assert_eq!((section(&[], false), section(&curve(&[9]), false)), (None, None));
+    }
+
+    #[test]
+    fn the_last_doublings_are_shown_with_what_they_add() {
+        let steep = section(&curve(&[10, 100, 200, 300, 400, 500, 600]), false).expect("a curve");
+        assert!(steep.contains("after steps   2,048, 4,096, 8,192, 16,384, 32,768, 65,536\n"), "{steep}");
+        assert!(steep.contains("local states  100, 200, 300, 400, 500, 600\n"), "{steep}");
+        assert!(steep.contains("outcomes      200, 400, 600, 800, 1,000, 1,200\n"), "{steep}");
+        assert!(!steep.contains("flat"), "{steep}");
+    }
+
+    /// Two in a hundred more are growth, and fewer are not.
+    #[test]
+    fn a_curve_that_adds_little_is_flat() {
+        let flat = |last, is_at_least| {
+            section(&curve(&[500, 1_000, last]), is_at_least).expect("a curve").contains("\n  flat ")
+        };
+        assert_eq!([1_000, 1_019, 1_020, 2_000].map(|last| flat(last, false)), [true, true, false, false]);
+        assert!(!flat(1_000, true), "what is not counted may be new");
+    }
+}
