@@ -1,12 +1,13 @@
 //! Random walks in little memory: the same result however often they forget what handlers do, whatever the options.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Row, refusals};
 use host_agreement::reference::Prefix;
 use host_agreement::toys;
-use host_model::contract::{Judgement, NodeId};
+use host_model::contract::{Judgement, MachineFactory, NodeId};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Dice;
 use host_model::trace::{self, Origin, TraceStep};
@@ -15,6 +16,7 @@ use host_search::strategy::STRATEGIES;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::combinations::case::Case;
+use crate::combinations::describing::{Describing, Words};
 use crate::combinations::run::starts;
 
 /// How many systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
@@ -100,8 +102,12 @@ fn pool(workers: usize) -> ThreadPool {
 }
 
 /// Walks in so much memory. None if the case is refused.
-fn walk(case: &Case, pool: &ThreadPool, memory_max: Option<u64>) -> Option<(Result, Report)> {
-    let factory = &*case.factory();
+fn walk(
+    case: &Case,
+    factory: &dyn MachineFactory,
+    pool: &ThreadPool,
+    memory_max: Option<u64>,
+) -> Option<(Result, Report)> {
     let scenario = case.system.scenario();
     scenario.check().ok()?;
     let lts = Lts::new(factory, scenario).expect("a toy lists its properties");
@@ -140,26 +146,62 @@ fn distinct(report: &Report) -> [u64; 3] {
 /// as long as there is room to count.
 #[test]
 fn plain_walks_that_forget_find_the_same() {
-    those_that_forget_find_the_same("walk", systems());
+    those_that_forget_find_the_same("walk", systems(), &|case, _| case.factory());
 }
 
 /// The same of walks that begin where others were: the ways there outlive what is forgotten.
 #[test]
 fn guided_walks_that_forget_find_the_same() {
-    those_that_forget_find_the_same("guided", systems() / 2);
+    those_that_forget_find_the_same("guided", systems() / 2, &|case, _| case.factory());
 }
 
-fn those_that_forget_find_the_same(strategy: &str, systems: u64) {
+/// The same where nodes describe their states, which decides where walks begin; also where they trap or say what is no JSON.
+#[test]
+fn guided_walks_over_descriptions_that_forget_find_the_same() {
+    const ALL: [Words; 4] = [Words::Everything, Words::Parity, Words::Traps, Words::Broken];
+    those_that_forget_find_the_same("guided", systems() / 2, &|case, seed| {
+        Arc::new(Describing { factory: case.factory(), words: ALL[seed as usize % ALL.len()] })
+    });
+}
+
+/// What nodes say of their states decides where walks begin, and nothing else: a trap there is no finding.
+#[test]
+fn descriptions_guide_walks_and_are_no_findings() {
+    let one = pool(1);
+    let (mut differ, mut alone) = (0, 0);
+    for seed in 0..200 {
+        let mut case = case(seed, "guided");
+        // Of the first batch all walks begin in start states.
+        case.bounds.walks = Some(600);
+        let Some((silent, _)) = walk(&case, &*case.factory(), &one, None) else { continue };
+        for words in [Words::Everything, Words::Traps] {
+            let factory = Describing { factory: case.factory(), words };
+            let (result, _) = walk(&case, &factory, &one, None).expect("it is not refused");
+            differ += u64::from(result != silent);
+            let is_of_description = |(_, judgement, ..): &Finding| format!("{judgement:?}").contains("describes");
+            assert!(!result.findings.iter().any(is_of_description), "seed {seed}, {words:?}");
+            alone += 1;
+        }
+    }
+    assert!(differ > 20 && alone > 200, "{differ} of {alone} differ");
+}
+
+fn those_that_forget_find_the_same(
+    strategy: &str,
+    systems: u64,
+    factory: &dyn Fn(&Case, u64) -> Arc<dyn MachineFactory>,
+) {
     let (one, four) = (pool(1), pool(4));
     let (mut tried, mut forgetful, mut found, mut exact, mut calls) = (0, 0, 0, 0, 0);
     for seed in 0.. {
         let case = case(seed, strategy);
-        let Some((expected, all)) = walk(&case, &one, None) else { continue };
+        let factory = &*factory(&case, seed);
+        let Some((expected, all)) = walk(&case, factory, &one, None) else { continue };
         assert_eq!((all.renewals, all.are_lower_bounds), (0, false), "seed {seed}: a toy needs little memory");
         // No room at all, so that everything is forgotten after each step; and some for counting.
         for (memory_max, pool) in [(0, &one), (0, &four), (60_000, &one), (150_000, &four)] {
             let what = format!("seed {seed}, {memory_max} bytes, {:?}", case.bounds);
-            let (result, report) = walk(&case, pool, Some(memory_max)).expect("it is not refused");
+            let (result, report) = walk(&case, factory, pool, Some(memory_max)).expect("it is not refused");
             assert_eq!(result, expected, "{what}");
             let is_below = distinct(&report).iter().zip(distinct(&all)).all(|(some, all)| *some <= all);
             assert!(is_below, "{what}: {:?} of {:?}", report.counts, all.counts);

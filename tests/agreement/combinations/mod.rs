@@ -6,6 +6,7 @@
 //! | `run` | the runs of a case: whole, with other workers, stopped, resumed |
 //! | `claims` | what no answer may get wrong, one function per claim |
 //! | `verdicts` | the verdict, by statuses and by the reference |
+//! | `describing` | machines that describe their states |
 //! | `forgetting` | random walks in little memory |
 //! | `liars` | strategies that say something false, and are noticed |
 //! | `shrink` | a failing case becomes small |
@@ -14,6 +15,7 @@
 
 mod case;
 mod claims;
+mod describing;
 mod forgetting;
 mod liars;
 mod run;
