@@ -20,6 +20,7 @@
 //! | `counterexamples` | minimised traces and their text |
 //! | `findings` | judged properties, merged findings, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
+//! | `guided` | guided walks: goals, audits, mixed clusters, descriptions that fail |
 //! | `growth` | states that become longer and longer |
 //! | `simulate` | whole runs from seeds |
 //! | `specs` | specifications from outside |
@@ -71,6 +72,7 @@ mod findings;
 mod golden;
 mod graphs;
 mod growth;
+mod guided;
 #[cfg(unix)]
 mod hostile_files;
 mod hostile_text;

@@ -38,7 +38,12 @@ fn chain() -> Toy {
 }
 
 /// Walks by a number of workers; the report, with the findings as confirmed traces.
-fn run(toy: &Toy, bounds: SearchBounds, workers: usize, strategy: Strategy) -> (Report, Vec<Vec<TraceStep>>) {
+pub(crate) fn run(
+    toy: &Toy,
+    bounds: SearchBounds,
+    workers: usize,
+    strategy: Strategy,
+) -> (Report, Vec<Vec<TraceStep>>) {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
@@ -56,7 +61,7 @@ fn run(toy: &Toy, bounds: SearchBounds, workers: usize, strategy: Strategy) -> (
     (report, traces)
 }
 
-fn bounds(seed: u64, walks: u64) -> SearchBounds {
+pub(crate) fn bounds(seed: u64, walks: u64) -> SearchBounds {
     SearchBounds { seed: Some(seed), walks: Some(walks), ..SearchBounds::default() }
 }
 

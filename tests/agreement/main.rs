@@ -26,6 +26,7 @@
 //! | `starving` | machines whose host runs out of memory: only the host is blamed |
 //! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
 //! | `traps` | handlers that trap, by every strategy, likewise |
+//! | `goals` | guided walks with goals, and with properties that they avoid |
 //! | `guided` | walks that begin where others were: what the seed decides, and what only they reach |
 //! | `walks` | random walks: what the seed decides, schedules, weights, coverage, memory |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
@@ -35,6 +36,7 @@ mod deadlocks;
 mod depths;
 mod faults;
 mod global;
+mod goals;
 mod graph;
 mod guided;
 mod links;

@@ -74,10 +74,12 @@ pub enum Axis {
     Selected,
     /// `--schedule`.
     Schedule,
+    /// `--goal`, `--avoid`.
+    Goals,
 }
 
 /// How many options there are.
-pub const AXES: usize = Axis::Schedule as usize + 1;
+pub const AXES: usize = Axis::Goals as usize + 1;
 
 /// The options combined in every triple; the others are combined in every pair.
 pub const TRIPLES: usize = Axis::Prefix as usize + 1;
@@ -123,6 +125,7 @@ impl Axis {
         Self::Recovery,
         Self::Selected,
         Self::Schedule,
+        Self::Goals,
     ];
 
     /// The names of its values.
@@ -149,6 +152,7 @@ impl Axis {
             Self::Schedule => {
                 vec!["not given", "uniform", "pct:3", "pos", "fresh", "swarm", "phases", "mix"]
             }
+            Self::Goals => vec!["none", "goals", "avoided"],
             _ => SWITCH.to_vec(),
         }
     }
@@ -188,6 +192,8 @@ fn axis_of(bound: Bound) -> (Axis, Vec<usize>) {
         Bound::Seed | Bound::Walks => (Axis::Walks, vec![1]),
         Bound::Weights => (Axis::Walks, vec![2]),
         Bound::Schedule => (Axis::Schedule, (1..Axis::Schedule.values().len()).collect()),
+        Bound::Goal => (Axis::Goals, vec![1]),
+        Bound::Avoid => (Axis::Goals, vec![2]),
         Bound::Violations => (Axis::Violations, vec![1, 2, 3, 4, 5]),
         Bound::Reduce => (Axis::Reduce, vec![1]),
         Bound::CountSystemStates => (Axis::Counted, vec![1]),

@@ -29,8 +29,8 @@ const STRATEGIES: [&[&str]; 6] =
 
 /// What a scenario says about how to search: the beginnings of its sections and of its lines.
 const SECTIONS: [&str; 2] = ["[bounds", "[expect"];
-const LINES: [&str; 8] =
-    ["algo", "reduce", "no-symmetry", "count-system-states", "walks", "seed", "weights", "schedule"];
+const LINES: [&str; 10] =
+    ["algo", "reduce", "no-symmetry", "count-system-states", "walks", "seed", "weights", "schedule", "goal", "avoid"];
 
 fn main() {
     let mut words = std::env::args().skip(1).peekable();

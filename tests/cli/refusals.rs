@@ -31,6 +31,8 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Counted, 1) => (words(&["--count-system-states"]), vec!["--count-system-states"]),
         (Axis::Walks, 1) => (words(&["--walks", "5", "--seed", "3"]), vec!["--walks", "--seed"]),
         (Axis::Schedule, _) => (words(&["--schedule", axis.values()[value]]), vec!["--schedule"]),
+        (Axis::Goals, 1) => (words(&["--goal", "any"]), vec!["--goal"]),
+        (Axis::Goals, _) => (words(&["--avoid", "any"]), vec!["--avoid"]),
         (Axis::Walks, 2) => (words(&["--weights", "fault=3"]), vec!["--weights"]),
         (Axis::Stop, 2 | 4) => (words(&["--checkpoint", "kept"]), vec!["checkpoint"]),
         (Axis::Quorums, 1) => (Vec::new(), vec!["quorum"]),

@@ -6,10 +6,11 @@ use host_agreement::options::{Axis, Row};
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
 use host_agreement::reference::{self, Prefix, Reached, System};
-use host_model::contract::{MachineFactory, Selected};
+use host_model::contract::{MachineFactory, PropertyKind, Selected};
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Dice, Feature, Toy, ToyProperty};
 use host_search::kernel::SearchBounds;
+use host_search::kernel::goals::Goals;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
@@ -247,6 +248,7 @@ impl Case {
             promises: (is_on(Axis::Fairness) && !stop.is_resumed()).then(|| rules(row)),
             ..SearchBounds::default()
         };
+        let bounds = guided(bounds, &system.toy, value(Axis::Goals), &mut dice);
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
         let is_exported = value(Axis::Prefix) == 2;
         let mut turns = turns(&mut Dice(seed ^ 0x7042));
@@ -290,6 +292,21 @@ fn unjudged(toy: &Toy, seed: u64, is_symmetric: bool) -> Vec<ToyProperty> {
     // A name stands for one property.
     let named = |(index, property): (usize, ToyProperty)| ToyProperty { name: format!("unjudged {index}"), ..property };
     all.properties.into_iter().enumerate().map(named).collect()
+}
+
+/// The bounds with the goals of a row, or the properties to avoid, where the toy has such properties.
+fn guided(bounds: SearchBounds, toy: &Toy, value: usize, dice: &mut Dice) -> SearchBounds {
+    let all = (1..).zip(&toy.properties).filter(|(_, property)| property.kind == PropertyKind::Sometimes);
+    let all: Vec<u32> = all.map(|(index, _)| index).collect();
+    let one = |dice: &mut Dice| all[dice.below(all.len() as u32) as usize];
+    match value {
+        1 if !all.is_empty() => {
+            let goals: Vec<u32> = (0..=dice.below(3)).map(|_| one(dice)).collect();
+            SearchBounds { goals: Goals::new(&goals).expect("three at most"), ..bounds }
+        }
+        2 if !all.is_empty() => SearchBounds { avoided: Goals::new(&[one(dice)]).expect("one"), ..bounds },
+        _ => bounds,
+    }
 }
 
 /// The rules of a row for promises.

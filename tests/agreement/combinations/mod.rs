@@ -29,6 +29,7 @@ use host_agreement::covering::{covering, tuples_of};
 use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Refusal, Row, refusals};
 use host_model::toys::{Toy, ToyTrigger};
+use host_search::kernel::goals::Goals;
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES};
 
@@ -98,6 +99,7 @@ fn options_of(row: &Row) -> String {
 #[test]
 fn what_is_refused_is_refused_with_a_reason() {
     let mut reasons = Vec::new();
+    let one = Goals::new(&[1]).expect("one");
     for Refusal { values, why } in refusals() {
         let mut row: Row = [0; AXES];
         values.iter().for_each(|(axis, values)| row[*axis as usize] = values[0]);
@@ -108,6 +110,8 @@ fn what_is_refused_is_refused_with_a_reason() {
             depth: (row[Axis::Depth as usize] > 0).then_some(1),
             local_events: (row[Axis::LocalEvents as usize] > 0).then_some(1),
             states: (row[Axis::States as usize] > 0).then_some(1),
+            goals: if row[Axis::Goals as usize] == 1 { one } else { Goals::default() },
+            avoided: if row[Axis::Goals as usize] == 2 { one } else { Goals::default() },
             ..case.bounds
         };
         let is_set = |bound: &Bound| bound.is_set(&bounds) && !case.strategy.honours.contains(bound);

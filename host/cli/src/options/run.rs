@@ -130,6 +130,12 @@ pub struct RunArguments {
     /// How random walks choose events: uniform, pct, pct:DEPTH, pos, fresh, swarm, phases, mix [default: uniform; mix in `auto` and `guided`]
     #[arg(long, value_name = "SCHEDULE", help_heading = "Random walks")]
     pub schedule: Option<Schedule>,
+    /// With `guided`: a `sometimes` property that walks are to reach; given several times, in this order
+    #[arg(long, value_name = "NAME", help_heading = "Random walks")]
+    pub goal: Vec<String>,
+    /// With `guided`: a `sometimes` property where a walk ends; can be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Random walks")]
+    pub avoid: Vec<String>,
     /// Time limit of the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
     #[arg(long, short, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
     pub time: Option<Duration>,
@@ -252,6 +258,8 @@ impl RunArguments {
             seed: self.seed,
             weights: self.weights,
             schedule: self.schedule,
+            goal: self.goal.clone(),
+            avoid: self.avoid.clone(),
             fairness: self.fairness,
             timers: self.timers,
             recover_by: self.recover_by,

@@ -186,6 +186,8 @@ impl Text<'_> {
             bounds.seed.map(|seed| format!("seed {seed}")),
             bounds.weights.as_ref().map(|weights| format!("weights {weights}")),
             bounds.schedule.as_ref().map(|schedule| format!("schedule {schedule}")),
+            (!bounds.goal.is_empty()).then(|| format!("goals {} in this order", bounds.goal.join(", "))),
+            (!bounds.avoid.is_empty()).then(|| format!("avoids {}", bounds.avoid.join(", "))),
             bounds.time_seconds.map(|seconds| format!("{seconds} s")),
             bounds.memory_bytes.map(bytes),
         ];

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `checkpoint_codec` | the state of a search as bytes |
 //! | `dice` | random numbers from a seed |
+//! | `goals` | properties that guide walks |
 //! | `judged` | judgements that a stop can leave incomplete |
 //! | `monitor` | progress of a running search, its end from outside, and its checkpoints |
 //! | `poll` | polls the monitor during long enumerations |
@@ -26,12 +27,14 @@ pub use crate::kernel::report::{Basis, CurvePoint, Decider, FoundViolation, Grow
 pub use crate::kernel::violation_kind::ViolationKind;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
+use crate::kernel::goals::Goals;
 use crate::kernel::rules::Rules;
 use crate::kernel::schedule::Schedule;
 use crate::kernel::weights::Weights;
 
 pub mod checkpoint_codec;
 pub mod dice;
+pub mod goals;
 mod judged;
 mod monitor;
 pub(crate) mod poll;
@@ -60,6 +63,10 @@ pub struct SearchBounds {
     pub weights: Option<Weights>,
     /// By which rule random walks choose their events; none means [`Schedule::Uniform`].
     pub schedule: Option<Schedule>,
+    /// `sometimes` properties that guided walks are to reach in this order: they mostly begin where most of them were reached.
+    pub goals: Goals,
+    /// `sometimes` properties in whose states guided walks end.
+    pub avoided: Goals,
     /// How many different violations are collected before the search ends; none means one. With [`variants`](Self::variants), how many
     /// kinds of violations.
     pub violations: Option<u64>,

@@ -13,9 +13,11 @@ use crate::strategy::random_walk;
 /// element; without a description, in the views of the properties. A cell keeps the shortest way known to one of its states. One of 16
 /// walks begins in a start state, and the others in cells that few walks have reached and begun in, deep ones first. Memory: bounded, as
 /// `walk`, and at most 16,384 cells; beyond that the more frequent half is forgotten, whatever memory there is. Walks forget and continue as
-/// those of `walk`; a way is the numbers of its walks, so it outlives that.
+/// those of `walk`; a way is the numbers of its walks, so it outlives that. Where goals are named, where one was reached is a cell of its own,
+/// and three of four walks from cells begin where the most were reached in their order; where a property that is to be avoided holds, a walk
+/// ends.
 /// Honours: depth (events from a start state) and local-event bounds, seed, number of walks, weights, the schedule, which is
-/// [`Schedule::Mix`] unless told otherwise, the wish to find deadlocks, the monitor. The result depends on the seed and the number of walks
+/// [`Schedule::Mix`] unless told otherwise, goals and properties to avoid, the wish to find deadlocks, the monitor. The result depends on the seed and the number of walks
 /// only, and is the same on every machine with any number of workers. Promises of progress are examined only where nothing can happen, or
 /// after as many events as a walk of `walk` has.
 /// Source: Ecoffet, Huizinga, Lehman, Stanley, Clune, "First return, then explore" (Go-Explore), Nature 2021; differs in: cells come

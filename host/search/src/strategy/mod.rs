@@ -45,6 +45,10 @@ pub enum Bound {
     Weights,
     /// [`SearchBounds::schedule`].
     Schedule,
+    /// [`SearchBounds::goals`].
+    Goal,
+    /// [`SearchBounds::avoided`].
+    Avoid,
     /// [`SearchBounds::violations`].
     Violations,
     /// [`SearchBounds::reduce`].
@@ -57,7 +61,7 @@ pub enum Bound {
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Depth,
         Self::LocalEvents,
         Self::States,
@@ -68,6 +72,8 @@ impl Bound {
         Self::Walks,
         Self::Weights,
         Self::Schedule,
+        Self::Goal,
+        Self::Avoid,
         Self::Violations,
     ];
 
@@ -81,6 +87,8 @@ impl Bound {
             Self::Walks => bounds.walks.is_some(),
             Self::Weights => bounds.weights.is_some(),
             Self::Schedule => bounds.schedule.is_some(),
+            Self::Goal => !bounds.goals.is_empty(),
+            Self::Avoid => !bounds.avoided.is_empty(),
             Self::Violations => bounds.violations.is_some(),
             Self::Reduce => bounds.reduce,
             Self::CountSystemStates => bounds.count_system_states,
@@ -98,6 +106,8 @@ impl Bound {
             Self::Walks => "walks",
             Self::Weights => "weights",
             Self::Schedule => "schedule",
+            Self::Goal => "goal",
+            Self::Avoid => "avoid",
             Self::Violations => "max-violations",
             Self::Reduce => "reduce",
             Self::CountSystemStates => "count-system-states",
@@ -342,6 +352,8 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Walks,
             Bound::Weights,
             Bound::Schedule,
+            Bound::Goal,
+            Bound::Avoid,
             Bound::Violations,
             Bound::Deadlock,
         ],

@@ -208,6 +208,12 @@ pub struct Bounds {
     pub weights: Option<String>,
     /// By which rule random walks choose their events.
     pub schedule: Option<String>,
+    /// The properties that guided walks are to reach in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub goal: Vec<String>,
+    /// The properties where guided walks end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub avoid: Vec<String>,
     /// Time for the search.
     pub time_seconds: Option<f64>,
     /// Memory of the process.
@@ -268,6 +274,8 @@ impl Assumed {
                 walks: search.walks,
                 weights: search.weights.map(|weights| weights.to_string()),
                 schedule: search.schedule.map(|schedule| schedule.to_string()),
+                goal: search.goal.clone(),
+                avoid: search.avoid.clone(),
                 time_seconds: spec.process.time.map(|time| time.as_secs_f64()),
                 memory_bytes: spec.process.memory,
             },

@@ -15,13 +15,15 @@ use crate::spec::{limits, links, placement, values};
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 17] = [
     "spec",
     "always",
     "sometimes",
     "eventually",
     "property",
     "ignore",
+    "goal",
+    "avoid",
     "parameters",
     "faults",
     "strategy",
@@ -78,12 +80,17 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
                     reader.link(&mut file, key, link)?;
                 }
             }
-            "property" | "ignore" => {
+            "property" | "ignore" | "goal" | "avoid" => {
                 let names = reader.list(key, value)?.iter().map(|entry| reader.text(key, entry));
                 let names = names.collect::<Result<_, _>>()?;
                 reader.note(&mut file, name.to_owned(), key);
-                let asked = &mut file.spec.cluster;
-                *(if name == "property" { &mut asked.property } else { &mut asked.ignore }) = names;
+                let (cluster, search) = (&mut file.spec.cluster, &mut file.spec.search);
+                *match name {
+                    "property" => &mut cluster.property,
+                    "ignore" => &mut cluster.ignore,
+                    "goal" => &mut search.goal,
+                    _ => &mut search.avoid,
+                } = names;
             }
             "twins" => {
                 for twin in reader.list(key, value)? {
@@ -286,7 +293,7 @@ mod tests {
 
     #[test]
     fn keys_stand_for_options() {
-        let text = "nodes = 3\nprefix = \"live.json\"\nproperty = [\"a\", \"b\"]\nignore = [\"c\"]\n[parameters]\nbug = \"none\"\nproposers = 2\nfast = true\n\
+        let text = "nodes = 3\nprefix = \"live.json\"\nproperty = [\"a\", \"b\"]\nignore = [\"c\"]\ngoal = [\"d\", \"e\"]\navoid = [\"f\"]\n[parameters]\nbug = \"none\"\nproposers = 2\nfast = true\n\
                     [bounds]\ntime = \"5s\"\nlocal-events = 0x10\n[limits]\nfuel = 1_000_000\nmemory = \"64MiB\"\n";
         let mut expected = RunSpec::default();
         expected.process.time = Some(Duration::from_secs(5));
@@ -295,6 +302,8 @@ mod tests {
         expected.cluster.nodes = Some(3);
         expected.cluster.property = vec!["a".to_owned(), "b".to_owned()];
         expected.cluster.ignore = vec!["c".to_owned()];
+        expected.search.goal = vec!["d".to_owned(), "e".to_owned()];
+        expected.search.avoid = vec!["f".to_owned()];
         expected.cluster.parameters = vec![pair("bug", "none"), pair("fast", "true"), pair("proposers", "2")];
         expected.cluster.prefix = Some("a/scenarios/live.json".into());
         let mut found = spec(text);

@@ -93,6 +93,9 @@ impl Identity {
             walks,
             weights,
             schedule,
+            // Of guided walks, which keep no checkpoint.
+            goals: _,
+            avoided: _,
             violations,
             // No checkpoint is kept where several violations are collected.
             variants: _,

@@ -1,6 +1,7 @@
 //! The bounds of a search, from its request.
 
 use host_search::kernel::SearchBounds;
+use host_search::kernel::goals::Goals;
 use host_search::strategy::auto::Member;
 use host_search::strategy::{Bound, STRATEGIES};
 
@@ -46,12 +47,20 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         walks: search.walks.or(is_timed.then_some(u64::MAX)),
         weights: search.weights,
         schedule: search.schedule,
+        // Which properties they are depends on the plugin.
+        goals: Goals::default(),
+        avoided: Goals::default(),
         // Whether they are to be decided depends on the cluster, too.
         promises: None,
     };
     promises::check(spec)?;
     for bound in Bound::ALL {
-        if !bound.is_set(&limits) || strategy.honours.contains(&bound) {
+        let is_set = match bound {
+            Bound::Goal => !search.goal.is_empty(),
+            Bound::Avoid => !search.avoid.is_empty(),
+            bound => bound.is_set(&limits),
+        };
+        if !is_set || strategy.honours.contains(&bound) {
             continue;
         }
         let honour = STRATEGIES.iter().filter(|strategy| strategy.honours.contains(&bound));

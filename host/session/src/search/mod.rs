@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | a search from its start states to confirmed findings |
 //! | `limits` | the bounds of a search, from its request |
+//! | `goals` | the properties that `--goal` and `--avoid` name |
 //! | `refusal` | whether other options of an open cluster would be refused |
 //! | `promises` | whether a search decides the `eventually` properties |
 //! | `monitor` | progress of a search, and its end by a bound |
@@ -29,6 +30,7 @@ mod continuing;
 mod engine;
 pub mod finding;
 pub mod following;
+mod goals;
 mod identity;
 pub mod limits;
 pub mod minimizing;

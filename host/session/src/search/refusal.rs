@@ -5,7 +5,7 @@ use host_model::scenario::Network;
 
 use crate::base::Failure;
 use crate::cluster::{Cluster, scenario};
-use crate::search::{limits, promises};
+use crate::search::{goals, limits, promises};
 use crate::spec::RunSpec;
 
 /// Refuses options of the cluster and of the search as a run with them does, without a call of a guest: `lts` is that of a run of the
@@ -16,7 +16,7 @@ use crate::spec::RunSpec;
 /// A run refuses the options.
 pub fn refusal(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<(), Failure> {
     let scenario = scenario::scenario(spec, &cluster.plugin, &cluster.components, cluster.prefix.as_ref())?;
-    limits::limits(spec)?;
+    goals::named(spec, lts.properties(), limits::limits(spec)?)?;
     promises::rules_in(spec, cluster, &scenario, promises::has_promises(lts))?;
     let takes_quorums = lts.takes_quorums();
     if spec.search.deadlock && takes_quorums {

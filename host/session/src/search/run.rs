@@ -18,9 +18,9 @@ use crate::cluster::Cluster;
 use crate::search::checkpoint;
 use crate::search::finding::{self, Violation};
 use crate::search::identity::Identity;
-use crate::search::limits;
 use crate::search::monitor::{Goals, Shown, Watch};
 use crate::search::promises;
+use crate::search::{goals, limits};
 use crate::spec::RunSpec;
 
 /// The outcome of a search.
@@ -55,6 +55,7 @@ pub fn run(
     context: &mut Context<'_>,
 ) -> Result<Outcome, Failure> {
     let limits = SearchBounds { promises: promises::rules(spec, cluster, lts)?, ..limits::limits(spec)? };
+    let limits = goals::named(spec, lts.properties(), limits)?;
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
     let (report, times) = match searched(spec, limits, cluster, lts, shown, context) {

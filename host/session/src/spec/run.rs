@@ -75,7 +75,7 @@ pub struct ClusterSpec {
 }
 
 /// Which search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SearchSpec {
     /// The strategy.
@@ -104,6 +104,10 @@ pub struct SearchSpec {
     /// By which rule random walks choose their events.
     #[serde(with = "as_text")]
     pub schedule: Option<Schedule>,
+    /// Names of `sometimes` properties that guided walks are to reach in this order.
+    pub goal: Vec<String>,
+    /// Names of `sometimes` properties where guided walks end.
+    pub avoid: Vec<String>,
     /// What happens in the long run, for `eventually` properties.
     #[serde(with = "fairness")]
     pub fairness: Option<Fairness>,

@@ -12,6 +12,7 @@ use crate::kernel::dice::{below, dice};
 use crate::kernel::table_bytes;
 use crate::strategy::random_walk::abstraction::Abstraction;
 use crate::strategy::random_walk::ground::Walk;
+use crate::strategy::random_walk::scheduler::mixed;
 use crate::strategy::random_walk::way::Way;
 
 /// Cells at most; beyond that, the half that walks have reached and chosen most often is forgotten.
@@ -28,6 +29,9 @@ const DRAWN: u64 = 16;
 
 /// A walk that began in a cell counts as much as this many doublings of the walks that have reached it.
 const PICK_WEIGHT: u32 = 4;
+
+/// Once a goal was reached, one in this many walks begins in a cell of any number of goals, and the others in one of the most.
+const BACK: u64 = 4;
 
 /// Steps of a walk.
 pub(super) const STRETCH: u32 = 32;
@@ -68,6 +72,9 @@ pub(super) struct Archive {
     depth_max: u32,
     cells: Vec<Cell>,
     places: FxHashMap<u64, usize>,
+    /// The most goals that were reached on a way, and the cells at the ends of such ways; empty as long as no goal was reached.
+    reached: u32,
+    furthest: Vec<usize>,
     /// The states at the ends of the ways of cells, by key, unless they have to be found again.
     states: FxHashMap<u64, GlobalCursor>,
     state_bytes: usize,
@@ -86,6 +93,8 @@ impl Archive {
             depth_max,
             cells: Vec::new(),
             places: FxHashMap::default(),
+            reached: 0,
+            furthest: Vec::new(),
             states: FxHashMap::default(),
             state_bytes: 0,
             abstraction: Abstraction::default(),
@@ -96,7 +105,9 @@ impl Archive {
 
     /// Takes in the state that a walk is in, unless its last state was of the same cell.
     pub(super) fn note(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk) -> Result<(), MachineError> {
-        let key = self.abstraction.key(stepper, walk.cursor.locals())?;
+        let seen = self.abstraction.key(stepper, walk.cursor.locals())?;
+        // Where a goal was reached is a place of its own.
+        let key = if walk.reached > 0 { mixed(seen, walk.reached.into()) } else { seen };
         if walk.cell.replace(key) == Some(key) {
             return Ok(());
         }
@@ -122,10 +133,22 @@ impl Archive {
                 self.legs += u64::from(way.legs());
                 self.places.insert(key, self.cells.len());
                 self.cells.push(Cell { key, way, visits: 1, picks: 0 });
+                self.note_reached(walk.reached);
             }
         }
         self.keep_state(key, walk.cursor.settled());
         Ok(())
+    }
+
+    /// Takes in how many goals were reached on the way of the last cell.
+    fn note_reached(&mut self, reached: u32) {
+        if reached > self.reached {
+            self.reached = reached;
+            self.furthest.clear();
+        }
+        if reached > 0 && reached == self.reached {
+            self.furthest.push(self.cells.len() - 1);
+        }
     }
 
     fn keep_state(&mut self, key: u64, state: GlobalCursor) {
@@ -143,7 +166,11 @@ impl Archive {
         if self.cells.is_empty() || below(&mut dice, ROOTS) == 0 {
             return None;
         }
-        let drawn = (0..DRAWN).map(|_| below(&mut dice, self.cells.len() as u64) as usize);
+        let is_furthest = !self.furthest.is_empty() && below(&mut dice, BACK) > 0;
+        let drawn = (0..DRAWN).map(|_| match is_furthest {
+            true => self.furthest[below(&mut dice, self.furthest.len() as u64) as usize],
+            false => below(&mut dice, self.cells.len() as u64) as usize,
+        });
         let place = drawn.min_by_key(|place| self.cells[*place].rank())?;
         let cell = &mut self.cells[place];
         cell.picks = cell.picks.saturating_add(1);
@@ -151,10 +178,13 @@ impl Archive {
         Some(Origin { way: Arc::clone(&cell.way), state })
     }
 
-    /// Forgets the half of the cells that walks have reached and begun in most often.
+    /// Forgets the half of the cells that walks have reached and begun in most often, those with few goals first.
     fn forget(&mut self) {
-        self.cells.sort_by_key(|cell| (cell.picks, cell.visits));
+        self.cells.sort_by_key(|cell| (Reverse(cell.way.reached), cell.picks, cell.visits));
         self.cells.truncate(CELLS_MAX / 2);
+        // They come first.
+        let furthest = self.cells.partition_point(|cell| cell.way.reached == self.reached);
+        self.furthest = if self.reached > 0 { (0..furthest).collect() } else { Vec::new() };
         self.places = self.cells.iter().enumerate().map(|(place, cell)| (cell.key, place)).collect();
         self.legs = self.cells.iter().map(|cell| u64::from(cell.way.legs())).sum();
         self.states.retain(|key, _| self.places.contains_key(key));
@@ -183,7 +213,7 @@ impl Archive {
     pub(super) fn bytes(&self) -> u64 {
         let tables = table_bytes::<(u64, usize)>(self.places.capacity())
             + table_bytes::<(u64, GlobalCursor)>(self.states.capacity());
-        let cells = self.cells.capacity() * size_of::<Cell>();
+        let cells = self.cells.capacity() * size_of::<Cell>() + self.furthest.capacity() * size_of::<usize>();
         // Ways share their beginnings, so this is too much.
         let ways = self.legs * size_of::<Way>() as u64;
         (tables + cells + self.state_bytes) as u64 + ways + self.abstraction.bytes()
@@ -199,7 +229,7 @@ mod tests {
     fn archive(cells: impl Iterator<Item = (u32, u32, u32)>) -> Archive {
         let mut archive = Archive::new(7, 1_000);
         for (key, (visits, picks, depth)) in (0..).zip(cells) {
-            let way = Arc::new(Way::new(None, Leg { number: key, steps_max: STRETCH, depth }, 0));
+            let way = Arc::new(Way::new(None, Leg { number: key, steps_max: STRETCH, depth }, 0, 0));
             archive.legs += 1;
             archive.places.insert(key, archive.cells.len());
             archive.cells.push(Cell { key, way, visits, picks });
@@ -218,6 +248,28 @@ mod tests {
         assert!((1..10).contains(&roots) && rare > 20, "{roots} and {rare} of {begun:?}");
         assert_eq!(archive.cells.iter().map(|cell| cell.picks).sum::<u32>() as usize, 40 - roots);
         assert!(archive.choose(3).is_none_or(|origin| origin.state.is_none()), "no state was kept");
+    }
+
+    /// Three of four walks that begin in a cell begin where the most goals were reached, also after half of the cells are forgotten.
+    #[test]
+    fn walks_begin_where_the_most_goals_were_reached() {
+        let mut archive = archive((0..CELLS_MAX as u32 - 4).map(|_| (1, 0, 1)));
+        for (key, reached) in (1_u64 << 20..).zip([1, 2, 1, 2]) {
+            let way = Arc::new(Way::new(None, Leg { number: key, steps_max: STRETCH, depth: 5 }, 0, reached));
+            archive.legs += 1;
+            archive.places.insert(key, archive.cells.len());
+            // Any other rule would forget them.
+            archive.cells.push(Cell { key, way, visits: 1 << 10, picks: 1 << 10 });
+            archive.note_reached(reached);
+        }
+        for times in 0..2 {
+            let reached: Vec<u32> =
+                (0..400).filter_map(|number| archive.choose(number)).map(|origin| origin.way.reached).collect();
+            let most = reached.iter().filter(|reached| **reached == 2).count();
+            assert!(most * 10 > reached.len() * 6 && most * 10 < reached.len() * 9, "{times}: {most}");
+            archive.forget();
+            assert_eq!(archive.furthest.len(), 2, "{times}");
+        }
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(in crate::strategy) struct Walk {
     pub(super) from: Option<Arc<Way>>,
     /// The steps that it may take.
     pub(super) steps_max: u32,
+    /// How many goals it has reached, each after the one before; those of where it began included.
+    pub(super) reached: u32,
     /// The key of the last state that an archive has looked at.
     pub(super) cell: Option<u64>,
     /// How it chooses events; none if it draws evenly.
@@ -66,6 +68,7 @@ impl Walk {
             lengths: Lengths::default(),
             from: None,
             steps_max: 0,
+            reached: 0,
             cell: None,
             plan: None,
             dice,
@@ -75,7 +78,7 @@ impl Walk {
     /// The way to where it is.
     pub(super) fn way(&self) -> Way {
         let Self { number, steps_max, depth, .. } = *self;
-        Way::new(self.from.clone(), Leg { number, steps_max, depth }, self.start)
+        Way::new(self.from.clone(), Leg { number, steps_max, depth }, self.start, self.reached)
     }
 
     /// The steps that it has taken itself.
@@ -152,8 +155,8 @@ impl<'l> Ground<'l> {
     pub(super) fn continue_from(&self, way: &Arc<Way>, state: GlobalCursor, number: u64, steps_max: u32) -> Walk {
         let mut dice = self.dice(number);
         let plan = Plan::new(self.bounds.schedule.unwrap_or_default(), &mut dice, steps_max);
-        let from = Some(Arc::clone(way));
-        Walk { plan, steps_max, from, depth: way.depth(), ..Walk::new(number, way.start, state, dice) }
+        let (from, reached) = (Some(Arc::clone(way)), way.reached);
+        Walk { plan, steps_max, from, reached, depth: way.depth(), ..Walk::new(number, way.start, state, dice) }
     }
 
     fn dice(&self, number: u64) -> ChaCha8Rng {

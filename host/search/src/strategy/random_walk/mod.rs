@@ -327,8 +327,10 @@ impl<'s> WalkSearch<'s> {
             self.report.growth = walk.lengths.look(&ground.stepper, walk.cursor.locals(), walk.depth);
         }
         self.report.depth = self.report.depth.max(walk.depth);
+        let SearchBounds { goals, avoided, .. } = self.search.bounds;
+        walk.reached = goals.reached(walk.reached, &judged.judgements);
         // A walk is over with its first violation: what follows shows the same one again.
-        walk.is_over = judged.is_bad();
+        walk.is_over = judged.is_bad() || avoided.any_holds(&judged.judgements);
         if let Some(archive) = &mut self.archive
             && !walk.is_over
         {

@@ -26,13 +26,15 @@ pub(super) struct Way {
     pub(super) leg: Leg,
     /// Index of the start state.
     pub(super) start: usize,
+    /// How many goals were reached on it, each after the one before.
+    pub(super) reached: u32,
     legs: u32,
 }
 
 impl Way {
-    pub(super) fn new(from: Option<Arc<Self>>, leg: Leg, start: usize) -> Self {
+    pub(super) fn new(from: Option<Arc<Self>>, leg: Leg, start: usize, reached: u32) -> Self {
         let legs = from.as_ref().map_or(0, |from| from.legs) + 1;
-        Self { from, leg, start, legs }
+        Self { from, leg, start, reached, legs }
     }
 
     /// The steps from the start state.
