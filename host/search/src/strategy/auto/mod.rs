@@ -2,6 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `pace` | how the work of a search in the race is counted |
+//! | `promises` | what reports say of promises of progress, put together |
 //! | `race` | searches in turns, by the work that they have done |
 //! | `levels` | what the levels of a search take, and whether the next ones take much more |
 //! | `apart` | a search in a local transition system of its own, and its answer in the common one |
@@ -15,12 +17,16 @@ use crate::kernel::{
     Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError, stopped_end,
 };
 use crate::liveness;
-use crate::strategy::auto::race::{Pace, Race, Turn, WEIGHT_UNIT, WORK_PER_CALL, threads};
+use crate::strategy::auto::pace::Pace;
+use crate::strategy::auto::promises::{is_decided, leaves_promises_open, meet, sample, samples};
+use crate::strategy::auto::race::{Race, Turn, WEIGHT_UNIT, WORK_PER_CALL, threads};
 use crate::strategy::random_walk::{BATCH, WALKS_DEFAULT};
 use crate::strategy::{bdfs, find, guided, lmc, random_walk, unfold};
 
 mod apart;
 mod levels;
+mod pace;
+mod promises;
 mod race;
 
 /// The work after which a search waits for the others, unless told otherwise: a fraction of a second. Most small systems are done
@@ -463,45 +469,6 @@ impl Answers {
         all.end = end.unwrap_or(all.end);
         all.count_local(search.lts);
         all
-    }
-}
-
-/// Whether an answer says nothing of promises that were to be decided, and that no violation makes unimportant.
-fn leaves_promises_open(report: &Report, search: &Search<'_>) -> bool {
-    let wanted = liveness::decides(search.lts, search.bounds.promises).is_some();
-    wanted && report.promises.is_empty() && report.end != EndCondition::Violation
-}
-
-/// Whether a report says of some promise what walks have seen of it.
-fn samples(report: &Report) -> bool {
-    report.promises.iter().any(|promise| promise.sampled.is_some())
-}
-
-/// Whether a report decides some promise.
-fn is_decided(report: &Report) -> bool {
-    report.promises.iter().any(|promise| promise.decided.is_some())
-}
-
-/// Adds what walks have seen of promises to a report that leaves them open.
-fn sample(report: &mut Report, sampled: &[PromiseReport]) {
-    if report.promises.is_empty() && report.end != EndCondition::Violation {
-        report.promises = sampled.to_vec();
-    }
-    for promise in &mut report.promises {
-        let walks = sampled.iter().find(|other| other.promise == promise.promise).and_then(|other| other.sampled);
-        // Within bounds walks can prove what is not decided there.
-        let is_open = promise.decided.is_none_or(|decided| decided.class.is_none());
-        promise.sampled = walks.filter(|walks| promise.decided.is_none() || (is_open && walks.dead > 0));
-    }
-}
-
-/// Adds the states that one of several searches has met to a report that leaves promises open.
-fn meet(report: &mut Report, of_all: &[PromiseReport]) {
-    for other in of_all.iter().filter(|it| it.met.is_some()) {
-        match report.promises.iter_mut().find(|it| it.promise == other.promise) {
-            Some(known) => known.met = known.met.or(other.met),
-            None => report.promises.push(PromiseReport { decided: None, sampled: None, ..*other }),
-        }
     }
 }
 
