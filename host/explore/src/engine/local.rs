@@ -1,6 +1,7 @@
 //! The graph of one node: its states and what leads from one to another, over all states of the cluster that a map or the session has. It
 //! is small where the graph of the cluster is not.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_inspect::debug::Place;
@@ -42,9 +43,8 @@ impl Engine<'_> {
         seen.extend((0..self.moments.places()).map(|place| self.moments.traced(place).clone()));
         for traced in seen {
             let local = traced.locals()[index];
-            if !graph.states.contains_key(&local) {
-                let violated = self.violated_at(&traced, node)?;
-                graph.states.insert(local, violated);
+            if let Entry::Vacant(entry) = graph.states.entry(local) {
+                entry.insert(self.violated_at(&traced, node)?);
             }
         }
         let mut places: BTreeMap<LocalStateId, Place> = BTreeMap::new();

@@ -126,7 +126,7 @@ impl<'l> Engine<'l> {
         let sibling = sibling.transpose().map_err(|(_, error)| failure(error))?;
         let line = moments.open(trace).map_err(|(_, error)| failure(error))?;
         let is_told = !trace.steps.is_empty() && trace.steps.len() <= STORY_STEPS_MAX;
-        let story = is_told.then(|| Story::new(&Recording::new(factory, trace).0, 0)).unwrap_or_default();
+        let story = if is_told { Story::new(&Recording::new(factory, trace).0, 0) } else { Story::default() };
         let critical = trace.promise().and_then(|promise| promise.critical);
         let sibling = sibling.zip(critical).map(|(line, critical)| {
             let text = clean(&explain::sibling_head(line.len() - 1, critical));

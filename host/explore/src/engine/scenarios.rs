@@ -59,9 +59,9 @@ impl Engine<'_> {
         let placed = &mut spec.placement;
         placed.node.iter_mut().chain(&mut placed.adversary).for_each(|(_, given)| built(given));
         if owner.is_some() && owner == own {
-            spec.plugin = PathBuf::new()
+            spec.plugin = PathBuf::new();
         } else {
-            built(&mut spec.plugin)
+            built(&mut spec.plugin);
         }
         spec
     }
