@@ -207,7 +207,7 @@ impl<'f> Checkers<'f> {
         #[cfg(test)]
         if let Some(factory) = self.alone {
             let checker = Checker::new(factory, self.scenario.clone(), self.profile.limits);
-            return Box::new(checker.expect("it is native"));
+            return Box::new(checker.expect("a machine of a native toy starts without a failure"));
         }
         Box::new(Shared::new(&self.explored))
     }
