@@ -185,8 +185,12 @@ fn what_hits_a_limit_under_tls_is_undone_and_answered() {
         assert_eq!(ask("GET", "/third", b""), (200, "three".to_owned()), "{words}");
         let undone = cluster.counted_by_all("undone_total{event=\"request\",limit=\"message\"}");
         assert!(undone >= 2.0, "{words}: {undone}");
-        let running = (0..3).filter(|node| cluster.counted(*node, "messages_total") > Some(0.0));
-        assert_eq!(running.count(), 3, "{words}");
+        // A majority answers; the third node may join later.
+        let begun = Instant::now();
+        while !(0..3).all(|node| cluster.counted(node, "messages_total") > Some(0.0)) {
+            assert!(begun.elapsed() < Duration::from_secs(120), "{words}: {:?}", nodes.lines(""));
+            std::thread::sleep(Duration::from_millis(20));
+        }
         assert!(cluster.refuses_plaintext(), "{words}");
     }
 }
