@@ -1,27 +1,11 @@
 // The page for people who do not use a mouse, or do not see it: names, roles, the order of the focus, contrast, every key.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, open, press, settled, steps, take } from "./browser.mjs";
+import { open, press, settled, steps, take } from "./browser.mjs";
 import { lowContrast } from "./contrast.mjs";
-import { serve } from "./mock.mjs";
-
-let browser;
-before(async () => (browser = await launch()));
-after(() => browser.close());
-
-async function withPage(options, run, refused) {
-  const server = await serve(options);
-  const session = await open(browser, server.url, { isRefused: refused });
-  try {
-    await run(session.page, server, session.context);
-    await session.end();
-  } finally {
-    await session.context.close();
-    await server.close();
-  }
-}
+import { browser, withPage } from "./session.mjs";
 
 /** Brings the page into each of its views and states, one after the other. */
 async function* looks(page) {

@@ -5,31 +5,15 @@ import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { countElements, launch, open, press, settled, steps, take } from "./browser.mjs";
+import { countElements, open, press, settled, steps, take } from "./browser.mjs";
 import { serve } from "./mock.mjs";
+import { browser, withPage } from "./session.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const VIOLATION = ["propose", "from node 0: {Ask:100}", "from node 0: {Ask:100}", "from node 1: {Vote:100", "from node 0: {Vote:100"];
-
-let browser;
-before(async () => (browser = await launch()));
-after(() => browser.close());
-
-/** Runs a test with a server of its own and the page in it. */
-async function withPage(options, run, refused) {
-  const server = await serve(options);
-  const session = await open(browser, server.url, { isRefused: refused });
-  try {
-    await run(session.page, server, session.context);
-    await session.end();
-  } finally {
-    await session.context.close();
-    await server.close();
-  }
-}
 
 test("a violation is reached by clicks, and the page says which and why", () =>
   withPage({}, async (page) => {

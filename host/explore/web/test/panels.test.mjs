@@ -4,26 +4,10 @@ import assert from "node:assert/strict";
 import { readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, open, press, settled, steps, take } from "./browser.mjs";
-import { serve } from "./mock.mjs";
-
-let browser;
-before(async () => (browser = await launch()));
-after(() => browser.close());
-
-async function withPage(options, run, refused) {
-  const server = await serve(options);
-  const session = await open(browser, server.url, { isRefused: refused });
-  try {
-    await run(session.page, server, session.context);
-    await session.end();
-  } finally {
-    await session.context.close();
-    await server.close();
-  }
-}
+import { open, press, settled, steps, take } from "./browser.mjs";
+import { browser, withPage } from "./session.mjs";
 
 const treeOf = (page, node) => page.locator(".states .tree", { has: page.locator(`.shut:has-text('node ${node}')`) });
 
