@@ -1,7 +1,7 @@
 //! An allocator whose free memory is zero, and whose next address depends on what is allocated alone.
 //!
-//! A plugin whose states are distinguished by [memory](crate::By::Memory) uses it: with an ordinary allocator, what a library has given back
-//! stays in memory, in an order that depends on history.
+//! A plugin whose states are distinguished by [memory](crate::By::Memory) uses it: with an ordinary allocator, freed bytes keep their
+//! values, in an order that depends on history.
 //!
 //! Memory comes in chunks of 4 KiB, each with a header: free chunks are zero, a chunk of slots has slots of one size, and a block too
 //! large for a slot has whole chunks of its own. An allocation takes the lowest slot or the lowest run of chunks that fits, so the layout
@@ -24,15 +24,15 @@ const SLOT_MAX: usize = 1024;
 /// In place of the size of its slots: this chunk and those behind it hold one block.
 const RUN: u32 = 1;
 
-/// What an arena is in: bytes from an address on, which can become more.
+/// Linear memory of an arena: bytes from an address on, which can grow.
 trait Memory {
     /// Its first byte, aligned to a chunk.
     fn base(&self) -> *mut u8;
 
-    /// Bytes that there are, a multiple of a chunk.
+    /// Its size in bytes, a multiple of a chunk.
     fn size(&self) -> usize;
 
-    /// Makes more of it, zero and behind the existing memory; whether there was more.
+    /// Adds zeroed bytes behind the existing memory; false if the system has no more.
     fn grow(&mut self, bytes: usize) -> bool;
 }
 
@@ -60,7 +60,7 @@ impl<M: Memory> Chunks<'_, M> {
     fn header(&mut self, chunk: usize) -> &mut Header {
         debug_assert!(chunk < self.count());
         // SAFETY: every chunk below the count begins with a header, which is aligned as the chunk is; zero bytes are a header, and no
-        // block reaches into the header of its own chunk. That of a chunk within a run is never asked for: `next` steps over it.
+        // block reaches into the header of its own chunk. No call names a chunk within a run: `next` steps over it.
         unsafe { &mut *self.0.base().add(chunk * CHUNK).cast::<Header>() }
     }
 
@@ -105,7 +105,7 @@ impl<M: Memory> Chunks<'_, M> {
             chunk = self.next(chunk);
             start = if is_free { start } else { chunk };
         }
-        // What is missing comes behind the free chunks at the end.
+        // The rest of the run comes behind the free chunks at the end.
         if chunk - start < wanted {
             self.more(wanted - (chunk - start))?;
         }
@@ -115,13 +115,13 @@ impl<M: Memory> Chunks<'_, M> {
         Some(start * CHUNK + HEADER)
     }
 
-    /// More chunks behind those that there are; the first of them.
+    /// Adds chunks behind the existing ones; returns the first of them.
     fn more(&mut self, chunks: usize) -> Option<usize> {
         let first = self.count();
         self.0.grow(chunks.checked_mul(CHUNK)?).then_some(first)
     }
 
-    /// Gives a block back that is all zero.
+    /// Frees a block that is all zero.
     fn free(&mut self, at: usize) {
         let chunk = at / CHUNK;
         let header = self.header(chunk);
@@ -142,12 +142,12 @@ fn slot_of(layout: Layout) -> Option<usize> {
     (slot <= SLOT_MAX).then_some(slot)
 }
 
-/// Bytes that a block may have without another place.
+/// The bytes that a block may grow to without moving.
 fn room_of(layout: Layout) -> usize {
     slot_of(layout).unwrap_or_else(|| (layout.size() + HEADER).next_multiple_of(CHUNK) - HEADER)
 }
 
-/// Takes a block, all zero; null if there is no more memory, or for an alignment that runs of chunks do not have.
+/// Takes a block, all zero; null if memory is exhausted, or for an alignment that runs of chunks do not have.
 fn allocate<M: Memory>(memory: &mut M, layout: Layout) -> *mut u8 {
     let at = match slot_of(layout) {
         Some(slot) => Chunks(memory).take_slot(slot),
@@ -158,7 +158,7 @@ fn allocate<M: Memory>(memory: &mut M, layout: Layout) -> *mut u8 {
     at.map_or(std::ptr::null_mut(), |at| unsafe { memory.base().add(at) })
 }
 
-/// Gives a block back.
+/// Zeroes and frees a block.
 ///
 /// # Safety
 ///
@@ -170,7 +170,7 @@ unsafe fn release<M: Memory>(memory: &mut M, block: *mut u8, layout: Layout) {
     Chunks(memory).free(at);
 }
 
-/// Changes the size of a block where it is; whether it could. What is behind a smaller end becomes zero.
+/// Resizes a block in place; false if it would have to move. Bytes behind a smaller end become zero.
 ///
 /// # Safety
 ///
@@ -187,7 +187,7 @@ unsafe fn resize(block: *mut u8, layout: Layout, size: usize) -> bool {
 
 /// The allocator for a plugin whose states are distinguished by [memory](crate::By::Memory); [`arena!`](crate::arena) installs it.
 ///
-/// For one thread, as a plugin has it.
+/// For one thread, as plugins are.
 pub struct Arena(UnsafeCell<Pages>);
 
 // SAFETY: it is used in WebAssembly without threads alone: see `pages`.
@@ -207,7 +207,7 @@ impl Default for Arena {
     }
 }
 
-/// Pages of linear memory, from the first on that was asked for.
+/// Pages of linear memory, from the first one that was requested.
 struct Pages {
     base: usize,
     size: usize,
@@ -225,7 +225,7 @@ impl Memory for Pages {
 
     fn grow(&mut self, bytes: usize) -> bool {
         const PAGE: usize = 65_536;
-        // A few at a time: how large a memory is counts as well.
+        // A few at a time: the size of the memory counts as well.
         let pages = bytes.div_ceil(PAGE).next_multiple_of(4);
         let end = core::arch::wasm32::memory_size(0) * PAGE;
         if self.size > 0 && self.base + self.size != end {
@@ -252,7 +252,7 @@ impl Memory for Pages {
         self.size
     }
 
-    /// Only WebAssembly has such pages.
+    /// Natively there are no such pages.
     fn grow(&mut self, _: usize) -> bool {
         false
     }
@@ -262,7 +262,7 @@ impl Memory for Pages {
 // are aligned: slots to their size, which is no smaller than the alignment, and runs to `HEADER`.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: there is one thread, and no method of the arena calls what could allocate.
+        // SAFETY: there is one thread, and no method of the arena calls anything that allocates.
         allocate(unsafe { &mut *self.0.get() }, layout)
     }
 
@@ -272,7 +272,7 @@ unsafe impl GlobalAlloc for Arena {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: what `alloc` returns is zero already.
+        // SAFETY: the result of `alloc` is zero already.
         unsafe { self.alloc(layout) }
     }
 

@@ -12,9 +12,9 @@ use crate::codec::{Encoding, Format, Json, Postcard, json_string};
 ///
 /// Never implemented by hand. Derive `Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize`.
 ///
-/// The bounds keep out what would make a checker lie. A `HashMap` or `HashSet` has no `Hash`: its order
-/// depends on how it was filled, so one state would have many encodings. Floating point numbers have no `Eq`:
-/// NaN differs from itself.
+/// The bounds exclude types that would make a checker wrong. A `HashMap` or `HashSet` has no `Hash`: its order depends
+/// on how it was filled, so one state would have many encodings. Floating point numbers have no `Eq`: NaN differs from
+/// itself.
 ///
 /// ```compile_fail,E0277
 /// # use serde::{Deserialize, Serialize};
@@ -65,8 +65,8 @@ use crate::codec::{Encoding, Format, Json, Postcard, json_string};
     note = "use integers or fixed point: floating point numbers have no total equality"
 )]
 pub trait Canonical: Sized + 'static {
-    // What the SDK needs, in place of supertraits: with those the compiler would complain that `Hash` is missing, and the
-    // notes above, which say why, would not be shown.
+    // The requirements of the SDK, in place of supertraits: with supertraits the compiler would complain that `Hash` is
+    // missing, and would not show the notes above, which say why.
     #[doc(hidden)]
     fn encode_as<F: Format>(&self) -> Vec<u8>;
     #[doc(hidden)]

@@ -1,25 +1,25 @@
-//! What clients of a running node ask, and what they get: in the terms of HTTP.
+//! Requests of clients to a running node, and its responses, in the terms of HTTP.
 
 use crate::NodeId;
 
-/// What a client asks.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Such as `GET`.
+    /// The method, such as `GET`.
     pub method: String,
-    /// Begins with `/`, and has no host; what follows a `?` is part of it.
+    /// The path: begins with `/`, and has no host; a query behind `?` is part of it.
     pub path: String,
     /// The content.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// One without a content.
+    /// A request without a body.
     pub fn new(method: &str, path: &str) -> Self {
         Self { method: method.to_owned(), path: path.to_owned(), body: Vec::new() }
     }
 
-    /// The same with a content.
+    /// The same request with a body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
@@ -27,31 +27,31 @@ impl Request {
     }
 }
 
-/// What a client gets.
+/// The response to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// The status code: 200 up to, and including, 599.
     pub status: u16,
     /// The content.
     pub body: Vec<u8>,
-    /// The node that the client should ask instead. The host says where that is.
+    /// The node that the client should ask instead. The host knows its address.
     pub ask: Option<NodeId>,
 }
 
 impl Response {
-    /// One without a content.
+    /// A response without a body.
     pub fn new(status: u16) -> Self {
         Self { status, body: Vec::new(), ask: None }
     }
 
-    /// The same with a content.
+    /// The same response with a body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Sends the client to another node, by the status 307: it asks the same there.
+    /// Redirects the client to another node, by the status 307: it repeats its request there.
     pub fn ask(node: NodeId) -> Self {
         Self { status: 307, body: Vec::new(), ask: Some(node) }
     }

@@ -1,4 +1,4 @@
-//! Time without a clock: what readings of a monotone clock can have been, as far as their comparisons tell.
+//! Time without a clock: the possible readings of a monotone clock, as far as comparisons restrict them.
 
 use std::cmp::Ordering;
 
@@ -8,19 +8,19 @@ use crate::Context;
 
 /// A monotone clock of one node, as part of its state.
 ///
-/// A model has no time, so a reading has no value: it has a name, and whether it is so much later than another one is a choice that the
-/// checker explores both ways, as long as both are possible. A monotone clock only gives feasible orders: a reading is no
-/// earlier than the ones before it, and what has been found once restricts what can be found later. If 30 have passed since `a`,
-/// then 20 have; if less than 10 have passed since `a`, then less than 10 since everything read after it.
+/// A model has no time, so a reading has no value: it has a name, and a comparison (is this reading later than that one by a duration?)
+/// is a choice that the checker explores both ways, as long as both are possible. A monotone clock only gives feasible orders: a
+/// reading is no earlier than the ones before it, and an answer restricts later answers. If 30 have passed since `a`, then 20 have; if
+/// less than 10 have passed since `a`, then less than 10 since everything read after it.
 ///
 /// Source: Killian, Anderson, Jhala, Vahdat, "Life, Death, and the Critical Transition" (MaceMC), NSDI 2007, section 3.3, with
-/// its two kinds of time: comparisons are choice points, and the order of readings is exact. What is known is kept as the
-/// difference bounds of Dill, "Timing Assumptions and Verification of Finite-State Concurrent Systems", 1989, in their
-/// closed form: states that know the same are equal.
+/// its two kinds of time: comparisons are choice points, and the order of readings is exact. The knowledge is kept as the
+/// difference bounds of Dill, "Timing Assumptions and Verification of Finite-State Concurrent Systems", 1989, in their closed
+/// form: states that know the same are equal.
 ///
-/// Time is counted in units of the protocol's own, milliseconds say, and is an integer. Readings cost memory and states:
-/// [`forget`](Self::forget) those that are compared no more. A protocol that continues for ever can have infinitely many
-/// states, where one reading is kept and others come and go. Clocks of different nodes have nothing to do with each other.
+/// Durations are integers in units of the protocol, milliseconds say. Readings cost memory and states:
+/// [`forget`](Self::forget) those that are no longer compared. A protocol that continues for ever can have infinitely many
+/// states, where one reading is kept and others come and go. Clocks of different nodes are unrelated.
 ///
 /// ```
 /// # use guest_sdk::{Clock, Context};
@@ -38,8 +38,8 @@ pub struct Clock<T: Ord> {
     /// The readings that are not forgotten, sorted.
     readings: Vec<T>,
     /// Row by row, for all pairs of moments: the largest difference between the first and the second; none if it has no bound.
-    /// Moment 0 is the last time at which the clock was looked at, moment `i + 1` is reading `i`. Closed: no bound follows
-    /// from others that is smaller. Time continues, so that moment 0 has no bound from above.
+    /// Moment 0 is the last look at the clock, moment `i + 1` is reading `i`. Closed: no smaller bound follows from others.
+    /// Time passes, so moment 0 has no upper bound.
     bounds: Vec<Option<i64>>,
 }
 
@@ -50,7 +50,7 @@ impl<T: Ord> Default for Clock<T> {
 }
 
 impl<T: Ord> Clock<T> {
-    /// Reads the clock and keeps the reading under a name; one of the same name is forgotten before.
+    /// Reads the clock and keeps the reading under a name, in place of an earlier one of the same name.
     pub fn read(&mut self, name: T) {
         self.forget(&name);
         let place = self.readings.binary_search(&name).unwrap_or_else(|place| place);
@@ -68,7 +68,7 @@ impl<T: Ord> Clock<T> {
         self.let_time_pass();
     }
 
-    /// Forgets a reading, with what is known of it; whether there was one.
+    /// Forgets a reading and all bounds of it; false if there was none.
     pub fn forget(&mut self, name: &T) -> bool {
         let Ok(place) = self.readings.binary_search(name) else { return false };
         let (moments, forgotten) = (self.moments(), place + 1);
@@ -87,8 +87,8 @@ impl<T: Ord> Clock<T> {
         self.readings.iter()
     }
 
-    /// Whether so much time or more has passed since a reading: a choice, unless only one answer is possible. The clock is
-    /// looked at again, so a later call may say yes where this one says no.
+    /// Whether at least `duration` has passed since a reading: a choice, unless only one answer is possible. Time passes
+    /// between calls, so a later call may return true where this one returns false.
     ///
     /// # Panics
     ///
@@ -97,8 +97,8 @@ impl<T: Ord> Clock<T> {
         self.decide(ctx, None, since, duration)
     }
 
-    /// Whether one reading is so much later than another, or more: a choice, unless only one answer is possible. With 0:
-    /// whether it is not before the other.
+    /// Whether a reading is later than another by at least `by`: a choice, unless only one answer is possible. With 0:
+    /// whether it is not earlier than the other.
     ///
     /// # Panics
     ///
@@ -122,8 +122,8 @@ impl<T: Ord> Clock<T> {
         answer
     }
 
-    /// Notes that the first moment is at least so much later than the second, as far as it is possible; none is now. Whether
-    /// it is.
+    /// Assumes that the first moment is at least `by` later than the second, if that is possible; `None` is now. Returns
+    /// whether it is possible.
     pub(crate) fn assume(&mut self, later: Option<&T>, earlier: Option<&T>, by: i64) -> bool {
         let (a, b) = (self.moment(later), self.moment(earlier));
         let possible = self.is_possible(a, b, by);
@@ -134,18 +134,18 @@ impl<T: Ord> Clock<T> {
         possible
     }
 
-    /// Whether moment `a` can be at least so much later than moment `b`.
+    /// Whether moment `a` can be later than moment `b` by at least `by`.
     fn is_possible(&self, a: usize, b: usize, by: i64) -> bool {
         self.bound(a, b).is_none_or(|most| most >= by)
     }
 
-    /// Notes that moment `a` is at least so much later than moment `b`, which is possible.
+    /// Notes that moment `a` is later than moment `b` by at least `by`, which is possible.
     fn restrict(&mut self, a: usize, b: usize, by: i64) {
         let moments = self.moments();
         if self.bound(b, a).is_some_and(|most| most <= -by) {
             return;
         }
-        // The only new way between two moments is over the new bound: b - a <= -by.
+        // Only paths over the new bound, b - a <= -by, can tighten another bound.
         let old = self.bounds.clone();
         let at = |from: usize, to: usize| old[from * moments + to];
         for from in 0..moments {
@@ -158,7 +158,7 @@ impl<T: Ord> Clock<T> {
         }
     }
 
-    /// The clock may be looked at any time later.
+    /// Any time may pass before the next look at the clock.
     fn let_time_pass(&mut self) {
         let moments = self.moments();
         self.bounds[1..moments].fill(None);
@@ -251,7 +251,7 @@ mod tests {
         found
     }
 
-    /// A bound for all times of the operations. More than `gap` between two of them tells nothing new if no comparison
+    /// Enumerates all times of the operations, with gaps up to `gap`. Larger gaps change no answer if no comparison
     /// asks for as much.
     fn by_times(operations: &[Operation], gap: i64) -> BTreeSet<Vec<bool>> {
         let mut found = BTreeSet::new();
@@ -274,7 +274,7 @@ mod tests {
         found
     }
 
-    /// Comparisons are free as far as the times of a clock allow it, and no further.
+    /// The answers are exactly those that some times of a clock allow.
     #[test]
     fn answers_are_those_of_all_times() {
         let mut seed = 1u64;
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(clock, fresh);
         assert!(clock.has_passed(&mut ctx, &'a', 20));
         let passed = clock.clone();
-        // What follows is no choice.
+        // Only one answer is possible now.
         assert!(clock.has_passed(&mut ctx, &'a', 10));
         assert_eq!(clock, passed);
         clock.read('b');

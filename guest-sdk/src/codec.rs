@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// How a protocol encodes states, messages, local events and views.
+/// The encoding of states, messages, local events and views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Postcard: compact and fast, for protocols whose nodes are all this very program.
+    /// Postcard: compact and fast, for protocols whose nodes all run the same program.
     Postcard,
-    /// Canonical JSON: keys sorted by their bytes, no white space, integers only. Every language can read and write it, and it
-    /// can be read without the plugin. `docs/encoding.md` defines it.
+    /// Canonical JSON: keys sorted by their bytes, no white space, integers only. Every language can read and write it, and no
+    /// plugin is needed to read it. `docs/encoding.md` defines it.
     Json,
 }
 
@@ -63,10 +63,10 @@ impl Format for Json {
 ///
 /// # Panics
 ///
-/// A hand-written `Serialize` that postcard cannot take, such as a sequence of unknown length.
+/// A hand-written `Serialize` that postcard rejects, such as a sequence of unknown length.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-    // The size is computed first because the bytes leave through the component boundary, which gives back what
-    // was allocated too much by allocating again.
+    // The size is computed first because the bytes leave through the component boundary, which shrinks a larger
+    // allocation by allocating again.
     let bytes = postcard::experimental::serialized_size(value);
     encode_behind(value, bytes.map_or_else(|_| Vec::new(), Vec::with_capacity))
 }
@@ -114,7 +114,7 @@ fn write_json(value: &Value, text: &mut String) {
             text.push(']');
         }
         Value::Object(fields) => {
-            // Whether the map is sorted by itself depends on a feature that another crate may switch on.
+            // The map is sorted by itself only without a feature that another crate may switch on.
             let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
             fields.sort_unstable_by_key(|(key, _)| *key);
             text.push('{');

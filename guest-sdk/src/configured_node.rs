@@ -58,7 +58,7 @@ impl<P: Protocol> ConfiguredNode<P> {
         self.recorded(environment, state, event, |ctx, state| self.protocol.handle_transport_error(ctx, state, peer)).1
     }
 
-    /// How the node takes a message.
+    /// The role of a message at the node.
     pub(crate) fn role(&self, state: &P::State, from: NodeId, message: &P::Message) -> Role {
         self.protocol.role(Place { me: self.me, nodes: self.nodes }, state, from, message)
     }
@@ -82,7 +82,7 @@ impl<P: Protocol> ConfiguredNode<P> {
         self.protocol.request(Place { me: self.me, nodes: self.nodes }, state, number, request)
     }
 
-    /// None if the node does not take these messages.
+    /// Handles a quorum; `None` if the node declines it.
     pub(crate) fn handle_quorum(
         &self,
         environment: &mut dyn Environment,
@@ -127,12 +127,12 @@ impl<P: Protocol> ConfiguredNode<P> {
         self.recorded(environment, state, noted, |ctx, state| self.protocol.handle_local(ctx, state, event)).1
     }
 
-    /// An event for the history of a state that has one.
+    /// An event for the history, if the state keeps one.
     fn event(kind: u8, content: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         if P::State::IS_NOTED { Some([vec![kind], content()].concat()) } else { None }
     }
 
-    /// Runs a handler; a state with a history takes note of the event and of the answers in it.
+    /// Runs a handler; a state with a history records the event and the answers to its choices.
     fn recorded<R>(
         &self,
         environment: &mut dyn Environment,
@@ -149,13 +149,13 @@ impl<P: Protocol> ConfiguredNode<P> {
     }
 }
 
-/// A message in a history: its length keeps it apart from what follows.
+/// A message in a history: its length separates it from what follows.
 fn of_message<P: Protocol>(from: NodeId, message: &P::Message) -> Vec<u8> {
     let bytes = format::to_bytes::<P, _>(message);
     [&from.to_le_bytes()[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat()
 }
 
-/// Passes questions on, and writes the answers behind the event that they belong to.
+/// Forwards questions, and appends the answers to the event that they belong to.
 struct Recorder<'e> {
     environment: &'e mut dyn Environment,
     event: Option<Vec<u8>>,

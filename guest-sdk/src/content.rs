@@ -1,6 +1,6 @@
-//! What the checker needs of a state, and of what leaves a node: [`NodeState`] and [`Payload`].
+//! The requirements of the checker on states, and on bytes that leave a node: [`NodeState`] and [`Payload`].
 //!
-//! Both come by themselves with the derives that [`Canonical`] asks for. They are separate traits for third-party types:
+//! The derives that [`Canonical`] asks for provide both. They are separate traits for third-party types:
 //! [`Opaque`](crate::Opaque) for states, [`BySerde`] or a few lines by hand for messages.
 
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use crate::canonical::Canonical;
 use crate::codec::{Encoding, Format, Json, Postcard, json_string};
 use crate::{Opaque, randomness};
 
-/// The state of a node: it can be distinguished from others, and shown.
+/// The state of a node: comparable and printable.
 ///
 /// The state stays in the memory of the node, which the checker captures as a whole, so nothing has to be read back or copied.
 /// Implemented for every [`Canonical`] type, and for [`Opaque`] around any other.
@@ -24,10 +24,10 @@ use crate::{Opaque, randomness};
     note = "around the state of a library: `type State = guest_sdk::Opaque<..>`, which says how else to tell states apart"
 )]
 pub trait NodeState: Sized + 'static {
-    /// Whether the whole memory of the node is what tells states apart.
+    /// Whether states are distinguished by the whole memory of the node.
     const IS_MEMORY: bool = false;
 
-    /// The bytes that tell states apart: equal bytes promise equal behaviour.
+    /// The bytes by which states are distinguished: equal bytes promise equal behaviour.
     fn identity(&self, encoding: Encoding) -> Vec<u8>;
 
     /// The state for people, as JSON.
@@ -47,13 +47,13 @@ pub trait NodeState: Sized + 'static {
     #[doc(hidden)]
     const IS_NOTED: bool = false;
 
-    /// A copy, where there is one.
+    /// A copy, if the type can be copied.
     #[doc(hidden)]
     fn duplicate(&self) -> Option<Self> {
         None
     }
 
-    /// The state that another process would read back, where that can be tried.
+    /// The state as another process would read it back, if the type can be read back.
     #[doc(hidden)]
     fn round_trip(&self, encoding: Encoding) -> Option<Self> {
         let _ = encoding;
@@ -71,7 +71,7 @@ impl<T: Canonical> NodeState for T {
     }
 
     fn identity_as<F: Format>(&self) -> Vec<u8> {
-        // No encoding is the beginning of another one, so what follows it cannot be taken for a part of it.
+        // No encoding is a prefix of another one, so the bytes behind it cannot be mistaken for a part of it.
         let mut bytes = self.encode_as::<F>();
         bytes.extend(randomness::identity());
         bytes
@@ -90,7 +90,7 @@ impl<T: Canonical> NodeState for T {
     }
 }
 
-/// What leaves a node as bytes: a message, or the content of a disk.
+/// Content that leaves a node as bytes: a message, or the content of a disk.
 ///
 /// Implemented for every [`Canonical`] type. For a message of a library, implement it on a type of your own around it: three functions.
 /// Equal bytes are the same message, so fields without an order should be sorted.
@@ -126,7 +126,7 @@ pub trait Payload: Sized + 'static {
     /// The bytes.
     fn to_bytes(&self, encoding: Encoding) -> Vec<u8>;
 
-    /// What has these bytes; none if nothing has.
+    /// The value with these bytes; none if no value has them.
     fn from_bytes(bytes: &[u8], encoding: Encoding) -> Option<Self>;
 
     /// For people, as one JSON value. Text that is no JSON is shown as it is.
@@ -175,10 +175,10 @@ impl<T: Canonical> Payload for T {
     }
 }
 
-/// A message that has serde, and need not have `Clone`, `Eq` or `Hash`: the type of a library.
+/// A message with serde, which may lack `Clone`, `Eq` and `Hash`: the type of a library.
 ///
 /// Its bytes are postcard's, or JSON where postcard cannot read them back, as the protocol's [`ENCODING`](crate::Protocol::ENCODING)
-/// says. A `HashMap` within keeps its order, so messages that a library takes for equal may be distinguished.
+/// says. A `HashMap` within keeps its order, so messages that are equal for the library may be distinguished.
 #[derive(Debug)]
 pub struct BySerde<M>(pub M);
 
@@ -207,14 +207,14 @@ impl<M: Serialize + DeserializeOwned + Debug + 'static> Payload for BySerde<M> {
     }
 }
 
-/// What is shown of a payload, as JSON in any case.
+/// The description of a payload, always as valid JSON.
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests show the text itself"))]
 pub(crate) fn json_of(payload: &impl Payload) -> String {
     let text = payload.shown();
     if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() { text } else { json_string(&text) }
 }
 
-/// The value that the other end of the network, or of a snapshot, has.
+/// The value as the receiver, or a snapshot, reads it.
 ///
 /// # Panics
 ///
@@ -233,7 +233,7 @@ impl<T: crate::Distinguish> NodeState for Opaque<T> {
     fn identity(&self, _: Encoding) -> Vec<u8> {
         let mut bytes = self.bytes();
         let drawn = randomness::identity();
-        // The length last, so that a text or digest with draws is no longer one without.
+        // The length last: bytes with draws never equal bytes without.
         bytes.extend(&drawn);
         bytes.extend((drawn.len() as u32).to_le_bytes());
         bytes
@@ -258,7 +258,7 @@ mod tests {
 
     #[derive(Debug, serde::Serialize, serde::Deserialize)]
     struct Reading {
-        /// No `Eq`, so no `Canonical` type.
+        /// Floats have no `Eq`, so this is no `Canonical` type.
         celsius: f64,
     }
 

@@ -1,13 +1,13 @@
-//! The context of a handler: its effects besides changing its state.
+//! The context of a handler: its effects other than the change of its state.
 
 use std::fmt::Display;
 
 use crate::{NodeId, Response};
 
-/// Where `choose`, `can_send`, `log` and the like lead: the host, or a test.
+/// The receiver of `choose`, `can_send`, `log` and the like: the host, or a test.
 pub(crate) trait Environment {
     fn choose(&mut self, alternatives: u32) -> u32;
-    /// Whether a message is taken that is the next one to this node after `ahead` others of the same handler.
+    /// Whether the transport takes the next message to this node, behind `ahead` others of the same handler.
     fn can_send(&mut self, to: NodeId, ahead: usize) -> bool;
     fn choose_weighted(&mut self, weights: &[u32]) -> u32;
     fn log(&mut self, line: &str);
@@ -47,7 +47,7 @@ impl Environment for Over<'_> {
     }
 }
 
-/// The out-parameter of the handlers: who this node is, and the effects that the handler has.
+/// The out-parameter of the handlers: the number of this node, and the effects of the handler.
 ///
 /// Effects are collected in order and take place when the handler returns; one that panics has none.
 pub struct Context<'a, M> {
@@ -66,14 +66,14 @@ impl<'a, M> Context<'a, M> {
         self.sent
     }
 
-    /// Runs something as another layer of the same node. What it sends is returned and not on its way.
+    /// Runs something as another layer of the same node. Its messages are returned, not sent.
     pub(crate) fn layer<N, R>(&mut self, run: impl FnOnce(&mut Context<'_, N>) -> R) -> (R, Vec<(NodeId, N)>) {
         let mut ctx = Context::new(self.me, self.nodes, &mut *self.environment);
         let result = run(&mut ctx);
         (result, ctx.into_sent())
     }
 
-    /// The same for a layer whose messages are taken where there is room for them, in place of where the host takes them.
+    /// The same for a layer whose messages are accepted as `room` says instead of the host.
     pub(crate) fn layer_over<N, R>(
         &mut self,
         room: &dyn Fn(NodeId) -> usize,
@@ -93,7 +93,7 @@ impl<'a, M> Context<'a, M> {
         self.nodes
     }
 
-    /// All nodes but this one, in their order. The context is free meanwhile, so that each of them can be sent something.
+    /// All nodes but this one, in their order. The context stays free, so the loop can send to each of them.
     pub fn others(&self) -> impl Iterator<Item = NodeId> + use<M> {
         (0..self.me).chain(self.me + 1..self.nodes)
     }
@@ -103,22 +103,22 @@ impl<'a, M> Context<'a, M> {
         self.nodes as usize / 2 + 1
     }
 
-    /// Sends a message; to this node itself too, through the network like any other.
+    /// Sends a message, also to this node itself: then it passes the network like any other.
     ///
     /// # Panics
     ///
-    /// There is no such node.
+    /// The cluster has no such node.
     pub fn send(&mut self, to: NodeId, message: M) {
         assert!(to < self.nodes, "sent to node {to} of a cluster of {}", self.nodes);
         self.sent.push((to, message));
     }
 
-    /// Sends a message unless the transport refuses it, because its buffers are full; whether it is sent. The checker
-    /// explores refusals as far as its budget goes (`host run --refusals N`); without one, messages are sent.
+    /// Sends a message unless the transport refuses it because its buffers are full; returns whether it is sent. The
+    /// checker explores refusals as far as its budget goes (`host run --refusals N`); without one, messages are sent.
     ///
     /// # Panics
     ///
-    /// There is no such node.
+    /// The cluster has no such node.
     #[must_use = "a refused message is not sent, and no other node learns of it"]
     pub fn try_send(&mut self, to: NodeId, message: M) -> bool {
         let ahead = self.sent.iter().filter(|(other, _)| *other == to).count();
@@ -148,8 +148,8 @@ impl<'a, M> Context<'a, M> {
         self.environment.choose(alternatives)
     }
 
-    /// Nondeterminism whose answers are not equally likely in practice: a place in `weights`. The checker explores every
-    /// answer; a random walk draws each with a probability in proportion to its weight, and none of weight 0.
+    /// Nondeterminism whose answers are not equally likely in practice: an index into `weights`. The checker explores
+    /// every answer; a random walk draws each with a probability in proportion to its weight, and none of weight 0.
     ///
     /// ```
     /// # fn handler(ctx: &mut guest_sdk::Context<'_, ()>) {
@@ -166,28 +166,28 @@ impl<'a, M> Context<'a, M> {
         self.environment.choose_weighted(weights)
     }
 
-    /// A line for people, shown when a trace is replayed; no influence on anything.
+    /// Logs a line, which a replay of a trace shows; without influence on the execution.
     ///
-    /// The line is formatted in a search too, which discards it: pass `format_args!(..)` in place of a `String`,
-    /// and log what explains, not everything.
+    /// A search formats the line too, and discards it: pass `format_args!(..)` in place of a `String`, and log
+    /// explanations, not everything.
     pub fn log(&mut self, line: impl Display) {
         self.environment.log(&line.to_string());
     }
 
-    /// Answers the request of a client that has this number, see [`Protocol::request`](crate::Protocol::request); no influence on
-    /// anything, and dropped without a waiting client: in a search, or after a reset.
+    /// Answers the client's request with this number, see [`Protocol::request`](crate::Protocol::request); without influence on
+    /// the execution, and dropped if no client waits: in a search, or after a reset.
     pub fn answer(&mut self, request: u64, response: Response) {
         self.environment.answer(request, response);
     }
 
-    /// The local events of this name wait again, where the protocol runs: their durations are drawn again in the state that the
-    /// handler leads to. No influence on anything, and dropped in a search.
+    /// Restarts the waits of local events of this name in a running node: their durations are drawn again in the state that the
+    /// handler leads to. Without influence on the execution, and dropped in a search.
     pub fn restart(&mut self, name: &str) {
         self.environment.restart(name);
     }
 }
 
-/// Why a local event can happen.
+/// The cause of a local event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalKind {
     /// A timer that is due.
@@ -198,25 +198,26 @@ pub enum LocalKind {
     Internal,
 }
 
-/// Something that can happen to one node without a message.
+/// An event of one node without a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalEvent<L> {
     /// Its name, for people.
     pub name: &'static str,
-    /// Why it can happen.
+    /// Its cause.
     pub kind: LocalKind,
     /// The event that [`Protocol::handle_local`](crate::Protocol::handle_local) gets.
     pub event: L,
 }
 
 impl<L> LocalEvent<L> {
-    /// A call of the application, such as a request of a client becomes.
+    /// A call of the application, such as a client's request becomes.
     pub fn application(name: &'static str, event: L) -> Self {
         Self { name, kind: LocalKind::Application, event }
     }
 }
 
-/// The out-parameter of [`Protocol::local_events`](crate::Protocol::local_events): who this node is, and what can happen to it.
+/// The out-parameter of [`Protocol::local_events`](crate::Protocol::local_events): the number of this node, and the events that it
+/// offers.
 pub struct LocalEvents<L> {
     me: NodeId,
     nodes: u32,

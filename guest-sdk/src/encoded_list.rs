@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::codec;
 
-/// A list in a view that is compared more often than read, such as what a node has in its log.
+/// A list in a view that is compared more often than read, such as the log of a node.
 ///
 /// The elements are encoded one after the other where the view is taken, with no copy of any, and decoded only by [`get`](Self::get).
-/// Equal elements have equal [bytes](Self::bytes), so whether two are equal takes no decoding. In JSON it is a list like any other.
+/// Equal elements have equal [bytes](Self::bytes), so a comparison needs no decoding. In JSON it is a list like any other.
 ///
 /// ```
 /// # use guest_sdk::EncodedList;
@@ -41,7 +41,7 @@ impl<T> EncodedList<T> {
     ///
     /// # Panics
     ///
-    /// There are not this many elements.
+    /// The list is shorter.
     pub fn bytes(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |former| self.ends[former]);
         &self.bytes[start as usize..self.ends[index] as usize]
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned> EncodedList<T> {
     ///
     /// # Panics
     ///
-    /// There are not this many elements, or the list is read from bytes that are no such list.
+    /// The list is shorter, or its bytes were read from something that is no such list.
     pub fn get(&self, index: usize) -> T {
         let decoded = codec::decode(self.bytes(index));
         decoded.unwrap_or_else(|| panic!("element {index} is no {}", std::any::type_name::<T>()))
@@ -107,7 +107,7 @@ impl<T: DeserializeOwned + fmt::Debug> fmt::Debug for EncodedList<T> {
     }
 }
 
-/// Bytes that serde takes as a whole.
+/// Bytes that serde writes as a whole.
 struct Whole<B>(B);
 
 impl Serialize for Whole<&[u8]> {

@@ -1,11 +1,11 @@
-//! What a protocol reads and writes in its own encoding, without the code of any other.
+//! Encoding and decoding for a protocol in its own encoding, without the code of any other.
 //!
-//! Half of what the compiler makes of a plugin would otherwise be the reading and writing of a format that the plugin does not use.
+//! Otherwise half of the compiled plugin would read and write a format that the plugin does not use.
 
 use crate::codec::{Encoding, Json, Postcard};
 use crate::{NodeState, Payload, Protocol};
 
-/// Which encoding a protocol has, as a constant that is a condition by itself: the compiler instantiates only the branch that is taken.
+/// The encoding of a protocol as a constant condition: the compiler instantiates only the branch that is taken.
 trait Encoded: Protocol {
     const IS_JSON: bool = matches!(Self::ENCODING, Encoding::Json);
 }
@@ -17,12 +17,12 @@ pub(crate) fn to_bytes<P: Protocol, T: Payload>(value: &T) -> Vec<u8> {
     if P::IS_JSON { value.to_bytes_as::<Json>() } else { value.to_bytes_as::<Postcard>() }
 }
 
-/// What has these bytes in a protocol; none if nothing has.
+/// The value with these bytes in a protocol's encoding; none if no value has them.
 pub(crate) fn from_bytes<P: Protocol, T: Payload>(bytes: &[u8]) -> Option<T> {
     if P::IS_JSON { T::from_bytes_as::<Json>(bytes) } else { T::from_bytes_as::<Postcard>(bytes) }
 }
 
-/// The bytes that tell a state of a protocol apart.
+/// The bytes by which a protocol distinguishes its states.
 pub(crate) fn identity<P: Protocol>(state: &P::State) -> Vec<u8> {
     if P::IS_JSON { state.identity_as::<Json>() } else { state.identity_as::<Postcard>() }
 }
@@ -70,7 +70,7 @@ mod tests {
     protocol!(InPostcard, Encoding::Postcard);
     protocol!(InJson, Encoding::Json);
 
-    /// What a protocol writes, and whether it reads that back and nothing of the other encoding.
+    /// The bytes that a protocol writes; it must read them back, and reject bytes of the other encoding.
     fn written<P: Protocol<State = (u8, bool)>>(other: &[u8]) -> (Vec<u8>, Vec<u8>) {
         let value = (7u8, true);
         let bytes = to_bytes::<P, _>(&value);

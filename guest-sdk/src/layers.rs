@@ -17,21 +17,21 @@ pub use pair::Layers;
 
 /// A protocol that carries the messages `M` of another one above it, in packets of its own. `self` is its configuration.
 ///
-/// [`Protocol`] has the same duties: what a method does is a function of its arguments and of the answers of [`Context::choose`].
+/// [`Protocol`] has the same duties: each method is a function of its arguments and of the answers of [`Context::choose`].
 pub trait Transport<M>: Sized + 'static {
-    /// The value of the parameter `transport` that stands for it; with a hyphen, the beginning of the names of its parameters.
+    /// The value of the parameter `transport` that selects it; with a hyphen, the prefix of the names of its parameters.
     const NAME: &'static str;
 
-    /// What one node knows.
+    /// The state of the transport at one node.
     type End: Canonical;
 
-    /// What its nodes send each other.
+    /// The packets between nodes.
     type Packet: Canonical;
 
     /// Events of a node without a packet; [`Never`](crate::Never) if there are none.
     type Local: Canonical;
 
-    /// What survives a reset; [`Never`](crate::Never) if nothing does.
+    /// The state that survives a reset; [`Never`](crate::Never) if nothing does.
     type Durable: Canonical;
 
     /// Reads the configuration, as [`Protocol::configure`] does.
@@ -47,10 +47,10 @@ pub trait Transport<M>: Sized + 'static {
     /// The content of the disk.
     fn persist(&self, end: &Self::End) -> Option<Self::Durable>;
 
-    /// How many messages to a node would be taken from [`Context::try_send`] now.
+    /// The number of messages to a node that [`Context::try_send`] would accept now.
     fn room(&self, end: &Self::End, to: NodeId) -> usize;
 
-    /// Takes a message, whether there is [`room`](Self::room) or not: what is sent without asking is never refused.
+    /// Takes a message, with or without [`room`](Self::room): only [`Context::try_send`] is refused.
     fn send(
         &self,
         end: &mut Self::End,
@@ -70,7 +70,7 @@ pub trait Transport<M>: Sized + 'static {
         packet: Self::Packet,
     );
 
-    /// Lists what can happen without a packet, as [`Protocol::local_events`] does.
+    /// Lists the local events of the transport, as [`Protocol::local_events`] does.
     fn local_events(&self, end: &Self::End, events: &mut LocalEvents<Self::Local>);
 
     /// One of these events happened.
@@ -83,7 +83,7 @@ pub trait Transport<M>: Sized + 'static {
     );
 }
 
-/// What a transport tells the protocol above it.
+/// A call from a transport to the protocol above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Upcall<M> {
     /// A message arrived: [`Protocol::handle_message`].
@@ -95,7 +95,7 @@ pub enum Upcall<M> {
     },
     /// A connection is broken: [`Protocol::handle_transport_error`].
     Error {
-        /// With this node.
+        /// The node at its other end.
         peer: NodeId,
     },
 }
@@ -107,13 +107,14 @@ pub enum Upcall<M> {
 /// guest_sdk::export!(guest_sdk::Layered<RandTree, mace_transport::Transport>);
 /// ```
 ///
-/// On the network of the host it behaves as `P` does, and looks the same in reports. Over the transport, the handlers of `P` run within
-/// those of the transport: a packet or a local event of the transport leads to upcalls, and what `P` sends in these to packets, all in one
-/// event. [`Context::try_send`] asks the transport for [room](Transport::room), and errors of connections are upcalls of the transport, which
-/// runs on a network without connections (`--network unordered`): its packets are neither refused, nor is it told of breaks.
+/// On the network of the host it behaves as `P` does, and reports look the same. Over the transport, the handlers of `P` run within those
+/// of the transport: a packet or a local event of the transport leads to upcalls, and messages that `P` sends in these become packets,
+/// all in one event. [`Context::try_send`] asks the transport for [room](Transport::room), and errors of connections are upcalls of the
+/// transport. The transport itself runs on a network without connections (`--network unordered`): its packets are not refused, and it
+/// gets no errors of connections.
 ///
-/// Properties are those of `P`. Two things are not carried: quorums, which are refused as long as the transport is not `host`, and
-/// [interchangeable nodes](Protocol::interchangeable); there are none then.
+/// Properties are those of `P`. Two features are missing: quorums, which are refused unless the transport is `host`, and
+/// [interchangeable nodes](Protocol::interchangeable), of which there are none then.
 pub struct Layered<P, T> {
     protocol: P,
     transport: Option<T>,
@@ -125,11 +126,11 @@ type State<P, T> = Layers<<P as Protocol>::State, <T as Transport<<P as Protocol
 type Message<P, T> = Layers<<P as Protocol>::Message, <T as Transport<<P as Protocol>::Message>>::Packet>;
 /// A local event of one of them.
 type Local<P, T> = Layers<<P as Protocol>::Local, <T as Transport<<P as Protocol>::Message>>::Local>;
-/// What both of them keep.
+/// The durable states of both.
 type Durable<P, T> = Layers<<P as Protocol>::Durable, <T as Transport<<P as Protocol>::Message>>::Durable>;
 
 impl<P: Protocol, T: Transport<P::Message>> Layered<P, T> {
-    /// Runs a handler of the protocol, and lets the transport take what it sends.
+    /// Runs a handler of the protocol, and gives its messages to the transport.
     fn above<R>(
         &self,
         ctx: &mut Context<Message<P, T>>,
@@ -149,7 +150,7 @@ impl<P: Protocol, T: Transport<P::Message>> Layered<P, T> {
         result
     }
 
-    /// Runs the handlers of upcalls, and of those that these lead to, in order.
+    /// Runs the handlers of upcalls, and of the upcalls that these cause, in order.
     fn deliver(&self, ctx: &mut Context<Message<P, T>>, state: &mut State<P, T>, upcalls: Vec<Upcall<P::Message>>) {
         let mut waiting = VecDeque::from(upcalls);
         while let Some(upcall) = waiting.pop_front() {
@@ -335,7 +336,7 @@ where
     }
 }
 
-/// Lists the events of a layer as events of the node.
+/// Lists the local events of a layer as events of the node.
 fn relist<L, N>(of_layer: LocalEvents<L>, events: &mut LocalEvents<N>, wrap: impl Fn(L) -> N) {
     for LocalEvent { name, kind, event } in of_layer.into_listed() {
         match kind {

@@ -5,19 +5,19 @@
 //! operation after those that had returned before it was called. One that has not returned may have taken effect or not.
 //!
 //! [`History::linearize`] searches for such an order: Wing and Gong, "Testing and Verifying Concurrent Objects", JPDC 17,
-//! 1993, with the memory of Lowe, "Testing for Linearizability", CCPE 29(4), 2017: what was explained already and the state of
-//! the object decide what can follow, so no such pair is tried twice.
+//! 1993, with the memory of Lowe, "Testing for Linearizability", CCPE 29(4), 2017: the explained operations and the state of
+//! the object determine the rest of the search, so no such pair is tried twice.
 //!
 //! # Where a history comes from
 //!
-//! "Before" is about time, which no node sees. There are two ways to have it exactly.
+//! "Before" refers to time, which no node sees. There are two ways to observe it exactly.
 //!
-//! 1. One node stands for all clients and keeps one [`History`], where calls and returns have an order. Clients share
-//!    nothing but the network, so which node they sit on makes no difference to the protocol, and the property is one of a node.
+//! 1. One node stands for all clients and keeps one [`History`], where calls and returns have an order. Clients share nothing
+//!    but the network, so their placement makes no difference to the protocol, and the property is one of a node.
 //! 2. Every node is a client of its own, keeps its operations in a [`Client`], and tells the others when one is complete: they
-//!    call [`Client::learn`]. Nothing is lost, because a notice that is sent at a return can arrive before any call that
-//!    comes later, and some execution has it so; and nothing is made up, because what a client has heard of did come before.
-//!    The view is [`Client::operations`], and [`History::of`] puts the views together.
+//!    call [`Client::learn`]. The history loses no order, because some execution delivers a notice of a return before any
+//!    later call; and it invents none, because an operation that a client has heard of did come before. The view is
+//!    [`Client::operations`], and [`History::of`] puts the views together.
 //!
 //! ```
 //! use guest_sdk::linearizability::{History, Register, RegisterCall::*, RegisterReturn::*};
@@ -52,7 +52,7 @@ pub use search::NotLinearizable;
 /// last operation, after it gave up or was reset, continues under another number.
 pub type ClientId = u32;
 
-/// The sequential specification of an object: its behaviour when nothing is concurrent. Deterministic.
+/// The sequential specification of an object: its behaviour without concurrency. Deterministic.
 pub trait SequentialObject {
     /// The state of the object.
     type State: Clone + Ord;
@@ -64,15 +64,15 @@ pub trait SequentialObject {
     /// The object before all operations.
     fn start(&self) -> Self::State;
 
-    /// Carries an operation out.
+    /// Executes an operation.
     fn apply(&self, state: &mut Self::State, call: &Self::Call) -> Self::Return;
 }
 
 /// An operation of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Operation<C, R> {
-    /// What had returned before the call: of each client the number of its first operations; clients without any that had
-    /// returned are left out.
+    /// The operations that had returned before the call: the first ones of each client, as a number; clients whose
+    /// operations had not returned are left out.
     after: BTreeMap<ClientId, u32>,
     call: C,
     returned: Option<R>,
@@ -81,8 +81,8 @@ pub struct Operation<C, R> {
 /// The operations of some clients: of each client, in the order in which it called them.
 ///
 /// Canonical: histories with the same operations and the same order between them are equal, whatever the order of events that do
-/// not see each other was, such as two calls without a return between them. So a state that keeps a history is distinguished
-/// only where linearizability can tell it apart.
+/// not see each other was, such as two calls without a return between them. So states that keep a history differ only where
+/// linearizability can distinguish them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct History<C, R> {
     clients: BTreeMap<ClientId, Vec<Operation<C, R>>>,
@@ -99,7 +99,7 @@ impl<C, R> History<C, R> {
     ///
     /// # Panics
     ///
-    /// The client has an operation that did not return yet.
+    /// The last operation of the client is pending.
     pub fn call(&mut self, client: ClientId, call: C) {
         assert!(!self.is_pending(client), "client {client} calls before its last operation has returned");
         let returned = |(id, operations): (&ClientId, &Vec<Operation<C, R>>)| (*id, completed(operations));
@@ -107,21 +107,21 @@ impl<C, R> History<C, R> {
         self.clients.entry(client).or_default().push(Operation { after, call, returned: None });
     }
 
-    /// The operation that a client has called last returns.
+    /// Returns from the last operation that a client called.
     ///
     /// # Panics
     ///
-    /// It has returned already, or there is none.
+    /// The operation has returned already, or there is none.
     pub fn returned(&mut self, client: ClientId, value: R) {
         complete(client, self.clients.get_mut(&client).and_then(|operations| operations.last_mut()), value);
     }
 
-    /// Whether a client waits for the return of an operation.
+    /// Whether the last operation of a client is pending.
     pub fn is_pending(&self, client: ClientId) -> bool {
         self.operations(client).last().is_some_and(|operation| operation.returned.is_none())
     }
 
-    /// What a client calls next of its program, one operation after the other; none while it waits, and once it is through.
+    /// The next operation of a client's program, in order; none while an operation is pending, and after the last one.
     pub fn next_of<'p, O>(&self, client: ClientId, program: &'p [O]) -> Option<&'p O> {
         program.get(self.operations(client).len()).filter(|_| !self.is_pending(client))
     }
@@ -131,16 +131,16 @@ impl<C, R> History<C, R> {
         self.clients.get(&client).map_or(&[], Vec::as_slice)
     }
 
-    /// The history of clients that keep their operations by themselves, such as the views of nodes.
+    /// The history of clients that each keep their own operations, such as the views of nodes.
     ///
-    /// The parts need not be of one moment: what a client has heard of another's operation counts where that operation is
-    /// there, and it is there in every reachable system state.
+    /// The parts need not be of one moment: an operation that a client has heard of counts if it is in the history, and
+    /// it is in every reachable system state.
     pub fn of(clients: impl IntoIterator<Item = (ClientId, Vec<Operation<C, R>>)>) -> Self {
         Self { clients: clients.into_iter().filter(|(_, operations)| !operations.is_empty()).collect() }
     }
 }
 
-/// The operations of one client that keeps them by itself, and what it has heard of the others.
+/// The operations of one client that keeps them itself, and its knowledge of the other clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Client<C, R> {
     id: ClientId,
@@ -158,18 +158,18 @@ impl<C, R> Client<C, R> {
     ///
     /// # Panics
     ///
-    /// The last one did not return yet.
+    /// The last operation is pending.
     pub fn call(&mut self, call: C) {
         assert!(!self.is_pending(), "client {} calls before its last operation has returned", self.id);
         self.operations.push(Operation { after: self.known.clone(), call, returned: None });
     }
 
-    /// The last operation returns. The answer is how many have returned by now: tell it to all other clients, for
+    /// The last operation returns. The result is the number of returned operations: send it to all other clients, for
     /// [`learn`](Self::learn).
     ///
     /// # Panics
     ///
-    /// It has returned already, or there is none.
+    /// The operation has returned already, or there is none.
     #[must_use = "the other clients have to learn of it"]
     pub fn returned(&mut self, value: R) -> u32 {
         complete(self.id, self.operations.last_mut(), value);
@@ -178,13 +178,13 @@ impl<C, R> Client<C, R> {
         completed
     }
 
-    /// The first this many operations of another client have returned. News may arrive late, and twice.
+    /// Notes that the first `completed` operations of another client have returned. News may arrive late, and twice.
     pub fn learn(&mut self, client: ClientId, completed: u32) {
         let known = self.known.entry(client).or_default();
         *known = completed.max(*known);
     }
 
-    /// Whether an operation did not return yet.
+    /// Whether the last operation is pending.
     pub fn is_pending(&self) -> bool {
         self.operations.last().is_some_and(|operation| operation.returned.is_none())
     }
@@ -201,13 +201,13 @@ impl<C, R> Operation<C, R> {
         &self.call
     }
 
-    /// Its result; none if it has not returned yet.
+    /// Its result; none while it is pending.
     pub fn returned(&self) -> Option<&R> {
         self.returned.as_ref()
     }
 }
 
-/// How many operations of a client have returned: all, or all but the last.
+/// The number of operations of a client that have returned: all, or all but the last.
 fn completed<C, R>(operations: &[Operation<C, R>]) -> u32 {
     operations.iter().filter(|operation| operation.returned.is_some()).count() as u32
 }
@@ -224,7 +224,7 @@ impl<C: Debug, R: Debug> Operation<C, R> {
             Some(value) => format!("{call} -> {value:?}"),
             None => format!("{call} (pending)"),
         };
-        // That a client comes after itself goes without saying.
+        // A client is sequential, so its own operations are left out.
         let others = self.after.iter().filter(|(other, _)| **other != client);
         let after: Vec<String> = others.map(|(other, count)| format!("{other}.{count}")).collect();
         match after.is_empty() {

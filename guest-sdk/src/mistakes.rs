@@ -62,12 +62,12 @@ impl<M: Mistake> Mistakes<M> {
         parameters.get("bug", Self::default(), &meaning)
     }
 
-    /// Whether the mistake is made.
+    /// Whether the set has the mistake.
     pub fn has(self, mistake: M) -> bool {
         self.set & bit(mistake) != 0
     }
 
-    /// Whether any of them is made.
+    /// Whether the set has any of these mistakes.
     pub fn any(self, mistakes: &[M]) -> bool {
         mistakes.iter().any(|mistake| self.has(*mistake))
     }

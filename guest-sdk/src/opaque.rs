@@ -14,30 +14,30 @@ use serde::Serialize;
 
 use crate::codec::encode;
 
-/// How the states of a library are distinguished. `assumed.identity` in the report of a search is `memory` for [`Memory`](Self::Memory), and
+/// The way to distinguish states of a library. `assumed.identity` in the report of a search is `memory` for [`Memory`](Self::Memory), and
 /// `serialized` for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The whole memory of the node, compared by the host: nothing can be left out, so equal states behave alike by construction.
     ///
-    /// States that differ in nothing but addresses, or in what a container keeps for later, are distinguished. With [`arena!`](crate::arena)
-    /// freed memory does not count, and addresses depend on what is allocated alone. Memory that was moved from the stack can have padding
-    /// in it: it is the same where the same happened, so it costs states, never an answer.
+    /// States that differ only in addresses, or in spare capacity of containers, are distinguished. With [`arena!`](crate::arena) freed
+    /// memory does not count, and addresses depend only on the allocated blocks. Memory that was moved from the stack can contain
+    /// padding: equal histories give equal padding, so it costs states, never an answer.
     Memory,
-    /// The `Debug` text. Whatever the text does not show must not matter.
+    /// The `Debug` text. State that the text does not show must not affect behaviour.
     Debug {
         /// Names of fields that are left out with their values, wherever they are: caches, statistics, loggers.
         without: &'static [&'static str],
     },
     /// [`Distinguish::digest`].
     Digest,
-    /// All that happened to the node: events and answers of [`choose`](crate::Context::choose), in order. Always right, and merges nothing but
-    /// the same history, so that complete strategies get no further than a few events; walks do not mind.
+    /// All that happened to the node: events and answers of [`choose`](crate::Context::choose), in order. Always right, but only equal
+    /// histories are merged, so complete strategies reach depths of a few events; walks do not mind.
     History,
 }
 
 impl By {
-    /// For people.
+    /// The name, for reports.
     pub fn name(self) -> String {
         match self {
             Self::Memory => "memory".to_owned(),
@@ -49,7 +49,7 @@ impl By {
     }
 }
 
-/// What is around the state of a library in an [`Opaque`]: how its states are distinguished. `Debug` is what people see.
+/// The state of a library inside an [`Opaque`], and the way to distinguish such states. `Debug` is the text for people.
 ///
 /// ```
 /// use guest_sdk::{By, Digest, Distinguish, Opaque};
@@ -72,22 +72,22 @@ impl By {
 /// assert_eq!(state.0.value, 3);
 /// ```
 pub trait Distinguish: Debug + Sized + 'static {
-    /// The way.
+    /// The way to distinguish states.
     const BY: By;
 
-    /// With [`By::Digest`]: feeds all that can matter to what the node does from now on.
+    /// With [`By::Digest`]: feeds everything that can affect the behaviour of the node from now on.
     fn digest(&self, digest: &mut Digest) {
         let _ = digest;
         panic!("states are told apart by a digest, and there is no `digest`");
     }
 
-    /// A copy, for native tests that explore all executions; none by default, and then a native cluster plays one.
+    /// A copy, for native tests that explore all executions; none by default: then a native cluster plays a single execution.
     fn duplicate(&self) -> Option<Self> {
         None
     }
 }
 
-/// The bytes of a [`By::Digest`]. A [`Hasher`], so `value.hash(digest)` feeds all that a value has.
+/// The bytes of a [`By::Digest`]. A [`Hasher`], so `value.hash(digest)` feeds all parts of a value.
 #[derive(Clone, Debug, Default)]
 pub struct Digest(Vec<u8>);
 
@@ -107,7 +107,7 @@ impl Digest {
         self.part(format!("{value:?}").as_bytes());
     }
 
-    /// Feeds bytes with their length, so that two parts cannot be taken for two others.
+    /// Feeds bytes with their length, so that two parts cannot be mistaken for two others.
     fn part(&mut self, bytes: &[u8]) {
         self.0.extend((bytes.len() as u32).to_le_bytes());
         self.0.extend(bytes);
@@ -119,13 +119,13 @@ impl Hasher for Digest {
         self.0.extend(bytes);
     }
 
-    /// Without a question, all the bytes count.
+    /// The bytes themselves are compared, so the hash is unused.
     fn finish(&self) -> u64 {
         0
     }
 }
 
-/// A state without `Clone`, `Eq`, `Hash` or serde, distinguished as its [`Distinguish`] says. Derefs to what is in it.
+/// A state without `Clone`, `Eq`, `Hash` or serde, distinguished as its [`Distinguish`] says. Derefs to the state.
 #[derive(Debug)]
 pub struct Opaque<T> {
     state: T,
@@ -137,7 +137,7 @@ impl<T: Distinguish> Opaque<T> {
     pub(crate) const IS_BY_MEMORY: bool = matches!(T::BY, By::Memory);
     pub(crate) const IS_BY_HISTORY: bool = matches!(T::BY, By::History);
 
-    /// Around a state.
+    /// Wraps a state.
     pub fn new(state: T) -> Self {
         Self { state, history: Vec::new() }
     }
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn people_see_the_debug_text_as_json() {
         let json: serde_json::Value = serde_json::from_str(&ByDigest::state(1, 2).json()).expect("it is JSON");
-        // As values: whether the order of fields is kept depends on who else uses the parser.
+        // Compared as values: the parser keeps the order of fields only if a feature of it is on.
         assert_eq!(json, serde_json::json!({"Library": {"calls": 2, "value": 1}}));
     }
 

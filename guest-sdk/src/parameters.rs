@@ -12,9 +12,9 @@ use crate::Protocol;
 pub struct Parameter {
     /// The key.
     pub name: Cow<'static, str>,
-    /// The value where the configuration leaves the key out.
+    /// The value if the configuration omits the key.
     pub default_value: String,
-    /// Its effect, with the values it takes where they are few.
+    /// Its effect, with its possible values if they are few.
     pub meaning: String,
 }
 
@@ -27,7 +27,7 @@ pub enum ParameterError {
         /// The line.
         line: String,
     },
-    /// A key comes twice.
+    /// A key occurs twice.
     #[error("parameter {key} is given twice")]
     Twice {
         /// The key.
@@ -38,30 +38,30 @@ pub enum ParameterError {
     Unknown {
         /// The key.
         key: String,
-        /// The parameters that there are, separated by commas.
+        /// The existing parameters, separated by commas.
         known: String,
     },
-    /// The value is none that the parameter can take.
+    /// The parameter cannot have this value.
     #[error("parameter {key} cannot be {value:?}: {reason}")]
     Value {
         /// The key.
         key: String,
         /// The value that was given.
         value: String,
-        /// The mistake, or what would be right.
+        /// The mistake, or a correct value.
         reason: String,
     },
-    /// The protocol does not work with this number of nodes.
+    /// The protocol does not support this number of nodes.
     #[error("a cluster of {nodes} does not fit: {reason}")]
     Nodes {
         /// The number of nodes.
         nodes: u32,
-        /// A value that would be right.
+        /// A correct value.
         reason: String,
     },
 }
 
-/// The configuration that was given, and what the protocol asked of it.
+/// The given configuration, and the parameters that the protocol has asked for.
 ///
 /// ```
 /// # use guest_sdk::{ParameterError, Parameters};
@@ -78,7 +78,7 @@ pub struct Parameters<'a> {
     nodes: u32,
     given: BTreeMap<&'a str, &'a str>,
     asked: Vec<Parameter>,
-    /// What the names of the parameters that are asked for now begin with.
+    /// The prefix of parameter names in the part of the protocol that is being configured.
     beginning: String,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Parameters<'a> {
         Ok(value?.unwrap_or(default))
     }
 
-    /// The value of a parameter, or none if it is a word that stands for no value; that word is the default.
+    /// The value of a parameter, or none if it is the word for "no value", which is the default.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl<'a> Parameters<'a> {
     ///
     /// # Errors
     ///
-    /// The value given is none of the words.
+    /// The given value is none of the words.
     ///
     /// # Panics
     ///
@@ -162,13 +162,13 @@ impl<'a> Parameters<'a> {
         ParameterError::Value { key: format!("{}{name}", self.beginning), value, reason: reason.to_string() }
     }
 
-    /// An error for a number of nodes that the protocol is not made for.
+    /// An error for a number of nodes that the protocol does not support.
     pub fn reject_nodes(&self, reason: impl Display) -> ParameterError {
         ParameterError::Nodes { nodes: self.nodes, reason: reason.to_string() }
     }
 
-    /// Reads the parameters of a part of the protocol, such as the transport below it. In the configuration, their names begin with that
-    /// of the part and a hyphen.
+    /// Reads the parameters of a part of the protocol, such as the transport below it. In the configuration, their names have the prefix
+    /// of the part's name and a hyphen.
     ///
     /// # Errors
     ///
@@ -185,13 +185,13 @@ impl<'a> Parameters<'a> {
         result
     }
 
-    /// A parameter that is given to a part of the protocol, if there is one.
+    /// A given parameter of a part of the protocol, if there is one.
     pub(crate) fn given_to(&self, part: &str) -> Option<&'a str> {
         let beginning = format!("{}{part}-", self.beginning);
         self.given.keys().copied().find(|key| key.starts_with(&beginning))
     }
 
-    /// The value that is given.
+    /// The given value.
     fn given(&self, name: &str) -> Option<&'a str> {
         match self.beginning.as_str() {
             "" => self.given.get(name).copied(),
@@ -199,7 +199,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Notes a parameter for people.
+    /// Notes a parameter for the list of parameters.
     fn ask(&mut self, name: &'static str, default_value: String, meaning: &str) {
         let name = match self.beginning.as_str() {
             "" => Cow::Borrowed(name),
@@ -208,7 +208,7 @@ impl<'a> Parameters<'a> {
         self.asked.push(Parameter { name, default_value, meaning: meaning.to_owned() });
     }
 
-    /// Reads one `key=value` a line.
+    /// Reads one `key=value` per line.
     pub(crate) fn parse(config: &'a str, nodes: u32) -> Result<Self, ParameterError> {
         let mut given = BTreeMap::new();
         for line in config.lines() {
@@ -222,7 +222,7 @@ impl<'a> Parameters<'a> {
         Ok(Self { nodes, given, asked: Vec::new(), beginning: String::new() })
     }
 
-    /// After the protocol asked for all it wants: what is left over is unknown.
+    /// Ends the configuration: a key that the protocol has not asked for is unknown.
     pub(crate) fn finish(self) -> Result<(), ParameterError> {
         match self.given.keys().find(|key| self.asked.iter().all(|parameter| parameter.name != **key)) {
             None => Ok(()),
@@ -236,11 +236,11 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The parameters of a protocol, by asking it to configure itself with nothing given.
+    /// The parameters of a protocol: it configures itself with an empty configuration.
     ///
     /// # Panics
     ///
-    /// The protocol refuses its own defaults.
+    /// The protocol rejects its own defaults.
     pub fn of<P: Protocol>() -> Vec<Parameter> {
         let mut parameters =
             Parameters { nodes: P::ABOUT.nodes, given: BTreeMap::new(), asked: Vec::new(), beginning: String::new() };

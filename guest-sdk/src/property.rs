@@ -16,8 +16,8 @@ pub enum PropertyKind {
 /// The part of a global state that a property reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyScope {
-    /// One node, asked about by itself: `always` and `eventually` claim something of every node,
-    /// `sometimes` of at least one.
+    /// One node by itself: `always` and `eventually` claim something of every node, `sometimes` of at least
+    /// one.
     Node,
     /// All nodes together.
     System,
@@ -36,10 +36,10 @@ pub struct Property {
 
 /// The out-parameter of [`Protocol::properties`].
 ///
-/// One declaration is all there is to a property: name, kind, scope, view and check. A view is what the
-/// property reads of one node: `None` says that the node, as it is now, cannot matter. Where no node has a view nothing is checked:
-/// an `always` property holds there, a `sometimes` property does not, and a node owes no promise. Only an `eventually` property of all
-/// nodes is checked there as well: whether something is owed where no node leads, say, it says itself. The fewer distinct views there are, the faster the
+/// One declaration defines a property: name, kind, scope, view and check. A view is the part of a node's state that the property reads:
+/// `None` says that the node, in its present state, is irrelevant. Where no node has a view nothing is checked: an `always` property
+/// holds there, a `sometimes` property does not, and a node owes no promise. Only an `eventually` property of all nodes is checked there
+/// as well: it decides itself whether something is owed without a leader, say. The fewer distinct views there are, the faster the
 /// search; a property that needs everything returns the state.
 ///
 /// ```
@@ -63,7 +63,7 @@ pub struct Properties<'a, P: Protocol> {
     question: Question<'a, P>,
 }
 
-/// Declaring a property answers one question about it, if it is the one that is asked.
+/// A declaration answers one question about a property, if that property is the one in question.
 enum Question<'a, P: Protocol> {
     List(Vec<Property>),
     View { property: u32, protocol: &'a P, state: &'a P::State, view: Option<Vec<u8>> },
@@ -77,18 +77,18 @@ impl<'a, P: Protocol> Properties<'a, P> {
         self.claim(name, PropertyKind::Always)
     }
 
-    /// A property that holds in at least one reachable state: something that must be possible.
+    /// A property that holds in at least one reachable state: a possibility.
     pub fn sometimes(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
         self.claim(name, PropertyKind::Sometimes)
     }
 
-    /// A property that holds again and again in every fair execution: nothing is owed for ever. It is best written as such: an error
-    /// says what is owed.
+    /// A property that holds again and again in every fair execution: nothing is owed for ever. Its error should say what is
+    /// owed.
     pub fn eventually(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
         self.claim(name, PropertyKind::Eventually)
     }
 
-    /// Declares the properties of a protocol that this one has within it.
+    /// Declares the properties of a protocol that is a part of this one.
     #[doc(hidden)]
     pub fn of_part<Q: Protocol>(
         &mut self,
@@ -138,7 +138,7 @@ impl<'a, P: Protocol> Properties<'a, P> {
     }
 }
 
-/// A property without its scope yet; ends in [`system`](Claim::system) or [`node`](Claim::node).
+/// A property whose scope is still open; ends in [`system`](Claim::system) or [`node`](Claim::node).
 #[must_use = "a property needs a scope: end with `.system(..)` or `.node(..)`"]
 pub struct Claim<'c, 'a, P: Protocol> {
     name: &'static str,
@@ -148,8 +148,8 @@ pub struct Claim<'c, 'a, P: Protocol> {
 }
 
 impl<P: Protocol> Claim<'_, '_, P> {
-    /// About all nodes together: `check` gets one view a node, in the order of the nodes. Its error says
-    /// in words why the property does not hold.
+    /// About all nodes together: `check` gets one view per node, in the order of the nodes. Its error says in words why
+    /// the property does not hold.
     pub fn system<V: Canonical>(
         self,
         view: impl FnOnce(&P, &P::State) -> Option<V>,
@@ -215,7 +215,7 @@ pub(crate) fn list<P: Protocol>() -> Vec<Property> {
     }
 }
 
-/// The view that a property has of a state.
+/// The view of a state for a property.
 pub(crate) fn view<P: Protocol>(protocol: &P, state: &P::State, property: u32) -> Option<Vec<u8>> {
     match ask(Question::View { property, protocol, state, view: None }) {
         (Question::View { view, .. }, declared) if property < declared => view,
@@ -223,7 +223,7 @@ pub(crate) fn view<P: Protocol>(protocol: &P, state: &P::State, property: u32) -
     }
 }
 
-/// A view of a property as JSON; none for bytes that are no view of it.
+/// A view of a property as JSON; none for bytes that are no view of the property.
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests look at the views themselves"))]
 pub(crate) fn describe<P: Protocol>(property: u32, view: &[u8]) -> Option<String> {
     match ask::<P>(Question::Describe { property, view, json: None }) {
@@ -240,7 +240,7 @@ pub(crate) fn check<P: Protocol>(property: u32, views: &[Option<Vec<u8>>]) -> Re
     }
 }
 
-/// The question with its answer, and how many properties there are.
+/// The question with its answer, and the number of declared properties.
 fn ask<P: Protocol>(question: Question<'_, P>) -> (Question<'_, P>, u32) {
     let mut claims = Properties { next: 0, question };
     P::properties(&mut claims);

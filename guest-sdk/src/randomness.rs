@@ -1,7 +1,8 @@
-//! What libraries get that ask the system for randomness.
+//! Random bytes for libraries that ask the system for randomness.
 //!
-//! A plugin has no system to ask. The crate getrandom, through which most libraries ask, is configured to ask here: 0.3 and later by `host build`,
-//! 0.2 by its feature `custom`. What it gets is a function of what the checker knows, so that a step is the same whenever it is taken.
+//! A plugin has no system to ask. The crate getrandom, through which most libraries ask, is configured to ask here: 0.3 and later by
+//! `host build`, 0.2 by its feature `custom`. Its bytes are a function of state that the checker knows, so a step is the same whenever it
+//! is taken.
 //!
 //! Without the feature `getrandom` of this crate, an author can register another source.
 
@@ -9,29 +10,30 @@ use std::cell::RefCell;
 
 use crate::NodeId;
 
-/// Where the random bytes of libraries come from. Reports name it among what they assume, where a library has getrandom.
+/// The source of random bytes for libraries. Reports list it among the assumptions, if a library uses getrandom.
 ///
 /// A generator that is seeded once, as `rand::rng()`, has a state of its own, which only [`By::Memory`](crate::By::Memory) and
-/// [`By::History`](crate::By::History) tell apart: better give the library a generator that is a part of the node's state.
+/// [`By::History`](crate::By::History) distinguish: better give the library a generator that is a part of the node's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Randomness {
-    /// Other bytes each time, and at each node, as if nothing were ever drawn twice: for identifiers. How often a node has drawn is a
-    /// part of its state, and restarts with a reset.
+    /// Different bytes for each draw and each node, as if no value ever repeated: for identifiers. The number of draws of a node
+    /// is part of its state, and restarts with a reset.
     #[default]
     Fresh,
-    /// The same bytes each time, at every node: for hash functions and delays, where the value cannot matter. No state is distinguished by it.
+    /// The same bytes each time, at every node: for hash functions and delays, where the value cannot matter. Draws do not distinguish
+    /// states.
     Constant,
-    /// One of this many values, and the checker tries each: for draws that decide something. Nodes can draw the same.
+    /// One of this many values, and the checker tries each: for draws that influence decisions. Nodes can draw equal values.
     Choose(u32),
 }
 
-/// What a node draws from.
+/// The source of a node's draws.
 struct Source {
     from: Randomness,
     me: NodeId,
-    /// How often it was drawn from, if that matters.
+    /// The number of draws, if it matters.
     drawn: u32,
-    /// The answers of `choose`, where all that happened counts.
+    /// The answers of `choose`, if states are distinguished by their histories.
     answers: Option<Vec<u32>>,
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn begin(from: Randomness, me: NodeId, has_history: bool) {
     SOURCE.with_borrow_mut(|source| *source = Source { from, me, drawn: 0, answers: has_history.then(Vec::new) });
 }
 
-/// What the draws add to what tells states apart; empty if nothing was drawn.
+/// The contribution of the draws to a state's identity; empty before the first draw.
 pub(crate) fn identity() -> Vec<u8> {
     SOURCE.with_borrow(|source| {
         let answers = source.answers.iter().flatten();
@@ -110,7 +112,7 @@ mod tests {
         assert_ne!(draw(16), drawn[0], "another node");
         begin(Randomness::Fresh, 1, false);
         assert_eq!(draw(16), drawn[0], "a node that begins again");
-        // Less is the beginning of more, also where it ends within a word.
+        // A shorter draw is a prefix of a longer one, also if it ends within a word.
         begin(Randomness::Fresh, 1, false);
         assert_eq!(draw(5), drawn[0][..5]);
     }

@@ -1,7 +1,7 @@
-//! What many protocols promise, ready to be declared, and what many wrappers of a library need around it.
+//! Common properties of protocols, ready to declare, and common parts of wrappers around libraries.
 //!
-//! Each property takes a claim, which gives it its name and kind, and a function that says what it reads of a node: none where the node
-//! cannot matter. Linearizability is in [`linearizability`](crate::linearizability).
+//! Each property takes a claim, which gives it its name and kind, and a function that returns the part of a node's state that it reads:
+//! none if the node is irrelevant. Linearizability is in [`linearizability`](crate::linearizability).
 //!
 //! ```
 //! # use guest_sdk::{Properties, Protocol, ready_made};
@@ -29,7 +29,7 @@ use crate::{Canonical, Claim, NodeId, Protocol};
 
 pub use budgets::{Budgets, Spent};
 
-/// No two nodes lead in the same term; `term` is that in which a node leads.
+/// No two nodes lead in the same term; `term` returns the term in which a node leads.
 pub fn one_leader_per_term<P: Protocol, T: Canonical + PartialEq + Display>(
     claim: Claim<'_, '_, P>,
     term: impl FnOnce(&P, &P::State) -> Option<T>,
@@ -42,8 +42,8 @@ pub fn one_leader_per_term<P: Protocol, T: Canonical + PartialEq + Display>(
     });
 }
 
-/// No two nodes have different entries at one place of their logs: one log is the beginning of the other. `log` is what counts of it, such
-/// as what is committed.
+/// No two nodes have different entries at one place of their logs: one log is the beginning of the other. `log` returns the part that
+/// counts, such as the committed entries.
 pub fn logs_agree<P: Protocol, E: PartialEq>(claim: Claim<'_, '_, P>, log: impl FnOnce(&P, &P::State) -> Option<Vec<E>>)
 where
     Vec<E>: Canonical,
@@ -56,16 +56,16 @@ where
     });
 }
 
-/// What a node has, as [`acknowledged_is_durable`] reads it.
+/// The values at a node, as [`acknowledged_is_durable`] reads them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kept<V: Ord> {
-    /// What it has told clients to be done.
+    /// The values whose writes the node has acknowledged to clients.
     pub acknowledged: BTreeSet<V>,
-    /// What it has on its disk, or in its memory where that is what counts.
+    /// The values on its disk, or in its memory if that is the measure.
     pub stored: BTreeSet<V>,
 }
 
-/// What was acknowledged by any node is stored by more than half of them.
+/// More than half of the nodes store each value that any node has acknowledged.
 pub fn acknowledged_is_durable<P: Protocol, V: Ord + Debug>(
     claim: Claim<'_, '_, P>,
     kept: impl FnOnce(&P, &P::State) -> Option<Kept<V>>,
@@ -83,16 +83,16 @@ pub fn acknowledged_is_durable<P: Protocol, V: Ord + Debug>(
     });
 }
 
-/// What a node has, as [`committed_is_on_a_majority`] reads it.
+/// The log of a node, as [`committed_is_on_a_majority`] reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Replica<E> {
     /// Its log.
     pub entries: Vec<E>,
-    /// How many of the entries are committed, as far as the node knows.
+    /// The number of committed entries, as far as the node knows.
     pub committed: usize,
 }
 
-/// What a node has committed is in the logs of more than half of the nodes.
+/// The logs of more than half of the nodes have each entry that a node has committed.
 pub fn committed_is_on_a_majority<P: Protocol, E: PartialEq>(
     claim: Claim<'_, '_, P>,
     replica: impl FnOnce(&P, &P::State) -> Option<Replica<E>>,
@@ -116,7 +116,7 @@ pub fn committed_is_on_a_majority<P: Protocol, E: PartialEq>(
     });
 }
 
-/// All nodes have the same value; most often of the kind `eventually`. A node without one is left out.
+/// All nodes have the same value; usually an `eventually` property. Nodes without a value are ignored.
 pub fn replicas_converge<P: Protocol, V: Canonical + PartialEq>(
     claim: Claim<'_, '_, P>,
     value: impl FnOnce(&P, &P::State) -> Option<V>,
@@ -129,7 +129,7 @@ pub fn replicas_converge<P: Protocol, V: Canonical + PartialEq>(
     });
 }
 
-/// Every two nodes with a view, once, in the order of their numbers.
+/// Checks every pair of nodes with views, once, in the order of their numbers.
 fn of_pairs<V>(
     views: &[Option<V>],
     check: impl Fn((NodeId, &V), (NodeId, &V)) -> Result<(), String>,
@@ -138,15 +138,15 @@ fn of_pairs<V>(
     named().try_for_each(|one| named().filter(|other| other.0 > one.0).try_for_each(|other| check(one, other)))
 }
 
-/// A disk with a cache of writes: what is written can be read at once, and survives a reset once it is flushed.
+/// A disk with a write cache: reads see a write at once, and it survives a reset once it is flushed.
 ///
-/// It is part of the state. [`Protocol::persist`] returns a copy of [`durable`](Self::durable), and `init` begins with [`Disk::new`] of
-/// that: what a library has written and not flushed is lost in a crash, which is what its documentation is about. A local event that
-/// flushes lets the checker choose when.
+/// The disk is part of the state. [`Protocol::persist`] returns a copy of [`durable`](Self::durable), and `init` begins with
+/// [`Disk::new`] of it: writes that a library has not flushed are lost in a crash. A local event that flushes lets the checker
+/// choose when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk<T> {
     durable: T,
-    /// The content with the writes since; none if there are none.
+    /// The content with the unflushed writes; none if all writes are flushed.
     written: Option<T>,
 }
 
@@ -161,26 +161,26 @@ impl<T: Clone + PartialEq> Disk<T> {
         self.written.as_ref().unwrap_or(&self.durable)
     }
 
-    /// Changes the content, until the next flush only for reads.
+    /// Changes the content; until the next flush, only reads see the change.
     pub fn write(&mut self, change: impl FnOnce(&mut T)) {
         let mut content = self.content().clone();
         change(&mut content);
         self.written = (content != self.durable).then_some(content);
     }
 
-    /// Makes what was written durable.
+    /// Makes all writes durable.
     pub fn flush(&mut self) {
         if let Some(written) = self.written.take() {
             self.durable = written;
         }
     }
 
-    /// Whether something was written that is not durable.
+    /// Whether writes are not durable yet.
     pub fn is_dirty(&self) -> bool {
         self.written.is_some()
     }
 
-    /// What survives a reset.
+    /// The content that survives a reset.
     pub fn durable(&self) -> &T {
         &self.durable
     }

@@ -18,7 +18,7 @@ impl Place {
     }
 }
 
-/// How a node takes a message in some state.
+/// The role of a message in some state of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// By itself, by [`Protocol::handle_message`](crate::Protocol::handle_message).
@@ -29,7 +29,7 @@ pub enum Role {
     Member {
         /// The name of the quorum, for people.
         name: &'static str,
-        /// How many messages it has, each from another node; at least 1.
+        /// The number of messages in the quorum, each from another node; at least 1.
         size: u32,
     },
 }

@@ -8,8 +8,8 @@ use crate::{
 
 /// Properties of a component built by others, over the states that it shows: `host run PLUGIN --spec FOLDER`.
 ///
-/// [`export_spec!`](crate::export_spec) makes it a component. Nothing is remembered from one call to the next, so a static says the same
-/// every time. A state that is no [`State`](Self::State) is a property that cannot be evaluated.
+/// [`export_spec!`](crate::export_spec) makes it a component. Every call begins in the same memory, so a static has the same value every
+/// time. A property cannot be evaluated in a state that does not decode as [`State`](Self::State).
 ///
 /// ```
 /// use guest_sdk::{Claims, Specification};
@@ -45,14 +45,15 @@ use crate::{
 /// assert_eq!(verdict, Err("2 nodes hold the token".to_owned()));
 /// ```
 pub trait Specification: Sized + 'static {
-    /// What is read of a state as a node shows it. `host replay` shows such states.
+    /// The part of a node's shown state that the specification reads. `host replay` shows such states.
     type State: Canonical + DeserializeOwned;
 
-    /// The place where each property is declared, in the same order every time.
+    /// Declares the properties, in the same order every time.
     fn properties(claims: &mut Claims<'_, Self>);
 }
 
-/// The out-parameter of [`Specification::properties`]. What a protocol gives a view first, its configuration, says nothing here.
+/// The out-parameter of [`Specification::properties`]. The first argument of a view, the configuration of a protocol, has no content
+/// here.
 pub type Claims<'a, S> = Properties<'a, Outside<S>>;
 
 /// The protocol, known only by the descriptions of its nodes.
@@ -91,11 +92,11 @@ impl<S: Specification> Protocol for Outside<S> {
     }
 }
 
-/// The state that a node shows so.
+/// Parses the shown state of a node.
 ///
 /// # Panics
 ///
-/// The specification does not know such states.
+/// The state does not fit the specification.
 pub(crate) fn read<S: Specification>(shown: &str) -> S::State {
     serde_json::from_str(shown)
         .unwrap_or_else(|error| panic!("the state is not as this spec expects: {error} in {shown}"))

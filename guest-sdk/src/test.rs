@@ -1,8 +1,8 @@
 //! A cluster inside a unit test: no WebAssembly, no threads, no time.
 //!
-//! [`Cluster`] plays one execution, event by event as the test says; [`Cluster::explore`] visits all of them.
-//! Messages and states go through their encoding on the way, so an encoding that loses something
-//! is noticed here and not in a search.
+//! [`Cluster`] plays one execution, event by event under the test's control; [`Cluster::explore`] visits all
+//! of them. Messages and states pass through their encoding, so a lossy encoding shows here and not in a
+//! search.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -45,7 +45,7 @@ impl<M: Payload> InFlight<M> {
     }
 }
 
-/// The nodes of a protocol and the messages between them: one global state, and what leads to the next.
+/// The nodes of a protocol and the messages between them: one global state, and the methods that execute events.
 pub struct Cluster<P: Protocol> {
     configured_nodes: Rc<Vec<ConfiguredNode<P>>>,
     states: Vec<P::State>,
@@ -77,7 +77,7 @@ impl<P: Protocol> Clone for Cluster<P> {
 }
 
 impl<P: Protocol> Cluster<P> {
-    /// Nodes after `init`, in the order of the nodes, with parameters other than the defaults.
+    /// A cluster of nodes after `init`, in the order of the nodes, with these parameters in place of the defaults.
     ///
     /// # Errors
     ///
@@ -133,13 +133,13 @@ impl<P: Protocol> Cluster<P> {
         &self.script.log
     }
 
-    /// Says of the next messages that are sent by [`Context::try_send`](crate::Context::try_send), in order, whether they
-    /// are refused, after what was said before. All later ones are taken.
+    /// Scripts the refusals of the next messages by [`Context::try_send`](crate::Context::try_send), in order, after
+    /// earlier scripts. Messages beyond the script are accepted.
     pub fn refuse(&mut self, refusals: &[bool]) {
         self.script.refusals.extend(refusals);
     }
 
-    /// Answers the next calls of `choose`, in order, after what was scripted before. Without a script the answer is 0.
+    /// Scripts the answers to the next calls of `choose`, in order, after earlier scripts. Without a script the answer is 0.
     pub fn answer(&mut self, answers: &[u32]) {
         self.script.answers.extend(answers);
     }
@@ -154,7 +154,7 @@ impl<P: Protocol> Cluster<P> {
         self.post(to, sent);
     }
 
-    /// How the destination of a message takes it in its present state, given its place in [`in_flight`](Self::in_flight).
+    /// The role of a message in the present state of its destination, given its place in [`in_flight`](Self::in_flight).
     pub fn role(&self, index: usize) -> Role {
         let InFlight { from, to, message } = &self.in_flight[index];
         let configured_node = &self.configured_nodes[*to as usize];
@@ -165,11 +165,11 @@ impl<P: Protocol> Cluster<P> {
     }
 
     /// Delivers messages together, given their places in [`in_flight`](Self::in_flight); returns whether the node takes
-    /// them. If not, nothing has happened.
+    /// them. If not, nothing changes.
     ///
     /// # Panics
     ///
-    /// They are no quorum.
+    /// The messages are no quorum.
     #[track_caller]
     pub fn deliver_quorum(&mut self, indices: &[usize]) -> bool {
         let roles: Vec<Role> = indices.iter().map(|index| self.role(*index)).collect();
@@ -196,8 +196,8 @@ impl<P: Protocol> Cluster<P> {
         true
     }
 
-    /// The sets of messages in flight that are quorums now, as their places in [`in_flight`](Self::in_flight). Of equal
-    /// messages the oldest stands for all.
+    /// The sets of messages in flight that are quorums now, as their places in [`in_flight`](Self::in_flight). The
+    /// oldest of equal messages stands for all.
     pub fn quorums(&self) -> Vec<Vec<usize>> {
         let is_first = |index: &usize| {
             let message = &self.in_flight[*index];
@@ -238,7 +238,7 @@ impl<P: Protocol> Cluster<P> {
     ///
     /// # Panics
     ///
-    /// There is none.
+    /// No message fits.
     #[track_caller]
     pub fn deliver_where(&mut self, fits: impl Fn(&InFlight<P::Message>) -> bool) {
         match self.in_flight.iter().position(fits) {
@@ -253,13 +253,13 @@ impl<P: Protocol> Cluster<P> {
     ///
     /// # Panics
     ///
-    /// There is none.
+    /// No message fits.
     #[track_caller]
     pub fn deliver_to(&mut self, node: NodeId, fits: impl Fn(&P::Message) -> bool) {
         self.deliver_where(|flight| flight.to == node && fits(&flight.message));
     }
 
-    /// Loses all that is in flight.
+    /// Loses all messages in flight.
     pub fn lose_all(&mut self) {
         self.in_flight.clear();
     }
@@ -279,11 +279,11 @@ impl<P: Protocol> Cluster<P> {
         self.configured_nodes[node as usize].local_events(self.state(node))
     }
 
-    /// Makes the first local event of a node that has this name happen.
+    /// Executes the first local event of a node with this name.
     ///
     /// # Panics
     ///
-    /// No event of this name can happen now.
+    /// No event of this name is enabled.
     #[track_caller]
     pub fn happen(&mut self, node: NodeId, name: &str) {
         let events = self.local_events(node);
@@ -304,8 +304,8 @@ impl<P: Protocol> Cluster<P> {
         self.post(node, sent);
     }
 
-    /// Tells a node that its connection to a peer is broken. Messages in flight stay in flight: [`lose`](Self::lose) those
-    /// that are to be lost.
+    /// Reports a broken connection with a peer to a node. Messages in flight stay in flight: [`lose`](Self::lose) those
+    /// that the break loses.
     pub fn transport_error(&mut self, node: NodeId, peer: NodeId) {
         let configured_node = &self.configured_nodes[node as usize];
         let sent = configured_node.handle_transport_error(&mut self.script, &mut self.states[node as usize], peer);
@@ -313,14 +313,14 @@ impl<P: Protocol> Cluster<P> {
         self.post(node, sent);
     }
 
-    /// Has [`explore`](Self::explore) reset each node up to this many times.
+    /// Lets [`explore`](Self::explore) reset each node up to this many times.
     #[must_use]
     pub fn with_resets(mut self, resets: u32) -> Self {
         self.resets_left.fill(resets);
         self
     }
 
-    /// Crashes a node and starts it again with what it persisted. Messages in flight stay in flight.
+    /// Crashes a node and restarts it with its persisted state. Messages in flight stay in flight.
     pub fn reset(&mut self, node: NodeId) {
         let configured_node = &self.configured_nodes[node as usize];
         let durable =
@@ -330,12 +330,12 @@ impl<P: Protocol> Cluster<P> {
         self.post(node, sent);
     }
 
-    /// Delivers messages, oldest first, until none is in flight that any node takes; returns in how many events. Quorums come
-    /// after messages that are taken by themselves.
+    /// Delivers messages, oldest first, until no node takes any message in flight; returns the number of events. Quorums come
+    /// after messages with the role `Alone`.
     ///
     /// # Panics
     ///
-    /// Still not quiet after 1,000,000 messages.
+    /// The cluster is not quiet after 1,000,000 messages.
     pub fn settle(&mut self) -> usize {
         for delivered in 0..1_000_000 {
             if let Some(index) = (0..self.in_flight.len()).find(|index| self.role(*index) == Role::Alone) {
@@ -351,7 +351,7 @@ impl<P: Protocol> Cluster<P> {
     ///
     /// # Errors
     ///
-    /// The name of the first that does not, and why.
+    /// The name of the first violated property, and the reason.
     pub fn check(&self) -> Result<(), String> {
         let properties = property::list::<P>();
         let always = (0u32..).zip(&properties).filter(|(_, property)| property.kind == PropertyKind::Always);
@@ -361,11 +361,11 @@ impl<P: Protocol> Cluster<P> {
         Ok(())
     }
 
-    /// Whether what a property claims is so in this state.
+    /// Whether the claim of a property holds in this state.
     ///
     /// # Errors
     ///
-    /// Why not, in the property's words.
+    /// The reason, in the property's words.
     ///
     /// # Panics
     ///
@@ -406,18 +406,18 @@ impl<P: Protocol> Cluster<P> {
     }
 }
 
-/// Answers `choose` and `can_send` as the test wants, then with 0 and yes, and remembers what was asked.
+/// Answers `choose` and `can_send` from a script, then with 0 and true, and records the questions.
 #[derive(Clone, Default)]
 struct Script {
     answers: VecDeque<u32>,
-    /// Whether the next messages that the transport is asked for are refused.
+    /// Scripted refusals of the next `try_send` calls.
     refusals: VecDeque<bool>,
     /// Answer and number of alternatives of each call.
     asked: Vec<(u32, u32)>,
     log: Vec<String>,
     /// Answers to clients, with the numbers of their requests.
     responses: Vec<(u64, Response)>,
-    /// Names of local events that wait again.
+    /// Names of local events whose waits were restarted.
     restarted: Vec<String>,
 }
 
@@ -450,7 +450,7 @@ impl Environment for Script {
     }
 }
 
-/// The state as another process would read it, where that can be tried.
+/// The state as another process would read it, if it can be read back.
 fn kept<P: Protocol>(state: P::State) -> P::State {
     state.round_trip(P::ENCODING).unwrap_or(state)
 }

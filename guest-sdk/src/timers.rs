@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::LocalEvents;
 use crate::clock::Clock;
 
-/// The timers of a node that are set. Each is due at any moment, in any order: there is no time in a model, so nothing is
-/// too early or too late.
+/// The timers of a node that are set. Each may fire at any moment, in any order: a model has no time, so nothing is too
+/// early or too late.
 ///
-/// The timers are part of the state: [`list`](Self::list) makes each a local event, and [`fired`](Self::fired) takes the one
-/// that fires out. A timer that continues is set again.
+/// The timers are part of the state: [`list`](Self::list) makes each a local event, and [`fired`](Self::fired) removes the
+/// timer that fires. A periodic timer is set again.
 ///
-/// `T` names timers, such as an enum with what each is for. Two timers with equal names are the same one.
+/// `T` names timers, such as an enum of their purposes. Timers with equal names are the same timer.
 ///
 /// ```
 /// # use guest_sdk::{LocalEvents, Timers};
@@ -55,17 +55,17 @@ impl<T: Ord> Default for Timers<T> {
 }
 
 impl<T: Ord> Timers<T> {
-    /// Sets a timer; whether it was not set yet. To set it again changes nothing.
+    /// Sets a timer; false if it was set already, which changes nothing.
     pub fn set(&mut self, timer: T) -> bool {
         self.set.insert(timer)
     }
 
-    /// Cancels a timer: it fires no more. Whether it was set.
+    /// Cancels a timer: it no longer fires. Returns whether it was set.
     pub fn cancel(&mut self, timer: &T) -> bool {
         self.set.remove(timer)
     }
 
-    /// Cancels all.
+    /// Cancels all timers.
     pub fn clear(&mut self) {
         self.set.clear();
     }
@@ -75,7 +75,7 @@ impl<T: Ord> Timers<T> {
         self.set.contains(timer)
     }
 
-    /// Whether none is set.
+    /// Whether no timer is set.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
@@ -85,7 +85,7 @@ impl<T: Ord> Timers<T> {
         self.set.iter()
     }
 
-    /// Lists every timer that is set as a local event, with a name for people. For
+    /// Lists every set timer as a local event with a name. For
     /// [`Protocol::local_events`](crate::Protocol::local_events).
     pub fn list<L>(&self, events: &mut LocalEvents<L>, name: impl Fn(&T) -> &'static str, event: impl Fn(T) -> L)
     where
@@ -94,11 +94,11 @@ impl<T: Ord> Timers<T> {
         self.set.iter().for_each(|timer| events.timer(name(timer), event(timer.clone())));
     }
 
-    /// A timer fires: it is not set any more. For [`Protocol::handle_local`](crate::Protocol::handle_local).
+    /// Removes a timer that fires. For [`Protocol::handle_local`](crate::Protocol::handle_local).
     ///
     /// # Panics
     ///
-    /// It is not set.
+    /// The timer is not set.
     pub fn fired(&mut self, timer: &T) {
         assert!(self.set.remove(timer), "a timer fires that is not set");
     }
@@ -107,15 +107,15 @@ impl<T: Ord> Timers<T> {
 /// Timers with durations on a monotone clock: they fire in the order of their deadlines, late perhaps, and never early.
 ///
 /// As [`Timers`], but only orders that a clock allows are explored. A timer of 10 fires before one of 30 that is set after it; one
-/// of 10 that is set after one of 30 fires before it or after it, since any time can pass between the two, in one handler as
-/// well. What firing tells about time is kept, see [`Clock`]. Timers with the same deadline fire in either order.
+/// of 10 that is set after one of 30 fires before it or after it, since any time can pass between the two, in one handler as well.
+/// The bounds on time that a firing implies are kept, see [`Clock`]. Timers with the same deadline fire in either order.
 ///
-/// This asks more of an implementation than [`Timers`] does: that one queue of timers is served in the order of deadlines.
-/// Units are the protocol's own, milliseconds say; only differences and sums matter. Clocks of different nodes have nothing to do
-/// with each other.
+/// This assumes more of an implementation than [`Timers`] does: that it serves one queue of timers in the order of
+/// deadlines. Units are the protocol's own, milliseconds say; only differences and sums matter. Clocks of different nodes
+/// are unrelated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TimedTimers<T: Ord> {
-    /// A reading for each timer, when it was set, with its duration.
+    /// A reading for each timer when it was set, with its duration.
     clock: Clock<(T, u32)>,
 }
 
@@ -126,13 +126,13 @@ impl<T: Ord> Default for TimedTimers<T> {
 }
 
 impl<T: Ord + Clone> TimedTimers<T> {
-    /// Sets a timer, from now on; one that is set already is set again.
+    /// Sets a timer, from now on; a timer that is set is set again.
     pub fn set(&mut self, timer: T, duration: u32) {
         self.cancel(&timer);
         self.clock.read((timer, duration));
     }
 
-    /// Cancels a timer: it fires no more. Whether it was set.
+    /// Cancels a timer: it no longer fires. Returns whether it was set.
     pub fn cancel(&mut self, timer: &T) -> bool {
         let set = self.entry(timer).cloned();
         set.is_some_and(|entry| self.clock.forget(&entry))
@@ -143,12 +143,12 @@ impl<T: Ord + Clone> TimedTimers<T> {
         self.entry(timer).is_some()
     }
 
-    /// Whether none is set.
+    /// Whether no timer is set.
     pub fn is_empty(&self) -> bool {
         self.clock.readings().next().is_none()
     }
 
-    /// Lists the timers that can be the next to fire as local events, with names for people.
+    /// Lists the timers that can fire next as local events with names.
     pub fn list<L>(&self, events: &mut LocalEvents<L>, name: impl Fn(&T) -> &'static str, event: impl Fn(T) -> L) {
         for (timer, duration) in self.clock.readings() {
             if self.clone().fire(timer, *duration) {
@@ -157,11 +157,11 @@ impl<T: Ord + Clone> TimedTimers<T> {
         }
     }
 
-    /// A timer fires: it is not set any more, and time has reached its deadline, which was no later than the others.
+    /// Removes a timer that fires: time has reached its deadline, which was no later than the others.
     ///
     /// # Panics
     ///
-    /// It is not set, or others fire before it.
+    /// The timer is not set, or another one fires before it.
     pub fn fired(&mut self, timer: &T) {
         let entry = self.entry(timer).cloned();
         let fires = entry.is_some_and(|(timer, duration)| self.fire(&timer, duration));
@@ -173,7 +173,7 @@ impl<T: Ord + Clone> TimedTimers<T> {
         self.clock.readings().find(|(set, _)| set == timer)
     }
 
-    /// Notes that a timer is the next to fire; whether it can be.
+    /// Assumes that a timer fires next; returns whether that is possible.
     fn fire(&mut self, timer: &T, duration: u32) -> bool {
         let entry = (timer.clone(), duration);
         let others: Vec<(T, u32)> = self.clock.readings().filter(|other| **other != entry).cloned().collect();
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn timers_fire_in_the_orders_of_a_queue() {
         use std::collections::BTreeSet;
-        /// Sets a timer with a duration, or has one fire.
+        /// Sets a timer with a duration, or lets one fire.
         type Operation = Option<(char, u32)>;
         fn explored(operations: &[Operation], timers: &TimedTimers<char>, fired: &str, all: &mut BTreeSet<String>) {
             match operations.split_first() {

@@ -48,7 +48,7 @@ pub trait Plugin {
     /// The protocol of this plugin.
     type Protocol: Protocol;
 
-    /// Runs something on the node.
+    /// Runs a function on the node.
     fn with<R>(run: impl FnOnce(&mut Option<Node<Self::Protocol>>) -> R) -> R;
 }
 
@@ -351,7 +351,7 @@ fn listed<P: Protocol>() -> Vec<types::Property> {
     property::list::<P>().into_iter().map(convert).collect()
 }
 
-/// Makes a panic say why through `log` before it traps. For every function that works before `init`.
+/// Makes a panic log its reason before it traps. For every function that works before `init`.
 fn explain_panics() {
     static EXPLAINED: AtomicBool = AtomicBool::new(false);
     if EXPLAINED.swap(true, Ordering::Relaxed) {

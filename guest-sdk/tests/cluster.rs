@@ -221,7 +221,7 @@ fn a_quorum_is_taken_or_declined_as_a_whole() {
     let mut cluster = Cluster::<Ballot>::new(3, &[]).expect("there are no parameters");
     assert_eq!(cluster.quorums(), [vec![0, 1], vec![0, 2], vec![1, 2]]);
     let found = cluster.explore(100);
-    // What is sent to node 1 is a vote for it, and one is no quorum.
+    // The message to node 1 is a vote for it, and one vote is no quorum.
     assert_eq!((found.global_states, found.transitions, found.terminal_states), (2, 1, 1));
     assert!(!cluster.deliver_quorum(&[0, 1]));
     assert_eq!((cluster.state(0), cluster.in_flight().len()), (&None, 3));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Node 0 sends numbers to node 1, which returns each one to its sender and notes it; node 0 can learn that its connection is broken.
 struct Numbers;
 
-/// What a node has received, what it could not send, and how often its connections broke.
+/// The numbers that a node has received or could not send, and its number of broken connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 struct Seen {
     received: Vec<u32>,
@@ -168,7 +168,7 @@ fn stack(parameters: &[(&str, &str)]) -> Cluster<Stack> {
     Cluster::new(2, parameters).expect("the parameters fit")
 }
 
-/// The states of the protocol at all nodes that can be reached, where `is_next` says which messages can be delivered.
+/// The reachable states of the protocol at all nodes; `is_next` says which messages can be delivered.
 fn reached<P: Protocol<State: Canonical, Message: Canonical>>(
     start: Cluster<P>,
     is_next: impl Fn(&Cluster<P>, usize) -> bool,
@@ -236,7 +236,7 @@ fn properties_are_those_of_the_protocol() {
     assert!(broken(&[("transport", "numbered"), ("numbered-forgets-order", "true")]));
 }
 
-/// Two messages are sent without asking; of the three that ask, as many are taken as there is room for then.
+/// Two messages are sent without `try_send`; of the three with it, the transport takes as many as it has room for.
 #[test]
 fn who_asks_is_refused_where_the_transport_has_no_room() {
     for (room, refused) in [("1", vec![3, 4, 5]), ("2", vec![3, 4, 5]), ("4", vec![5]), ("5", vec![])] {

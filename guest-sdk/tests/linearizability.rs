@@ -15,7 +15,7 @@ enum QueueCall {
     Dequeue,
 }
 
-/// What `Dequeue` has found; `Enqueue` returns none.
+/// The result of `Dequeue`; `Enqueue` returns none.
 type Dequeued = Option<char>;
 
 impl SequentialObject for Queue {
@@ -38,7 +38,7 @@ impl SequentialObject for Queue {
     }
 }
 
-/// What a client does in a history.
+/// An event of a client in a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Event<C, R> {
     Call(ClientId, C),
@@ -126,7 +126,7 @@ fn is_linearizable<O: SequentialObject>(object: &O, events: &[Event<O::Call, O::
     explains(&all, &mut Vec::new(), object, &object.start())
 }
 
-/// Every sequence of this many events, with the calls and returns that there are.
+/// Every sequence of this many possible calls and returns.
 fn all_histories<C: Clone, R: Clone>(
     clients: u32,
     length: usize,
@@ -241,7 +241,7 @@ fn logs_agree_with_the_naive_checker() {
     assert!(counts.iter().all(|count| *count > 1_000), "both kinds are tried: {counts:?}");
 }
 
-/// What is not seen is not distinguished: states that keep a history stay few.
+/// An order that no client observes does not distinguish states, so states that keep a history stay few.
 #[test]
 fn histories_with_the_same_order_are_equal() {
     use Event::{Call, Return};
@@ -257,8 +257,8 @@ fn histories_with_the_same_order_are_equal() {
     assert_eq!((&first, &second), (&second, &third));
 }
 
-/// Ten writes at the same time have 10! orders, 3,628,800, and the read fits nowhere among them: each would be tried up to
-/// 11 times. Sets of writes with the value that was written last are 10 * 2^9, which take no time.
+/// Ten writes at the same time have 10! orders, 3,628,800, and the read fits in none: each would be tried up to 11 times.
+/// Sets of writes with the last value written are only 10 * 2^9.
 #[test]
 fn what_was_tried_is_remembered() {
     let mut history = History::default();

@@ -126,13 +126,13 @@ fn blocks_are_apart_aligned_and_zero_at_first() {
     }
 }
 
-/// Whatever came before: two arenas with the same blocks hold the same bytes, and continue alike.
+/// Two arenas with the same blocks hold the same bytes, whatever their histories, and continue alike.
 #[test]
 fn the_layout_is_a_function_of_the_blocks_that_are_left() {
     for seed in 0..8 {
         let mut worn = Piece::new(200);
         let mut blocks = play(&mut worn, seed, 200);
-        // All but the last of these are gone again; the sizes are those of one kind of slot, and of runs.
+        // All but the last of these are freed again; the sizes are those of one kind of slot, and of runs.
         for at in blocks.keys().copied().collect::<Vec<_>>() {
             give(&mut worn, &mut blocks, at);
         }

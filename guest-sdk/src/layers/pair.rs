@@ -3,10 +3,10 @@
 use crate::Canonical;
 use crate::codec::{Format, Postcard, decode, encode};
 
-/// What belongs to two layers of a node: a value of the protocol above, one of the transport below, or both.
+/// A value of two layers of a node: of the protocol above, of the transport below, or of both.
 ///
-/// A value of one layer alone is shown to people as that layer shows it. `Debug` and `Hash` say which layer it is of, so that states of two
-/// layers can be distinguished by them, see [`By`](crate::By).
+/// A value of one layer alone is shown as that layer shows it. `Debug` and `Hash` include the layer, so that they distinguish states of
+/// two layers, see [`By`](crate::By).
 #[derive(Debug, Hash)]
 pub struct Layers<A, B> {
     above: Option<A>,
@@ -39,7 +39,7 @@ impl<A, B> Layers<A, B> {
         (self.above.as_ref(), self.below.as_ref())
     }
 
-    /// Of the state of a node, that of the protocol.
+    /// The protocol's part of the state of a node.
     ///
     /// # Panics
     ///
@@ -48,7 +48,7 @@ impl<A, B> Layers<A, B> {
         self.above.as_ref().expect("a node has a state of its protocol")
     }
 
-    /// Of the state of a node, the end of its transport, if that is not the host.
+    /// The transport's part of the state of a node; none if the transport is the host.
     pub fn end(&self) -> Option<&B> {
         self.below.as_ref()
     }
@@ -59,8 +59,8 @@ impl<A, B> Layers<A, B> {
     }
 }
 
-/// By hand, since the parts are known by nothing but their own canonical encodings. Both are kept in postcard, with their lengths: equal
-/// parts have equal bytes, so equal pairs have.
+/// By hand, since only the canonical encodings of the parts are known. Both are kept in postcard, with their lengths: equal parts have
+/// equal bytes, and so have equal pairs.
 impl<A: Canonical, B: Canonical> Canonical for Layers<A, B> {
     fn encode_as<F: Format>(&self) -> Vec<u8> {
         let above = self.above.as_ref().map(|above| above.encode_as::<Postcard>());
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(texts, ["null", "1", "1", r#"{"protocol":1,"transport":1}"#, r#"{"protocol":1,"transport":2}"#]);
     }
 
-    /// A state of two layers in an `Opaque`, as a library that has layers would be.
+    /// A state of two layers in an `Opaque`, as of a library with layers.
     macro_rules! node {
         ($name:ident, $by:expr) => {
             #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Objects that many protocols implement.
+//! Sequential objects that many protocols implement.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SequentialObject;
 
-/// A register that holds this value at the start.
+/// A register with this initial value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register<V>(pub V);
 
@@ -48,7 +48,7 @@ impl<V: Clone + Ord> SequentialObject for Register<V> {
     }
 }
 
-/// A log that is empty at the start and only grows.
+/// A log, empty at the start, that only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log<E>(PhantomData<E>);
 

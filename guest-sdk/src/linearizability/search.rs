@@ -5,10 +5,10 @@ use std::fmt::{self, Debug};
 
 use super::{ClientId, History, Operation, SequentialObject, completed};
 
-/// Names an operation: the client, and the number of the operation among those of the client, from 1.
+/// An operation's identifier: the client, and the number of the operation among those of the client, from 1.
 pub type OperationId = (ClientId, usize);
 
-/// No order of the operations explains what they returned.
+/// No order of the operations explains their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotLinearizable {
     /// The operations in words.
@@ -18,7 +18,7 @@ pub struct NotLinearizable {
 }
 
 impl NotLinearizable {
-    /// The longest beginning of an order that explains its part; of several the first.
+    /// The longest beginning of an order that explains its part; the first of several.
     pub fn longest(&self) -> &[OperationId] {
         &self.longest
     }
@@ -38,15 +38,15 @@ impl fmt::Display for NotLinearizable {
 impl std::error::Error for NotLinearizable {}
 
 impl<C, R> History<C, R> {
-    /// An order that explains the history, without those pending operations that need not have taken effect. The same one for
-    /// the same history.
+    /// An order that explains the history, without pending operations that need not have taken effect.
+    /// Deterministic.
     ///
-    /// The cost is the number of sets of operations that can come first, each with the states that the object can then be in:
+    /// The cost is the number of sets of operations that can come first, times the possible states of the object after each:
     /// at most the product over the clients of one more than their operations, times those states.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No order explains the history.
     pub fn linearize<O>(&self, object: &O) -> Result<Vec<OperationId>, NotLinearizable>
     where
         O: SequentialObject<Call = C, Return = R>,
@@ -59,7 +59,7 @@ impl<C, R> History<C, R> {
 
         let start = Node { done: vec![0; clients.len()], state: object.start(), next: 0 };
         let mut seen = BTreeSet::from([(start.done.clone(), start.state.clone())]);
-        // A stack of its own, since the stack of a guest is small.
+        // An explicit stack, since the stack of a guest is small.
         let mut path = vec![start];
         let mut order: Vec<OperationId> = Vec::new();
         let mut longest: Vec<OperationId> = Vec::new();
@@ -102,15 +102,15 @@ impl<C, R> History<C, R> {
 /// A client with its operations.
 type Timeline<'a, C, R> = (ClientId, &'a [Operation<C, R>]);
 
-/// A beginning of an order: how many operations of each client it has, which are the first ones since clients are
-/// sequential; the object after it; the client that is tried next.
+/// A beginning of an order: the number of operations of each client in it, always the first ones since clients are
+/// sequential; the object after it; the client to try next.
 struct Node<S> {
     done: Vec<usize>,
     state: S,
     next: usize,
 }
 
-/// Whether a client has an operation left that comes after nothing else that is left.
+/// Whether the next operation of a client comes after no other remaining operation.
 fn is_minimal<C, R>(clients: &[Timeline<'_, C, R>], done: &[usize], client: usize) -> bool {
     let Some(operation) = clients[client].1.get(done[client]) else { return false };
     operation.after.iter().all(|(other, count)| match clients.binary_search_by_key(other, |(id, _)| *id) {

@@ -1,20 +1,20 @@
 //! `Debug` text as `#[derive(Debug)]` and the standard library write it, in one line: fields cut out of it, and its JSON form.
 //!
-//! Text of hand-written implementations goes through as it is, as far as its brackets match.
+//! Text of hand-written implementations passes unchanged, as far as its brackets match.
 
 use serde_json::{Map, Value, json};
 
-/// Levels of brackets that are looked into; below, text stays text.
+/// Levels of brackets that are parsed; deeper text stays text.
 const DEPTH_MAX: usize = 64;
 
-/// The text without the fields of these names, each with its value.
+/// The text without the fields of these names and their values.
 pub(super) fn without(text: &str, fields: &[&str]) -> String {
     if fields.is_empty() {
         return text.to_owned();
     }
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    // Whether a name of a field can stand here: after a bracket or a comma.
+    // Whether a field name can begin here: after a bracket or a comma.
     let mut is_start = true;
     while let Some(letter) = rest.chars().next() {
         if is_start && let Some(value) = fields.iter().find_map(|field| rest.strip_prefix(field)?.strip_prefix(": ")) {
@@ -30,7 +30,7 @@ pub(super) fn without(text: &str, fields: &[&str]) -> String {
     kept
 }
 
-/// Where a value ends: before the comma or the bracket behind it.
+/// The end of a value: before the comma or the bracket behind it.
 fn end_of_value(text: &str) -> usize {
     let (mut depth, mut at) = (0usize, 0);
     while let Some(letter) = text[at..].chars().next() {
@@ -45,7 +45,7 @@ fn end_of_value(text: &str) -> usize {
     at
 }
 
-/// Bytes of the string or character that the text begins with.
+/// The length in bytes of the string or character literal at the start of the text.
 fn literal(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
     let mut letters = text.char_indices().skip(1);
@@ -59,7 +59,7 @@ fn literal(text: &str) -> Option<usize> {
     None
 }
 
-/// The text as JSON: fields are keys, the name of a struct or variant is the key of what it holds, except the outermost one.
+/// The text as JSON: fields are keys, the name of a struct or variant is the key of its content, except the outermost one.
 pub(super) fn json(text: &str) -> Value {
     let mut reader = Reader { text, at: 0 };
     match reader.value(0) {
@@ -154,7 +154,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes a literal, or a name with what it holds.
+    /// Takes a literal, or a name with its content.
     fn named(&mut self, depth: usize) -> Option<Value> {
         if let Some(length) = literal(self.rest()) {
             let quoted = &self.rest()[..length];

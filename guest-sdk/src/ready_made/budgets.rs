@@ -1,20 +1,21 @@
-//! Budgets of local events: what could continue for ever, with a bound.
+//! Budgets of local events: bounds on events that could continue for ever.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{LocalEvent, LocalEvents, LocalKind};
 
-/// Kinds of local events with a budget, at most.
+/// The maximum number of kinds of local events with a budget.
 const KINDS_MAX: usize = 8;
 
-/// How often each local event may happen at a node: timeouts, calls of clients, changes of the membership. Part of the configuration; what a
-/// node has spent of it is a [`Spent`] in its state.
+/// The number of times that each local event may happen at a node: timeouts, calls of clients, changes of the membership. Part of the
+/// configuration; a [`Spent`] in the state of a node counts its events.
 ///
-/// Without a bound on what could continue for ever, no search ends.
+/// Without a bound on events that could continue for ever, no search ends.
 ///
-/// The host does not know of a budget: an event that has used it up can never happen again. So where an `eventually` property needs the
-/// event, it is dead once the budget is spent, and a report can show the rest of a budget as the way to keep it. Where such a property is
-/// to be decided, give the event a budget that is never spent, and bound it by `--local-events`: what that leaves out stays possible.
+/// The host does not know budgets: for it, an event whose budget is spent can never happen again. So where an `eventually` property
+/// needs the event, it is dead once the budget is spent, and a report can show the rest of a budget as the way to keep it. To decide
+/// such a property, give the event a budget that is never spent, and bound it by `--local-events`: events beyond that bound stay
+/// possible.
 ///
 /// ```
 /// # use guest_sdk::ready_made::{Budgets, Spent};
@@ -48,7 +49,7 @@ pub struct Budgets<L> {
     events: Vec<(LocalEvent<L>, u32)>,
 }
 
-/// What a node has spent of its [`Budgets`]: nothing by default.
+/// The events of a node that are charged to its [`Budgets`]: none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Spent([u32; KINDS_MAX]);
@@ -60,7 +61,7 @@ impl<L> Default for Budgets<L> {
 }
 
 impl<L: Clone + PartialEq> Budgets<L> {
-    /// No event has a budget.
+    /// A budget for no event.
     pub fn new() -> Self {
         Self::default()
     }
@@ -84,7 +85,7 @@ impl<L: Clone + PartialEq> Budgets<L> {
         self
     }
 
-    /// Lists the events that are left and can happen in this state, in the order in which they were given their budgets.
+    /// Lists the events with a remaining budget that can happen in this state, in the order in which they were given their budgets.
     pub fn list(&self, spent: &Spent, events: &mut LocalEvents<L>, can_happen: impl Fn(&L) -> bool) {
         for ((LocalEvent { name, kind, event }, times), spent) in self.events.iter().zip(spent.0) {
             if spent < *times && can_happen(event) {
@@ -97,13 +98,13 @@ impl<L: Clone + PartialEq> Budgets<L> {
         }
     }
 
-    /// How often an event can still happen at a node; none for one without a budget.
+    /// The remaining budget of an event at a node; none for an event without a budget.
     pub fn left(&self, spent: &Spent, event: &L) -> Option<u32> {
         let place = self.place(event)?;
         Some(self.events[place].1.saturating_sub(spent.0[place]))
     }
 
-    /// An event happens: its number, from 1 on. One without a budget is not counted, and has the number 0.
+    /// Charges an event and returns its number, from 1. An event without a budget is not counted, and has the number 0.
     pub fn spend(&self, spent: &mut Spent, event: &L) -> u32 {
         let Some(place) = self.place(event) else { return 0 };
         spent.0[place] += 1;

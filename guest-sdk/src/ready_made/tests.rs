@@ -14,11 +14,11 @@ enum Mistake {
     None,
     /// A second node takes itself for the leader of the same term.
     TwoLeaders,
-    /// What is stored is the number of the node that stores it.
+    /// Each node stores its own number instead of the value.
     OwnValue,
     /// The leader counts writes that are not flushed.
     EarlyAnswer,
-    /// The last node does not take anything.
+    /// The last node ignores all messages.
     DeafReplica,
 }
 
@@ -121,7 +121,7 @@ impl Protocol for Store {
             Some(Replica { entries: state.log.durable().clone(), committed: usize::from(is_done) })
         });
         acknowledged_is_durable(claims.always("durable"), |_, state| {
-            // The leader has flushed its own, and one other of two.
+            // The leader has flushed its own write, and one of the two others has.
             let is_done = state.leads && state.answers > 0 && !state.log.is_dirty();
             let stored: BTreeSet<u32> = state.log.durable().iter().copied().collect();
             Some(Kept { acknowledged: if is_done { stored.clone() } else { BTreeSet::new() }, stored })

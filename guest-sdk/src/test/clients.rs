@@ -6,13 +6,13 @@ use crate::test::Cluster;
 use crate::{NodeId, Protocol, Request, Response};
 
 impl<P: Protocol> Cluster<P> {
-    /// The nodes that a node names its neighbours in its present state, each once, in their order; none if it names none.
+    /// The neighbours that a node names in its present state, each once, in their order; none if it names none.
     pub fn neighbours(&self, node: NodeId) -> Option<Vec<NodeId>> {
         let named = self.configured_nodes[node as usize].neighbours(self.state(node))?;
         Some(named.into_iter().collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    /// A client asks a node: the event that the request becomes happens, or the answer is there at once. Returns the number of the
+    /// Sends a client's request to a node, which executes the resulting event or answers at once. Returns the number of the
     /// request.
     pub fn request(&mut self, node: NodeId, request: Request) -> u64 {
         self.requests += 1;
@@ -24,7 +24,7 @@ impl<P: Protocol> Cluster<P> {
         number
     }
 
-    /// The first answer to the request of this number, if there is one so far.
+    /// The first response to the request with this number so far, if any.
     pub fn response(&self, number: u64) -> Option<&Response> {
         self.script.responses.iter().find(|(of, _)| *of == number).map(|(_, response)| response)
     }

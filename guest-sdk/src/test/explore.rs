@@ -5,37 +5,37 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::{Cluster, InFlight};
 use crate::{Canonical, Encoding, NodeId, Payload, Protocol, Role, format};
 
-/// Result of [`Cluster::explore`]. A global state is the states of all nodes and the multiset of messages in flight.
+/// Result of [`Cluster::explore`]. A global state consists of the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
     /// Distinct global states.
     pub global_states: usize,
-    /// Ways to get from one global state to another or the same: messages to deliver (equal ones count once), quorums, local
-    /// events and resets, each once for every resolution of its choices.
+    /// Transitions between global states: messages to deliver (equal ones count once), quorums, local events and resets,
+    /// each once for every resolution of its choices.
     pub transitions: usize,
     /// Distinct states of all nodes, without the network.
     pub system_states: usize,
     /// Distinct states of each node.
     pub local_states: Vec<usize>,
-    /// Global states in which nothing can happen.
+    /// Global states without enabled events.
     pub terminal_states: usize,
-    /// Global states in which nothing but resets can happen and some node is not done.
+    /// Global states in which only resets are enabled and some node is not done.
     pub deadlocks: usize,
     /// Events on the shortest way to the furthest global state.
     pub depth: usize,
-    /// The first `always` property that is broken, and why. The search ends there, and the counts with it;
-    /// `depth` is then the fewest events that break a property.
+    /// The first violated `always` property, and the reason. The search ends there, and so do the counts; `depth` is
+    /// then the smallest number of events to a violation.
     pub broken: Option<String>,
 }
 
-/// A global state by content: the nodes' states in order, each with the resets that are left, and the messages in flight
+/// A global state by content: the nodes' states in order, each with its remaining resets, and the messages in flight,
 /// sorted.
 type Key = (Vec<(Vec<u8>, u32)>, Vec<Vec<u8>>);
 
 impl<P: Protocol> Cluster<P> {
-    /// Visits every global state that this one leads to, unless a property is broken; network unordered, nothing lost,
-    /// resets only [`with_resets`](Self::with_resets): they are part of a node's state, and one that changes nothing and
-    /// sends nothing does not happen.
+    /// Visits every reachable global state until a property is violated; the network is unordered and loses nothing,
+    /// resets happen only [`with_resets`](Self::with_resets): they are part of a node's state, and a reset that changes
+    /// nothing and sends nothing does not happen.
     ///
     /// For tests of small configurations: all states are kept in memory, and a real search is the host's job.
     ///
@@ -91,7 +91,7 @@ impl<P: Protocol> Cluster<P> {
         let is_end = self.in_flight.is_empty() && nodes.clone().all(|node| self.local_events(node).is_empty());
         is_end && !nodes.all(|node| self.configured_nodes[node as usize].protocol.is_done(self.state(node)))
     }
-    /// The global states after each possible event, one for each resolution of its choices.
+    /// The global states after each enabled event, one for each resolution of its choices.
     fn successors(&self) -> Vec<Self> {
         let mut successors = Vec::new();
         // Equal messages are one event: the first in flight stands for all.
@@ -141,7 +141,7 @@ impl<P: Protocol> Cluster<P> {
             run(&mut next);
             let mut asked = std::mem::take(&mut next.script.asked);
             out.push(next);
-            // The last choice that has an answer left takes it; the ones after it start again.
+            // The last choice with an untried answer advances; the choices behind it start again.
             while asked.last().is_some_and(|(answer, alternatives)| answer + 1 == *alternatives) {
                 asked.pop();
             }

@@ -3,16 +3,16 @@
 use crate::specification::{Outside, read};
 use crate::{PropertyScope, Specification, property};
 
-/// Whether a property of a specification holds where the nodes show these states, one per node; if not, why. One of node scope is asked
-/// about the nodes one after the other.
+/// Whether a property of a specification holds for these shown states, one per node; if not, why. A property of node scope is checked
+/// for each node in order.
 ///
 /// # Errors
 ///
-/// It does not hold.
+/// The property is violated.
 ///
 /// # Panics
 ///
-/// There is no property of this name, or a state is none that the specification knows.
+/// There is no property of this name, or a state does not fit the specification.
 pub fn judge<S: Specification>(name: &str, shown: &[&str]) -> Result<(), String> {
     let properties = property::list::<Outside<S>>();
     let index = properties.iter().position(|property| property.name == name);

@@ -1,6 +1,7 @@
 //! The component of a specification from outside: bytes in, bytes out, around a typed [`Specification`].
 //!
-//! Used by [`export_spec!`](crate::export_spec) only. Nothing is kept: the host begins every call in the memory right after instantiation.
+//! Used by [`export_spec!`](crate::export_spec) only. No state is kept: the host begins every call in the memory right after
+//! instantiation.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -19,7 +20,7 @@ pub use bindings::__export_spec as export_spec;
 
 use bindings::exports::host::protocol::outside;
 
-/// Which specification a component has.
+/// The specification that a component exports.
 pub trait Spec {
     /// The specification.
     type Specification: Specification;
