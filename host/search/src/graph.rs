@@ -6,12 +6,12 @@ use crate::kernel::{Report, Search, SearchError};
 
 pub use crate::global::breadth_first::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 
-/// Explores the graph level by level, on any network, and tells a sink of its states and edges.
+/// Explores the graph level by level, on any network, and passes its states and edges to a sink.
 ///
 /// Honours: depth, local-event and state bounds, the number of violations that end it, the wish to find deadlocks, the monitor. The
-/// graph is not reduced. What the sink hears does not depend on the number of workers.
+/// graph is not reduced. The calls of the sink do not depend on the number of workers.
 ///
-/// Memory: as the breadth-first search of `bdfs`, and what the sink says that it keeps.
+/// Memory: that of the breadth-first search of `bdfs`, and the bytes that the sink reports.
 ///
 /// # Errors
 ///
@@ -20,7 +20,7 @@ pub fn explore(search: &Search<'_>, sink: &mut dyn GraphSink) -> Result<Report, 
     breadth_first::explore(search, Following::All, Some(sink))
 }
 
-/// The same of the part that events lead to on which progress can rely.
+/// The same for the part of the graph that events lead to on which progress can rely.
 ///
 /// # Errors
 ///

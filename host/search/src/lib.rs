@@ -1,15 +1,15 @@
 //! The search strategies and their common ground.
 //!
-//! Knows nothing of Wasm, files, clocks, terminals, or threads other than rayon's. A strategy is a row of
+//! Independent of Wasm, files, clocks, terminals, and threads other than rayon's. A strategy is a row of
 //! [`strategy::STRATEGIES`]. The folders import downwards only: `strategy`, then the families of searches, then `kernel`.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `kernel` | input and output of every strategy, and small parts that several share |
 //! | `global` | searches of global states: state, visited set, breadth-first and parallel depth-first engines |
-//! | `graph` | the graph of the global states, told edge by edge |
-//! | `liveness` | whether what must happen happens, decided on a graph |
-//! | `outlook` | whether a promise can still be kept from one state, without the graph of everything |
+//! | `graph` | the graph of the global states, passed on edge by edge |
+//! | `liveness` | whether promises of progress are kept, decided on a graph |
+//! | `outlook` | whether a promise can still be kept from one state, without the complete graph |
 //! | `reduction` | the reduced search: messages and renamings that do not matter |
 //! | `stateless` | searches of executions: happens-before, races, wakeup trees |
 //! | `unfolding` | the causal unfolding: events, candidates, cut-offs |

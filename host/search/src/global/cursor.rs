@@ -12,12 +12,12 @@ use crate::kernel::{Judged, SearchBounds};
 
 pub use crate::global::state::Child;
 
-/// How to leave a state again.
+/// The data that a step back needs.
 struct Frame {
     row: OutcomesRef,
     before: LocalStateId,
     fingerprint: Fingerprint,
-    /// The messages in flight, on an ordered network: a step can lose some.
+    /// The messages in flight before the step, on an ordered network: a step can lose some.
     in_flight: Option<InFlight<MessageId>>,
 }
 
@@ -32,7 +32,7 @@ pub struct GlobalCursor {
 }
 
 impl GlobalCursor {
-    /// At a start state.
+    /// A cursor at a start state.
     pub fn new(stepper: &Stepper<'_>, start: &Start, bounds: &SearchBounds) -> Self {
         let state = GlobalState::new(stepper.known(), start);
         Self {
@@ -60,12 +60,12 @@ impl GlobalCursor {
         self.state.fingerprint
     }
 
-    /// How many messages are in flight: what a step looks at grows with them.
+    /// Number of messages in flight: the work of a step grows with it.
     pub fn in_flight(&self) -> usize {
         self.state.in_flight.len()
     }
 
-    /// This state as one to begin from. It does not know where it comes from, so no finding can begin there.
+    /// This state as a start state. Its origin is unknown, so no finding can begin there.
     pub fn as_start(&self) -> Start {
         Start { locals: self.state.locals.clone(), in_flight: self.state.in_flight.clone(), ..Start::default() }
     }
@@ -79,17 +79,17 @@ impl GlobalCursor {
         self.state.enabled(stepper, &self.budgets, enabled)
     }
 
-    /// The deadlock here, if nothing but faults can happen, see [`judge_end`].
+    /// The deadlock here, if only faults can happen, see [`judge_end`].
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         judge_end(stepper, &self.state)
     }
 
-    /// Whether nothing but faults can happen here, although no node has crashed.
+    /// Whether only faults can happen here, although no node has crashed.
     pub fn is_end(&self, stepper: &Stepper<'_>) -> bool {
         self.state.crashed(stepper.known(), 0).is_some()
     }
 
-    /// Takes the faults that would change nothing, and the quorums that are declined, out of what can happen here.
+    /// Removes the faults that change nothing, and the declined quorums, from the enabled events.
     pub fn leave_out_idle(
         &self,
         stepper: &mut Stepper<'_>,
@@ -146,8 +146,8 @@ impl GlobalCursor {
         true
     }
 
-    /// Moves to the state after these steps from the start state, through the last state that both paths share. Returns how much work
-    /// that was, in messages in flight that were looked at.
+    /// Moves to the state after these steps from the start state, through the last state that both paths share. Returns the work, in
+    /// messages in flight that were examined.
     pub fn go_to(&mut self, stepper: &mut Stepper<'_>, path: &[Step]) -> Result<usize, MachineError> {
         let mut work = 0;
         let shared = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
@@ -162,14 +162,14 @@ impl GlobalCursor {
         Ok(work)
     }
 
-    /// Makes this the state where the path begins: there is no way back.
+    /// Makes this state the beginning of the path: there is no way back.
     pub fn settle(&mut self) {
         self.path.clear();
         self.frames.clear();
         self.frame_bytes = 0;
     }
 
-    /// Another one that begins here.
+    /// A new cursor that begins here.
     #[must_use]
     pub fn settled(&self) -> Self {
         let (state, budgets) = (self.state.clone(), self.budgets.clone());

@@ -1,4 +1,4 @@
-//! The enabled events of a global state, as far as they can be looked up.
+//! The enabled events of a global state, as far as look-ups tell.
 
 use host_model::contract::{MachineError, NodeId, Role};
 use host_model::lts::quorum::{Member, for_each_set};
@@ -15,7 +15,7 @@ pub struct Unknown {
     pub unnamed: Vec<Vec<MessageId>>,
 }
 
-/// How much [`Unknown`] asks for.
+/// The number of questions in an [`Unknown`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     pub handlers: usize,
@@ -39,8 +39,8 @@ pub fn for_each_quorum<T: Copy>(
     });
 }
 
-/// Whether what is possible has an outcome, whatever its handler says: a fault may change nothing, a quorum be declined, and a node
-/// that takes quorums not take a message by itself.
+/// Whether a possible event certainly has an outcome. Not certain: a fault may change nothing, a node may decline a quorum, and a node
+/// that takes quorums may not take a message by itself.
 pub fn is_sure(known: &LtsCache, node: NodeId, trigger: Trigger) -> bool {
     match trigger.message() {
         Some(_) => !known.takes_quorums(node),
@@ -49,12 +49,12 @@ pub fn is_sure(known: &LtsCache, node: NodeId, trigger: Trigger) -> bool {
 }
 
 impl Unknown {
-    /// Whether nothing has to be asked for.
+    /// Whether there are no questions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How much has to be asked for.
+    /// Number of questions.
     pub fn len(&self) -> usize {
         self.missing.len() + self.unnamed.len()
     }
@@ -75,23 +75,23 @@ impl Unknown {
         self.missing.capacity() * size_of::<(LocalStateId, Trigger)>() + unnamed
     }
 
-    /// Forgets it.
+    /// Removes all questions.
     pub fn clear(&mut self) {
         self.truncate(Asked::default());
     }
 
-    /// How much has to be asked for by now.
+    /// The current number of questions.
     pub fn asked(&self) -> Asked {
         Asked { handlers: self.missing.len(), quorums: self.unnamed.len() }
     }
 
-    /// Forgets what was added since then.
+    /// Removes the questions that were added since then.
     pub fn truncate(&mut self, asked: Asked) {
         self.missing.truncate(asked.handlers);
         self.unnamed.truncate(asked.quorums);
     }
 
-    /// Asks for all of it, in its order.
+    /// Answers all questions, in their order.
     fn ask(&mut self, stepper: &mut Stepper<'_>) -> Result<(), MachineError> {
         for messages in &self.unnamed {
             stepper.quorum(messages);
@@ -103,9 +103,9 @@ impl Unknown {
 }
 
 impl GlobalState {
-    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
-    /// come next on each channel, then the quorums, then the local events and faults node by node, then the losses of messages.
-    /// Returns whether the bound on local events left something out. Nothing can happen where a node is stuck in a fault.
+    /// Puts the enabled events into `enabled`: the deliveries of the distinct messages in flight in the order of their ids, or of the next
+    /// one on each channel, then the quorums, then the local events and faults node by node, then the losses of messages.
+    /// Returns whether the bound on local events left something out. No event is enabled at a node that is stuck in a fault.
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,
@@ -122,7 +122,7 @@ impl GlobalState {
         }
     }
 
-    /// The same by look-ups alone. What is `unknown` is added there, and is to be asked for before this is called again.
+    /// The same by look-ups alone. Adds its questions to `unknown`; the caller answers them before it calls this again.
     pub fn enabled_in(
         &self,
         known: &LtsCache,
@@ -156,7 +156,7 @@ impl GlobalState {
         is_cut
     }
 
-    /// Adds the losses of all that can be delivered next, whether or not its destination would take it.
+    /// Adds the losses of all messages that can be delivered next, whether or not their destinations would take them.
     fn add_losses(&self, known: &LtsCache, enabled: &mut Vec<(NodeId, Trigger)>) {
         if !known.has_losses() {
             return;
@@ -167,7 +167,7 @@ impl GlobalState {
         });
     }
 
-    /// Puts the local events that would be possible here but for the bound on them into `suppressed`.
+    /// Puts the local events into `suppressed` that are possible here apart from the bound on them.
     pub fn suppressed(&self, known: &LtsCache, budgets: &Budgets, suppressed: &mut Vec<(NodeId, Trigger)>) {
         suppressed.clear();
         if known.is_over(&self.locals) {
@@ -182,7 +182,7 @@ impl GlobalState {
     }
 
     /// Adds the deliveries at nodes that take quorums: of the messages that they take by themselves, then of all quorums of the
-    /// others. Nodes may decline some.
+    /// other messages. Nodes may decline some.
     fn enabled_by_role(&self, known: &LtsCache, enabled: &mut Vec<(NodeId, Trigger)>, unknown: &mut Unknown) {
         let mut members: Vec<(NodeId, Member<MessageId>)> = Vec::new();
         for messages in self.in_flight.chunk_by(|one, other| one == other) {
@@ -191,7 +191,7 @@ impl GlobalState {
                 continue;
             }
             let (local, trigger) = (self.locals[node as usize], Trigger::deliver(message));
-            // How a node takes a message shows when it is delivered.
+            // Only a delivery shows how a node takes a message.
             if unknown.row(known, local, trigger).is_none() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Judgements of start states, of other global states, and of states in which nothing but faults can happen.
+//! Judgements of start states, of other global states, and of states in which only faults can happen.
 
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
 use host_model::lts::{LocalStateId, Stepper};
@@ -29,7 +29,7 @@ pub fn judge_after(stepper: &mut Stepper<'_>, locals: &[LocalStateId], node: Nod
     own.and_tuple(stepper, &classes)
 }
 
-/// The deadlock in a global state, if nothing but faults can happen and some node is not done. None otherwise.
+/// The deadlock in a global state, if only faults can happen and some node is not done. None otherwise.
 pub fn judge_end(stepper: &mut Stepper<'_>, state: &GlobalState) -> Result<Option<Judgement>, MachineError> {
     let crashes_max = stepper.lts().scenario().faults.crashes;
     match state.crashed(stepper.known(), crashes_max) {

@@ -3,13 +3,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `state` | a global state, its enabled events and its successors |
-//! | `judge` | what is wrong with a start state, and with a state in which only faults can happen |
+//! | `judge` | judgements of start states, of global states, and of states in which only faults can happen |
 //! | `visited` | visited global states with their depths: 12 bytes per slot |
 //! | `cursor` | a global state that moves along a path and back |
-//! | `enabled` | what can happen in a global state |
+//! | `enabled` | the enabled events of a global state |
 //! | `ordered_table` | a hash table of fingerprints in their order |
 //! | `breadth_first` | breadth-first search: `consequence`, `bdfs` where a link has an order, and the whole graph |
-//! | `queues` | by how much a step changes the fingerprint of queues |
+//! | `queues` | the change of the fingerprint of queues by a step |
 //! | `parallel` | the parallel search in rounds, with the same result for any number of workers |
 
 pub(crate) mod breadth_first;

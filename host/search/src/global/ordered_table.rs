@@ -1,4 +1,4 @@
-//! A hash table of fingerprints whose entries stand in the order of the fingerprints: little memory, and one wait for it.
+//! A hash table of fingerprints whose entries stand in the order of the fingerprints: compact, with one wait for memory per look-up.
 
 /// The part of a fingerprint that a slot keeps.
 pub type Key = (u64, u32);
@@ -11,7 +11,7 @@ pub trait Slot: Copy {
     /// The first 64 bits that are kept of the fingerprint; zero in an empty place alone.
     fn high(self) -> u64;
 
-    /// All bits that are kept of it.
+    /// All kept bits of the fingerprint.
     fn key(self) -> Key;
 }
 
@@ -56,7 +56,7 @@ impl<S: Slot> OrderedTable<S> {
         self.slots.iter().copied().filter(|slot| slot.high() != 0)
     }
 
-    /// Reads the places of these entries, all before any is needed: a look-up mostly waits for memory, and these waits overlap.
+    /// Reads the places of these entries before any is needed: a look-up mostly waits for memory, and these waits overlap.
     #[inline]
     pub fn warm(&self, entries: impl Iterator<Item = S>) {
         let read = |entry: S| self.slots[Self::home(entry, self.homes)].high();
@@ -68,7 +68,7 @@ impl<S: Slot> OrderedTable<S> {
         ((u128::from(slot.high()) * homes as u128) >> 64) as usize
     }
 
-    /// Where an entry with this key is, or belongs.
+    /// The place of the entry with this key, or the place for it.
     #[inline]
     pub fn find(&self, slot: S) -> usize {
         let mut index = Self::home(slot, self.homes);
@@ -76,7 +76,7 @@ impl<S: Slot> OrderedTable<S> {
         while self.slots[index].high().wrapping_sub(1) < slot.high() - 1 {
             index += 1;
         }
-        // Only what is the same, or will never be met, gets past the first 64 bits.
+        // Only an equal key, or one that hardly ever occurs, gets past the first 64 bits.
         while self.slots[index].high() == slot.high() && self.slots[index].key() < slot.key() {
             index += 1;
         }
@@ -95,7 +95,7 @@ impl<S: Slot> OrderedTable<S> {
         self.slots[index] = entry;
     }
 
-    /// Puts a new entry where it belongs and moves the entries up to the next empty place by one.
+    /// Puts a new entry into its place, and moves the entries up to the next empty place by one.
     #[inline(never)]
     pub fn insert_at(&mut self, index: usize, entry: S) {
         let empty = self.slots[index..].iter().position(|slot| slot.high() == 0);

@@ -1,5 +1,5 @@
-//! The queues of a global state where links have an order: by how much a step changes the fingerprint of what is in flight, without
-//! making the state that it leads to.
+//! The queues of a global state where links have an order: the change of the fingerprint of the messages in flight by a step, without
+//! making the state after it.
 
 use host_model::contract::NodeId;
 use host_model::contract::fingerprint::{ChannelSum, Fingerprint};
@@ -7,17 +7,17 @@ use host_model::lts::{Edge, LtsCache, Trigger};
 
 use crate::global::state::GlobalState;
 
-/// The queues between each two nodes. Only where connections never break: otherwise a step can lose messages as well.
+/// The queues between each two nodes. Only for connections that never break: otherwise a step can lose messages as well.
 #[derive(Default)]
 pub struct Queues {
     nodes: usize,
     queues: Vec<ChannelSum>,
-    /// Those that are not empty.
+    /// The queues that are not empty.
     used: Vec<usize>,
 }
 
 impl Queues {
-    /// Whether they can be used in a state.
+    /// Whether the queues can be used in a state.
     pub fn fit(known: &LtsCache, state: &GlobalState) -> bool {
         known.is_ordered() && !state.locals.iter().any(|local| known.state(*local).fault_state.has_connections())
     }
@@ -27,7 +27,7 @@ impl Queues {
         self.queues.capacity() * size_of::<ChannelSum>() + self.used.capacity() * size_of::<usize>()
     }
 
-    /// Takes the queues of a state.
+    /// Reads the queues of a state.
     pub fn read(&mut self, known: &LtsCache, state: &GlobalState) {
         self.nodes = state.locals.len();
         self.queues.resize(self.nodes * self.nodes, ChannelSum::default());
@@ -39,7 +39,7 @@ impl Queues {
             if !message.route().is_unordered() {
                 let index = message.from as usize * self.nodes + message.to as usize;
                 self.queues[index].push(message.fingerprint);
-                // One after the other, since they stand channel by channel.
+                // Messages stand channel by channel, so those of one queue follow each other.
                 if self.used.last() != Some(&index) {
                     self.used.push(index);
                 }
@@ -77,7 +77,7 @@ impl Queues {
                 let other = known.message(**other);
                 other.to == first.to && !other.route().is_unordered()
             };
-            // All messages to one node together, at the first one.
+            // All messages to one node are handled together, at the first one.
             if sent[..index].iter().any(|other| is_same(&other)) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! A global state: local states and messages in flight, and how steps change it.
+//! A global state: local states and messages in flight, and the effect of steps.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::contract::{ClassId, NodeId};
@@ -81,7 +81,7 @@ pub struct GlobalState {
     pub in_flight: InFlight<MessageId>,
     /// Local events of each node on the path.
     pub local_events: Vec<u32>,
-    /// Of the whole state, used-up budgets included.
+    /// The fingerprint of the whole state, used budgets included.
     pub fingerprint: Fingerprint,
 }
 
@@ -136,14 +136,14 @@ impl GlobalState {
         self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.brief(*id).fingerprint))
     }
 
-    /// Bytes that it keeps on the heap.
+    /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         (self.locals.capacity() + self.in_flight.capacity() + self.local_events.capacity()) * size_of::<u32>()
     }
 
-    /// The nodes that have crashed if nothing but faults can happen here, whatever the bounds, see [`deadlock::crashed_in`].
+    /// The nodes that have crashed if only faults can happen here, whatever the bounds, see [`deadlock::crashed_in`].
     pub fn crashed(&self, known: &LtsCache, crashes_max: u32) -> Option<Vec<NodeId>> {
-        // Of what is in flight, also on an ordered network, something can come next.
+        // Some message in flight can always be delivered next, also on an ordered network.
         let addressees = self.in_flight.iter().map(|message| known.message(*message).to);
         deadlock::crashed_in(known, &self.locals, addressees, crashes_max)
     }
@@ -167,7 +167,7 @@ impl GlobalState {
         let before = self.fingerprint;
         let edge = self.advance(known, step, row);
         self.fingerprint = match known.is_ordered() {
-            // It depends on the queues.
+            // The fingerprint depends on the queues.
             true => self
                 .locals_fingerprint(known)
                 .wrapping_add(self.in_flight_fingerprint(known))
@@ -186,7 +186,7 @@ impl GlobalState {
         edge
     }
 
-    /// Takes a step back that led here from a state with these local state and fingerprint.
+    /// Undoes the step that led here from a state with these local state and fingerprint.
     pub fn take_back(
         &mut self,
         known: &LtsCache,
@@ -204,7 +204,7 @@ impl GlobalState {
         self.fingerprint = fingerprint;
     }
 
-    /// The same on an ordered network, where the messages that were in flight have to be known.
+    /// The same on an ordered network, given the messages that were in flight.
     pub fn put_back(
         &mut self,
         step: Step,
@@ -218,7 +218,7 @@ impl GlobalState {
         self.fingerprint = fingerprint;
     }
 
-    /// Whether something can be said about a child that is not said about this state already.
+    /// Whether a child can have judgements that this state does not have.
     #[inline]
     pub fn is_worth_judging(&self, known: &LtsCache, child: &Child) -> bool {
         says_more(known, self.locals[child.step.node as usize], child.next)
@@ -232,8 +232,8 @@ impl GlobalState {
     }
 }
 
-/// Whether something can be said about a global state that was not said before the local state of one node changed: only
-/// a change of class, or a local state judged by itself, has something new to say.
+/// Whether a global state can have judgements that it did not have before the local state of one node changed: only
+/// a change of class, or a local state judged by itself, can have new ones.
 #[inline]
 pub fn says_more(known: &LtsCache, before: LocalStateId, next: LocalStateId) -> bool {
     next != before && (known.brief(next).class != known.brief(before).class || known.brief(next).is_judged)

@@ -7,7 +7,7 @@ use crate::global::ordered_table::{Key, OrderedTable, Slot};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::table_bytes;
 
-/// The result of inserting a state.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
     /// The state is new.
@@ -18,8 +18,8 @@ pub enum Insertion {
     Already,
 }
 
-/// Bits of a fingerprint that are kept: those of the shard, 64 and 16. With a billion states the odds that any two of
-/// them are taken for one are 1 in 10^8, see [`collision_odds`].
+/// The bits of a fingerprint that are kept: those of the shard, 64 and 16. With a billion states the odds that any two of
+/// them are mistaken for one are 1 in 10^8, see [`collision_odds`].
 pub const FINGERPRINT_BITS: u32 = SHARD_BITS + 80;
 
 /// The odds that two of this many states have equal fingerprints, in the bits that are kept.
@@ -54,7 +54,7 @@ pub struct Shard {
     deep: FxHashMap<Key, u32>,
 }
 
-/// A state. Packed, so that it takes no padding.
+/// A state. Packed, so that it needs no padding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
 struct Entry {
@@ -87,7 +87,7 @@ impl Entry {
         Self { high: high_of(fingerprint), low: low << 16 | depth.min(DEPTH_MASK) }
     }
 
-    /// The depth, [`DEPTH_MASK`] for all from there on.
+    /// The depth; [`DEPTH_MASK`] stands for all depths from there on.
     #[inline]
     fn depth(self) -> u32 {
         self.low & DEPTH_MASK
@@ -182,7 +182,7 @@ impl Shard {
         self.insert_entry(Entry::new(fingerprint, depth), depth)
     }
 
-    /// The least depth at which a state that is there was seen.
+    /// The least depth at which a state of the table was seen.
     fn depth_of(&self, entry: Entry) -> u32 {
         match entry.depth() {
             DEPTH_MASK => self.deep[&entry.key()],
@@ -190,7 +190,7 @@ impl Shard {
         }
     }
 
-    // Where an edge is taken in, this is a third of the work, and most edges lead to what is there already.
+    // A third of the work of taking in an edge is here, and most edges lead to known states.
     #[inline(always)]
     fn insert_entry(&mut self, entry: Entry, depth: u32) -> Insertion {
         let index = self.table.find(entry);
@@ -212,8 +212,8 @@ impl Shard {
         Insertion::Deeper(known.depth())
     }
 
-    /// Notes that a state was reached whose depth is too large for its slot. Apart from the rest, so that this
-    /// stays small where it is called for every edge.
+    /// Notes that a state was reached whose depth is too large for its slot. A function of its own, so that the caller
+    /// stays small: it runs for every edge.
     #[cold]
     #[inline(never)]
     fn reach_deep(&mut self, index: usize, entry: Entry, depth: u32) -> Insertion {
@@ -259,7 +259,7 @@ mod tests {
                 _ => random,
             };
             let kept = key / unit;
-            // Also around the largest depth that fits in a slot, and far behind it.
+            // Also around the largest depth that fits in a slot, and far above it.
             let depth = round % 97 + [0, 65_480, 70_000, 1 << 31][round as usize / 97 % 4];
             let expected = match reference.get(&kept) {
                 None => Insertion::New,
@@ -272,7 +272,7 @@ mod tests {
             assert!(visited.contains(key));
         }
         assert_eq!(visited.len(), reference.len() as u64);
-        // What is saved has the same depths.
+        // A saved set has the same depths.
         for shard in &mut visited.shards {
             let mut saved = Vec::new();
             shard.save(&mut Writer(&mut |part| saved.extend_from_slice(part)));

@@ -1,8 +1,8 @@
 //! The state of a search as bytes, for checkpoints: integers in little-endian order, lists after their lengths.
 //!
-//! Neither end holds all bytes at once: they can be as many as the memory of the search.
+//! Neither the writer nor the reader holds all bytes at once: they can be as many as the memory of the search.
 
-/// Where bytes go.
+/// The destination of the bytes.
 pub struct Writer<'w>(pub &'w mut dyn FnMut(&[u8]));
 
 impl Writer<'_> {
@@ -35,10 +35,10 @@ impl Writer<'_> {
     }
 }
 
-/// Items that are turned into bytes together.
+/// Number of items that are turned into bytes together.
 const CHUNK: usize = 4096;
 
-/// Where bytes come from: fills a buffer, or returns false if there are not that many.
+/// The source of the bytes: fills a buffer, or returns false if there are not enough.
 pub struct Reader<'r>(pub &'r mut dyn FnMut(&mut [u8]) -> bool);
 
 impl Reader<'_> {

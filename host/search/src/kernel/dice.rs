@@ -11,7 +11,7 @@ pub fn dice(seed: u64, stream: u64) -> ChaCha8Rng {
     dice
 }
 
-/// Draws an outcome, given all of a handler: each call of `choose` evenly, each of `choose-weighted` by its weights.
+/// Draws one of all outcomes of a handler: each call of `choose` evenly, each of `choose-weighted` by its weights.
 ///
 /// # Panics
 ///
@@ -51,7 +51,7 @@ pub fn below(dice: &mut ChaCha8Rng, bound: u64) -> u64 {
         return 0;
     }
     // Lemire, "Fast random integer generation in an interval", 2019: the high half of a product, and another draw in
-    // the few cases that would make some numbers likelier.
+    // the few cases that would favour some numbers.
     let threshold = bound.wrapping_neg() % bound;
     loop {
         let product = u128::from(dice.next_u64()) * u128::from(bound);

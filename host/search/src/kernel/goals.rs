@@ -1,4 +1,4 @@
-//! Properties that guide walks: those that they are to reach on their way, and those where they end.
+//! Properties that guide walks: goals to reach on the way, and properties that end a walk.
 
 use host_model::contract::{Judgement, NodeId};
 
@@ -7,7 +7,7 @@ use host_model::contract::{Judgement, NodeId};
 pub struct Goals([Option<u32>; Goals::MAX]);
 
 impl Goals {
-    /// Properties at most.
+    /// Maximum number of properties.
     pub const MAX: usize = 8;
 
     /// These properties; none if there are too many.
@@ -20,7 +20,7 @@ impl Goals {
         self.0[0].is_none()
     }
 
-    /// How many of them are reached, each after the one before, in a state with these judgements, if this many were reached before.
+    /// The number of goals reached, each after the one before, in a state with these judgements after `before` of them.
     pub fn reached(&self, before: u32, judgements: &[(Option<NodeId>, Judgement)]) -> u32 {
         let next = self.0.iter().flatten().skip(before as usize);
         before + next.take_while(|property| holds(**property, judgements)).count() as u32

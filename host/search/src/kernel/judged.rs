@@ -3,14 +3,14 @@
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
 use host_model::lts::Stepper;
 
-/// Judgements of one state, and why some are missing: a stop loses nothing that was judged before it.
+/// Judgements of one state, and the reason why some are missing: a stop loses no judgement that was made before it.
 ///
 /// The properties of node scope are judged with the step that leads to a state: a stop discards them together with the step.
 #[derive(Debug, Default)]
 pub struct Judged {
     /// The judgements, of a node or of all nodes together.
     pub judgements: Vec<(Option<NodeId>, Judgement)>,
-    /// Why there are no more.
+    /// The reason why there are no more.
     pub stopped: Option<MachineError>,
 }
 
@@ -21,7 +21,7 @@ impl Judged {
         Self { judgements, stopped: None }
     }
 
-    /// Adds judgements of all nodes together, unless it was stopped before.
+    /// Adds judgements of all nodes together, unless a stop came before.
     #[must_use]
     pub fn and<I: IntoIterator<Item = Judgement>>(mut self, judge: impl FnOnce() -> Result<I, MachineError>) -> Self {
         if self.stopped.is_none() {
@@ -33,7 +33,7 @@ impl Judged {
         self
     }
 
-    /// Adds those of all nodes together on a tuple of classes, one per node, unless it was stopped before.
+    /// Adds the judgements of all nodes together on a tuple of classes, one per node, unless a stop came before.
     #[must_use]
     pub fn and_tuple(mut self, stepper: &mut Stepper<'_>, classes: &[ClassId]) -> Self {
         if self.stopped.is_none() {
@@ -44,7 +44,7 @@ impl Judged {
         self
     }
 
-    /// All of them.
+    /// All judgements.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Judged {
     ///
     /// # Errors
     ///
-    /// It was stopped before the first of them.
+    /// A stop came before the first of them.
     pub fn bad(self) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
         let bad: Vec<_> = self.judgements.into_iter().filter(|(_, judgement)| judgement.is_bad()).collect();
         match self.stopped.filter(|_| bad.is_empty()) {
@@ -72,7 +72,7 @@ impl Judged {
     }
 }
 
-/// Whether a search is full with what was judged of a state.
+/// Whether a search is full with the judgements of a state.
 ///
 /// # Errors
 ///

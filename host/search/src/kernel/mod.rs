@@ -10,8 +10,8 @@
 //! | `poll` | polls the monitor during long enumerations |
 //! | `promise` | promises of progress in the report of a search |
 //! | `report` | the report of a search: findings with their paths, and counts |
-//! | `rules` | what a promise of progress relies on |
-//! | `schedule` | by which rule random walks choose their events |
+//! | `rules` | the assumptions of a promise of progress |
+//! | `schedule` | the rules by which random walks choose their events |
 //! | `tuples` | tuples with one element per node |
 //! | `violation_kind` | the kinds of violations |
 //! | `weights` | weights of random walks by kind of event |
@@ -46,7 +46,7 @@ pub(crate) mod tuples;
 mod violation_kind;
 pub mod weights;
 
-/// How far a search may go. `None` is without bound.
+/// The bounds of a search, and its options. `None` is without bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchBounds {
     /// Events on a path, counted from the start state.
@@ -57,22 +57,22 @@ pub struct SearchBounds {
     pub states: Option<u64>,
     /// The seed of random walks.
     pub seed: Option<u64>,
-    /// How many random walks there are.
+    /// The number of random walks.
     pub walks: Option<u64>,
-    /// How likely random walks take events of each kind.
+    /// The odds with which random walks take events of each kind.
     pub weights: Option<Weights>,
-    /// By which rule random walks choose their events; none means [`Schedule::Uniform`].
+    /// The rule by which random walks choose their events; none means [`Schedule::Uniform`].
     pub schedule: Option<Schedule>,
-    /// `sometimes` properties that guided walks are to reach in this order: they mostly begin where most of them were reached.
+    /// `sometimes` properties that guided walks reach in this order: they mostly begin where most of them were reached.
     pub goals: Goals,
     /// `sometimes` properties in whose states guided walks end.
     pub avoided: Goals,
-    /// How many different violations are collected before the search ends; none means one. With [`variants`](Self::variants), how many
-    /// kinds of violations.
+    /// The number of different violations to collect before the search ends; none means one. With [`variants`](Self::variants), the number
+    /// of kinds of violations.
     pub violations: Option<u64>,
-    /// How many violations of one [kind](ViolationKind) are kept, the first ones; none means all.
+    /// The number of violations of one [kind](ViolationKind) to keep, the first ones; none means all.
     pub variants: Option<u64>,
-    /// Whether to leave out what is proven not to matter to any property.
+    /// Whether to leave out states and events that provably matter to no property.
     pub reduce: bool,
     /// Whether to count the distinct system states where that takes extra work.
     pub count_system_states: bool,
@@ -80,18 +80,18 @@ pub struct SearchBounds {
     pub deadlock: bool,
     /// Whether to tell apart global states that differ only in the names of interchangeable nodes.
     pub no_symmetry: bool,
-    /// By which rules to decide the `eventually` properties; none if they are not to be decided.
+    /// The rules by which to decide the `eventually` properties; none if they are not to be decided.
     pub promises: Option<Rules>,
 }
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EndCondition {
-    /// Everything reachable was explored.
+    /// Every reachable state was explored.
     SpaceExhausted,
-    /// The strategy left something out on purpose.
+    /// The strategy left out states on purpose.
     Pruned,
-    /// All random walks that were asked for are done.
+    /// All requested random walks are done.
     WalksDone,
     /// Some path was cut by [`SearchBounds::depth`].
     DepthBound,
@@ -105,7 +105,7 @@ pub enum EndCondition {
     MemoryBound,
     /// The monitor stopped the search, for the user for example.
     Interrupted,
-    /// Something bad is reachable.
+    /// A violation is reachable.
     Violation,
 }
 
@@ -151,8 +151,8 @@ pub struct Counts {
     pub transitions: Option<u64>,
     /// Distinct local states, over all nodes.
     pub local_states: Option<u64>,
-    /// Local states that are known to be reachable so far, where a strategy goes through others as well; of a search that has the
-    /// answer, none.
+    /// Local states that are known to be reachable so far, for a strategy that also visits others; none for a search that has the
+    /// answer.
     pub reachable_local_states: Option<u64>,
     /// Distinct tuples of local states: reached, proven reachable or built, depending on the strategy.
     pub system_states: Option<u64>,
@@ -170,7 +170,7 @@ pub struct Counts {
     pub walks_ended: Option<u64>,
     /// Of these, walks to a state in which a search began.
     pub prefixes: Option<u64>,
-    /// Distinct outcomes of handlers that were taken: a local state, what made the handler run, and its choices.
+    /// Distinct outcomes of handlers that were taken: a local state, the trigger of the handler, and its choices.
     pub outcomes: Option<u64>,
     /// Handler executions in the machine.
     pub handler_calls: Option<u64>,
@@ -180,7 +180,7 @@ pub struct Counts {
     pub soundness_checks: Option<u64>,
 }
 
-/// Saves the local transition system, before a strategy saves its own state.
+/// Saves the local transition system, before the strategy saves its own state.
 pub fn save_lts(lts: &Lts<'_>, out: &mut Writer<'_>) {
     let (journal, quorums) = (lts.journal(), lts.quorums());
     out.number(quorums.len() as u64);
@@ -189,11 +189,11 @@ pub fn save_lts(lts: &Lts<'_>, out: &mut Writer<'_>) {
     out.wide(1, std::iter::once(lts.contents()));
 }
 
-/// Executes what had been executed when the local transition system was saved.
+/// Executes the handlers that had been executed when the local transition system was saved.
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance, or what was saved is not of this system.
+/// The host cannot provide an instance, or the saved data is not of this system.
 pub fn load_lts(stepper: &mut Stepper<'_>, saved: &mut Reader<'_>) -> Result<(), SearchError> {
     for _ in 0..saved.number().ok_or(SearchError::Checkpoint)? {
         let words = saved.words().ok_or(SearchError::Checkpoint)?;
@@ -208,7 +208,7 @@ pub fn load_lts(stepper: &mut Stepper<'_>, saved: &mut Reader<'_>) -> Result<(),
     if fits { Ok(()) } else { Err(SearchError::Checkpoint) }
 }
 
-/// A search cannot continue. Nothing that the plugin does is an error; that is a finding.
+/// A search cannot continue. Nothing that the plugin does is an error: that is a finding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// The search cannot begin.
@@ -222,7 +222,7 @@ pub enum SearchError {
     Checkpoint,
 }
 
-/// The end of a search that was [stopped](host_model::contract::Stop) inside a step: what it has found so far stands.
+/// The end of a search that was [stopped](host_model::contract::Stop) inside a step: its findings so far stand.
 pub fn stopped_end(error: impl Into<SearchError>) -> Result<EndCondition, SearchError> {
     match error.into() {
         SearchError::Machine(MachineError::Stopped(why))
@@ -231,7 +231,7 @@ pub fn stopped_end(error: impl Into<SearchError>) -> Result<EndCondition, Search
     }
 }
 
-/// The same of a part of a search that may end it.
+/// The same for a part of a search that may end it.
 pub fn or_end<E: Into<SearchError>>(
     result: Result<Option<EndCondition>, E>,
 ) -> Result<Option<EndCondition>, SearchError> {
@@ -242,13 +242,13 @@ pub fn or_end<E: Into<SearchError>>(
 pub struct Search<'a> {
     /// The local transition system, shared by all workers and runs.
     pub lts: &'a Lts<'a>,
-    /// Where to begin; at least one.
+    /// The start states; at least one.
     pub starts: &'a [Start],
-    /// How far to go.
+    /// The bounds.
     pub bounds: SearchBounds,
-    /// Whom to tell.
+    /// The monitor that follows the progress.
     pub monitor: &'a dyn Monitor,
-    /// Whether [`Report::system_states`] is wanted.
+    /// Whether to fill in [`Report::system_states`].
     pub collect_system_states: bool,
 }
 
@@ -265,8 +265,8 @@ impl Search<'_> {
     }
 }
 
-/// The judgements on the system state with these local states: of the nodes one by one, then of all together. Where a node is
-/// stuck in a fault the fault is the only one.
+/// The judgements on the system state with these local states: of the nodes one by one, then of all together. If a node is
+/// stuck in a fault, the fault is the only judgement.
 pub fn judge_system_state(stepper: &mut Stepper<'_>, locals: &[LocalStateId]) -> Judged {
     let mut judgements = Vec::new();
     let mut classes: Vec<ClassId> = Vec::with_capacity(locals.len());
@@ -281,7 +281,7 @@ pub fn judge_system_state(stepper: &mut Stepper<'_>, locals: &[LocalStateId]) ->
     Judged { judgements, stopped: None }.and_tuple(stepper, &classes)
 }
 
-/// Bytes of a hash table with room for this many entries: it keeps one place in eight free, and a byte for each place.
+/// Bytes of a hash table with room for this many entries: it keeps one slot in eight free, and one byte per slot.
 pub fn table_bytes<T>(capacity: usize) -> usize {
     capacity * 8 / 7 * (size_of::<T>() + 1)
 }

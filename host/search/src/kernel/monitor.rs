@@ -5,14 +5,14 @@ use host_model::lts::Stepper;
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::{Counts, EndCondition};
 
-/// How far a running search is.
+/// The progress of a running search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// The counts so far.
     pub counts: Counts,
-    /// Small steps that no count shows: of an unfolding, what it looks at to find out what can follow an event, and which events go
-    /// together; of a reduced search, what it renames and compares to find out whether a state is there; of guided walks, the local states that
-    /// they have the plugin describe. None elsewhere.
+    /// Small steps that no count shows: of an unfolding, candidates examined as successors of an event, and events combined; of a reduced
+    /// search, states renamed and compared to find out whether a state is known; of guided walks, local states that the plugin describes
+    /// to them. None elsewhere.
     pub steps: u64,
     /// The longest path so far, in events.
     pub depth: u32,
@@ -25,45 +25,45 @@ pub struct Progress {
 /// The phase of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The search of its own; every search begins with it.
+    /// The search itself; every search begins with it.
     Exploring,
-    /// Finding out whether what it came across is reachable.
+    /// Verification: is a candidate reachable?
     Verifying,
-    /// Finding out whether something that is owed at the end of a walk can still be kept, and making the way there short.
+    /// Examination of the end of a walk: can an owed promise still be kept? Also shortens the path there.
     Examining,
 }
 
-/// Told about progress every few thousand transitions; may end the search. Keeps clocks out of this crate.
+/// Receives progress every few thousand transitions, and may end the search. Keeps clocks out of this crate.
 pub trait Monitor: Sync {
-    /// Returns why to stop, or `None` to continue.
+    /// Returns the reason to stop, or `None` to continue.
     fn check(&self, progress: &Progress) -> Option<EndCondition>;
 
-    /// The same before the search takes this many bytes more: whether there is room for them.
+    /// The same before the search takes this many more bytes: is there room for them?
     fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         self.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..*progress })
     }
 
-    /// Bytes of memory that the process may have; none without a bound. A search that can forget what it knows does so before it
-    /// has as many, instead of being ended by [`check`](Self::check).
+    /// Bytes of memory that the process may have; none without a bound. A search that can forget its knowledge does so below this bound,
+    /// instead of being ended by [`check`](Self::check).
     fn memory_max(&self) -> Option<u64> {
         None
     }
 
-    /// Whether the search ends at some time anyway.
+    /// Whether the search has a time bound.
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Called when a strategy of several has ended for the others to have its memory, with the number of bytes freed.
+    /// Called when one of several strategies has ended to free its memory for the others, with the number of bytes freed.
     fn frees(&self, _bytes: u64) {}
 
-    /// Told that a strategy of several has its turn. Called by one worker at a time.
+    /// Called when one of several strategies begins its turn, by one worker at a time.
     fn runs(&self, _strategy: &'static str) {}
 
-    /// Told that its turn is over, and how many units of work it has done in all of its turns.
+    /// Called when its turn is over, with the units of work that it has done in all of its turns.
     fn rests(&self, _strategy: &'static str, _units: u64) {}
 
-    /// Told that another phase begins. Called by one worker at a time.
+    /// Called when another phase begins, by one worker at a time.
     fn enter(&self, _phase: Phase) {}
 
     /// The keeper of checkpoints, if there are any.
@@ -77,11 +77,11 @@ pub trait Keeper: Sync {
     /// Whether it is time to save.
     fn is_due(&self) -> bool;
 
-    /// Saves what `write` puts into the writer that it is given, instead of what was saved before. The search has ended with
-    /// it, or continues.
+    /// Saves the bytes that `write` puts into its writer, in place of those saved before. After the last save the search ends;
+    /// otherwise it continues.
     fn save(&self, is_last: bool, write: &dyn Fn(&mut Writer<'_>));
 
-    /// Hands what was saved to `read`, if there is something to continue from; only the first time.
+    /// Passes the saved bytes to `read`, if there is a checkpoint to continue from; only the first time.
     fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>));
 }
 
@@ -94,8 +94,8 @@ impl Monitor for Unmonitored {
     }
 }
 
-/// Says when the monitor is due: every few thousand states, and after each handler that was executed, since one can
-/// take as long as a million states that only look outcomes up.
+/// Decides when a check of the monitor is due: every few thousand states, and after each executed handler, since a handler can
+/// take as long as a million states that only look up outcomes.
 #[derive(Debug, Default)]
 pub struct CheckSchedule {
     states: u32,
@@ -103,14 +103,14 @@ pub struct CheckSchedule {
     bytes: u64,
 }
 
-/// By how much a search grows between two questions at most, about.
+/// The growth of a search between two checks, at most, about.
 const GROWTH_BYTES: u64 = 1 << 20;
 
 /// States between two checks.
 const STATES_PER_CHECK: u32 = 4096;
 
 impl CheckSchedule {
-    /// Whether the search, which keeps this many bytes, has grown much since this was last answered with yes. To be called
+    /// Whether the search, which keeps this many bytes, has grown much since the last answer was yes. To be called
     /// wherever one state makes it grow by an amount without a bound.
     #[inline]
     pub fn has_grown(&mut self, bytes: u64) -> bool {

@@ -1,12 +1,12 @@
 //! Polls the monitor during long enumerations.
 
-/// Steps between two questions, at least.
+/// Minimum number of steps between two polls.
 const STEPS: u32 = 65_536;
 
-/// Asks regularly whether to continue, and remembers a no.
+/// Polls regularly whether to continue, and remembers a no.
 pub struct StopPoll<'q> {
     steps: u32,
-    /// Given the steps since the last question.
+    /// The poll; its argument is the number of steps since the last poll.
     may_continue: &'q mut dyn FnMut(u32) -> bool,
     is_over: bool,
 }

@@ -10,11 +10,11 @@ use crate::kernel::rules::Rules;
 /// The part of a finding that only a broken promise has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundBreach {
-    /// How it is broken.
+    /// The class of the breach.
     pub class: BreachClass,
-    /// What it relies on.
+    /// The assumptions of the promise.
     pub rules: Rules,
-    /// This many events at the end of the path happen again and again; none unless it is a lasso.
+    /// The number of events at the end of the path that repeat for ever; none unless it is a lasso.
     pub cycle: usize,
     /// Whether the last event of the path is a critical step: before it the promise could still be kept.
     pub is_critical: bool,
@@ -27,46 +27,46 @@ pub struct FoundBreach {
 pub struct PromiseReport {
     /// The promise.
     pub promise: Promise,
-    /// What was found out; none if the decision was ended before, or there is none.
+    /// The decision; none if it was ended early, or if there is none.
     pub decided: Option<Decided>,
-    /// What random walks have seen of it; none of other searches.
+    /// The results of random walks; none for other searches.
     pub sampled: Option<Sampled>,
-    /// The states that were met, even without a decision; none of a search that does not keep them.
+    /// The states that were met, even without a decision; none for a search that does not keep them.
     pub met: Option<MetStates>,
 }
 
-/// The states in which a promise was looked at.
+/// The states in which a promise was evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetStates {
-    /// All of them.
+    /// All states.
     pub states: u64,
-    /// Those in which it is kept.
+    /// States in which it is kept.
     pub kept: u64,
 }
 
-/// What random walks have seen of a promise.
+/// The results of random walks for a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
     /// Walks that have ended, other than by a violation.
     pub walks: u64,
     /// Of these, walks at whose end it is not kept.
     pub owing: u64,
-    /// Of these, walks from whose end a way was found to where it is kept.
+    /// Of these, walks from whose end a path was found to a state in which it is kept.
     pub alive: u64,
-    /// Walks from whose end there is no such way: proven.
+    /// Walks from whose end there is no such path: proven.
     pub dead: u64,
-    /// Walks from whose end none was found, and there may be one.
+    /// Walks from whose end no path was found, though there may be one.
     pub open: u64,
-    /// Walks that were not looked at, since it was known to be broken or too much work was done already.
+    /// Walks that were not examined, since the promise was known to be broken or too much work was done already.
     pub unexamined: u64,
-    /// How many walks were tried in vain from the end of each that is open.
+    /// The number of walks tried in vain from the end of each open walk.
     pub trials: u64,
 }
 
-/// All that was found out about a promise in the part of the graph that was explored.
+/// All facts about a promise in the explored part of the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
-    /// The most certain way in which it is broken; none if no way was found.
+    /// The most certain class of breach; none if no breach was found.
     pub class: Option<BreachClass>,
     /// States in which it is kept.
     pub kept_states: u64,
@@ -80,8 +80,8 @@ pub struct Decided {
     pub stuck_states: u64,
     /// Steps from a live state to a dead one.
     pub critical_edges: u64,
-    /// The same by event, local state before and local state after.
+    /// Kinds of critical edges: those with the same event, local state before and local state after count once.
     pub critical_kinds: u64,
-    /// Fair components: the largest parts of the graph in which an execution can stay for ever, never keep the promise, and be fair.
+    /// Fair components: the largest parts of the graph in which a fair execution can stay for ever without keeping the promise.
     pub fair_components: u64,
 }

@@ -10,7 +10,7 @@ use host_model::trace::{self, BrokenPromise, Finding, Origin};
 use crate::kernel::promise::{FoundBreach, PromiseReport};
 use crate::kernel::{Counts, EndCondition, Judged, SearchBounds, ViolationKind, unless_stopped};
 
-/// A reachable state with something to say about it, and a path that leads there.
+/// A reachable state with a finding, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundViolation {
     /// The judgement.
@@ -19,15 +19,15 @@ pub struct FoundViolation {
     pub kind: ViolationKind,
     /// The node that is in the judged local state; none if several nodes are judged together.
     pub node: Option<NodeId>,
-    /// Where the path begins.
+    /// The origin of the path.
     pub origin: Origin,
-    /// The local states there.
+    /// The local states at the origin.
     pub initial: Vec<LocalStateId>,
     /// All events, those of the prefix included.
     pub path: Vec<Step>,
     /// Whether no shorter path from a start state exists, within the bound on local events if there is one.
     pub shortest: bool,
-    /// More about a promise of progress that is broken; none of any other finding.
+    /// Details of a broken promise of progress; none of any other finding.
     pub breach: Option<FoundBreach>,
 }
 
@@ -46,13 +46,13 @@ impl FoundViolation {
         }
     }
 
-    /// The same of a promise of progress that is broken.
+    /// The same for a broken promise of progress.
     #[must_use]
     pub fn broken(self, breach: FoundBreach) -> Self {
         Self { kind: self.kind.broken(breach.class), breach: Some(breach), ..self }
     }
 
-    /// It in the words of a trace. All its steps were executed in the search, so no guest runs.
+    /// The finding in the words of a trace. All its steps were executed in the search, so no guest runs.
     ///
     /// # Errors
     ///
@@ -86,19 +86,19 @@ impl FoundViolation {
 /// The use of the interchangeable nodes that the protocol declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SymmetryUse {
-    /// Global states were distinguished only up to this many renamings of nodes, the identity included; all that the declaration
+    /// Global states were distinguished only up to this many renamings of nodes, including the identity: all that the declaration
     /// allows, or enough of them.
     Renamings(u64),
-    /// They were distinguished: the declaration is wrong or cannot be used; a lower-case phrase.
+    /// All global states were distinguished: the declaration is wrong or cannot be used; a lower-case phrase.
     Refused(String),
 }
 
-/// The basis of a search's answer, where that is not what its strategy goes through.
+/// The basis of a search's answer, where it differs from the states that its strategy explores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The unfolding of everything, which was complete, or had found the violations, before local model checking was.
+    /// The full unfolding, which was complete, or had found the violations, before local model checking.
     Unfolding,
-    /// All local states: a bound on local events left out repetitions, and nothing that a property could see.
+    /// All local states: a bound on local events left out only repetitions, which no property can see.
     LocalStates,
 }
 
@@ -107,7 +107,7 @@ pub enum Basis {
 pub struct Decider {
     /// Its name.
     pub strategy: &'static str,
-    /// Whether it left out what cannot matter to any property.
+    /// Whether it left out states that can matter to no property.
     pub is_reduced: bool,
 }
 
@@ -118,12 +118,12 @@ impl std::fmt::Display for Decider {
     }
 }
 
-/// A node whose state has become longer and longer on a random walk: it may keep what it could forget.
+/// A node whose state has grown again and again on a random walk: it may never discard old data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// The node.
     pub node: NodeId,
-    /// Steps of the walk during which it was longer each time it was looked at.
+    /// Steps of the walk during which each measurement was longer than the one before.
     pub steps: u32,
     /// Bytes of the encoding before and after them.
     pub bytes: (usize, usize),
@@ -145,11 +145,11 @@ pub struct CurvePoint {
 /// The report of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Why it ended.
+    /// The reason for its end.
     pub end: EndCondition,
-    /// The basis of the answer, where that is worth a word.
+    /// The basis of the answer, if worth mentioning.
     pub basis: Option<Basis>,
-    /// The strategy that had the answer, of a portfolio that has one.
+    /// The strategy that had the answer; only for a portfolio.
     pub decided_by: Option<Decider>,
     /// The counts.
     pub counts: Counts,
@@ -157,31 +157,31 @@ pub struct Report {
     pub depth: u32,
     /// Violations and faults, each reachable, no two with the same words.
     pub violations: Vec<FoundViolation>,
-    /// How many of them end the search; at least 1. With a bound on variants, how many kinds of them.
+    /// The number of violations that end the search; at least 1. With a bound on variants, the number of kinds.
     pub violations_max: u64,
-    /// How many violations of one kind are kept; none if all are. At least 1.
+    /// The number of violations to keep of one kind; none if all are. At least 1.
     pub variants_max: Option<u64>,
-    /// What became of each promise of progress, in the order of properties and nodes; empty if none was to be decided. A promise
-    /// that is broken is among the violations as far as these were wanted, and does not end the search.
+    /// The result for each promise of progress, in the order of properties and nodes; empty if none was to be decided. A broken promise
+    /// is among the violations as far as these were wanted, and does not end the search.
     pub promises: Vec<PromiseReport>,
-    /// Why the decision of promises ended before they were all decided, other than by the end of the search.
+    /// The reason why the decision of promises ended early, other than the end of the search.
     pub promises_end: Option<EndCondition>,
     /// For each property of kind `sometimes` whether a state was found where it holds; `None` for other kinds.
     pub witnessed: Vec<Option<bool>>,
     /// The system states counted, sorted, if they were asked for.
     pub system_states: Option<Vec<Box<[LocalStateId]>>>,
-    /// How many global states are distinguished by no more than a part of their fingerprints, if they are.
+    /// The number of global states that are distinguished by a part of their fingerprints only; none if by all of them.
     pub fingerprints: Option<u64>,
-    /// None if nothing is declared, or the search does not ask.
+    /// None if nothing is declared, or if the search does not use it.
     pub symmetry: Option<SymmetryUse>,
-    /// How often the search forgot what handlers do, and continued in an empty local transition system: the one that it was given
-    /// then shows only a part.
+    /// How often the search forgot the known outcomes of handlers, and continued in an empty local transition system: the original one then
+    /// holds only a part.
     pub renewals: u64,
     /// Whether there may be more local states, messages and outcomes than were counted: there was no room to count all of them.
     pub are_lower_bounds: bool,
     /// The first such node that walks have met.
     pub growth: Option<Growth>,
-    /// What walks had seen after 1,024 steps, and after each doubling of them: a curve that is flat says that they see little new. Empty
+    /// The progress of walks after 1,024 steps, and after each doubling of them: a flat curve means that they reach little new. Empty
     /// without walks.
     pub curve: Vec<CurvePoint>,
 }
@@ -212,15 +212,15 @@ impl Report {
         }
     }
 
-    /// The same for a search that continues after a violation, as far as its limits say.
+    /// The same for a search that continues after a violation, as far as its bounds allow.
     #[must_use]
     pub fn collecting(self, bounds: &SearchBounds) -> Self {
         let variants_max = bounds.variants.map(|variants| variants.max(1));
         Self { violations_max: bounds.violations.unwrap_or(1).max(1), variants_max, ..self }
     }
 
-    /// Notes the judgements of the state at the end of a path; whether the search is to end now. A violation in
-    /// the words of an earlier one is that one, and of each kind as many are kept as the bound on variants says.
+    /// Notes the judgements of the state at the end of a path; whether the search is to end now. A violation with the words
+    /// of an earlier one is not new, and the bound on variants limits how many of each kind are kept.
     pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
         for (node, judgement) in judgements {
             match judgement.severity() {
@@ -234,11 +234,11 @@ impl Report {
         self.is_full()
     }
 
-    /// The same of a state whose judging can have been stopped: what was judged before is noted.
+    /// The same for a state whose judging can have been stopped: notes the judgements made before.
     ///
     /// # Errors
     ///
-    /// It was stopped, and the search does not end with what was judged before.
+    /// Judging was stopped, and the judgements made before do not end the search.
     pub fn note_judged(&mut self, start: &Start, path: &[Step], judged: Judged) -> Result<bool, MachineError> {
         let is_full = self.note(start, path, judged.judgements);
         unless_stopped(is_full, judged.stopped)
@@ -259,7 +259,7 @@ impl Report {
         self.variants_max.is_none_or(|most| self.variants(kind) < most)
     }
 
-    /// How many violations of a kind there are.
+    /// Number of violations of a kind.
     pub fn variants(&self, kind: &ViolationKind) -> u64 {
         self.violations.iter().filter(|found| found.kind == *kind).count() as u64
     }
@@ -270,7 +270,7 @@ impl Report {
         self.has_room_for_variant(kind) && (is_known || !self.is_full())
     }
 
-    /// Whether a judgement is of use: anything bad, and what was not witnessed yet.
+    /// Whether a judgement is of use: a finding, or a witness for a property that had none yet.
     pub fn wants(&self, judgement: &Judgement) -> bool {
         match judgement.severity() {
             Severity::Witness(property) => self.wants_witness(property),
@@ -278,13 +278,13 @@ impl Report {
         }
     }
 
-    /// Whether there are as many violations as are wanted, or as many kinds of them.
+    /// Whether there are as many violations as wanted, or as many kinds.
     pub fn is_full(&self) -> bool {
-        // There are no more kinds than violations, and most often far fewer than are wanted.
+        // There are no more kinds than violations, and usually far fewer than wanted.
         self.violations.len() as u64 >= self.violations_max && self.collected() >= self.violations_max
     }
 
-    /// How many violations there are, of those that [`violations_max`](Self::violations_max) bounds: kinds of them if variants are
+    /// Number of violations that [`violations_max`](Self::violations_max) limits: their kinds if variants are
     /// bounded, too.
     pub fn collected(&self) -> u64 {
         match self.variants_max {
@@ -303,12 +303,12 @@ impl Report {
         self.witnessed[property as usize] == Some(false)
     }
 
-    /// Whether the answer leaves out what cannot matter to any property: as it was asked, or by choice of a portfolio.
+    /// Whether the answer leaves out states that can matter to no property: by request, or by choice of a portfolio.
     pub fn is_reduced(&self, is_asked: bool) -> bool {
         is_asked || self.decided_by.is_some_and(|decider| decider.is_reduced)
     }
 
-    /// Fills in what the local transition system counts.
+    /// Fills in the counts of the local transition system.
     pub fn count_local(&mut self, lts: &Lts<'_>) {
         let counts = lts.counts();
         self.counts.local_states = Some(counts.local_states);

@@ -1,21 +1,21 @@
-//! What a promise of progress relies on.
+//! The assumptions of a promise of progress.
 
 use host_model::trace::BrokenPromise;
 pub use host_model::trace::{Fairness, Recovery, Timers};
 
-/// What a promise of progress relies on.
+/// The assumptions of a promise of progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// What happens in the long run.
+    /// The fairness of executions in the long run.
     pub fairness: Fairness,
     /// When timers fire in the long run.
     pub timers: Timers,
-    /// What counts as a way back.
+    /// The events that count as a way back.
     pub recovery: Recovery,
 }
 
 impl Rules {
-    /// Those that a trace says.
+    /// The rules of a trace.
     pub fn of(promise: &BrokenPromise) -> Self {
         let BrokenPromise { fairness, timers, recovery, .. } = *promise;
         Self { fairness, timers, recovery }

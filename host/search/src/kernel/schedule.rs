@@ -1,4 +1,4 @@
-//! By which rule random walks choose among the enabled events.
+//! The rules by which random walks choose among the enabled events.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ pub enum Schedule {
     Pct(u32),
     /// By priorities of events, which events of the same node draw again.
     Pos,
-    /// Messages that were sent lately are likelier.
+    /// Recently sent messages are likelier.
     Fresh,
     /// With random weights of nodes and of kinds of events, which each walk draws.
     Swarm,
@@ -23,13 +23,13 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The depth of [`Schedule::Pct`] unless told otherwise.
+    /// The default depth of [`Schedule::Pct`].
     pub const PCT_DEPTH_DEFAULT: u32 = 3;
 
     /// The largest depth of [`Schedule::Pct`].
     pub const PCT_DEPTH_MAX: u32 = 100;
 
-    /// One of each kind.
+    /// One schedule of each kind.
     pub const ALL: [Self; 7] = [
         Self::Uniform,
         Self::Pct(Self::PCT_DEPTH_DEFAULT),
@@ -44,7 +44,7 @@ impl Schedule {
 impl FromStr for Schedule {
     type Err = ScheduleError;
 
-    /// Reads a name, with a depth after `pct:` if it is not the usual one.
+    /// Reads a name, with a depth after `pct:` if it is not the default.
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
         if let Some(depth) = text.strip_prefix("pct:") {
             let depth = depth.parse().ok().filter(|depth| (1..=Self::PCT_DEPTH_MAX).contains(depth));
@@ -69,10 +69,10 @@ impl std::fmt::Display for Schedule {
     }
 }
 
-/// Why a text is no schedule.
+/// The reason why a text is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// There is none of this name.
+    /// There is no schedule of this name.
     #[error("there is no schedule `{0}`; there are uniform, pct, pct:DEPTH, pos, fresh, swarm, phases, mix")]
     Name(String),
     /// The depth is no number in the range.

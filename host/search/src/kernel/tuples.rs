@@ -26,7 +26,7 @@ pub fn all<T: Copy>(lists: &[Vec<T>]) -> impl Iterator<Item = Vec<T>> {
     lists.first().into_iter().flatten().flat_map(|item| with_fixed(lists, 0, *item))
 }
 
-/// How many tuples [`with_fixed`] gives; saturates.
+/// The number of tuples from [`with_fixed`]; saturates.
 pub fn count_with_fixed<T>(lists: &[Vec<T>], fixed: usize) -> u64 {
     let others = lists.iter().enumerate().filter(|(position, _)| *position != fixed);
     others.fold(1, |product: u64, (_, list)| product.saturating_mul(list.len() as u64))

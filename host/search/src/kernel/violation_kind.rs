@@ -1,12 +1,12 @@
-//! The kinds of violations: what variants by node and by value have in common.
+//! The kinds of violations: the common part of variants by node and by value.
 
 use host_model::contract::{FaultKind, Judgement};
 use host_model::trace::BreachClass;
 
-/// The kind of a violation: the property or the fault, how a promise is broken, and the words without values: with `#` in place of each
-/// number, and nothing in braces and quotes, as an expression shows states. The node is left out.
+/// The kind of a violation: the property or the fault, the class of a broken promise, and the words without values: `#` replaces each
+/// number, and braces and quotes, in which an expression shows states, are emptied. The node is left out.
 ///
-/// Coarser than the shape of a trace, which takes a minimised trace to know: two violations of one kind may come about in
+/// Coarser than the shape of a trace, which needs a minimised trace: two violations of one kind may come about in
 /// different ways.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ViolationKind {
@@ -16,7 +16,7 @@ pub struct ViolationKind {
     words: String,
 }
 
-/// What stands for a number; for itself it comes twice.
+/// The placeholder of a number; the character itself is doubled.
 const NUMBER: char = '#';
 
 impl ViolationKind {
@@ -32,7 +32,7 @@ impl ViolationKind {
         Self { property, fault, breach: None, words: without_values(words) }
     }
 
-    /// The same of a promise of progress that is broken in this way.
+    /// The same for a promise of progress that is broken in this way.
     #[must_use]
     pub fn broken(self, class: BreachClass) -> Self {
         Self { breach: Some(class), ..self }

@@ -71,7 +71,7 @@ impl std::fmt::Display for Weights {
     }
 }
 
-/// Why a text is no list of weights.
+/// The reason why a text is no list of weights.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightsError {
     /// A part is not a kind and a number.

@@ -1,7 +1,7 @@
-//! Liveness: whether what must happen happens, decided on a graph of the global states.
+//! Liveness: are promises of progress kept? The answer comes from a graph of the global states.
 //!
-//! A *promise* is an `eventually` property, of node scope at one node. It is kept in some states, and owed in the others; an execution
-//! breaks it if it owes it for ever from some point on. [`Rules`](crate::kernel::rules::Rules) says what an execution may do for ever.
+//! A *promise* is an `eventually` property, of node scope at one node. Each state keeps it or owes it; an execution
+//! breaks it by owing it for ever from some point on. [`Rules`](crate::kernel::rules::Rules) defines what an execution may do for ever.
 //!
 //! | module | what it holds |
 //! |---|---|

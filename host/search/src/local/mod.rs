@@ -2,6 +2,6 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `space` | the local states that messages from anywhere can lead to |
+//! | `space` | the local states that messages from any local state can lead to |
 
 pub(crate) mod space;

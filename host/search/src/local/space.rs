@@ -1,13 +1,13 @@
 //! The local states that each node can reach when the network keeps every message for ever.
 //!
 //! An over-approximation: a node may receive any message that any node can send in any of its local states, whether
-//! the two fit together or not. It is complete, and small: no state holds messages in flight.
+//! or not the two fit together. It is complete, and small: no state holds messages in flight.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `bits` | sets of small integers |
-//! | `backwards` | from where a local state can be reached |
-//! | `path_facts` | what all paths to a local state have in common, and which messages so have no second copy |
+//! | `backwards` | the local states from which a local state can be reached |
+//! | `path_facts` | facts common to all paths to a local state, and the messages that therefore have no second copy |
 //! | `quorums` | the sets of messages that a local state takes together |
 
 use std::ops::Range;
@@ -52,33 +52,33 @@ enum Label {
     Fault,
 }
 
-/// The messages of a quorum by their indices at its node.
+/// The messages of a quorum, by their indices at its node.
 struct Slots {
     node: u32,
     slots: Box<[u32]>,
 }
 
-/// A local state with what is known of the paths to it.
+/// A local state with the known facts about the paths to it.
 #[derive(Debug)]
 pub struct Reached {
     /// The local state.
     pub state: LocalStateId,
     /// The node.
     pub node: u32,
-    /// Events on the path by which it was found.
+    /// Number of events on the path by which it was found.
     pub depth: u32,
-    /// The states right before it.
+    /// The direct predecessors.
     predecessors: Vec<Index>,
     successors: Vec<Edge>,
     /// Messages, by their index at the node, that were executed here.
     executed: Bits,
     /// Quorums that were executed here.
     executed_quorums: FxHashSet<QuorumId>,
-    /// Messages, by their index at the node, that every path to here has consumed.
+    /// Messages, by their index at the node, that every path to this state has consumed.
     consumed: Bits,
-    /// Local events, by id, that some path to here has taken.
+    /// Local events, by id, that some path to this state has taken.
     taken: Bits,
-    /// Fewest local events on a path to here.
+    /// Fewest local events on a path to this state.
     local_events: u32,
     local_events_done: bool,
     faults_done: bool,
@@ -87,17 +87,17 @@ pub struct Reached {
 /// A message that some local state of its sender sends.
 struct KnownMessage {
     message: MessageId,
-    /// The triggers that make the sender send it, without repetitions; not more than [`TRIGGERS_MAX`].
+    /// The triggers that make the sender send it, without repetitions; at most [`TRIGGERS_MAX`].
     triggers: Vec<Trigger>,
-    /// Copies in flight at the start, and the most that one handler sends.
+    /// Copies in flight at the start, and the maximum that one handler sends.
     at_start: u32,
     copies: u32,
 }
 
-/// With two things that make it be sent, a message has a second copy whatever the others are.
+/// Two triggers that send a message already give it a second copy, whatever the others are.
 const TRIGGERS_MAX: usize = 2;
 
-/// Of a local state that is not reached.
+/// The index of a local state that is not reached.
 const NOWHERE: Index = Index(u32::MAX);
 
 /// The local spaces of all nodes.
@@ -122,7 +122,7 @@ pub struct LocalSpace<'l> {
     looks: u64,
     /// The [work](Self::work) at which a pass ends.
     work_max: u64,
-    /// The work since the last question whether to continue, as many looks.
+    /// The work since the last question whether to continue, in looks.
     unasked: u64,
 }
 
@@ -135,11 +135,11 @@ const BLOCK: u32 = 256;
 /// Maximum number of handlers executed together; each can have thousands of results.
 const BATCH: usize = 1_024;
 
-/// Looks between two questions whether to continue, and how many of them a transition takes, without its handler.
+/// Looks between two questions whether to continue; also the looks that a transition counts as, without its handler.
 const LOOKS_PER_QUESTION: u64 = 4_096;
 const LOOKS_PER_TRANSITION: u64 = 4;
 
-/// How many looks are a unit of [work](LocalSpace::work).
+/// The number of looks in a unit of [work](LocalSpace::work).
 const LOOKS_PER_WORK: u64 = 16;
 
 impl<'l> LocalSpace<'l> {
@@ -148,7 +148,7 @@ impl<'l> LocalSpace<'l> {
         Self::of(stepper, start, local_events_max, true)
     }
 
-    /// The same with faults or without them.
+    /// The same, with faults or without them.
     pub fn of(stepper: &mut Stepper<'l>, start: &Start, local_events_max: u32, has_faults: bool) -> Self {
         let nodes = start.locals.len();
         let mut space = Self {
@@ -178,7 +178,7 @@ impl<'l> LocalSpace<'l> {
         space
     }
 
-    /// The same with so much work at most, and that of one handler: with more the space is not complete.
+    /// The same with a limit on work, exceeded by one handler at most: a space that needs more is not complete.
     pub fn with_work_max(self, work_max: u64) -> Self {
         Self { work_max, ..self }
     }
@@ -210,8 +210,8 @@ impl<'l> LocalSpace<'l> {
         self.transitions
     }
 
-    /// The work so far. A transition is a unit of it. A look is a fraction of one: the visit of a local state; most visits find
-    /// nothing new to execute there; an edge along which something may become known; a set of messages that may be a quorum.
+    /// The work so far, in transitions. A look is a fraction of one: a visit of a local state, even if nothing new is to be executed
+    /// there; an edge that may add a fact; a set of messages that may be a quorum.
     pub fn work(&self) -> u64 {
         self.transitions + self.looks / LOOKS_PER_WORK
     }
@@ -234,8 +234,8 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// Makes one pass over all local states: executes every message and local event that was not executed there yet.
-    /// Returns false if there was none, so the space is complete. The pass ends early, and returns true, once `may_continue`, which is
-    /// called regularly, returns false, or the bound on work is reached.
+    /// Returns false if there was none, so the space is complete. The pass ends early, and returns true, once `may_continue`, which it
+    /// calls regularly, returns false, or the bound on work is reached.
     pub fn pass(
         &mut self,
         stepper: &mut Stepper<'l>,
@@ -261,7 +261,7 @@ impl<'l> LocalSpace<'l> {
         Ok(self.transitions > before)
     }
 
-    /// Whether to continue after this many more looks: within the bound on work, and if `may_continue`, called once per
+    /// Whether to continue after this many more looks: within the bound on work, and as long as `may_continue`, called once per
     /// [`LOOKS_PER_QUESTION`], agrees.
     fn may_continue(&mut self, looks: u64, may_continue: &mut MayContinue<'_, 'l>) -> bool {
         if self.work() >= self.work_max {
@@ -322,11 +322,11 @@ impl<'l> LocalSpace<'l> {
         Ok(true)
     }
 
-    /// Whether a node in this fault state can take a message, as far as the node knows: what is lost for good is known here,
-    /// the order of messages is left to the verification.
+    /// Whether a node in this fault state can take a message, as far as the node knows: lost messages are excluded here,
+    /// but the order of messages is left to the verification.
     ///
-    /// Every break of a connection is a fault of one of its two nodes. So a node that learns of more of them than
-    /// it has begun itself and the peer has the budget for learns of something that never happens; without this, local
+    /// Every break of a connection is a fault of one of its two nodes. So a node that learns of more breaks than
+    /// it has begun itself and the peer has the budget for learns of one that never happens; without this check, local
     /// states that do not fit together would tell each other of ever more breaks.
     fn can_take(&self, fault_state: &FaultState, route: &Route) -> bool {
         let breaks = |faults: &Faults| faults.breaks_of_connections();
@@ -345,7 +345,7 @@ impl<'l> LocalSpace<'l> {
         let Reached { state, node, .. } = self.states[at];
         let local_state = stepper.state(state).clone();
         if local_state.is_stuck() {
-            // Nothing happens any more at a node that is stuck in a fault.
+            // No event happens at a node that is stuck in a fault.
             return Ok(true);
         }
         let inbox = self.inboxes[node as usize].len();
@@ -391,7 +391,7 @@ impl<'l> LocalSpace<'l> {
         Ok(true)
     }
 
-    /// Takes the outcomes of a handler in. Returns whether to continue.
+    /// Takes in the outcomes of a handler. Returns whether to continue.
     fn execute(
         &mut self,
         stepper: &mut Stepper<'l>,
@@ -405,7 +405,7 @@ impl<'l> LocalSpace<'l> {
         let local_events = local_events + u32::from(trigger.local_event().is_some());
         for outcome in stepper.outcomes(row) {
             self.transitions += 1;
-            // What is sent before a trap is never delivered: the execution is over.
+            // Messages sent before a trap are never delivered: the execution is over.
             if !stepper.state(outcome.next).is_stuck() {
                 self.send(stepper, trigger, &outcome.sent);
             }
@@ -428,7 +428,7 @@ impl<'l> LocalSpace<'l> {
         Ok(true)
     }
 
-    /// Notes what makes a node send these messages.
+    /// Notes the trigger that makes a node send these messages.
     fn send(&mut self, stepper: &Stepper<'l>, trigger: Trigger, sent: &[MessageId]) {
         let mut copies: FxHashMap<MessageId, u32> = FxHashMap::default();
         for message in sent {
@@ -461,7 +461,7 @@ impl<'l> LocalSpace<'l> {
     }
 }
 
-/// The messages that are consumed along an edge, by their indices at the node.
+/// The messages that an edge consumes, by their indices at the node.
 fn slots<'s>(label: &'s Label, quorums: &'s FxHashMap<QuorumId, Slots>) -> &'s [u32] {
     match label {
         Label::Message(slot) => std::slice::from_ref(slot),

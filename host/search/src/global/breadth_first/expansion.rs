@@ -1,4 +1,4 @@
-//! The successors of some states, found by look-ups alone: what each worker does by itself.
+//! The successors of some states, found by look-ups alone: the part of the search that each worker does by itself.
 
 use std::ops::Range;
 
@@ -29,15 +29,15 @@ pub struct Batch<'b> {
     pub numbers: &'b Numbers,
     /// The states.
     pub block: &'b Block,
-    /// How they are packed.
+    /// The layout of packed states.
     pub layout: Layout,
-    /// Whether they are at the bound on depth: nothing that can happen there is followed.
+    /// Whether the states are at the bound on depth, where no event is followed.
     pub is_at_bound: bool,
-    /// Whether it matters which of them the bound on depth keeps from being followed.
+    /// Whether it matters which of these states the bound on depth cuts off.
     pub tells_depth_cut: bool,
-    /// Whether events other than deliveries are followed, by place since the first one and node; none if all are.
+    /// Whether the local events and faults of each node are followed, state by state from the first place on; none if all are.
     pub fresh: Option<(usize, &'b [bool])>,
-    /// Which faults are followed all the same if progress is to rely on what is followed; none if all are.
+    /// If only events are followed that progress can rely on, the rule that decides which faults are among them; none otherwise.
     pub reliable: Option<Recovery>,
     /// Whether edges to states met before are kept.
     pub keeps_edges: bool,
@@ -57,7 +57,7 @@ impl Batch<'_> {
 pub struct Expanded {
     /// Steps that lead on.
     pub edges: u32,
-    /// Where its arrivals end.
+    /// The end of its arrivals.
     arrivals_end: u32,
     /// The reason that counts most for states left out; [`EndCondition::SpaceExhausted`] if none were.
     pub left_out: EndCondition,
@@ -69,17 +69,17 @@ pub struct Arrival {
     pub step: Step,
     /// The outcomes of its trigger.
     pub row: OutcomesRef,
-    /// Which one it is of all steps from its state, from 1 on.
+    /// The number of the step among all steps from its state, from 1 on.
     pub edge: u32,
-    /// Where it leads.
+    /// The state that the step leads to.
     pub target: Target,
 }
 
-/// Where a step leads.
+/// The state that a step leads to.
 pub enum Target {
-    /// To a state that was met before.
+    /// A state that was met before.
     Met(u32),
-    /// To a state that may have been met in this batch.
+    /// A state that may have been met in this batch.
     Fresh(Fresh),
 }
 
@@ -87,34 +87,34 @@ pub enum Target {
 pub struct Fresh {
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// That of its local states, if they are not those of the state before.
+    /// The fingerprint of its local states, if it differs from that of the state before.
     pub system_state: Option<Fingerprint>,
     /// The outcomes of the step's trigger.
     pub row: OutcomesRef,
     /// The local state of the step's node.
     pub next: LocalStateId,
-    /// Whether something may be said about it that is not said about the state before.
+    /// Whether the state may have judgements that the state before does not have.
     pub is_noted: bool,
-    /// Where it is packed; empty if it is not.
+    /// The place of its packed words; empty if it is not packed.
     words: Range<u32>,
 }
 
-/// The successors of some states of a block, and what was needed to find them. Used again and again, to spare allocations.
+/// The successors of some states of a block, and the questions about them. Reused, to spare allocations.
 #[derive(Default)]
 pub struct Expansion {
     states: Vec<Expanded>,
     /// Their successors, state by state, in the order of their events and outcomes.
     arrivals: Vec<Arrival>,
-    /// The questions that must be answered before these states can be expanded; all of this holds only if there are none.
+    /// The questions to answer before these states can be expanded; the other fields are valid only if there are none.
     pub unknown: Unknown,
-    /// Messages and local states that were looked at.
+    /// Number of messages and local states that were examined.
     pub work: usize,
     words: Vec<u32>,
     state: GlobalState,
     next: GlobalState,
     queues: Queues,
     enabled: Vec<(NodeId, Trigger)>,
-    /// The steps from all states, with the fingerprints of where they lead.
+    /// The steps from all states, with the fingerprints of their targets.
     successors: Vec<(Fingerprint, Child)>,
     classes: Vec<ClassId>,
 }
@@ -137,7 +137,7 @@ impl Expansion {
         (start < end).then(|| &self.words[start as usize..end as usize])
     }
 
-    /// The states in their order, each with where it leads.
+    /// The states in their order, each with its arrivals.
     pub fn states(&self) -> impl Iterator<Item = (&Expanded, &[Arrival])> {
         let mut start = 0;
         self.states.iter().map(move |state| {
@@ -147,7 +147,7 @@ impl Expansion {
         })
     }
 
-    /// Finds the successors of the states at these places, as far as they can be looked up.
+    /// Finds the successors of the states at these places, as far as look-ups suffice.
     pub fn expand(&mut self, batch: Batch<'_>, places: Range<usize>) {
         self.states.clear();
         self.arrivals.clear();
@@ -175,13 +175,13 @@ impl Expansion {
             self.work += 1 + (1 + edges as usize) * self.state.in_flight.len();
             self.states.push(Expanded { edges, arrivals_end: 0, left_out });
         }
-        // The states are expanded again once all is known.
+        // Once the unknown handlers are executed, the states are expanded again.
         if self.unknown.is_empty() {
             self.look_up(batch, places);
         }
     }
 
-    /// Whether an event can happen in the current state, as far as that is known. Handlers are requested only if it depends on them.
+    /// Whether an event is enabled in the current state, as far as that is known. Requests a handler only if the answer depends on it.
     fn leads_on(&mut self, batch: Batch<'_>) -> bool {
         let Self { state, enabled, unknown, .. } = self;
         enabled.retain(|(_, trigger)| batch.can_rely_on(*trigger));
@@ -197,7 +197,7 @@ impl Expansion {
         leads_on
     }
 
-    /// Follows the events of the state at hand; returns what is left out.
+    /// Follows the events of the current state; returns the reason for events left out.
     fn follow(&mut self, batch: Batch<'_>, place: usize) -> EndCondition {
         let (known, mut left_out) = (batch.known, EndCondition::SpaceExhausted);
         let Self { state, next, queues, enabled, unknown, successors, .. } = self;
@@ -234,7 +234,7 @@ impl Expansion {
         left_out
     }
 
-    /// Looks the successors of all states up, and makes those that were not met before.
+    /// Looks up the successors of all states, and makes those that were not met before.
     fn look_up(&mut self, batch: Batch<'_>, places: Range<usize>) {
         batch.numbers.warm(self.successors.iter().map(|(fingerprint, _)| *fingerprint));
         let mut start = 0;
@@ -261,7 +261,7 @@ impl Expansion {
         }
     }
 
-    /// The record of a successor of the state at hand.
+    /// The record of a successor of the current state.
     fn fresh(&mut self, batch: Batch<'_>, child: &Child, fingerprint: Fingerprint) -> Fresh {
         let (known, before) = (batch.known, self.state.locals[child.step.node as usize]);
         self.next.copy_from(&self.state);

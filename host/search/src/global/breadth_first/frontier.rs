@@ -17,7 +17,7 @@ const COST: u64 = 1 << 22;
 /// Words of a fingerprint.
 const FINGERPRINT: usize = 4;
 
-/// How states are packed: as fingerprint, local states, local events where they are bounded, and messages in flight.
+/// The layout of packed states: fingerprint, local states, local events where they are bounded, and messages in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Number of nodes.
@@ -37,7 +37,7 @@ impl Layout {
         words.extend(state.in_flight.iter().map(|message| message.0));
     }
 
-    /// Makes `state` the one that was packed.
+    /// Unpacks a record into `state`.
     pub fn read(self, record: &[u32], state: &mut GlobalState) {
         let (fingerprint, rest) = record.split_at(FINGERPRINT);
         let (locals, rest) = rest.split_at(self.nodes);
@@ -72,7 +72,7 @@ impl Layout {
     }
 }
 
-/// An estimate of the words that are read to expand a state: each of its events makes a successor, which is about as large.
+/// An estimate of the words read to expand a state: each of its events makes a successor of about the same size.
 fn cost_of(words: usize) -> u64 {
     (words * words) as u64
 }
@@ -85,9 +85,9 @@ pub struct Block {
     /// Their depth.
     pub depth: u32,
     words: Vec<u32>,
-    /// Where each state ends.
+    /// The end of each state in the words.
     ends: Vec<u32>,
-    /// How many of them were expanded.
+    /// Number of states that were expanded.
     done: usize,
     cost: u64,
 }
@@ -101,7 +101,7 @@ pub struct BlockState<'b> {
 }
 
 impl<'b> BlockState<'b> {
-    /// As it is packed.
+    /// The packed state.
     #[inline]
     pub fn record(self) -> &'b [u32] {
         self.block.record(self.place)
@@ -128,7 +128,7 @@ impl Block {
         self.first + place as u32
     }
 
-    /// The places of the next states to expand, at most this number.
+    /// The places of the next states to expand: up to `count`.
     pub fn next(&self, count: usize) -> std::ops::Range<usize> {
         self.done..self.ends.len().min(self.done + count)
     }
@@ -140,7 +140,7 @@ impl Block {
 
 /// A queue of states.
 pub struct Frontier {
-    /// How its states are packed.
+    /// The layout of its states.
     pub layout: Layout,
     blocks: VecDeque<Block>,
     queued: u64,
@@ -153,12 +153,12 @@ impl Frontier {
         Self { layout, blocks: VecDeque::new(), queued: 0, bytes: 0 }
     }
 
-    /// How many states wait.
+    /// Number of states that wait.
     pub fn len(&self) -> u64 {
         self.queued
     }
 
-    /// Bytes kept, those of the block that is being expanded included.
+    /// Bytes kept, including the block that is being expanded.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -183,7 +183,7 @@ impl Frontier {
         self.blocks.pop_front()
     }
 
-    /// Gives a block back after this many more states were expanded.
+    /// Puts a block back after this many more of its states were expanded.
     pub fn put_back(&mut self, mut block: Block, expanded: usize) {
         block.done += expanded;
         self.queued -= expanded as u64;

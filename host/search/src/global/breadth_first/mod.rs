@@ -2,16 +2,16 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `expansion` | the successors of some states, found by look-ups alone: what each worker does by itself |
+//! | `expansion` | the successors of some states, found by look-ups alone: the part that each worker does by itself |
 //! | `frontier` | the states that wait to be expanded, packed |
 //! | `numbers` | the states met so far: by fingerprint, and the way to each |
 //! | `sink` | the receiver of a graph while it is explored |
 //!
-//! The search goes level by level, and through a level in batches. Of each batch all workers find the successors, in pieces of
-//! neighbouring states, reading what is known of handlers and which states were met before. Where a handler was not executed yet,
-//! all that is missing is collected, in the order of the states and their events, and executed by all workers together. Then one
-//! worker takes the successors in, again in that order: so it numbers, counts and judges them as a search by one worker would that
-//! expands one state after the other. What the others have found out before is only what does not depend on that order.
+//! The search goes level by level, and through a level in batches. All workers find the successors of a batch together, in pieces of
+//! neighbouring states; they read the known outcomes of handlers and the set of states met before. Handlers that were not executed yet
+//! are collected in the order of the states and their events, and executed by all workers together. Then one worker takes in the
+//! successors, again in that order: it numbers, counts and judges them exactly as a search by one worker that expands one state after
+//! the other. The parallel part computes only results that do not depend on that order.
 
 mod expansion;
 mod frontier;
@@ -45,9 +45,9 @@ use crate::kernel::{
 pub enum Following {
     /// All of them.
     All,
-    /// Of local events and faults those of nodes whose local state was not met before.
+    /// All deliveries, but local events and faults only of nodes whose local state was not met before.
     Fresh,
-    /// Those that progress can rely on; what is left out is no part of the graph then.
+    /// Those that progress can rely on; the graph does not contain the others.
     Reliable(Recovery),
 }
 
@@ -57,8 +57,8 @@ const PIECES: usize = 32;
 /// Batches of fewer states are expanded by one worker: it takes microseconds.
 const SHARED: usize = 64;
 
-/// States of the first batches. Later ones are a quarter of the states expanded before: a search that ends soon executes few handlers in
-/// vain.
+/// States of the first batches. Later ones are a quarter of the states expanded before, so that a search that ends soon executes few
+/// handlers in vain.
 const FIRST_BATCH: u64 = 16;
 
 /// Maximum number of handlers that are executed together.
@@ -112,27 +112,27 @@ struct BreadthFirst<'s, 'k> {
     budgets: Budgets,
     /// None if all events are followed.
     fresh: Option<FreshLocals>,
-    /// None if faults are followed.
+    /// None if all faults are followed.
     reliable: Option<Recovery>,
     numbers: Numbers,
     frontier: Frontier,
     pieces: Vec<Expansion>,
     piece_bytes: u64,
-    /// Without depths.
+    /// The system states; their depths are not used.
     system_states: Visited,
     collected: BTreeSet<Box<[LocalStateId]>>,
     report: Report,
     transitions: u64,
     expanded: u64,
-    /// The reason that counts most for what was left out so far.
+    /// The most important reason for events left out so far.
     left_out: EndCondition,
-    /// The state at hand, if it is to be judged.
+    /// The current state, if it is to be judged.
     state: GlobalState,
     schedule: CheckSchedule,
 }
 
 impl BreadthFirst<'_, '_> {
-    /// Takes all start states in; returns why to end the search, if there is a reason.
+    /// Enters all start states; returns why to end the search, if there is a reason.
     fn enter_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         for (index, start) in (0..).zip(self.search.starts) {
             let state = GlobalState::new(stepper.known(), start);
@@ -179,14 +179,14 @@ impl BreadthFirst<'_, '_> {
         Ok(self.left_out)
     }
 
-    /// How many states are expanded together. Close to the bound on states they are few.
+    /// Number of states that are expanded together; small close to the bound on states.
     fn batch_len(&self) -> usize {
         let states = u64::from(self.numbers.len());
         let left = self.search.bounds.states.map_or(u64::MAX, |max| max.saturating_sub(states).div_ceil(8).max(1));
         (FIRST_BATCH + self.expanded / 4).min(left) as usize
     }
 
-    /// Takes the successors of some states of a block in; returns what was left out, or why to end the search.
+    /// Takes in the successors of some states of a block; returns the reason for events left out, or why to end the search.
     fn expand(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -206,7 +206,7 @@ impl BreadthFirst<'_, '_> {
         taken
     }
 
-    /// Has all workers find the successors, and execute what they do not know; returns why to end the search, if there is a reason.
+    /// Lets all workers find the successors and execute unknown handlers; returns why to end the search, if there is a reason.
     fn find_successors(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -269,7 +269,7 @@ impl BreadthFirst<'_, '_> {
         Ok(is_due.then(|| self.search.monitor.check(&self.progress())).flatten())
     }
 
-    /// Takes in what was found, in the order of the states and their events; returns what was left out, or why to end the search.
+    /// Takes in the successors, in the order of the states and their events; returns the reason for events left out, or for the end.
     fn take_in(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -294,7 +294,7 @@ impl BreadthFirst<'_, '_> {
         Ok(end)
     }
 
-    /// Tells that all that follows a state was taken in.
+    /// Reports to the sink that all successors of a state were taken in.
     fn tell_expanded(&mut self, stepper: &Stepper<'_>, block: &Block, place: usize, left_out: EndCondition) {
         let Some(sink) = &mut self.sink else { return };
         let mut suppressed = Vec::new();
@@ -307,7 +307,7 @@ impl BreadthFirst<'_, '_> {
         sink.expanded(&Expanded { state: block.number(place), left_out, is_followed, suppressed: &suppressed });
     }
 
-    /// Takes in where a step leads; returns why to end the search, if there is a reason.
+    /// Takes in the target of a step; returns why to end the search, if there is a reason.
     fn arrive(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -339,7 +339,7 @@ impl BreadthFirst<'_, '_> {
         Ok(end)
     }
 
-    /// Queues a new state. Afterwards it is the state at hand, if it is to be judged.
+    /// Queues a new state, which becomes the current state if it is to be judged.
     fn queue(
         &mut self,
         stepper: &Stepper<'_>,
@@ -368,8 +368,8 @@ impl BreadthFirst<'_, '_> {
         }
     }
 
-    /// Counts and judges a new state, which is the one at hand if that has to be looked at; returns why to end the search, if there
-    /// is a reason.
+    /// Counts a new state, and judges it if needed; then it is the current state. Returns why to end the search, if there is a
+    /// reason.
     fn enter(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -453,7 +453,7 @@ impl BreadthFirst<'_, '_> {
     }
 }
 
-/// Tells of a new state.
+/// Reports a new state to the sink.
 fn tell(
     sink: &mut dyn GraphSink,
     stepper: &mut Stepper<'_>,
@@ -475,8 +475,8 @@ fn tell(
 #[derive(Default)]
 struct FreshLocals {
     followed: FxHashSet<LocalStateId>,
-    /// For each state of the batch and each node whether the local state was not there before. It is decided state by state, before
-    /// the workers begin, so that it depends on the order of the states alone.
+    /// For each state of the batch and each node whether the local state is new. One worker decides this state by state, before the
+    /// parallel part begins, so that it depends on the order of the states alone.
     of_batch: Vec<bool>,
 }
 

@@ -18,14 +18,14 @@ pub struct Numbers {
     found: Vec<ParentStep>,
 }
 
-/// How a state was found: by a step from an earlier one.
+/// The step from an earlier state by which a state was found.
 #[derive(Clone, Copy)]
 struct ParentStep {
     parent: u32,
     step: Step,
 }
 
-/// A state by 102 bits of its fingerprint, with its number. Packed, so that it takes no padding.
+/// A state: 102 bits of its fingerprint, and its number. Packed, so that it needs no padding.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 struct Entry {
@@ -61,7 +61,7 @@ impl Numbers {
         Self { shards: (0..SHARDS).map(|_| OrderedTable::default()).collect(), starts: Vec::new(), found: Vec::new() }
     }
 
-    /// How many states there are; their numbers are below.
+    /// Number of states; all state numbers are below it.
     pub fn len(&self) -> u32 {
         (self.starts.len() + self.found.len()) as u32
     }

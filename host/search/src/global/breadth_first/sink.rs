@@ -7,7 +7,7 @@ use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trig
 
 use crate::kernel::EndCondition;
 
-/// How a state was met first.
+/// The first discovery of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discovery {
     /// It is the start state with this index.
@@ -21,7 +21,7 @@ pub enum Discovery {
 pub struct GraphState<'g> {
     /// Its number: states are numbered from 0 on in the order of discovery.
     pub number: u32,
-    /// How it was met first.
+    /// Its first discovery.
     pub discovery: Discovery,
     /// Number of events on a shortest path to it.
     pub depth: u32,
@@ -29,7 +29,7 @@ pub struct GraphState<'g> {
     pub locals: &'g [LocalStateId],
     /// The messages in flight, in the order that the network gives them.
     pub in_flight: &'g [MessageId],
-    /// Whether it has a finding.
+    /// Whether there is a finding in it.
     pub is_bad: bool,
     /// The `eventually` properties of system scope that do not hold; those of node scope are in the local states.
     pub owed: &'g [u32],
@@ -54,23 +54,23 @@ pub struct GraphEdge<'g> {
     pub known: &'g LtsCache,
 }
 
-/// That there are no more edges from a state.
+/// The end of the edges from a state.
 #[derive(Clone, Copy)]
 pub struct Expanded<'g> {
     /// The state.
     pub state: u32,
-    /// If a bound left some out, which one: what follows such a state is not known.
+    /// The bound that left out some edges, if one did: the successors of such a state are not known.
     pub left_out: Option<EndCondition>,
-    /// Whether its events were followed; not at the bound on depth.
+    /// Whether its events were followed: not at the bound on depth.
     pub is_followed: bool,
     /// The local events that the bound on them left out.
     pub suppressed: &'g [(NodeId, Trigger)],
 }
 
-/// Hears of the states and edges of a graph, by one worker and in an order that does not depend on the number of workers.
+/// Receives the states and edges of a graph, from one worker and in an order that does not depend on the number of workers.
 ///
-/// A state is heard of once, before any edge to it. Then come, state by state in the order of their numbers, the edges of each, in
-/// the order of its events and their outcomes, and that these were [all](Self::expanded). A search that ends early stops anywhere.
+/// Each state comes once, before any edge to it. Then, state by state in the order of their numbers, come the edges of each state, in
+/// the order of its events and their outcomes, and [the end](Self::expanded) of these edges. A search that ends early stops anywhere.
 pub trait GraphSink {
     /// All states at this depth are known; none of them was expanded yet.
     fn level(&mut self, _depth: u32, _states: Range<u32>) {}

@@ -15,17 +15,17 @@ pub(crate) struct PossibleEvent {
     pub(crate) row: OutcomesRef,
 }
 
-/// What can happen in a state.
+/// A summary of the possible events of a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waking {
-    /// Whether the bound on local events left out something that no state before left out.
+    /// Whether the bound on local events left out an event that it left out in no state before.
     pub(crate) is_cut: bool,
     /// Whether any event can happen, as far as that is known.
     pub(crate) leads_on: bool,
 }
 
-/// Puts what is awake in a state into `awake`, and what cannot be looked up into `unknown`. At the bound on depth, where all that
-/// matters is whether anything can happen, nothing is unknown if something can.
+/// Puts the awake events of a state into `awake`, and the questions that look-ups cannot answer into `unknown`. At the bound on depth
+/// it matters only whether any event is possible, so one possible event leaves nothing unknown.
 pub(crate) fn wake(
     round: RoundContext<'_>,
     record: PackedState<'_>,
@@ -85,7 +85,7 @@ fn wake_by(
     }
 }
 
-/// The same for the deliveries at a node that takes quorums. A quorum of messages that are all asleep is asleep.
+/// The same for the deliveries at a node that takes quorums. A quorum is asleep if all its messages are.
 fn wake_by_role(
     known: &LtsCache,
     record: PackedState<'_>,

@@ -1,5 +1,5 @@
-//! Global states that are still to be expanded, each with the path that led to it: a stack without a single allocation
-//! for each state, whose states are read and made where they lie.
+//! Global states that are still to be expanded, each with the path that leads to it: a stack that reads and makes states in place,
+//! without one allocation per state.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, LtsCache, MessageId, Step, Trigger};
@@ -9,7 +9,7 @@ use crate::global::parallel::path_forest::{PathForest, PathId};
 use crate::global::state::{Budgets, Child, GlobalState};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
-/// How a state was reached.
+/// The path to a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The events from a start state up to the last one, which is `step`.
@@ -20,15 +20,15 @@ pub struct Reached {
     pub depth: u32,
     /// Whether the state was never expanded before, so that its edges count.
     pub first: bool,
-    /// Whether its expansion tells if something can happen in it that the bound on depth leaves out: that counts at the bound, and no
-    /// longer once a shorter path leads there.
+    /// Whether its expansion decides if the bound on depth leaves out an event in it: this counts for a state at the bound, until a
+    /// shorter path reaches it.
     pub is_open: bool,
 }
 
 /// A stack of global states.
 pub struct PackedStack {
     nodes: usize,
-    /// One record a state: local states, local events, edges, messages in flight, and a tail of fixed length.
+    /// One record per state: local states, local events, edges, messages in flight, and a tail of fixed length.
     words: Vec<u32>,
     len: usize,
     paths: PathForest,
@@ -36,19 +36,19 @@ pub struct PackedStack {
     sent: Vec<MessageId>,
 }
 
-/// Of the word for a message in flight: whether its delivery is asleep.
+/// The bit of a message word that says that the delivery is asleep.
 const ASLEEP: u32 = 1 << 31;
 
-/// Of the word for the depth: whether the state is open.
+/// The bit of the depth word that says that the state is open.
 const OPEN: u32 = 1 << 31;
 
 /// Words at the end of each record: fingerprint, path, last step, depth with bits for `first` and `is_open`, and number of messages.
 const TAIL: usize = 10;
 
-/// The place of the path in it.
+/// The place of the path in the tail.
 const PATH: usize = 4;
 
-/// How a start state was reached.
+/// The step of a start state.
 const NO_STEP: Step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
 
 /// A packed state.
@@ -77,7 +77,7 @@ impl<'r> PackedState<'r> {
         &self.words[self.nodes..2 * self.nodes]
     }
 
-    /// How many edges the events of each node had in the state before the last event.
+    /// For each node the number of edges of its events in the state before the last event.
     #[inline]
     pub fn edges(self) -> &'r [u32] {
         &self.words[2 * self.nodes..3 * self.nodes]
@@ -134,7 +134,7 @@ impl<'r> PackedState<'r> {
         [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part))
     }
 
-    /// Whether this is a record of that state.
+    /// Whether this is a record of `state`.
     fn is_of(self, state: &GlobalState) -> bool {
         // The number of edges is unknown without expanding the state before; their sum must not overflow.
         let edges_max = u32::MAX / 2 / self.nodes as u32;
@@ -145,7 +145,7 @@ impl<'r> PackedState<'r> {
             && self.fingerprint() == state.fingerprint
     }
 
-    /// How the state was reached.
+    /// The path to the state.
     #[inline]
     pub fn reached(self) -> Reached {
         let [.., path, node, trigger, outcome, depth, _] = *self.tail();
@@ -160,7 +160,7 @@ impl<'r> PackedState<'r> {
 pub struct PackedBatch {
     nodes: usize,
     words: Vec<u32>,
-    /// Where each record ends; what was pushed last comes first.
+    /// The end of each record; the state pushed last comes first.
     ends: Vec<usize>,
 }
 
@@ -187,11 +187,11 @@ impl PackedBatch {
 pub struct Successor<'r> {
     /// The state before.
     pub parent: PackedState<'r>,
-    /// How many edges the events of each node have there.
+    /// For each node the number of edges of its events in that state.
     pub edges: &'r [u32],
     /// The step.
     pub child: &'r Child,
-    /// How the successor was reached.
+    /// The path to the successor.
     pub reached: Reached,
 }
 
@@ -206,7 +206,7 @@ impl PackedStack {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there are no states.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -230,7 +230,7 @@ impl PackedStack {
     /// Pushes a successor; its path belongs to it from now on.
     ///
     /// The deliveries at nodes before that of the event fall asleep, unless the event has sent the message and it was not
-    /// in flight before. So does a quorum if all its messages do.
+    /// in flight before. A quorum falls asleep if all its messages do.
     #[inline]
     pub fn push(&mut self, known: &LtsCache, budgets: &Budgets, successor: &Successor<'_>) {
         let Successor { parent, edges, child, reached } = successor;
@@ -273,7 +273,7 @@ impl PackedStack {
         self.push_tail(parent.fingerprint().wrapping_add(added), *reached, in_flight);
     }
 
-    /// Makes room for this many words, and for a quarter more of what is there: a stack can have most of the memory.
+    /// Makes room for this many words, growing by a quarter instead of doubling: a stack can have most of the memory.
     fn make_room(&mut self, words: usize) {
         if self.words.capacity() - self.words.len() < words {
             self.words.reserve_exact(words.max(self.words.len() / 4));
@@ -298,7 +298,7 @@ impl PackedStack {
         self.len += 1;
     }
 
-    /// Takes up to `quota` states, those pushed last, but after the first one no more than fit in `bytes_max`; their paths
+    /// Takes up to `quota` states, those pushed last, and after the first one only as many as fit in `bytes_max`; their paths
     /// belong to the caller, who must [`release`](Self::release) them.
     pub fn take(&mut self, quota: usize, bytes_max: usize, taken: &mut PackedBatch) {
         taken.ends.clear();
@@ -327,7 +327,7 @@ impl PackedStack {
         self.paths.save(out);
     }
 
-    /// The states that were saved; none if one of them is not where its path leads, so that nothing can go wrong later.
+    /// The states that were saved; none if the path of one does not lead to it, so that nothing can go wrong later.
     pub fn load(known: &LtsCache, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
         let (words, len) = (saved.words()?, usize::try_from(saved.number()?).ok()?);
         let mut pending = Self { words, len, paths: PathForest::load(saved)?, ..Self::new(budgets.nodes()) };
@@ -364,18 +364,18 @@ impl PackedStack {
         other.words[tail + PATH] = path.0;
     }
 
-    /// The path to a state that was taken, its last step included. Takes the place of `reached.path`, which is the
-    /// caller's no more.
+    /// The path to a state that was taken, including its last step. Replaces `reached.path`, which the caller no longer
+    /// owns.
     pub fn path_to(&mut self, reached: Reached) -> PathId {
         if reached.step == NO_STEP { reached.path } else { self.paths.extend(reached.path, reached.step) }
     }
 
-    /// Makes a path belong to one user more.
+    /// Adds a user of a path.
     pub fn share(&mut self, path: PathId) {
         self.paths.share(path);
     }
 
-    /// Gives a path back.
+    /// Removes a user of a path.
     pub fn release(&mut self, path: PathId) {
         self.paths.release(path);
     }
@@ -419,7 +419,7 @@ mod tests {
         let (mut pending, mut other, mut taken) = (PackedStack::new(2), PackedStack::new(2), PackedBatch::default());
         (0..50).for_each(|seed| pending.push_start(&state(seed), seed));
         (0..20).for_each(|_| pending.give(&mut other, &mut taken));
-        // The last ones come first, and giving turns them round.
+        // States come off in reverse order, and giving reverses them.
         for (stack, seeds) in [(&mut pending, (0..30).rev().collect::<Vec<u32>>()), (&mut other, (30..50).collect())] {
             for part in seeds.chunks(7) {
                 stack.take(7, usize::MAX, &mut taken);

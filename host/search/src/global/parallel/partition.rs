@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `notes` | notes on new states: judgements, and ends with nothing left but faults |
+//! | `notes` | notes on new states: judgements, and ends where only faults are left |
 //! | `shard` | visited states with the same highest bits of their fingerprints |
 
 use std::collections::BTreeSet;
@@ -30,10 +30,10 @@ use self::shard::Fresh;
 mod notes;
 mod shard;
 
-/// A count that none comes close to, so that sums of saved ones do not overflow.
+/// A limit far above any real count, so that sums of saved counts do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
 
-/// Bytes that the successors of a partition may take in a round. A partition expands one state at least, however many it has.
+/// Bytes that the successors of a partition may take in a round. A partition expands at least one state, whatever its size.
 pub const PARTITION_BYTES: u64 = 4 << 20;
 
 /// A state that was found, on its way to its shard.
@@ -63,13 +63,13 @@ struct Expanded {
     reached: Reached,
     /// The path to the state itself, once a child of it is pushed.
     path: Option<PathId>,
-    /// Whether it is still to be expanded: handlers have to be executed before, or the round had no room for it.
+    /// Whether it is still to be expanded: a handler has to be executed first, or the round had no room for it.
     is_stalled: bool,
 }
 
 /// The data of a state that its successors need.
 struct Parent {
-    /// Among the states of the round.
+    /// Its index among the states of the round.
     index: u32,
     depth: u32,
     fingerprint: Fingerprint,
@@ -86,30 +86,30 @@ struct Tally {
     depth: u32,
 }
 
-/// A partition: a stack of states to expand, and what the current round makes of them.
+/// A partition: a stack of states to expand, and the results of the current round.
 pub struct Partition {
     /// The states still to be expanded.
     pub pending: PackedStack,
-    /// The states of the current round, and for each what became of it and how many edges the events of each node have.
+    /// The states of the current round; the next two lists hold the result for each, and the number of edges of the events of each node.
     taken: PackedBatch,
     expanded: Vec<Expanded>,
     edges: Vec<u32>,
     tally: Tally,
-    /// Bytes that the round takes for the successors at most, if all of them are new.
+    /// Bytes that the round takes for the successors if all of them are new.
     cost: u64,
-    /// The index of the expanded state, and the child.
+    /// Each child with the index of the expanded state.
     children: Vec<(u32, Child)>,
-    /// The children on their way, one list a shard.
+    /// The children on their way, one list per shard.
     arrivals: Vec<Vec<Arrival>>,
-    /// Why each child is to be looked at; none if it is not.
+    /// For each child the reason to examine it; none if there is no reason.
     fresh: Vec<Option<Fresh>>,
-    /// The fingerprints of system states on their way, one list a shard.
+    /// The fingerprints of system states on their way, one list per shard.
     system_states: Vec<Vec<Fingerprint>>,
-    /// System states that were sent lately: most are met again and again.
+    /// System states that were sent lately: most states come again and again.
     recent: Box<[Fingerprint]>,
-    /// The events that are awake in the state at hand, with their outcomes.
+    /// The awake events of the current state, with their outcomes.
     awake: Vec<PossibleEvent>,
-    /// The events that are asleep there and trap in some outcome.
+    /// The sleeping events of the current state that trap in some outcome.
     traps: Vec<PossibleEvent>,
     classes: Vec<ClassId>,
     /// Handlers and quorums that the stalled states wait for.
@@ -120,8 +120,8 @@ pub struct Partition {
     pub collected: Option<BTreeSet<Box<[LocalStateId]>>>,
     /// Executed edges.
     pub transitions: u64,
-    /// States at the bound that have successors and were not reached by a shorter path; a partition may count one down that
-    /// another one has counted.
+    /// States at the bound that have successors and that no shorter path has reached; a partition may subtract one that
+    /// another partition has counted.
     pub cut: i64,
     /// Whether a local event was left out by its bound.
     pub local_events_cut: bool,
@@ -129,7 +129,7 @@ pub struct Partition {
     pub depth: u32,
 }
 
-/// How many system states are remembered as sent.
+/// Number of system states in `recent`.
 const RECENT: usize = 1024;
 
 impl Partition {
@@ -201,7 +201,7 @@ impl Partition {
         self.pending.bytes() + self.taken.bytes() + buffers as u64
     }
 
-    /// Bytes that the rest of this round takes at most.
+    /// Upper bound of the bytes that the rest of this round takes.
     pub fn cost(&self) -> u64 {
         self.cost
     }
@@ -215,7 +215,7 @@ impl Partition {
     }
 
     /// First step of a round: takes up to `quota` states off the stack and finds their successors, until these take too much
-    /// memory; the states that are left are as if they had not been taken.
+    /// memory; the other states stay as if they had not been taken.
     pub fn expand(&mut self, round: RoundContext<'_>, quota: usize) {
         self.pending.take(quota, PARTITION_BYTES as usize, &mut self.taken);
         (self.tally, self.cost) = (Tally::default(), 0);
@@ -273,14 +273,14 @@ impl Partition {
             for event in 0..self.awake.len() {
                 self.push_children(round, &parent, self.awake[event], |_| true);
             }
-            // Another order leads to where an event leads that is asleep, except for a trap: nothing comes after it.
+            // An event that is asleep leads to a state that another order reaches, except for a trap: no event follows it.
             for event in 0..self.traps.len() {
                 self.push_children(round, &parent, self.traps[event], |edge| round.known.brief(edge.next).is_stuck);
             }
         }
     }
 
-    /// Sends those successors of a state by an event on their way that are wanted.
+    /// Sends the wanted successors of a state by an event on their way.
     #[inline]
     fn push_children(
         &mut self,
@@ -301,8 +301,8 @@ impl Partition {
         }
     }
 
-    /// Third step: takes the new states in, judges them, and pushes what has to be expanded. If there is nothing to say
-    /// about any of them, the round is over for this partition; otherwise it has to be [closed](Self::close).
+    /// Third step: takes in the new states, judges them, and pushes those to expand. Without notes on any of
+    /// them, the round is over for this partition; otherwise the caller [closes](Self::close) it.
     pub fn enter(&mut self, round: RoundContext<'_>, this: usize, shards: &[VisitedShard]) {
         let Tally { transitions, cut, local_events_cut, depth } = std::mem::take(&mut self.tally);
         self.transitions += transitions;
@@ -349,7 +349,7 @@ impl Partition {
         }
     }
 
-    /// Whether something can happen in a child; none if that depends on what handlers say, or on a bound.
+    /// Whether an event is possible in a child; none if that depends on handlers that were not executed, or on a bound.
     fn leads_on(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> Option<bool> {
         let known = round.known;
         if known.brief(child.next).is_stuck {
@@ -371,19 +371,19 @@ impl Partition {
         if in_flight > 0 || has_own_events { None } else { Some(false) }
     }
 
-    /// How many messages are in flight in a child.
+    /// Number of messages in flight in a child.
     fn in_flight_len(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> usize {
         let Step { trigger, outcome, .. } = child.step;
         let sent = round.known.sent(&round.known.edges(child.row)[outcome as usize]).len();
         self.taken.record(parent as usize).in_flight_len() + sent - round.known.taken(trigger).count()
     }
 
-    /// Drops what is on its way to the visited set; the system states stay.
+    /// Drops the states on their way to the visited set, but not the system states.
     pub fn forget_arrivals(&mut self) {
         self.arrivals.iter_mut().for_each(Vec::clear);
     }
 
-    /// Ends the round: stalled states go back on the stack, the others and the notes are forgotten.
+    /// Ends the round: puts stalled states back on the stack, and forgets the others and the notes.
     pub fn close(&mut self) {
         for (index, Expanded { reached, path, is_stalled }) in self.expanded.iter().enumerate().rev() {
             if *is_stalled {
@@ -397,7 +397,7 @@ impl Partition {
     }
 }
 
-/// Bytes that a child takes until the end of a round if it is new, without the messages that are sent: on its way, on the
+/// Bytes that a new child takes until the end of a round, without the messages that are sent: on its way, on the
 /// stack with its path, and in a note.
 fn child_bytes(round: RoundContext<'_>, parent: PackedState<'_>) -> u64 {
     let on_the_way =

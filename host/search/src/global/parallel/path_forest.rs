@@ -25,7 +25,7 @@ struct PathNode {
     before: u32,
     /// States and longer paths that end here.
     users: u32,
-    /// The last step; where a path begins, its node is the index of the start state.
+    /// The last step; at the beginning of a path its node is the index of the start state.
     step: Step,
 }
 
@@ -35,17 +35,17 @@ impl PathForest {
         self.add(PathNode { before: NONE, users: 1, step: Step { node: start, trigger: Trigger::NONE, outcome: 0 } })
     }
 
-    /// A path with one step more; `path` belongs to it, and is the caller's no more.
+    /// A path with one more step; takes over the caller's use of `path`.
     pub fn extend(&mut self, path: PathId, step: Step) -> PathId {
         self.add(PathNode { before: path.0, users: 1, step })
     }
 
-    /// Makes a path belong to one user more.
+    /// Adds a user of a path.
     pub fn share(&mut self, path: PathId) {
         self.nodes[path.0 as usize].users += 1;
     }
 
-    /// Gives a path back.
+    /// Removes a user of a path.
     pub fn release(&mut self, path: PathId) {
         let mut at = path.0;
         while at != NONE {
@@ -91,9 +91,9 @@ impl PathForest {
         Some(Self { nodes: saved.words()?.as_chunks().0.iter().map(node).collect(), free: Vec::new() })
     }
 
-    /// Notes a user of a path that was loaded, and returns its start and its steps if there are `len` of these.
+    /// Adds a user of a path that was loaded, and returns its start and its steps if there are `len` of these.
     pub fn adopt(&mut self, path: PathId, len: usize) -> Option<(u32, Vec<Step>)> {
-        // What goes in circles would never end.
+        // A longer path than there are nodes has a cycle, and following it would never end.
         if len >= self.nodes.len() {
             return None;
         }

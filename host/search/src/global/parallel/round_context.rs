@@ -14,10 +14,10 @@ pub struct RoundContext<'w> {
     pub budgets: &'w Budgets,
     /// The bound on depth.
     pub bound: u32,
-    /// Whether a judgement is still to be reported: witnesses of a property are wanted once only.
+    /// Whether a judgement is still to be reported: one witness per property is enough.
     pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
     /// Whether some node takes quorums.
     pub has_quorums: bool,
-    /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
+    /// The number of nodes that may have crashed in a noted state where only faults can happen; none if no such state is noted.
     pub crashes_max: Option<u32>,
 }

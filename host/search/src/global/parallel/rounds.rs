@@ -7,7 +7,7 @@
 //! order of the partitions, and balances the stacks. So ids, counts and the order of discovery do not depend on the schedule of the
 //! workers.
 //!
-//! Stacks, not queues: as in a depth-first search, few states wait to be expanded.
+//! The search uses stacks instead of queues: as in a depth-first search, few states wait to be expanded.
 
 use std::collections::BTreeSet;
 
@@ -33,16 +33,16 @@ const PARTITIONS: usize = 16;
 /// States of a round. Few enough that little waits to be expanded, many enough that the steps between rounds do not count.
 const ROUND: u64 = 8192;
 
-/// A round of fewer states is done by one worker: it takes microseconds.
+/// One worker executes a round of fewer states: it takes microseconds.
 const SHARED_WAVE: u64 = 128;
 
-/// Bytes that the successors of a round may take, unless one state alone has more: then it is one of few states of its round.
+/// Bytes that the successors of a round may take; a single state may exceed them, as one of few states of its round.
 const WAVE_BYTES: u64 = PARTITIONS as u64 * PARTITION_BYTES;
 
-/// Rounds whose successors take fewer bytes are not worth a question to the monitor of their own.
+/// Rounds whose successors take fewer bytes do not poll the monitor by themselves.
 const QUIET_BYTES: u64 = 4 << 20;
 
-/// Handlers that are executed together at most.
+/// Maximum number of handlers that are executed together.
 const BATCH: usize = 16_384;
 
 /// A stack with this many states can give half of them to an empty one.
@@ -65,12 +65,12 @@ pub struct ParallelRounds<'s, 'l> {
     unjudged: Vec<(u32, Vec<Step>)>,
     is_resumed: bool,
     is_kept: bool,
-    /// Whether all is there that is to be saved: not before the start states are judged.
+    /// Whether the state is complete enough to be saved: not before the start states are judged.
     is_whole: bool,
 }
 
 impl<'s, 'l> ParallelRounds<'s, 'l> {
-    /// Nothing explored yet; the search ends once there are `states_max` global states.
+    /// A search that has explored nothing yet; it ends once there are `states_max` global states.
     pub fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>, bound: u32, states_max: Option<u64>) -> Self {
         let nodes = search.lts.scenario().nodes as usize;
         Self {
@@ -162,7 +162,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         self
     }
 
-    /// Has the monitor's keeper save the search.
+    /// Lets the monitor's keeper save the search.
     #[must_use]
     pub fn kept(self) -> Self {
         Self { is_kept: true, ..self }
@@ -195,7 +195,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
             }
             end = or_end(self.round())?;
         };
-        // System states are taken in one round later than global ones.
+        // System states are taken in one round after the global ones.
         self.partitions.iter_mut().for_each(Partition::forget_arrivals);
         for (index, shard) in self.shards.iter_mut().enumerate() {
             shard.admit(index, self.bound, &self.partitions);
@@ -235,13 +235,13 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         Ok(None)
     }
 
-    /// One round; returns why the search ends, if it does.
+    /// Executes one round; returns why the search ends, if it does.
     fn round(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let states = self.states();
         if states >= self.states_max {
             return Ok(Some(EndCondition::StateBound));
         }
-        // Close to the bound on states the rounds get small, so that it is hardly exceeded.
+        // Close to the bound on states the rounds get small, so that they hardly exceed it.
         let size = ROUND.min((self.states_max - states).div_ceil(8));
         let mut left = size as usize;
         let mut quotas = [0; PARTITIONS];
@@ -275,7 +275,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         self.enter(is_shared);
         let end = self.note();
         if end.is_err() {
-            // All of them once more: what was judged is known by then.
+            // All notes are judged once more: the judgements made so far are known by then.
             let notes =
                 self.partitions.iter().flat_map(|partition| partition.notes.iter().map(|note| partition.path_of(note)));
             self.unjudged = notes.collect();
@@ -293,8 +293,8 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         Ok(self.search.monitor.check(&self.progress()))
     }
 
-    /// The end of a round: executes the handlers that were missing, and evens the stacks out. If it is stopped, it can be done
-    /// again, also by another process.
+    /// The end of a round: executes the missing handlers, and balances the stacks. If it is stopped, it can be repeated,
+    /// also by another process.
     fn execute_missing(&mut self) -> Result<(), SearchError> {
         for batch in self.missing.chunks(BATCH) {
             self.stepper.prepare(batch)?;
@@ -304,7 +304,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         Ok(())
     }
 
-    /// The end of a round that was stopped in another process: what was to be judged, then the handlers that were asked for.
+    /// The end of a round that was stopped in another process: the judgements that are left, then the missing handlers.
     fn finish_saved(&mut self) -> Result<Option<EndCondition>, SearchError> {
         for (start, path) in &self.unjudged {
             let start = self.search.starts.get(*start as usize).ok_or(SearchError::Checkpoint)?;
@@ -361,8 +361,8 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         }
     }
 
-    /// Judges what the workers could not; returns the end if there are enough violations. Those of a round are taken in the
-    /// order of their depth; if it is stopped, those that were judged until then.
+    /// Judges the states that the workers could not judge; returns the end if there are enough violations. Those of a round come in the
+    /// order of their depth; a stop leaves those that were judged until then.
     fn note(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let (mut bad, mut stopped) = (Vec::new(), None);
         for (partition, note) in self.partitions.iter().flat_map(|it| it.notes.iter().map(move |note| (it, note))) {
@@ -394,7 +394,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         stopped.map_or(Ok(None), |stopped| Err(stopped.into()))
     }
 
-    /// Gives partitions without work half of what the richest one has.
+    /// Gives partitions without work half of the states of the richest one.
     fn even_out(&mut self) {
         let mut scratch = PackedBatch::default();
         for poor in 0..PARTITIONS {

@@ -9,8 +9,8 @@ use crate::global::parallel::awake::PossibleEvent;
 use crate::global::parallel::packed_stack::PackedState;
 use crate::global::parallel::round_context::RoundContext;
 
-/// Puts what is asleep in a state, and traps in some outcome, into `traps`. Other events can come after those that are asleep, so
-/// they were taken in another order; but nothing comes after a trap, which is so the last event in one order only.
+/// Puts the sleeping events of a state that trap in some outcome into `traps`. Other events can follow those that are asleep, so the
+/// search took them in another order; but no event follows a trap, so it comes last in one order only.
 pub(crate) fn list_asleep(round: RoundContext<'_>, record: PackedState<'_>, traps: &mut Vec<PossibleEvent>) {
     let known = round.known;
     traps.clear();
@@ -18,7 +18,7 @@ pub(crate) fn list_asleep(round: RoundContext<'_>, record: PackedState<'_>, trap
         return;
     }
     let mut note = |node: NodeId, trigger| {
-        // What is asleep was executed when it was awake.
+        // An event that is asleep was executed when it was awake.
         let row = known.row(record.local(node as usize), trigger);
         let row = row.filter(|row| known.edges(*row).iter().any(|edge| known.brief(edge.next).is_stuck));
         traps.extend(row.map(|row| PossibleEvent { node, trigger, row }));

@@ -15,51 +15,51 @@ use crate::liveness::graph::watch::Watch;
 /// An execution that breaks a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// How.
+    /// The class of the breach.
     pub class: BreachClass,
-    /// Where it begins, as an index of the search's start states.
+    /// The start state, as an index of the search's start states.
     pub start: usize,
-    /// The events from there to the dead or stuck state, or to the first state of the cycle.
+    /// The events from the start state to the dead or stuck state, or to the first state of the cycle.
     pub prefix: Vec<Step>,
-    /// What happens again and again from there; nothing if the execution ends.
+    /// The events that repeat for ever from there; empty if the execution ends.
     pub cycle: Vec<Step>,
-    /// The critical step, which ends the prefix, and how many are of its kind; none if it is not known.
+    /// The critical step, which ends the prefix, and the number of its kind; none if it is not known.
     pub critical: Option<(Event, u64)>,
     /// Events from the state before the critical step to one where the promise is kept.
     pub sibling: Vec<Step>,
 }
 
-/// What became of the promises of a search.
+/// The results for the promises of a search.
 pub struct Checked {
     /// The report of the exploration.
     pub report: Report,
-    /// Why the monitor ended the decision after the exploration, if it did.
+    /// The reason why the monitor ended the decision after the exploration, if it did.
     pub ended: Option<EndCondition>,
-    /// What was explored.
+    /// The recorded graph.
     pub recorded: Recorded,
-    /// What became of each promise; none if it was not decided.
+    /// The verdict on each promise; none if it was not decided.
     pub promises: Vec<(Promise, Option<Verdict>)>,
 }
 
-/// Why promises cannot be decided in a scenario; a lower-case phrase. None if they can.
+/// The reason why promises cannot be decided in a scenario; a lower-case phrase. None if they can.
 pub fn refusal(scenario: &Scenario) -> Option<&'static str> {
     let faults = scenario.faults;
     if !scenario.absent.is_empty() {
         return Some("nodes are absent, and their behaviour is unknown");
     }
     if faults.duplicates > 0 {
-        // A second delivery is a fault and a first one is not; equal copies in flight do not tell which one they are.
+        // A second delivery is a fault and a first one is not; equal copies in flight do not show which is which.
         return Some("messages can be delivered again, and that cannot be distinguished from what has to happen");
     }
-    // That a node has crashed is no event, so no state says it.
+    // A crash is no event, so no state shows it.
     (faults.crashes > 0).then_some("nodes can crash, and no execution says after which event")
 }
 
 /// Explores the graph as [`graph::explore`] does, records it, and decides each promise.
 ///
-/// Guarantee: a breach is an execution that the rules allow. Complete: for what was explored; a state that a bound cut off is neither
+/// Guarantee: a breach is an execution that the rules allow. Complete: for the explored part; a state that a bound cut off is neither
 /// dead nor stuck, and in no cycle.
-/// Honours: what [`graph::explore`] honours. Ignores: whether several violations are wanted, once the exploration is over.
+/// Honours: the bounds of [`graph::explore`]. Ignores: the number of violations wanted, once the exploration is over.
 /// Memory: that of the exploration and of the recorded graph at once, then that of [`judge`].
 ///
 /// # Errors

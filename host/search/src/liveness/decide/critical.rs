@@ -12,15 +12,15 @@ use crate::liveness::graph::watch::Watch;
 /// Critical steps of one kind: the same event in the same local state with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Critical {
-    /// The first one: no critical step of this kind is reached by fewer events.
+    /// The first edge: no critical step of this kind is reached by fewer events.
     pub first: Edge,
-    /// How many edges are of this kind.
+    /// Number of edges of this kind.
     pub edges: u64,
     /// Whether it is a fault.
     pub is_fault: bool,
 }
 
-/// All kinds of critical steps, those that are reached by the fewest events first.
+/// All kinds of critical steps, in the order of the number of events that lead to them.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Dead states: those from which no event that can be relied on leads to a state that keeps the promise.
+//! Dead states: those from which no reliable event leads to a state that keeps the promise.
 //!
-//! The states that can still keep it are found backwards without reverse edges: the rows are swept, first in the reverse order of
-//! discovery, until a sweep finds nothing new. Most edges lead on in the order of discovery, so a few sweeps do.
+//! The states that can still keep it are found backwards without reverse edges: sweeps over the rows, first in the reverse order of
+//! discovery, until a sweep finds nothing new. Most edges lead forward in the order of discovery, so a few sweeps suffice.
 
 use std::collections::VecDeque;
 
@@ -19,12 +19,12 @@ use crate::liveness::graph::watch::Watch;
 /// A distance that is not known to be finite.
 pub const FAR: u32 = u32::MAX;
 
-/// What can still become of each state.
+/// The prospects of each state: can it still keep the promise?
 #[derive(Clone, Debug)]
 pub struct Prospects {
-    /// Those from which a state is reached that keeps the promise.
+    /// States from which a state is reached that keeps the promise.
     live: StateSet,
-    /// Those that reach such a state, or one with unknown successors; none if all are known.
+    /// States that reach such a state, or one with unknown successors; none if all successors are known.
     open: Option<StateSet>,
     states: u32,
 }
@@ -36,7 +36,7 @@ impl Prospects {
         self.live.contains(state)
     }
 
-    /// Whether it cannot, whatever was not explored.
+    /// Whether the promise cannot be kept any more, whatever the unexplored part contains.
     #[inline]
     pub fn is_dead(&self, state: u32) -> bool {
         !self.open.as_ref().unwrap_or(&self.live).contains(state)
@@ -52,7 +52,7 @@ impl Prospects {
         u64::from(self.states) - self.open.as_ref().unwrap_or(&self.live).len()
     }
 
-    /// Number of states where neither is known.
+    /// Number of states that are not known to be live or dead.
     pub fn unknown(&self) -> u64 {
         u64::from(self.states) - self.live() - self.dead()
     }
@@ -68,7 +68,7 @@ fn is_progress(class: EventClass, recovery: Recovery) -> bool {
     }
 }
 
-/// Finds out what can still become of each state.
+/// Computes the prospects of each state.
 ///
 /// # Errors
 ///
@@ -119,7 +119,7 @@ fn close_backwards(
     Ok(found.finish())
 }
 
-/// The number of events that can be relied on from each state to one that keeps the promise; [`FAR`] if there is none.
+/// The number of reliable events from each state to one that keeps the promise; [`FAR`] if there is no such path.
 ///
 /// # Errors
 ///
@@ -155,7 +155,7 @@ pub fn distances(
     }
 }
 
-/// A shortest path by events that can be relied on from a state to one that keeps the promise; none if there is none.
+/// A shortest path by reliable events from a state to one that keeps the promise; none if there is no such path.
 ///
 /// # Errors
 ///
@@ -171,7 +171,7 @@ pub fn way_to_live(
     shortest_path(graph, from, watch, &keeps, &|state| !graph.owes(promise, state))
 }
 
-/// A shortest path over some edges from a state to a goal; none if there is none.
+/// A shortest path over some edges from a state to a goal; none if there is no such path.
 ///
 /// # Errors
 ///

@@ -12,14 +12,14 @@ use crate::kernel::{
 use crate::liveness::decide::check::{Breach, Checked, check, refusal};
 use crate::liveness::decide::verdict::Verdict;
 
-/// Whether promises are to be decided, are there, and can be decided.
+/// The rules by which to decide promises, if there are promises that can be decided.
 pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
     rules.filter(|_| !lts.promises().is_empty() && refusal(lts.scenario()).is_none())
 }
 
 /// Explores all global states level by level, and decides each promise of progress on their graph.
 ///
-/// Guarantee: what is reported as broken is broken by an execution that the rules allow. Complete: as [`check`]; within a bound a promise
+/// Guarantee: an execution that the rules allow breaks each promise reported as broken. Complete: as [`check`]; within a bound a promise
 /// that is not broken is undecided. Broken promises end no search: they are added to its violations as far as these are wanted, the most
 /// certain ones first, then the shorter ones.
 ///
@@ -27,7 +27,7 @@ pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
 ///
 /// The host cannot provide an instance.
 pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> {
-    // First, while nothing is lost by a stop.
+    // The stepper is made first, while a stop loses nothing.
     let mut stepper = Stepper::new(search.lts)?;
     let checked = check(search, rules)?;
     let mut breaches: Vec<(BreachClass, usize, Promise, Breach, bool)> = Vec::new();
@@ -35,7 +35,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
         let Some(verdict) = verdict else { continue };
         for breach in checked.breaches(verdict) {
             let length = breach.prefix.len() + breach.cycle.len();
-            // Where something is unknown a state closer by may be dead as well.
+            // If some states are unknown, a closer state may be dead as well.
             let is_shortest = breach.class != BreachClass::Lasso && verdict.unknown_states == 0;
             breaches.push((breach.class, length, *promise, breach, is_shortest));
         }
@@ -43,7 +43,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
     breaches.sort_by_key(|(class, length, promise, ..)| (*class, *length, *promise));
     let mut report = report(checked);
     for (_, _, promise, breach, shortest) in breaches {
-        // Without a bound on variants there is no need to say what is not wanted.
+        // Without a bound on variants, violations beyond the limit need no words.
         if report.variants_max.is_none() && report.is_full() {
             break;
         }
@@ -55,7 +55,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
     Ok(report)
 }
 
-/// The report of the exploration, with what was found out about promises.
+/// The report of the exploration, with the results for promises.
 fn report(checked: Checked) -> Report {
     let Checked { report, ended, promises, recorded } = checked;
     let graph = &recorded.graph;
@@ -109,7 +109,7 @@ fn found(
     Ok(FoundViolation::new(start, &path, promise.node, judgement).broken(found))
 }
 
-/// Why a promise is not kept at the end of a path, in the plugin's words; none if it is.
+/// The reason why a promise is not kept at the end of a path, in the plugin's words; none if it is kept.
 pub fn words(
     stepper: &mut Stepper<'_>,
     start: &Start,
@@ -119,7 +119,7 @@ pub fn words(
     let mut locals = start.locals.clone();
     for step in path {
         let local = &mut locals[step.node as usize];
-        // It was executed in the search, so it is looked up.
+        // The step was executed in the search, so this is a look-up.
         let row = stepper.step(*local, step.trigger)?;
         *local = stepper.outcomes(row)[step.outcome as usize].next;
     }

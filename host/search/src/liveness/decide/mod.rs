@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `decision` | a search that decides promises, from its start states to its report |
 //! | `check` | explores a graph and decides its promises |
-//! | `verdict` | all that there is to say about a promise |
+//! | `verdict` | the verdict on a promise, with its evidence |
 //! | `stuck` | stuck states |
 //! | `critical` | critical steps |
 //! | `dead` | dead states, distances to a kept promise |

@@ -1,4 +1,4 @@
-//! Stuck states: a promise is not kept, and nothing is possible that has to happen.
+//! Stuck states: a promise is not kept, and no fair event is enabled.
 
 use crate::kernel::EndCondition;
 use crate::liveness::decide::dead::Prospects;
@@ -10,14 +10,14 @@ use crate::liveness::graph::watch::Watch;
 /// The stuck states of a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stuck {
-    /// How many there are.
+    /// Number of stuck states.
     pub states: u64,
-    /// The first one from which the promise can be kept. Without one, and if no state is known to be dead, the first one where that
-    /// is unknown because of a bound: it breaks the promise in any case, and after a dead state it may be the same defect.
+    /// The first one from which the promise can be kept. Without one, and if no state is known to be dead, the first one whose prospects
+    /// a bound leaves unknown: it breaks the promise in any case, and after a dead state it may be the same defect.
     pub first: Option<u32>,
 }
 
-/// What a worker has found.
+/// The stuck states that one worker has found.
 #[derive(Default)]
 struct Found {
     states: u64,
@@ -53,7 +53,7 @@ pub fn stuck(
     Ok(Stuck { states: found.iter().map(|found| found.states).sum(), first: live.or(unknown) })
 }
 
-/// Whether the promise is not kept in a state whose events are known, and nothing is possible there that has to happen.
+/// Whether the promise is not kept in a state whose events are known, and no fair event is enabled there.
 pub fn is_stuck(graph: &StoredGraph, promise: usize, state: u32) -> bool {
     let has_to_happen = |class: EventClass| class.is_fair() || class == EventClass::Suppressed;
     graph.owes(promise, state) && !graph.row(state).any(|(_, label)| has_to_happen(graph.class(label)))

@@ -1,4 +1,4 @@
-//! All that there is to say about a promise.
+//! The verdict on a promise, with its evidence.
 
 use crate::kernel::rules::Rules;
 use crate::kernel::{BreachClass, EndCondition};
@@ -11,35 +11,35 @@ use crate::liveness::fair::lasso::{Lasso, lasso};
 use crate::liveness::graph::stored::{Edge, StoredGraph};
 use crate::liveness::graph::watch::Watch;
 
-/// How a promise fails for good.
+/// The dead state that breaks a promise, with a path to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Death {
     /// The first dead state on the path.
     pub state: u32,
     /// A path to a dead state; no dead state is reached by fewer events.
     pub path: Vec<Edge>,
-    /// The critical step at its end; none if the start state is dead, or if it is not known whether the state before is live.
+    /// The critical step at its end; none if the start state is dead, or if the state before is not known to be live.
     pub critical: Option<Critical>,
     /// A shortest path from the state before the critical step to one where the promise is kept.
     pub sibling: Vec<Edge>,
 }
 
-/// All that there is to say about a promise.
+/// The verdict on a promise, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// States from which the promise can be kept.
     pub live_states: u64,
     /// States from which it cannot.
     pub dead_states: u64,
-    /// States where neither is known.
+    /// States that are not known to be live or dead.
     pub unknown_states: u64,
-    /// In how many states it is kept.
+    /// Number of states in which it is kept.
     pub kept_states: u64,
-    /// All kinds of critical steps, those that are reached by the fewest events first.
+    /// All kinds of critical steps, in the order of the number of events that lead to them.
     pub critical: Vec<Critical>,
-    /// Where the promise is not kept and nothing has to happen.
+    /// The states in which the promise is not kept and no fair event is enabled.
     pub stuck: Stuck,
-    /// Fair components: the largest parts in which the promise is not kept and an execution can stay for ever and be fair.
+    /// Number of fair components: the largest parts in which a fair execution can stay for ever without keeping the promise.
     pub fair_components: u64,
     /// A dead state, if there is one.
     pub death: Option<Death>,
@@ -55,7 +55,7 @@ impl Verdict {
         self.critical.iter().map(|kind| kind.edges).sum()
     }
 
-    /// The most certain way in which the promise is broken; none if no way was found.
+    /// The most certain class of breach; none if no breach was found.
     pub fn class(&self) -> Option<BreachClass> {
         let ways = [
             (BreachClass::Dead, self.death.is_some()),
@@ -73,7 +73,7 @@ impl Verdict {
 ///
 /// # Errors
 ///
-/// The analysis is to end, for this reason.
+/// The analysis is to end, for the reason returned.
 pub fn judge(
     graph: &StoredGraph,
     promise: usize,
@@ -87,7 +87,7 @@ pub fn judge(
     let (mut fair, mut best): (u64, Option<(Vec<u32>, u32)>) = (0, None);
     fair_components(&arena, watch, &mut |members| {
         fair += 1;
-        // A loss can lead from a dead state to a live one. A cycle of dead states alone would break what is broken before.
+        // A loss can lead from a dead state to a live one. A cycle of dead states alone would add nothing: the promise is broken before it.
         let entry = members.iter().copied().find(|state| !prospects.is_dead(*state));
         if let Some(entry) = entry.filter(|entry| best.as_ref().is_none_or(|(_, first)| entry < first)) {
             best = Some((members.to_vec(), entry));
@@ -108,7 +108,7 @@ pub fn judge(
     })
 }
 
-/// How the promise fails for good.
+/// A path to a dead state, with its critical step.
 fn death(
     graph: &StoredGraph,
     promise: usize,
@@ -124,7 +124,7 @@ fn death(
         (0..graph.states()).find(|state| prospects.is_dead(*state)).expect("some state is dead, as counted above");
     let path = graph.path_to(first);
     let unexplained = Death { state: first, path, critical: None, sibling: Vec::new() };
-    // The first kind of critical steps begins where the fewest events lead to; some dead state may be closer where something is unknown.
+    // The first kind of critical steps begins after the fewest events; if some states are unknown, a dead state may be closer.
     let Some(kind) = critical.first() else { return Ok(Some(unexplained)) };
     let Edge { from, to, .. } = kind.first;
     let mut path = graph.path_to(from);

@@ -1,4 +1,4 @@
-//! What an execution that owes something for ever may do: the part of the graph where it stays, and what is fair there.
+//! The part of the graph in which an execution can owe a promise for ever, and the fair actions there.
 
 use crate::kernel::EndCondition;
 use crate::kernel::rules::{Fairness, Rules, Timers};
@@ -16,14 +16,14 @@ pub struct Arena<'g> {
     pub graph: &'g StoredGraph,
     promise: usize,
     rules: Rules,
-    /// The states in which something can be delivered, if timers wait for that.
+    /// The states in which a delivery is possible, if timers wait for deliveries.
     busy: Option<StateSet>,
-    /// Whether anything is left to chance.
+    /// Whether any outcome is left to chance.
     pub has_draws: bool,
 }
 
 impl<'g> Arena<'g> {
-    /// That of a promise.
+    /// The arena of a promise.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl<'g> Arena<'g> {
         self.keeps_event(edge) && self.contains(edge.from) && self.contains(edge.to)
     }
 
-    /// The same of an edge whose states are known to be in the arena.
+    /// The same for an edge whose states are known to be in the arena.
     #[inline]
     pub fn keeps_event(&self, edge: &Edge) -> bool {
         match self.graph.class(edge.label) {
@@ -65,15 +65,15 @@ impl<'g> Arena<'g> {
         }
     }
 
-    /// The fair actions that are possible in a state, in no order and maybe several times: also those that a bound suppresses, and timers
-    /// that have to wait.
+    /// The fair actions that are possible in a state, in no order and maybe with repetitions: including those that a bound suppresses, and
+    /// timers that have to wait.
     pub fn possible(&self, state: u32) -> impl Iterator<Item = ActionId> {
         self.graph.row(state).filter_map(|(_, label)| self.graph.label(label).action)
     }
 
-    /// Leaves of these actions those that are possible in a state.
+    /// Keeps those of these actions that are possible in a state.
     pub fn retain_possible(&self, state: u32, actions: &mut Vec<ActionId>) {
-        // Over a large component few are left soon, mostly one.
+        // Over a large component few actions are left soon, mostly one.
         match actions[..] {
             [] => {}
             [action] if self.possible(state).any(|possible| possible == action) => {}
@@ -86,7 +86,7 @@ impl<'g> Arena<'g> {
         }
     }
 
-    /// Whether what is possible does not stay so for ever without happening.
+    /// Whether fairness is assumed: an action does not stay possible for ever without happening.
     pub fn is_fair(&self) -> bool {
         self.rules.fairness != Fairness::None
     }
@@ -98,12 +98,12 @@ impl<'g> Arena<'g> {
         label.action.filter(|_| self.has_strong() && label.class == EventClass::Delivery)
     }
 
-    /// Whether there is anything that has to happen only because it is possible again and again.
+    /// Whether some actions have to happen if they are possible again and again (strong fairness).
     pub fn has_strong(&self) -> bool {
         self.rules.fairness == Fairness::FairLossy
     }
 
-    /// Puts the edges of a state that can be taken for ever into `edges`, if those that `inside` keeps are wanted.
+    /// Puts the edges of a state that can be taken for ever into `edges`, if the execution is to take those that `inside` accepts.
     pub fn lasting(&self, state: u32, inside: &dyn Fn(&Edge) -> bool, edges: &mut Vec<Edge>) {
         edges.clear();
         let row = self.graph.row(state).map(|(to, label)| Edge { from: state, to, label });
@@ -129,7 +129,7 @@ impl<'g> Arena<'g> {
     }
 }
 
-/// The states in which something can be delivered.
+/// The states in which a delivery is possible.
 fn busy(graph: &StoredGraph, watch: &mut Watch<'_>) -> Result<StateSet, EndCondition> {
     watch.take(u64::from(graph.states()) / 8)?;
     let busy = SharedSet::new(graph.states());

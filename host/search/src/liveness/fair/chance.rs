@@ -1,12 +1,12 @@
 //! Chance: which outcomes of a handler can be taken for ever while others are not.
 //!
-//! The answers that lead to the outcomes of a handler are a tree. Where an answer is chosen, by an adversary, any of them may be the
-//! only one for ever. Where it is drawn, each answer with a weight above 0 comes again and again. So an outcome can be taken for ever
+//! The answers that lead to the outcomes of a handler are a tree. Where an adversary chooses an answer, any answer may be the only one
+//! for ever. Where an answer is drawn, each one with a weight above 0 comes again and again. So an outcome can be taken for ever
 //! only if at each draw on the way to it some outcome is taken for ever behind each such answer.
 
 use crate::liveness::graph::label::{Draw, Source};
 
-/// For each of these outcomes of one handler whether it can be taken for ever, if only those that are `wanted` are to be.
+/// For each of these outcomes of one handler whether it can be taken for ever, if only the `wanted` ones are to be taken.
 pub fn lasting(outcomes: &[(&Draw, bool)]) -> Vec<bool> {
     let mut lasts = vec![false; outcomes.len()];
     let all: Vec<usize> = (0..outcomes.len()).collect();
@@ -14,7 +14,7 @@ pub fn lasting(outcomes: &[(&Draw, bool)]) -> Vec<bool> {
     lasts
 }
 
-/// Whether something behind the answers that these outcomes share, this many of them, can be taken for ever. Marks what can.
+/// Whether some outcome behind the first `depth` answers, which these outcomes share, can be taken for ever. Marks those that can.
 fn keep(outcomes: &[(&Draw, bool)], of: &[usize], depth: usize, lasts: &mut [bool]) -> bool {
     let answer = |index: &usize| outcomes[*index].0.answers.get(depth).copied();
     // An outcome without another answer shares all its answers with no other one.

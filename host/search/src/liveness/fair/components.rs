@@ -20,14 +20,14 @@ pub struct Component<'c> {
 }
 
 impl Component<'_> {
-    /// Whether a state is in it, given that the state is in the part of the graph that was asked for.
+    /// Whether a state is in it, given that the state is in the part of the graph that was searched.
     #[inline]
     pub fn contains(&self, state: u32) -> bool {
         self.numbers[state as usize] == self.number
     }
 }
 
-/// Hears of components. An error ends the analysis.
+/// Receives components. An error ends the analysis.
 pub type Found<'f> = dyn FnMut(Component<'_>, &mut Watch<'_>) -> Result<(), EndCondition> + 'f;
 
 /// The number of a state that was not visited.
@@ -36,31 +36,31 @@ const UNVISITED: u32 = 0;
 /// The bit of a place in a row that says that a state below on the path was reached.
 const IS_INNER: u32 = 1 << 31;
 
-/// Finds components, again and again in parts of one graph.
+/// Finds the components of parts of one graph, one part after another.
 pub struct Components<'g> {
     graph: &'g StoredGraph,
-    /// Of a state on the stack its rank, from 1 on; of a finished one its component, from the highest number downwards.
+    /// For a state on the stack its rank, from 1 on; for a finished one its component, from the highest number downwards.
     numbers: Vec<u32>,
     /// From the front the states on the path of the depth-first search; from the back, the last one first, the finished states whose
-    /// component is not. A state is in one of the two at most, so there is room for both.
+    /// component is not finished. A state is in at most one of the two, so there is room for both.
     stack: Vec<u32>,
-    /// For each state on the path how many bytes of its row were read, and in the highest bit whether a state below it on the path was
+    /// For each state on the path the number of bytes read of its row, and in the highest bit whether a state below it on the path was
     /// reached from it: then it is not the root of its component.
     places: Vec<u32>,
-    /// Number of finished states whose component is not.
+    /// Number of finished states whose component is not finished.
     waiting: usize,
-    /// The state that the path was shortened by last.
+    /// The state that left the path last.
     left: u32,
     /// The next rank, and the next component.
     next: (u32, u32),
 }
 
 impl<'g> Components<'g> {
-    /// For a graph.
+    /// The components of a graph.
     ///
     /// # Errors
     ///
-    /// There is no room.
+    /// There is not enough memory.
     pub fn new(graph: &'g StoredGraph, watch: &mut Watch<'_>) -> Result<Self, EndCondition> {
         // The places grow up to all states.
         watch.take(u64::from(graph.states()) * 3 * size_of::<u32>() as u64)?;
@@ -110,7 +110,7 @@ impl<'g> Components<'g> {
         while let Some(last) = self.places.len().checked_sub(1) {
             let (state, place) = (self.stack[last], self.places[last]);
             let mut is_inner = place & IS_INNER;
-            // Where it was left, the target before was the state that is left now.
+            // After a pause, the target before is the state that has just left the path.
             let position = Position { at: place & !IS_INNER, target: self.left };
             let mut row = self.graph.rows().row_from(state, position);
             let mut child = None;
@@ -165,7 +165,7 @@ impl<'g> Components<'g> {
         if is_root {
             self.finish(state, first, keeps, watch, found)?;
         }
-        // The state before hears of the ranks that were reached from this one. Those of a finished component are higher than any.
+        // The state before takes over the ranks that were reached from this one. Those of a finished component are higher than any.
         if let Some(last) = self.places.len().checked_sub(1) {
             let (before, number) = (self.stack[last] as usize, self.numbers[state as usize]);
             if number < self.numbers[before] {

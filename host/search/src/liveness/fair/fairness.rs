@@ -1,8 +1,8 @@
-//! Fair components: parts of the graph in which an execution can stay for ever, taking every edge again and again, and be fair.
+//! Fair components: parts of the graph in which a fair execution can stay for ever, taking every edge again and again.
 //!
-//! If an action has only to happen where it stays possible (weak fairness), a strongly connected component is fair or no part of it is:
-//! an action that is possible in all its states and taken on none of its edges is so in each part. Where an action has to happen if it
-//! is possible again and again (strong fairness), the states are removed in which such an action is possible that no edge inside takes,
+//! With weak fairness, an action has to happen only where it stays possible. Then a strongly connected component is fair or no part of it
+//! is: an action that is possible in all its states and taken on none of its edges is so in each part. With strong fairness, an action has
+//! to happen if it is possible again and again. Then the states are removed in which such an action is possible that no edge inside takes,
 //! and the rest is analysed again, as for Streett automata. Chance removes edges instead, see `chance`.
 //!
 //! Source: Emerson, Lei, "Modalities for model checking: branching time logic strikes back", Science of Computer Programming 1987, for
@@ -20,10 +20,10 @@ use crate::liveness::graph::watch::Watch;
 /// Whether an edge stays inside a part of the graph.
 type Inside<'i> = dyn Fn(&Edge) -> bool + Sync + 'i;
 
-/// Hears of the states of each fair component.
+/// Receives the states of each fair component.
 pub type Found<'f> = dyn FnMut(&[u32]) + 'f;
 
-/// Finds all fair components of an arena that are as large as can be.
+/// Finds all maximal fair components of an arena.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ fn is_weakly_fair(
     Ok(in_all(left).is_empty())
 }
 
-/// The actions that are possible in all of these states, at least one.
+/// The actions that are possible in all of these states; there must be at least one state.
 fn possible_in_all(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) -> Result<Vec<ActionId>, EndCondition> {
     let note = |place: u32, left: &mut Option<Vec<ActionId>>, watch: &mut Watch<'_>| {
         let left = left.get_or_insert_with(|| arena.possible(members[0]).collect());
@@ -91,7 +91,7 @@ fn possible_in_all(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) ->
     Ok(in_all(sweep(members.len() as u32, Order::Up, watch, note)?.into_iter().flatten()))
 }
 
-/// The actions in all of these lists, at least one.
+/// The actions in all of these lists; there must be at least one list.
 fn in_all(lists: impl Iterator<Item = Vec<ActionId>>) -> Vec<ActionId> {
     let both = |mut one: Vec<ActionId>, other: Vec<ActionId>| {
         one.retain(|action| other.contains(action));
@@ -103,11 +103,11 @@ fn in_all(lists: impl Iterator<Item = Vec<ActionId>>) -> Vec<ActionId> {
 /// No region.
 const NOWHERE: u32 = 0;
 
-/// Regions that are still to be looked at.
+/// Regions that are still to be analysed.
 struct Regions {
     /// The region of each state.
     of: Vec<u32>,
-    /// How many there were.
+    /// The number of regions so far.
     count: u32,
     waiting: Vec<Vec<u32>>,
 }
@@ -121,7 +121,7 @@ impl Regions {
 }
 
 /// The same with strong fairness or chance: a region is refined until it is one component by edges that can be taken for ever, and
-/// nothing has to be removed.
+/// no state has to be removed.
 fn refine(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Found<'_>) -> Result<(), EndCondition> {
     let states = arena.graph.states();
     watch.take(u64::from(states) * 2 * size_of::<u32>() as u64)?;
@@ -166,8 +166,8 @@ fn lasts(arena: &Arena<'_>, edge: &Edge, inside: &dyn Fn(&Edge) -> bool) -> bool
     edges.contains(edge)
 }
 
-/// These states without those in which an action is possible that has to happen if it is possible again and again, and is taken on no
-/// edge inside.
+/// These states without those in which an action is possible that has to happen if it is possible again and again, but that no edge
+/// inside takes.
 fn without_starved(
     arena: &Arena<'_>,
     members: &[u32],

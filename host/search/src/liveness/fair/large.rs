@@ -1,8 +1,8 @@
-//! Large strongly connected components, found by all workers; what is left is for [`Components`](crate::liveness::fair::components).
+//! Large strongly connected components, found by all workers; the rest is left to [`Components`](crate::liveness::fair::components).
 //!
-//! A state that is reached from a pivot, and from which the pivot is reached, is in its component. Both are found by sweeps, which need
-//! a few bits per state; a depth-first search, which needs words, is one worker's. But a component costs two closures here, so small
-//! ones are left.
+//! A state that is reached from a pivot, and from which the pivot is reached, is in its component. Sweeps find both sets with
+//! a few bits per state; a depth-first search needs words, and only one worker can do it. But a component costs two closures here, so
+//! small ones are left.
 //!
 //! Source: Slota, Rajamanickam, Madduri, "BFS and coloring-based parallel algorithms for strongly connected components and related
 //! problems", IPDPS 2014: trim, take the largest component by a forward and a backward search, do the rest in another way.
@@ -14,13 +14,13 @@ use crate::liveness::graph::stored::Edge;
 use crate::liveness::graph::sweep::{Order, sweep, sweep_until_still};
 use crate::liveness::graph::watch::Watch;
 
-/// A component is large if it has one in this many of the remaining states.
+/// A component is large if it has at least one in this many of the remaining states.
 const LARGE: u64 = 4;
 
-/// States are trimmed as long as a sweep takes one in this many of those that are left.
+/// States are trimmed as long as a sweep removes one in this many of those that are left.
 const WORTHWHILE: u64 = 16;
 
-/// Hears of a component that has an edge inside. An error ends the analysis.
+/// Receives a component that has an edge inside. An error ends the analysis.
 pub type Found<'f> = dyn FnMut(&StateSet, &mut Watch<'_>) -> Result<(), EndCondition> + 'f;
 
 /// Finds large components of an arena. Returns the states of all others, and maybe some that are in no component with an edge inside.
@@ -64,7 +64,7 @@ fn edges<'a>(arena: &'a Arena<'_>, from: u32, among: &'a StateSet) -> impl Itera
     row.filter(|edge| among.contains(edge.to) && arena.keeps_event(edge))
 }
 
-/// Takes states out from which no edge stays among the rest: they are in no component with an edge inside.
+/// Removes states from which no edge stays among the rest: they are in no component with an edge inside.
 fn trim(arena: &Arena<'_>, rest: &SharedSet, left: &mut u64, watch: &mut Watch<'_>) -> Result<(), EndCondition> {
     let mut order = Order::Down;
     loop {
@@ -92,7 +92,7 @@ fn trim(arena: &Arena<'_>, rest: &SharedSet, left: &mut u64, watch: &mut Watch<'
     }
 }
 
-/// The states that are reached from one by edges among these.
+/// The states that are reached from the pivot by edges among these.
 fn reached(arena: &Arena<'_>, among: &StateSet, pivot: u32, watch: &mut Watch<'_>) -> Result<StateSet, EndCondition> {
     let (found, followed) = (SharedSet::new(arena.graph.states()), SharedSet::new(arena.graph.states()));
     found.insert(pivot);
@@ -111,7 +111,7 @@ fn reached(arena: &Arena<'_>, among: &StateSet, pivot: u32, watch: &mut Watch<'_
     Ok(found.finish())
 }
 
-/// Those of these states from which one of them is reached by edges among them.
+/// The states from which the pivot is reached by edges among these.
 fn reaching(arena: &Arena<'_>, among: &StateSet, pivot: u32, watch: &mut Watch<'_>) -> Result<StateSet, EndCondition> {
     let found = SharedSet::new(arena.graph.states());
     found.insert(pivot);

@@ -1,4 +1,4 @@
-//! A fair lasso: a shortest way into a fair component, and a short fair cycle there.
+//! A fair lasso: a shortest path into a fair component, and a short fair cycle there.
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,15 @@ use crate::liveness::graph::label::ActionId;
 use crate::liveness::graph::stored::{Edge, StoredGraph};
 use crate::liveness::graph::watch::Watch;
 
-/// States looked at to shorten a cycle, at most: for each two of its edges all states of the component.
+/// Maximum number of states visited to shorten a cycle: for each two of its edges all states of the component.
 const EFFORT_MAX: usize = 1 << 26;
 
-/// An execution that owes something for ever, and is fair.
+/// A fair execution that owes a promise for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lasso {
     /// A path to the first state of the cycle.
     pub prefix: Vec<Edge>,
-    /// What happens again and again.
+    /// The cycle, which repeats for ever.
     pub cycle: Vec<Edge>,
 }
 
@@ -53,7 +53,7 @@ pub fn lasso(arena: &Arena<'_>, members: &[u32], entry: u32, watch: &mut Watch<'
 ///
 /// # Errors
 ///
-/// The analysis is to end.
+/// Whether an execution that owes a promise can repeat this cycle for ever and be fair; the events of all its states must be known.
 pub fn is_fair_lasso(
     graph: &StoredGraph,
     promise: usize,
@@ -64,7 +64,7 @@ pub fn is_fair_lasso(
     Ok(is_fair_cycle(&Arena::new(graph, promise, rules, watch)?, cycle))
 }
 
-/// Ways inside a component.
+/// Paths inside a component.
 struct Tour<'t, 'g> {
     arena: &'t Arena<'g>,
     /// Its states, in ascending order.
@@ -76,12 +76,12 @@ impl Tour<'_, '_> {
         self.members.binary_search(&edge.to).is_ok()
     }
 
-    /// A shortest way of at least one edge from a state to a state.
+    /// A shortest path of at least one edge between two states.
     fn way(&self, from: u32, to: u32, watch: &mut Watch<'_>) -> Result<Vec<Edge>, EndCondition> {
         self.search(from, &|_| false, &|edge| edge.to == to, watch)
     }
 
-    /// A shortest way from a state that meets a need. It may be empty where the state itself does.
+    /// A shortest path from a state that meets a need. It may be empty if the state itself does.
     fn detour(&self, from: u32, need: &Need, watch: &mut Watch<'_>) -> Result<Vec<Edge>, EndCondition> {
         let graph = self.arena.graph;
         let takes = |edge: &Edge, action: ActionId| graph.label(edge.label).action == Some(action);
@@ -102,7 +102,7 @@ impl Tour<'_, '_> {
         }
     }
 
-    /// A shortest way from a state, to a state or over an edge at its end.
+    /// A shortest path from a state, to a goal state or over a goal edge at its end.
     fn search(
         &self,
         from: u32,
@@ -134,7 +134,7 @@ impl Tour<'_, '_> {
         unreachable!("in a fair component every need can be met")
     }
 
-    /// Replaces parts of a cycle by shorter ways as long as it stays fair.
+    /// Replaces parts of a cycle by shorter paths as long as it stays fair.
     fn shorten(&self, cycle: &mut Vec<Edge>, watch: &mut Watch<'_>) -> Result<(), EndCondition> {
         while cycle.len().saturating_mul(cycle.len()).saturating_mul(self.members.len()) <= EFFORT_MAX {
             let Some(shorter) = self.shorter(cycle, watch)? else { return Ok(()) };

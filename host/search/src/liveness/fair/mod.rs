@@ -2,12 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `lasso` | a fair lasso: a shortest way into a fair component, and a short fair cycle there |
-//! | `walk` | closed walks: whether one is fair, and what it needs to become so |
+//! | `lasso` | a fair lasso: a shortest path into a fair component, and a short fair cycle there |
+//! | `walk` | closed walks: whether one is fair, and its needs otherwise |
 //! | `fairness` | fair components |
 //! | `large` | large strongly connected components, by all workers |
 //! | `components` | strongly connected components |
-//! | `arena` | what an execution that owes something for ever may do |
+//! | `arena` | the part of the graph in which an execution can owe a promise for ever |
 //! | `chance` | which outcomes of a handler can be taken for ever |
 
 pub(super) mod arena;

@@ -1,13 +1,13 @@
-//! Closed walks: whether one is fair, and what it needs to become so.
+//! Closed walks: whether one is fair, and its needs otherwise.
 
 use crate::liveness::fair::arena::Arena;
 use crate::liveness::graph::label::{ActionId, Source};
 use crate::liveness::graph::stored::Edge;
 
-/// What keeps a closed walk from being fair.
+/// The need of a closed walk that is not fair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The action is possible in all its states, and is not taken. It has to be, or a state is to be visited in which it is not
+    /// The action is possible in all its states, and is not taken. The walk has to take it, or to visit a state in which it is not
     /// possible.
     Weak(ActionId),
     /// The action is possible in one of its states, and has to be taken.
@@ -16,7 +16,7 @@ pub enum Need {
     Answers(u32, u32, Vec<(u32, Source)>),
 }
 
-/// The first thing that keeps a closed walk from being fair; none if it is.
+/// The first need of a closed walk; none if it is fair.
 pub fn need(arena: &Arena<'_>, walk: &[Edge]) -> Option<Need> {
     if !arena.is_fair() {
         return None;
@@ -40,7 +40,7 @@ pub fn need(arena: &Arena<'_>, walk: &[Edge]) -> Option<Need> {
     owed.first().map(|action| Need::Weak(*action)).or_else(|| missing_answers(arena, walk))
 }
 
-/// Answers that chance has to give as well where a walk executes a handler.
+/// Answers that chance has to give as well at a handler that a walk executes.
 fn missing_answers(arena: &Arena<'_>, walk: &[Edge]) -> Option<Need> {
     if !arena.has_draws {
         return None;
@@ -71,8 +71,8 @@ fn missing_answers(arena: &Arena<'_>, walk: &[Edge]) -> Option<Need> {
     None
 }
 
-/// Whether this is a cycle that an execution which owes something can repeat for ever: it closes, all its edges are in the arena, and it
-/// is fair. Asks nothing of how it was found.
+/// Whether this is a cycle that an execution which owes a promise can repeat for ever: it closes, all its edges are in the arena, and it
+/// is fair. The check does not depend on how the cycle was found.
 pub fn is_fair_cycle(arena: &Arena<'_>, cycle: &[Edge]) -> bool {
     let Some(last) = cycle.last() else { return false };
     let follow = |(before, edge): (&Edge, &Edge)| before.to == edge.from;

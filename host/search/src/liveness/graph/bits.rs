@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bits of a word.
+/// Bits per word.
 const WORD: usize = u64::BITS as usize;
 
-/// A set of states. Its creator gives its length; states beyond are not in it.
+/// A set of states. Its length is fixed at creation; states beyond are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateSet(Vec<u64>);
 
@@ -15,7 +15,7 @@ impl StateSet {
         Self(vec![0; (states as usize).div_ceil(WORD)])
     }
 
-    /// Adds a state; whether it was not there.
+    /// Adds a state; returns whether it is new.
     #[inline]
     pub fn insert(&mut self, state: u32) -> bool {
         let (word, bit) = (state as usize / WORD, 1 << (state as usize % WORD));
@@ -58,8 +58,8 @@ impl StateSet {
     }
 }
 
-/// A set of states that several workers change at once. A worker sees the changes of another one at some time, and all of them when
-/// that has ended.
+/// A set of states that several workers change at once. A worker may see the changes of another worker late; it sees all of them once
+/// that worker has ended.
 #[derive(Debug)]
 pub struct SharedSet(Vec<AtomicU64>);
 
@@ -69,7 +69,7 @@ impl SharedSet {
         Self::from(StateSet::new(states))
     }
 
-    /// Adds a state; whether it was not there.
+    /// Adds a state; returns whether it is new.
     ///
     /// # Panics
     ///

@@ -1,19 +1,19 @@
-//! Labels of edges: what an event is to a promise of progress.
+//! Labels of edges: the role of an event for promises of progress.
 
-/// The number of an action: what fairness is about.
+/// The number of an action, the unit of fairness.
 pub type ActionId = u32;
 
-/// Sorts of events, by what a promise of progress can rely on.
+/// Classes of events, by whether a promise of progress can rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventClass {
-    /// The delivery of a message, of a quorum, or of the news that a connection is broken. Fair: it does not stay possible for ever
+    /// The delivery of a message, of a quorum, or of the notice of a broken connection. Fair: it does not stay possible for ever
     /// without happening.
     Delivery,
     /// A timer. Fair.
     Timer,
     /// A step that the protocol takes by itself. Fair.
     Internal,
-    /// A call of the application: it may happen, and need not.
+    /// A call of the application: it may happen, but need not.
     Free,
     /// A message is lost: a fault.
     Loss,
@@ -39,34 +39,34 @@ impl EventClass {
     }
 }
 
-/// How an answer to a handler's question was found.
+/// The source of an answer to a handler's question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// By an adversary, who may never give it.
+    /// An adversary, who may never give it.
     Chosen,
-    /// By chance, with a weight above 0: a question asked infinitely often gets it infinitely often.
+    /// Chance, with a weight above 0: a question asked infinitely often gets it infinitely often.
     Drawn,
-    /// By chance, with the weight 0.
+    /// Chance, with the weight 0.
     Undrawn,
 }
 
-/// The answers that lead to an outcome of a handler that leaves something to chance.
+/// The answers that lead to an outcome, for a handler that leaves something to chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// What its outcomes have in common: the local state and the trigger.
+    /// The common part of its outcomes: the local state and the trigger.
     pub row: u32,
     /// The answers in their order.
     pub answers: Box<[(u32, Source)]>,
 }
 
-/// What is known of the edges with one label.
+/// The facts about edges with one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// What sort of event it is.
+    /// The class of the event.
     pub class: EventClass,
-    /// The action, of a fair event and a suppressed one.
+    /// The action, if the event is fair or suppressed.
     pub action: Option<ActionId>,
-    /// What was left to chance.
+    /// The answers left to chance.
     pub draw: Option<Draw>,
 }
 

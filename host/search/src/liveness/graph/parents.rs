@@ -1,31 +1,31 @@
-//! From which state each state was found, in next to no memory.
+//! The state from which each state was found, in next to no memory.
 //!
-//! States are numbered as they are found, and expanded in that order. So what is found from some states has numbers in a row, and it is
-//! enough to keep where such rows begin: the state itself is the first of a few whose edges lead there.
+//! States are numbered as they are found, and expanded in that order. So the states found from neighbouring states have consecutive
+//! numbers, and it is enough to keep where each run begins: the parent is the first of a few states with an edge to the state.
 
 use std::ops::Range;
 
-/// States among which the one that another state was found from is looked for.
+/// Number of states among which a parent is searched.
 const BLOCK: u32 = 1 << 8;
 
-/// From which states the others were found.
+/// The parents of states: the states from which they were found.
 #[derive(Clone, Debug, Default)]
 pub struct Parents {
     len: u32,
-    /// States that were found from none, in ascending order.
+    /// States without a parent, in ascending order.
     starts: Vec<u32>,
-    /// For each block the first state that was found from a state of it or of a later one.
+    /// For each block the first state whose parent is in it or in a later one.
     first_found: Vec<u32>,
-    /// The state that the last one was found from.
+    /// The parent of the last state that has one.
     last: u32,
 }
 
 impl Parents {
-    /// Adds the next state, with the state that it was found from; none of a start state.
+    /// Adds the next state, with its parent; none for a start state.
     ///
     /// # Panics
     ///
-    /// It was found from an earlier state than the one before it.
+    /// Its parent comes before that of the state before it.
     pub fn push(&mut self, parent: Option<u32>) {
         match parent {
             None => self.starts.push(self.len),
@@ -51,7 +51,7 @@ impl Parents {
         ((self.starts.capacity() + self.first_found.capacity()) * size_of::<u32>()) as u64
     }
 
-    /// States among which the one is that a state was found from; none of a start state.
+    /// States among which the parent of a state is; none for a start state.
     pub fn near(&self, state: u32) -> Option<Range<u32>> {
         if self.starts.binary_search(&state).is_ok() {
             return None;
@@ -77,7 +77,7 @@ mod tests {
         for state in 0..4 * BLOCK {
             expected.extend((0..found(state)).map(|_| Some(state)));
             if state == 20 {
-                // A start state that is found late is one all the same.
+                // A start state that is found late is still a start state.
                 expected.push(None);
             }
         }

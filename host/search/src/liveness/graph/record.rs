@@ -13,7 +13,7 @@ use crate::liveness::graph::stored::{Edge, StoredGraph};
 /// No label yet.
 const NONE: LabelId = LabelId::MAX;
 
-/// What has to happen if it stays possible.
+/// A fair action: it has to happen if it stays possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Action {
     /// The delivery of a message.
@@ -24,7 +24,7 @@ enum Action {
     Local(NodeId, Trigger),
 }
 
-/// What the edges with a label do.
+/// The event of the edges with a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The step.
@@ -42,26 +42,26 @@ pub struct Recorder<'l> {
     graph: StoredGraph,
     /// The start state of each of the first states.
     starts: Vec<u32>,
-    /// By the number of an outcome its label.
+    /// The label of each outcome, by its number.
     labels: Vec<LabelId>,
-    /// By label; none of those that stand for no event.
+    /// The event of each label; none for labels that stand for no event.
     events: Vec<Option<Event>>,
     actions: FxHashMap<Action, ActionId>,
-    /// The labels of suppressed actions, and of states without any knowledge.
+    /// The labels of suppressed actions, and of states about which nothing is known.
     suppressed: FxHashMap<Option<ActionId>, LabelId>,
     row: Vec<(u32, LabelId)>,
 }
 
 /// A graph that was recorded.
 pub struct Recorded {
-    /// The graph. Its promises are those of [`promises`].
+    /// The graph, for the promises of [`promises`].
     pub graph: StoredGraph,
     starts: Vec<u32>,
     events: Vec<Option<Event>>,
 }
 
 impl<'l> Recorder<'l> {
-    /// Nothing recorded yet.
+    /// A recorder without any states yet.
     pub fn new(lts: &'l Lts<'l>) -> Self {
         let promises = lts.promises();
         Self {
@@ -77,7 +77,7 @@ impl<'l> Recorder<'l> {
         }
     }
 
-    /// What was recorded.
+    /// Returns the recorded graph.
     pub fn finish(self) -> Recorded {
         Recorded { graph: self.graph, starts: self.starts, events: self.events }
     }
@@ -142,7 +142,7 @@ impl<'l> Recorder<'l> {
         *self.actions.entry(action).or_insert(next)
     }
 
-    /// The label of an action that a bound suppresses; of any, without an action.
+    /// The label of an action that a bound suppresses; without an action, that of any action.
     fn suppressed(&mut self, action: Option<ActionId>) -> LabelId {
         if let Some(label) = self.suppressed.get(&action) {
             return *label;
@@ -209,7 +209,7 @@ impl GraphSink for Recorder<'_> {
 }
 
 impl Recorded {
-    /// Where a path begins, as an index of the search's start states.
+    /// The start of a path, as an index of the search's start states.
     pub fn start_of(&self, first: u32) -> usize {
         self.starts[first as usize] as usize
     }
@@ -224,12 +224,12 @@ impl Recorded {
     ///
     /// # Panics
     ///
-    /// It stands for no event.
+    /// The edge stands for no event.
     pub fn event(&self, edge: &Edge) -> Event {
         self.events[edge.label as usize].expect("an edge is an event")
     }
 
-    /// The edge by which a step leads on from a state; none if it cannot happen there.
+    /// The edge of a step from a state; none if the step cannot happen there.
     pub fn edge(&self, from: u32, step: Step) -> Option<Edge> {
         let mut row = self.graph.row(from);
         let is_step = |label: LabelId| self.events[label as usize].is_some_and(|event| event.step == step);

@@ -2,7 +2,7 @@
 //!
 //! A row is a list of pairs of target and label, sorted, as integers of a variable length: the first target as its distance from the
 //! state, each other one as its distance from the one before. States are numbered in the order of discovery, so most distances are
-//! short. Rows lie in blocks, so that no block is ever copied to grow, and a position in most of them has 16 bits.
+//! short. Rows lie in blocks, so that no growing block is ever copied, and a position in most of them has 16 bits.
 
 /// States of a block.
 const BLOCK: u32 = 1 << 10;
@@ -35,19 +35,19 @@ impl Block {
         (self.bytes.capacity() + ends) as u64
     }
 
-    /// Packs it: no row is added any more.
+    /// Packs the block: it takes no more rows.
     fn finish(&mut self) {
         self.bytes.shrink_to_fit();
         self.ends.finish();
     }
 }
 
-/// Where each row of a block ends.
+/// The end of each row of a block.
 #[derive(Clone, Debug)]
 enum Ends {
-    /// In a block that is full, and of less than 64 KiB.
+    /// For a full block of less than 64 KiB.
     Short(Vec<u16>),
-    /// In any other.
+    /// For any other block.
     Long(Vec<u32>),
 }
 
@@ -83,7 +83,7 @@ impl Ends {
 }
 
 impl Rows {
-    /// Number of states with a row; theirs are the first numbers.
+    /// Number of states with a row; they have the first numbers.
     pub fn len(&self) -> u32 {
         self.len
     }
@@ -99,7 +99,7 @@ impl Rows {
         self.full_bytes + self.blocks.last().map_or(0, Block::bytes) + blocks as u64
     }
 
-    /// Adds the row of the next state. The entries are sorted, and repetitions are left out.
+    /// Adds the row of the next state: sorts the entries, and leaves out repetitions.
     ///
     /// # Panics
     ///
@@ -135,7 +135,7 @@ impl Rows {
         self.row_from(state, Position::default())
     }
 
-    /// The entries of a state from a position on that an iteration over them has given.
+    /// The entries of a state, from a position on that an earlier iteration returned.
     #[inline]
     pub fn row_from(&self, state: u32, position: Position) -> Row<'_> {
         let Some(block) = self.blocks.get((state / BLOCK) as usize) else { return Row::empty() };
@@ -147,7 +147,7 @@ impl Rows {
     }
 }
 
-/// Where an iteration over a row is.
+/// The position of an iteration over a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Bytes read.
@@ -169,7 +169,7 @@ impl Row<'_> {
         Self { bytes: &[], state: 0, position: Position::default() }
     }
 
-    /// Where it is, to continue [from there](Rows::row_from).
+    /// The current position, to continue [from there](Rows::row_from).
     #[inline]
     pub fn position(&self) -> Position {
         self.position

@@ -9,12 +9,12 @@ use crate::liveness::graph::rows::{LabelId, Row, Rows};
 #[derive(Clone, Debug, Default)]
 pub struct StoredGraph {
     rows: Rows,
-    /// From which state each state is found by a shortest path.
+    /// The state from which each state is found by a shortest path.
     parents: Parents,
     /// States with unknown successors, other than those without a row.
     truncated: StateSet,
     labels: Vec<Label>,
-    /// Their classes again, side by side: they are read for every edge.
+    /// The classes of the labels again, side by side: they are read for every edge.
     classes: Vec<EventClass>,
     label_bytes: u64,
     has_draws: bool,
@@ -25,11 +25,11 @@ pub struct StoredGraph {
 /// An edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// Where it begins.
+    /// The state where it begins.
     pub from: u32,
-    /// Where it ends.
+    /// The state where it ends.
     pub to: u32,
-    /// What happens.
+    /// The label of its event.
     pub label: LabelId,
 }
 
@@ -39,11 +39,11 @@ impl StoredGraph {
         Self { owing: vec![StateSet::default(); promises], ..Self::default() }
     }
 
-    /// Adds the next state, which is found from this one, or a start state; `owing` are the promises that are not kept there.
+    /// Adds the next state, found from `parent`, or a start state; `owing` are the promises that are not kept there.
     ///
     /// # Panics
     ///
-    /// It is found from an earlier state than the one before it.
+    /// Its parent comes before that of the state before it.
     pub fn add_state(&mut self, parent: Option<u32>, owing: impl IntoIterator<Item = usize>) {
         let state = self.states();
         self.parents.push(parent);
@@ -52,7 +52,7 @@ impl StoredGraph {
         }
     }
 
-    /// Adds the next label; its number.
+    /// Adds the next label; returns its number.
     pub fn add_label(&mut self, label: Label) -> LabelId {
         self.label_bytes += label.bytes() as u64;
         self.has_draws |= label.draw.is_some();
@@ -75,7 +75,7 @@ impl StoredGraph {
         self.parents.len()
     }
 
-    /// Number of states that were expanded; theirs are the first numbers.
+    /// Number of expanded states; they have the first numbers.
     pub fn expanded(&self) -> u32 {
         self.rows.len()
     }
@@ -113,7 +113,7 @@ impl StoredGraph {
         self.classes[label as usize]
     }
 
-    /// All entries of a state, what is suppressed among them: targets and labels.
+    /// All entries of a state, including suppressed actions: targets and labels.
     #[inline]
     pub fn row(&self, state: u32) -> Row<'_> {
         self.rows.row(state)
@@ -130,12 +130,12 @@ impl StoredGraph {
         self.owing[promise].contains(state)
     }
 
-    /// In how many states a promise is not kept.
+    /// Number of states in which a promise is not kept.
     pub fn owing(&self, promise: usize) -> u64 {
         self.owing[promise].len()
     }
 
-    /// Whether there may be more successors of a state than are known.
+    /// Whether a state may have more successors than are known.
     #[inline]
     pub fn is_truncated(&self, state: u32) -> bool {
         state >= self.rows.len() || self.truncated.contains(state)

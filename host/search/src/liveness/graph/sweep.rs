@@ -1,8 +1,8 @@
-//! Sweeps: all states looked at once each, by all workers.
+//! Sweeps: all workers together visit each state once.
 //!
-//! Workers take blocks of states in the order of the sweep. So what is found at one state is mostly known at those that come later, and
-//! a set that grows or shrinks by such finds is complete after few sweeps. Which worker looks at a state, and what it knows of the others'
-//! finds by then, differs from run to run: a sweep is for what does not depend on that, a least or a greatest set, a sum, a minimum.
+//! Workers take blocks of states in the order of the sweep. So the finds at one state are mostly known at later states, and a set that
+//! grows or shrinks by such finds is complete after few sweeps. Which worker visits a state, and which finds of others it knows by then,
+//! differs from run to run: a sweep may only compute results that do not depend on it, a least or a greatest set, a sum, a minimum.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The other one.
+    /// The opposite order.
     pub fn turned(self) -> Self {
         match self {
             Self::Up => Self::Down,
@@ -33,7 +33,7 @@ impl Order {
     }
 }
 
-/// Looks at this many states. Each worker has notes of its own, which are handed back in no certain order.
+/// Visits this many states. Each worker has its own notes, which are returned in no particular order.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub fn sweep<N: Default + Send>(
     Ok(swept.into_iter().map(|(notes, _)| notes).collect())
 }
 
-/// Sweeps in turns until a sweep changes nothing: `look` says whether it has changed something.
+/// Sweeps in alternating order until a sweep changes nothing: `look` returns whether it has changed something.
 ///
 /// # Errors
 ///

@@ -8,7 +8,7 @@ const WORK: u64 = 1 << 20;
 /// Watches the bounds of an analysis.
 pub struct Watch<'m> {
     monitor: &'m dyn Monitor,
-    /// What the search has counted, with the bytes of all that is kept.
+    /// The counts of the search, with the bytes of all kept data.
     progress: Progress,
     work: u64,
 }
@@ -19,11 +19,11 @@ impl<'m> Watch<'m> {
         Self { monitor, progress, work: 0 }
     }
 
-    /// Counts so much more work.
+    /// Counts this much more work.
     ///
     /// # Errors
     ///
-    /// The analysis is to end, for this reason.
+    /// The analysis is to end, for the reason returned.
     #[inline]
     pub fn work(&mut self, edges: u64) -> Result<(), EndCondition> {
         self.work += edges;
@@ -34,12 +34,12 @@ impl<'m> Watch<'m> {
         self.monitor.check(&self.progress).map_or(Ok(()), Err)
     }
 
-    /// A watch for another worker of the same analysis; its work is counted here in the end.
+    /// A watch for another worker of the same analysis; its work is added to this one in the end.
     pub fn another(&self) -> Self {
         Self { work: 0, ..*self }
     }
 
-    /// The work that was counted since the last question.
+    /// The work since the last question.
     pub fn rest(&self) -> u64 {
         self.work
     }

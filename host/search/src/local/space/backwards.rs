@@ -1,4 +1,4 @@
-//! From where a local state can be reached.
+//! The local states from which a local state can be reached.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Index, LocalSpace};
 
-/// Of what cannot be reached.
+/// The distance from a state that cannot reach a target.
 pub const FAR: u32 = u32::MAX;
 
 impl LocalSpace<'_> {

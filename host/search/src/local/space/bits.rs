@@ -1,6 +1,6 @@
 //! Sets of small integers.
 
-/// A set of small integers. Those below 64, all there are in most systems, take no memory of their own.
+/// A set of small integers. Those below 64, which are all in most systems, take no memory of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bits {
     low: u64,
@@ -39,7 +39,7 @@ impl Bits {
         }
     }
 
-    /// Keeps what is also in `other`, or in `extra`; whether that took something away.
+    /// Removes the integers that are neither in `other` nor in `extra`; returns whether there were any.
     pub(super) fn intersect(&mut self, other: &Self, extra: &[u32]) -> bool {
         let mut changed = false;
         let words = std::iter::once(&mut self.low).chain(&mut self.high);
@@ -53,7 +53,7 @@ impl Bits {
         changed
     }
 
-    /// Adds what is in `other`, and `extra`; whether that added something.
+    /// Adds the integers of `other`, and `extra`; returns whether any was new.
     pub(super) fn unite(&mut self, other: &Self, extra: Option<usize>) -> bool {
         let mut changed = extra.is_some_and(|bit| !self.contains(bit));
         if let Some(bit) = extra {

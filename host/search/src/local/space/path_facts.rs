@@ -1,4 +1,4 @@
-//! Facts common to all paths to a local state, and the messages that so have no second copy.
+//! Facts common to all paths to a local state, and the messages that therefore have no second copy.
 
 use host_model::lts::Trigger;
 use rustc_hash::FxHashSet;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::{Edge, Index, KnownMessage, Label, LocalSpace, MayContinue, Slots, slots};
 
 impl<'l> LocalSpace<'l> {
-    /// Brings what is known of the paths to a state up to date with a new edge to it, and that of its successors. Returns whether to
+    /// Updates the facts about paths to a state for a new edge to it, and those of its successors. Returns whether to
     /// continue.
     pub(super) fn propagate(&mut self, from: Index, edge: Edge, may_continue: &mut MayContinue<'_, 'l>) -> bool {
         let mut changed = Vec::new();
@@ -28,13 +28,13 @@ impl<'l> LocalSpace<'l> {
         true
     }
 
-    /// Takes the paths through one edge into account; whether that told something new about its head.
+    /// Adds the paths through one edge to the facts about its head; returns whether these changed.
     fn relax(&mut self, from: Index, edge: Edge) -> bool {
         let Edge { to, label } = edge;
         let event = if let Label::Local(event) = label { Some(event as usize) } else { None };
         let ends = self.states.get_disjoint_mut([from.0 as usize, to.0 as usize]);
         let Ok([source, target]) = ends else {
-            // A return has consumed no less than before, and has taken this event, if it is one.
+            // A path that returns has consumed no less than before, and has taken the event, if it is a local one.
             let state = &mut self.states[to.0 as usize];
             let is_new = |event: &usize| !state.taken.contains(*event);
             let new = event.filter(is_new);

@@ -25,7 +25,7 @@ impl<'l> LocalSpace<'l> {
                 members.extend(stepper.member(state, self.known[*known].message, slot as u32)?);
             }
         }
-        // There can be very many sets to try, and few or none that are quorums.
+        // There can be very many sets to try, and few or no quorums among them.
         let sets = RefCell::new(Sets { space: self, stepper, may_continue, index, is_going: Ok(true) });
         for_each_set(&members, &|_, _| sets.borrow_mut().may_try(), &mut |set| {
             sets.borrow_mut().execute(set.iter().map(|member| member.item).collect());

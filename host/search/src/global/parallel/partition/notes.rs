@@ -1,4 +1,4 @@
-//! Notes on new states: judgements, and ends with nothing left but faults.
+//! Notes on new states: judgements, and ends where only faults are left.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
@@ -9,7 +9,7 @@ use crate::global::parallel::round_context::RoundContext;
 use crate::global::state::says_more;
 use crate::global::visited::shard_of;
 
-/// Something to say about a child; `classes` are still to be judged together.
+/// A note on a child; `classes` are still to be judged together.
 pub struct Note {
     /// Index into the children of the partition.
     child: u32,
@@ -19,7 +19,7 @@ pub struct Note {
     pub next: LocalStateId,
     /// One per node.
     pub classes: Vec<ClassId>,
-    /// The local states, one per node, and the nodes that have crashed, if only faults can happen then, and ends are wanted.
+    /// If only faults can happen, and ends are wanted: the local states, one per node, and the nodes that have crashed.
     pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
 }
 
@@ -62,8 +62,8 @@ impl Partition {
         }
     }
 
-    /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
-    /// can.
+    /// The local states of a child where only faults can happen, and the nodes that have crashed; none if another event
+    /// is possible.
     fn end(
         &self,
         round: RoundContext<'_>,

@@ -4,14 +4,14 @@ use crate::global::parallel::partition::{Arrival, Partition};
 use crate::global::visited::{Insertion, Shard};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
-/// Why a state is to be looked at. Small: there is one per successor of a round.
+/// The reason to examine a state. Small: there is one per successor of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fresh {
     /// It is new.
     New,
     /// It was seen, but at a greater depth.
     Again {
-        /// Whether that was at the bound, where it was not expanded.
+        /// Whether that was at the bound, where the state was not expanded.
         was_cut: bool,
     },
 }
@@ -22,7 +22,7 @@ pub struct VisitedShard {
     pub visited: Shard,
     /// System states; their depth is always zero.
     pub system_states: Shard,
-    /// For each partition the children of the current round that have to be looked at.
+    /// For each partition the children of the current round to examine.
     pub(super) fresh: Vec<Vec<(u32, Fresh)>>,
 }
 
@@ -54,8 +54,8 @@ impl VisitedShard {
         self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Fresh)>()) as u64
     }
 
-    /// Second step of a round: takes in what the partitions have for this shard, partition by partition, so that of equal states the
-    /// same one is new, whichever worker does the work.
+    /// Second step of a round: takes in the states that the partitions have for this shard, partition by partition, so that the first of
+    /// equal states counts as new, whichever worker does the work.
     pub fn admit(&mut self, this: usize, bound: u32, partitions: &[Partition]) {
         for partition in partitions {
             self.visited.warm(partition.arrivals[this].iter().map(Arrival::fingerprint));
