@@ -9,25 +9,25 @@ use crate::{exports, validity};
 /// The contract, as this host speaks it.
 pub(crate) const CONTRACT: &str = include_str!("../../../wit/protocol.wit");
 
-/// A stand-in for `wasi_snapshot_preview1` where a language's runtime insists on it.
+/// A stand-in for `wasi_snapshot_preview1`, for language runtimes that import it.
 pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
 
 /// The interface that makes a module a specification from outside.
 const OUTSIDE: &str = "host:protocol/outside@0.1.0";
 
-/// A plugin or a specification exports one of these interfaces at least, in whichever version.
+/// A plugin or a specification exports at least one of these interfaces, in any version.
 const CONTRACTS: [&str; 2] = ["host:protocol/node@", "host:protocol/outside@"];
 
 /// The module that the adapter is named after.
 const WASI: &str = "wasi_snapshot_preview1";
 
-/// The section of a component with what a report says of how it was made: a phrase per line. The sandbox knows the same name.
+/// The section of a component with the assumptions for reports: a phrase per line. The sandbox knows the same name.
 const ASSUMED: &str = "host:assumed";
 
-/// What a report says of functions of the adapter that a module imports.
+/// The assumptions for functions of the adapter that a module imports.
 const OF_ADAPTER: [(&str, &str); 2] = [("clock_time_get", STILL_CLOCK), ("random_get", SAME_BYTES)];
 
-/// What a report says of a clock and of random bytes that stand in.
+/// The assumptions for a substitute clock and for substitute random bytes.
 pub(crate) const STILL_CLOCK: &str = "the clock stands still";
 pub(crate) const SAME_BYTES: &str = "random bytes are the same each time";
 
@@ -52,16 +52,16 @@ pub(crate) fn is_component(bytes: &[u8]) -> bool {
 
 /// Makes a component of a core module.
 ///
-/// Bindings leave the type of the component in the module. Where there is none, the module's own
-/// exports tell which of the optional interfaces it has; they may have their plain names, such as `handle_message`.
-/// Imports from `wasi_snapshot_preview1` come from an adapter without state: a fixed clock, fixed
-/// randomness, output to `log`, no files, and a trap for the rest.
+/// Bindings leave the type of the component in the module. Without it, the module's own exports tell which of the
+/// optional interfaces it has; they may have their plain names, such as `handle_message`. Imports from
+/// `wasi_snapshot_preview1` come from an adapter without state: a fixed clock, fixed randomness, output to `log`, no
+/// files, and a trap for the rest.
 ///
 /// # Errors
 ///
 /// The bytes are no module, or it does not fit the contract.
 pub fn componentize(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
-    // The encoder validates what it has made, and names places in that.
+    // The encoder validates its own output, and names places in that.
     encoded(core).map_err(|error| match error {
         ComponentError::Contract(_) => validity::flaw(core).map_or(error, ComponentError::Invalid),
         other => other,
@@ -92,7 +92,7 @@ fn encoded(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
         encoder = encoder.adapter(WASI, &adapter()).map_err(contract)?;
     }
     let component = encoder.encode().map_err(contract)?;
-    // The type alone is no protocol: a library with bindings has it, too.
+    // The type alone is no protocol: a library with bindings has it as well.
     let has_contract = |export: &String| CONTRACTS.iter().any(|interface| export.starts_with(interface));
     if !contents.exports.iter().any(has_contract) {
         return Err(ComponentError::Contract("it exports nothing of the contract".to_owned()));
@@ -100,10 +100,10 @@ fn encoded(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
     Ok(component)
 }
 
-/// The adapter with the type of what it imports.
+/// The adapter with the type of its imports.
 fn adapter() -> Vec<u8> {
     let mut adapter = wat::parse_str(ADAPTER).expect("the adapter that is compiled in is well-formed");
-    // A world of its own, with nothing that could differ from the one that the module is typed with.
+    // A separate world, without anything that could differ from the world of the module's type.
     const WORLD: &str = "package host:protocol@0.1.0;
         interface environment { choose: func(alternatives: u32) -> u32; log: func(line: string); }
         world adapter { import environment; }";
@@ -115,7 +115,7 @@ fn adapter() -> Vec<u8> {
     adapter
 }
 
-/// A component with what a report says of it: `assumed`, and what its core module takes of the adapter.
+/// A component with its assumptions for reports: `assumed`, and those for functions of the adapter that its core module imports.
 pub(crate) fn with_assumed(component: Vec<u8>, core: &[u8], assumed: &[String]) -> Vec<u8> {
     let imported = Contents::read(core).map(|contents| contents.wasi).unwrap_or_default();
     let of_adapter = OF_ADAPTER.iter().filter(|(function, _)| imported.iter().any(|name| name == function));
@@ -123,7 +123,7 @@ pub(crate) fn with_assumed(component: Vec<u8>, core: &[u8], assumed: &[String]) 
     assuming(component, &lines)
 }
 
-/// A component with what a report says of it.
+/// A component with its assumptions for reports.
 pub(crate) fn assuming(mut component: Vec<u8>, lines: &[&str]) -> Vec<u8> {
     if !lines.is_empty() {
         let section = CustomSection { name: ASSUMED.into(), data: lines.join("\n").into_bytes().into() };
@@ -202,8 +202,8 @@ pub(crate) fn world_with(mut offers: impl FnMut(&str, &[&str]) -> bool) -> (Reso
     (resolve, full)
 }
 
-/// The contract with a world `plugin` that has the interfaces offered and those wanted, for tools that read WIT. `offers` and `wants`
-/// are given the short name of an interface.
+/// The contract with a world `plugin` of the offered and the wanted interfaces, for tools that read WIT. `offers` and `wants` are
+/// given the short name of an interface.
 pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bool) -> String {
     let imports = optional_of_contract("import").into_iter().filter(|interface| wants(interface));
     let imports: String = imports.map(|interface| format!("  import {interface};\n")).collect();
@@ -212,7 +212,7 @@ pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bo
     format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{imports}{exports}}}\n")
 }
 
-/// What the world that [`wit_text`] adds to the contract has besides what every plugin has, by this word: `import` or `export`.
+/// The optional interfaces in the world that [`wit_text`] adds to the contract, by the keyword `import` or `export`.
 pub(crate) fn optional<'w>(wit_text: &'w str, word: &str) -> impl Iterator<Item = &'w str> {
     let world = wit_text.rsplit("world plugin {").next().unwrap_or_default();
     world.lines().filter_map(move |line| line.trim().strip_prefix(word)?.trim().strip_suffix(';'))
@@ -223,7 +223,7 @@ pub(crate) fn exported(wit_text: &str) -> impl Iterator<Item = &str> {
     ["node", "specification"].into_iter().chain(optional(wit_text, "export"))
 }
 
-/// The optional interfaces that the world `full` of the contract has by this word, `import` or `export`, in alphabetical order.
+/// The optional interfaces of the world `full` of the contract, by the keyword `import` or `export`, in alphabetical order.
 fn optional_of_contract(word: &str) -> Vec<&'static str> {
     let (_, full) = CONTRACT.split_once("world full {").expect("the contract that is compiled in has this world");
     let lines = full.lines().take_while(|line| *line != "}");
@@ -234,7 +234,7 @@ fn optional_of_contract(word: &str) -> Vec<&'static str> {
 }
 
 fn contract(error: impl std::fmt::Debug) -> ComponentError {
-    // The debug form of the encoder's errors is the chain of causes; one line is enough for people.
+    // The debug form of the encoder's errors is the chain of causes; for people one line is enough.
     let chain = format!("{error:?}");
     let lines = chain.lines().map(str::trim).filter(|line| !line.is_empty());
     ComponentError::Contract(
@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    /// The interfaces that a component made of a module with the exports of a world has.
+    /// The interfaces of a component made from a module with the exports of a world.
     fn exports_of(world: &str) -> Vec<String> {
         let (resolve, world) = super::world(world);
         let module = dummy_module(&resolve, world, ManglingAndAbi::Legacy(LiftLowerAbi::Sync));
@@ -261,7 +261,7 @@ mod tests {
         keys.map(|key| resolve.name_world_key(key)).filter(|name| !name.contains("/types@")).collect()
     }
 
-    /// The world of the adapter repeats an interface of the contract.
+    /// The world of the adapter must repeat an interface of the contract.
     #[test]
     fn the_adapter_knows_the_contract() {
         assert!(
@@ -271,7 +271,7 @@ mod tests {
         assert!(CONTRACT.starts_with("package host:protocol@0.1.0;"));
     }
 
-    /// Tools that read WIT can be given all that the Rust SDK has.
+    /// A world for tools that read WIT can have all interfaces of the Rust SDK.
     #[test]
     fn a_world_can_have_every_interface() {
         let mut resolve = Resolve::default();
@@ -292,7 +292,7 @@ mod tests {
     fn a_module_without_bindings_becomes_what_its_exports_say() {
         assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
         assert_eq!(exports_of("spec"), [OUTSIDE]);
-        // These two, and all that are optional.
+        // The two required ones and all optional ones.
         assert_eq!(exports_of("full").len(), 2 + optional_of_contract("export").len());
     }
 }

@@ -1,6 +1,6 @@
 //! Files of other folders that are copied into that of a plugin before each build, such as those of an SDK.
 //!
-//! What a copy replaces is not asked for: the folder it comes from is where to edit.
+//! A copy overwrites local edits without a question: edit the folder that it comes from.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -8,24 +8,24 @@ use std::path::{Component, Path, PathBuf};
 use crate::manifest::{Copies, MANIFEST};
 use crate::{BuildError, files};
 
-/// Files copied from one folder at most.
+/// The maximum number of files copied from one folder.
 const FILES_MAX: usize = 1_000;
 
-/// Bytes of one of them at most.
+/// The maximum size in bytes of one of them.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// A file and its copy.
 pub(crate) struct Copy {
-    /// The path of the copy from the folder of the plugin on.
+    /// The path of the copy, from the folder of the plugin.
     pub to: PathBuf,
     pub from: PathBuf,
 }
 
-/// Copies what differs. A folder that was moved away from what it has copies of is built with them.
+/// Copies files that differ. A folder that was moved away from its originals is built with its copies.
 ///
 /// # Errors
 ///
-/// A destination is outside of the folder, there is neither a folder to copy nor a copy, or a file can be neither read nor written.
+/// A destination is outside of the folder, neither a folder to copy nor a copy exists, or a file can be neither read nor written.
 pub(crate) fn bring(folder: &Path, copies: &Copies) -> Result<(), BuildError> {
     for (to, from) in copies {
         let wrong = |what: String| BuildError::BadManifest { path: folder.join(MANIFEST), what };
@@ -50,7 +50,7 @@ pub(crate) fn bring(folder: &Path, copies: &Copies) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// All files with a copy. Those of folders below, and those that are hidden, have none.
+/// All files with a copy. Subfolders and hidden files are not copied.
 pub(crate) fn all(folder: &Path, copies: &Copies) -> Vec<Copy> {
     copies.iter().flat_map(|(to, from)| copied(folder, to, from)).collect()
 }

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::component::ComponentError;
 
-/// Why there is no plugin.
+/// The error of a build.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The path leads nowhere.
+    /// The path does not exist.
     #[error("there is no folder or file {}", folder.display())]
     NoFolder {
         /// The path.
         folder: PathBuf,
     },
-    /// No toolchain of the table knows what to do.
+    /// No toolchain of the table recognises the path.
     #[error("nothing to build in {}: looked for {wanted}; a `host.toml` can name a `toolchain`, or a `command` and its `output`, in [build]", path.display())]
     NotRecognised {
         /// The folder or file.
@@ -30,20 +30,20 @@ pub enum BuildError {
         /// The mistake.
         what: String,
     },
-    /// The manifest names a toolchain that there is not.
+    /// The manifest names an unknown toolchain.
     #[error("host.toml names the toolchain `{name}`; known are {known}")]
     UnknownToolchain {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The known toolchains.
         known: String,
     },
-    /// The folder is none of a plugin.
+    /// The folder has too many files for a plugin.
     #[error("{} holds more than {limit} files; give the folder of one plugin", folder.display())]
     TooManyFiles {
         /// The folder.
         folder: PathBuf,
-        /// Files at most.
+        /// The maximum number of files.
         limit: usize,
     },
     /// The sources do not say where the program begins.
@@ -51,20 +51,20 @@ pub enum BuildError {
     NoMain {
         /// The folder.
         folder: PathBuf,
-        /// The files looked for.
+        /// The expected files.
         what: String,
     },
-    /// A program that drives a toolchain was not found, and not installed.
+    /// A program that drives a toolchain was neither found nor installed.
     #[error("no {what}: {reason}; install it with `{remedy}`")]
     NoTool {
         /// The program.
         what: String,
-        /// Why it was not installed; a phrase.
+        /// The reason why it was not installed; a phrase.
         reason: String,
         /// The line that installs it.
         remedy: String,
     },
-    /// The manifest takes a library from a folder that is not there.
+    /// The manifest takes a library from a missing folder.
     #[error("{name} takes a library from {}, and there is no such folder; go.mod says:\n  {line}", folder.display())]
     NoLibraryFolder {
         /// The plugin.
@@ -74,7 +74,7 @@ pub enum BuildError {
         /// The line of the manifest; its comment can say what to install.
         line: String,
     },
-    /// Cargo does not understand the manifest.
+    /// Cargo rejects the manifest.
     #[error("cargo cannot read {}:\n{output}", folder.display())]
     Manifest {
         /// The folder.
@@ -82,35 +82,35 @@ pub enum BuildError {
         /// The output of cargo.
         output: String,
     },
-    /// The manifest is one of a workspace only.
+    /// The manifest describes a workspace and no package.
     #[error("{} is a workspace and no package; give the folder of one plugin", folder.display())]
     NoPackage {
         /// The folder.
         folder: PathBuf,
     },
-    /// The package has nothing to make a module of.
+    /// The package has no library to make a module of.
     #[error("package {name} is no plugin: it has no library; a protocol is written in `src/lib.rs`")]
     NoLibrary {
         /// The package.
         name: String,
     },
-    /// The compiler, or cargo, refused the sources.
+    /// The compiler, or cargo, rejected the sources.
     #[error("{name} does not compile:\n{output}")]
     Compile {
         /// The package.
         name: String,
-        /// The output of cargo and the compiler, and what to do about what is known in it.
+        /// The output of cargo and the compiler, with remedies for known errors in it.
         output: String,
     },
-    /// Something must be downloaded and cannot.
+    /// A download is needed and fails.
     #[error("{what} needs a download and there is no network (or no registry):\n{output}")]
     Offline {
-        /// The program that wanted to download.
+        /// The program that tried to download.
         what: String,
         /// The output of cargo.
         output: String,
     },
-    /// The module has not the exports of a plugin.
+    /// The module lacks exports of a plugin.
     #[error("{name} compiles but is no plugin: {reason}; {hint}")]
     NotAPlugin {
         /// The package.
@@ -120,14 +120,14 @@ pub enum BuildError {
         /// The remedy in this language.
         hint: &'static str,
     },
-    /// No compiler for WebAssembly was found, and none could be installed.
+    /// No compiler for WebAssembly was found or could be installed.
     #[error("no Rust toolchain for {target}: {}; run `rustup target add {target}`, or on Debian `apt-get install {packages}`", tried.join("; "))]
     NoToolchain {
-        /// What it was to compile for.
+        /// The target.
         target: &'static str,
-        /// What Debian calls one.
+        /// The packages that provide a compiler in Debian.
         packages: String,
-        /// The attempts, and why they did not help; phrases.
+        /// The attempts, and the reasons why they failed; phrases.
         tried: Vec<String>,
     },
     /// The standard library for the system's compiler cannot be built.
@@ -139,7 +139,7 @@ pub enum BuildError {
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
     #[error("there is no place for a cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
-    /// A request to stop; the program that ran was killed.
+    /// A request to stop killed the running program.
     #[error("interrupted")]
     Stopped,
     /// A program cannot be started.
@@ -147,10 +147,10 @@ pub enum BuildError {
     Start {
         /// The program.
         program: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// Cargo says something that this version does not understand.
+    /// Cargo prints a message that this version does not understand.
     #[error("cargo answers in an unknown form: {0}; a newer `host` may help")]
     Protocol(String),
     /// A file cannot be read or written.
@@ -160,13 +160,13 @@ pub enum BuildError {
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
 
 impl BuildError {
-    /// For `map_err`: the error of doing something to a path.
+    /// For `map_err`: the error of an operation on a path.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.to_owned(), source }
     }

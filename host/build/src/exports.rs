@@ -1,8 +1,8 @@
 //! Exports by their plain names.
 //!
 //! A component's core module exports `host:protocol/node@0.1.0#handle-message`, a name that few languages can write. A module
-//! may export `handle_message` or `handleMessage` in its place; here it gets the full name. No two functions of the
-//! contract have the same name, so the interface need not be said.
+//! may export `handle_message` or `handleMessage` in its place; here it gets the full name. Function names of the contract
+//! are unique, so the interface is not needed.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use wasm_encoder::{ExportKind, ExportSection, Module, RawSection};
 use wasmparser::{ExternalKind, Parser, Payload};
 use wit_parser::{Resolve, WorldId, WorldItem};
 
-/// A module with the full names, or `None` if it exports none of the plain ones, or uses full ones already.
+/// A module with the full names, or `None` if it exports no plain name, or uses full names already.
 pub(crate) fn with_full_names(module: &[u8], resolve: &Resolve, world: WorldId) -> wasmparser::Result<Option<Vec<u8>>> {
     let names = plain_names(resolve, world);
     let mut renamed = false;
@@ -56,7 +56,7 @@ fn kind(kind: ExternalKind) -> Option<ExportKind> {
     })
 }
 
-/// From plain names to full ones, those of the functions that free a result included.
+/// Maps plain names to full ones, including those of the functions that free a result.
 fn plain_names(resolve: &Resolve, world: WorldId) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for (key, item) in &resolve.worlds[world].exports {

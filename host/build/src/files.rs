@@ -1,8 +1,8 @@
 //! Files from anywhere, read within bounds.
 //!
-//! A path can lead to a device without end, to a named pipe without a writer, or to a sparse file of terabytes. All
-//! files of others are opened here: what is no regular file is refused before it is opened, and no more is read than asked
-//! for. Sources are such files, and so is all that a session takes.
+//! A path can lead to a device without end, to a named pipe without a writer, or to a sparse file of terabytes. All files
+//! of others are opened here: everything but a regular file is refused before it is opened, and reads are bounded. Sources
+//! are such files, and so are all files that a session reads.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -13,13 +13,13 @@ use nix::fcntl::OFlag;
 
 use crate::BuildError;
 
-/// Opens a regular file for reading, and says how many bytes it has. Never waits for a writer.
+/// Opens a regular file for reading, and returns its size in bytes. Never waits for a writer.
 ///
 /// # Errors
 ///
 /// There is no such file, or it is a folder, a device, a pipe or a socket. The error says so in a lower-case phrase.
 pub fn open(path: &Path) -> Result<(File, u64)> {
-    // A look before the opening, which has effects on some devices; and one after it, for a path that was exchanged.
+    // Checked before the opening, which has effects on some devices; and after it, in case the path was exchanged.
     check_kind(&fs::metadata(path)?)?;
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let metadata = file.metadata()?;
@@ -31,7 +31,7 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
 ///
 /// # Errors
 ///
-/// As for [`open`]; and [`ErrorKind::FileTooLarge`] if it says that it has more bytes than `bytes_max`.
+/// As for [`open`]; and [`ErrorKind::FileTooLarge`] if its size exceeds `bytes_max`.
 pub fn open_bounded(path: &Path, bytes_max: u64) -> Result<(File, u64)> {
     let (file, bytes) = open(path)?;
     if bytes > bytes_max {
@@ -44,11 +44,11 @@ pub fn open_bounded(path: &Path, bytes_max: u64) -> Result<(File, u64)> {
 ///
 /// # Errors
 ///
-/// As for [`open`]; and [`ErrorKind::FileTooLarge`] if there are more bytes than `bytes_max`.
+/// As for [`open`]; and [`ErrorKind::FileTooLarge`] if the content exceeds `bytes_max`.
 pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let (file, bytes) = open_bounded(path, bytes_max)?;
     let mut content = Vec::with_capacity(bytes as usize);
-    // A file can grow meanwhile, and some of the kernel's files do not tell their size.
+    // A file can grow meanwhile, and some of the kernel's files report no size.
     file.take(bytes_max + 1).read_to_end(&mut content)?;
     match content.len() as u64 <= bytes_max {
         true => Ok(content),
@@ -70,7 +70,7 @@ fn too_large(what: std::fmt::Arguments<'_>, bytes_max: u64) -> Error {
     Error::new(ErrorKind::FileTooLarge, format!("it has {what}, more than the limit of {bytes_max}"))
 }
 
-/// Writes a file atomically: it is never seen in part.
+/// Writes a file atomically: readers never see a part of it.
 pub(crate) fn write(path: &Path, content: &[u8]) -> std::result::Result<(), BuildError> {
     let folder = path.parent().expect("an output file lies in a folder");
     fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
@@ -82,11 +82,11 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> std::result::Result<(), Buil
     Ok(())
 }
 
-/// Refuses what is no regular file.
+/// Refuses everything but a regular file.
 ///
 /// # Errors
 ///
-/// It is [`ErrorKind::InvalidInput`], and names what it is.
+/// [`ErrorKind::InvalidInput`], which names the kind of the file.
 pub fn check_kind(metadata: &Metadata) -> Result<()> {
     match kind(metadata) {
         None => Ok(()),
@@ -94,7 +94,7 @@ pub fn check_kind(metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// The kind of something that is no regular file.
+/// The kind of a file that is not regular.
 fn kind(metadata: &Metadata) -> Option<&'static str> {
     let kind = metadata.file_type();
     if kind.is_file() {
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(read_text_bounded(&path, 5).map_err(|error| error.kind()), Err(ErrorKind::InvalidData));
     }
 
-    /// The kernel says that it has no bytes.
+    /// The kernel reports a size of 0.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_that_hides_its_size_is_bounded() {

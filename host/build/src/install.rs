@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{BuildError, Options, tool};
 
-/// Why something is not installed when the user does not want it.
+/// The reason for not installing anything if the user forbids it.
 pub(crate) const SWITCHED_OFF: &str = "installing is switched off";
 
-/// A folder of the cache for one version of a tool, filled by `fill` if it is not there. `fill` is given a folder that becomes it;
-/// its inner error is a phrase.
+/// A folder of the cache for one version of a tool; `fill` creates it if it is missing. `fill` writes to a temporary folder that
+/// is then renamed; its inner error is a phrase.
 pub(crate) fn cached(
     name: &str,
     options: &Options,
@@ -35,7 +35,7 @@ pub(crate) fn cached(
     }
     fs::create_dir_all(&tools).map_err(BuildError::io("create", &tools))?;
     let _lock = tool::lock(&tools.join("lock"))?;
-    // The former holder of the lock may have installed it.
+    // The previous holder of the lock may have installed it.
     if place.is_dir() {
         return Ok(Ok(place));
     }
@@ -48,7 +48,7 @@ pub(crate) fn cached(
     Ok(Ok(place))
 }
 
-/// The first of these files in the folder or one above it.
+/// The nearest file with this relative path, in the folder or one above it.
 pub(crate) fn upward(folder: &Path, relative: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(relative)).find(|file| file.is_file())
 }

@@ -7,7 +7,7 @@ use crate::source::{self, Source};
 use crate::tool::{Output, finish};
 use crate::{BuildError, Options};
 
-/// Told each step as it begins.
+/// Receives each step as it begins.
 pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
 
 /// The sources to build, and the way to do it.
@@ -17,7 +17,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Runs a tool to its end. What it says is the error if it fails.
+    /// Runs a tool to its end. Its output is the error if it fails.
     pub fn run(&self, command: Command) -> Result<Output, BuildError> {
         let output = finish(command)?;
         match output.success {
@@ -26,18 +26,18 @@ impl Job<'_> {
         }
     }
 
-    /// Runs a compiler, tells its warnings, and reads the file that it has written.
+    /// Runs a compiler, reports its warnings, and reads the file that it has written.
     pub fn compile(&self, command: Command, made: &Path, say: Say<'_>) -> Result<Vec<u8>, BuildError> {
         self.run(command)?.stderr.lines().for_each(say);
         source::read(made)
     }
 }
 
-/// A component that is there now.
+/// A component that exists.
 pub(crate) struct Made {
     pub wasm: PathBuf,
     pub name: String,
     pub rebuilt: bool,
-    /// Which tool made it, and where it was found.
+    /// The tool that made it, and where it was found.
     pub tool: String,
 }

@@ -32,17 +32,17 @@ use crate::BuildError;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
 
-/// How far a language is looked after.
+/// The maintenance level of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Each change is tested with it.
+    /// Every change is tested with it.
     Maintained,
-    /// It works, and is tested only from time to time, with everything that takes long.
+    /// It works, but is tested only from time to time, with the tests that take long.
     Community,
 }
 
 impl Tier {
-    /// The name of it.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Maintained => "maintained",
@@ -51,17 +51,17 @@ impl Tier {
     }
 }
 
-/// A way to make a plugin of sources.
+/// A way to build a plugin from sources.
 pub struct Toolchain {
-    /// How the toolchain is called in `host.toml` and in reports.
+    /// The name of the toolchain in `host.toml` and in reports.
     pub name: &'static str,
     /// The language, for people.
     pub language: &'static str,
-    /// Files in a folder by which this toolchain recognises it.
+    /// The files by which this toolchain recognises a folder.
     pub detected_by: &'static str,
     /// The programs needed, and how to install them.
     pub needs: &'static str,
-    /// How far it is looked after.
+    /// Its maintenance level.
     pub tier: Tier,
     pub(crate) recognises: fn(&Source) -> bool,
     pub(crate) build: fn(&Job<'_>, Say<'_>) -> Result<Made, BuildError>,
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Toolchain {
     }
 }
 
-/// The rows in the order in which they are tried: the ones that are recognised by a file made for them come first.
+/// The rows in the order in which they are tried: toolchains with a file of their own to recognise come first.
 pub const TOOLCHAINS: &[Toolchain] = &[
     command::ROW,
     rust::ROW,
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// What the other toolchains would not honour is refused.
+    /// Flags and exclusions are refused for toolchains that would ignore them.
     #[test]
     fn flags_and_exclusions_are_for_c_and_cpp() {
         let said = |what: &str| format!("[build]\n{what}\n");
@@ -163,7 +163,7 @@ mod tests {
                 assert!(message.contains("are for C and C++"), "{message}");
             }
         }
-        // What is excluded decides nothing.
+        // An excluded file does not affect the choice.
         assert_eq!(
             chosen(&[("host.toml", &said("exclude = [\"old\"]")), ("p.c", ""), ("old/p.cpp", "")]).as_deref(),
             Ok("c")

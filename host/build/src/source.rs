@@ -8,40 +8,40 @@ use std::time::SystemTime;
 use crate::manifest::Manifest;
 use crate::{BuildError, copies, files, tool};
 
-/// Files of one plugin at most; a folder with more is no plugin, but a home directory by mistake.
+/// The maximum number of files of one plugin; a larger folder is probably a home directory by mistake.
 const FILES_MAX: usize = 5_000;
 
-/// Flags that name a folder of headers, or a header. No one begins with another one.
+/// Flags that name a folder of headers, or a header. No flag is a prefix of another.
 const INCLUDES: [&str; 5] = ["-I", "-isystem", "-iquote", "-idirafter", "-include"];
 
-/// Bytes of one file, source or made by a toolchain, at most.
+/// The maximum size in bytes of one file, source or made by a toolchain.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// Folders that hold what tools make or fetch, and not what people write.
+/// Folders that hold what tools make or fetch, and no sources.
 const SKIPPED: [&str; 7] = ["target", "node_modules", "out", "dist", "zig-out", "__pycache__", "venv"];
 
 /// The sources of a plugin.
 pub(crate) struct Source {
     /// Absolute.
     pub folder: PathBuf,
-    /// The file that the user named, if it was one; from the folder on.
+    /// The file that the user named, if it was one; relative to the folder.
     pub file: Option<PathBuf>,
     /// The name of the component: the folder, or the file without its extension.
     pub name: String,
-    /// `host.toml`, if it is there and the folder was named. For a file, only its copies are brought.
+    /// `host.toml`, if it exists and the folder was named. For a file, only its copies are made.
     pub manifest: Manifest,
-    /// All files that can matter, from the folder on.
+    /// All files that can matter, relative to the folder.
     files: BTreeSet<PathBuf>,
-    /// The copies that lie next to a file that was named, from the folder on: it can include or import them.
+    /// The copies next to a file that was named, relative to the folder: it can include or import them.
     copies: BTreeSet<PathBuf>,
 }
 
 impl Source {
-    /// Looks at a path.
+    /// Reads the source at a path.
     ///
     /// # Errors
     ///
-    /// It leads nowhere, to something that is neither folder nor regular file, or to a folder that is none of a plugin.
+    /// The path does not exist, is neither a folder nor a regular file, or is no folder of a plugin.
     pub fn open(path: &Path) -> Result<Self, BuildError> {
         let missing = || BuildError::NoFolder { folder: path.to_owned() };
         let absolute = path.canonicalize().map_err(|_| missing())?;
@@ -49,7 +49,7 @@ impl Source {
             let name = absolute.file_name().map_or("plugin".to_owned(), |name| name.to_string_lossy().into_owned());
             let manifest = Manifest::read(&absolute)?;
             copies::bring(&absolute, &manifest.build.copies)?;
-            // Cargo knows better than a list of files what a package is made of, and a crate can be large.
+            // Cargo knows the files of a package better than this list, and a crate can be large.
             let files = if absolute.join("Cargo.toml").is_file() && manifest.build.is_empty() {
                 BTreeSet::from([PathBuf::from("Cargo.toml")])
             } else {
@@ -59,7 +59,7 @@ impl Source {
             };
             return Ok(Self { folder: absolute, file: None, name, manifest, files, copies: BTreeSet::new() });
         }
-        // Before a toolchain is looked for, and installed.
+        // Checked before a toolchain is searched, and installed.
         files::open_bounded(&absolute, BYTES_MAX).map_err(BuildError::io("read", &absolute))?;
         let folder = absolute.parent().ok_or_else(missing)?.to_owned();
         let file = PathBuf::from(absolute.file_name().ok_or_else(missing)?);
@@ -71,12 +71,12 @@ impl Source {
         Ok(Self { folder, file: Some(file), name, manifest: Manifest::default(), files, copies })
     }
 
-    /// Whether a file is there; the path begins at the folder.
+    /// Whether a file exists; the path is relative to the folder.
     pub fn has(&self, file: &str) -> bool {
         self.files.contains(Path::new(file))
     }
 
-    /// The files with one of these extensions, sorted, from the folder on.
+    /// The files with one of these extensions, sorted, relative to the folder.
     pub fn with_extension(&self, extensions: &[&str]) -> Vec<&Path> {
         let fits = |file: &&PathBuf| {
             file.extension().and_then(|extension| extension.to_str()).is_some_and(|e| extensions.contains(&e))
@@ -84,7 +84,7 @@ impl Source {
         self.files.iter().filter(fits).map(PathBuf::as_path).collect()
     }
 
-    /// The same without those in folders for tests, and those that `host.toml` excludes.
+    /// The same without files in folders for tests, and without those that `host.toml` excludes.
     pub fn sources(&self, extensions: &[&str]) -> Vec<&Path> {
         let is_test = |file: &Path| {
             file.components().any(|part| matches!(part.as_os_str().to_str(), Some("test" | "tests" | "__tests__")))
@@ -93,13 +93,13 @@ impl Source {
         self.with_extension(extensions).into_iter().filter(|file| !is_test(file) && !is_excluded(file)).collect()
     }
 
-    /// The text of a file, if it is there and is text.
+    /// The text of a file, if it exists and is text.
     pub fn text(&self, file: &str) -> Option<String> {
         if self.has(file) { read_text(&self.folder.join(file)).ok() } else { None }
     }
 
-    /// The file where the program begins, from the folder on: the file that was named, the one in `host.toml`, or the first of
-    /// the usual ones.
+    /// The main file, relative to the folder: the file that was named, the one
+    /// in `host.toml`, or the first of the usual ones.
     pub fn main(&self, usual: &[&str]) -> Result<PathBuf, BuildError> {
         if let Some(main) = self.file.as_ref().or(self.manifest.build.main.as_ref()) {
             return Ok(main.clone());
@@ -111,24 +111,24 @@ impl Source {
         })
     }
 
-    /// Where the component goes.
+    /// The path of the component.
     pub fn output(&self) -> PathBuf {
         self.folder.join("target/plugins").join(format!("{}.wasm", self.name))
     }
 
-    /// A folder for what a toolchain makes on the way.
+    /// A folder for intermediate files of a toolchain.
     pub fn work(&self, toolchain: &str) -> Result<PathBuf, BuildError> {
         let work = self.folder.join("target/guests").join(toolchain).join(&self.name);
         fs::create_dir_all(&work).map_err(BuildError::io("create", &work))?;
         Ok(work)
     }
 
-    /// A digest of names and contents of all files but those that are tests of the plugin: a trace that is saved changes no program.
-    /// Headers in other folders that flags in `host.toml` name are among them.
+    /// A digest of names and contents of all files except tests of the plugin: saving a trace changes no program. It includes
+    /// headers in other folders that flags in `host.toml` name.
     ///
     /// # Errors
     ///
-    /// One of them cannot be read or has too many bytes, or the build is to stop.
+    /// One of them cannot be read or is too large, or the build is stopped.
     pub fn digest(&self) -> Result<blake3::Hash, BuildError> {
         let mut hasher = blake3::Hasher::new();
         for file in self.files.iter().filter(|file| !is_scenario(file)).chain(&self.copies) {
@@ -163,21 +163,21 @@ pub(crate) fn read_text(path: &Path) -> Result<String, BuildError> {
     files::read_text_bounded(path, BYTES_MAX).map_err(BuildError::io("read", path))
 }
 
-/// How the sources at a path look from outside, to notice changes: names, sizes and times of files, and of the headers and the originals of
-/// copies elsewhere that they are compiled with, without those that are hidden or made by tools. The same for a path where nothing is.
+/// Names, sizes and times of the sources at a path, to notice changes: files, and the headers and the originals of copies elsewhere that
+/// they are compiled with, without those that are hidden or made by tools. A missing path has an empty state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceState(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
 
 impl SourceState {
-    /// Looks at a folder or a file. What cannot be read is not there; of a folder with too many files, some are left out.
+    /// Looks at a folder or a file. Unreadable files count as missing; in a folder with too many files, some are left out.
     pub fn of(path: &Path) -> Self {
         let mut files = BTreeSet::new();
         if path.is_dir() {
-            // A file that comes and goes meanwhile is seen by the next look.
+            // The next look notices a file that was created or removed meanwhile.
             let _ = walk(path, Path::new(""), &mut files);
             let manifest = Manifest::read(path).unwrap_or_default();
             files.extend(headers(path, &manifest.build.flags));
-            // An edit is made where a copy comes from; a build that makes the copy changes nothing.
+            // Edits are made in the original; a build that renews the copy changes nothing.
             for copy in copies::all(path, &manifest.build.copies) {
                 files.remove(&copy.to);
                 files.insert(copy.from);
@@ -199,8 +199,8 @@ impl SourceState {
     }
 }
 
-/// The files in other folders that flags of a compiler such as `-I../include` name, sorted. Of a folder with too many files, such as one of the
-/// system, none: an edit there is not noticed.
+/// The files in other folders that flags of a compiler such as `-I../include` name, sorted. A folder with too many files, such as one of
+/// the system, is skipped: edits there are not noticed.
 fn headers(folder: &Path, flags: &[String]) -> BTreeSet<PathBuf> {
     let mut headers = BTreeSet::new();
     for named in included(flags) {
@@ -216,7 +216,7 @@ fn headers(folder: &Path, flags: &[String]) -> BTreeSet<PathBuf> {
     headers
 }
 
-/// What flags of a compiler of C or C++ name for `#include`: `-Ipath`, or `-I path`.
+/// The paths that flags of a compiler of C or C++ name for `#include`: `-Ipath`, or `-I path`.
 fn included(flags: &[String]) -> Vec<&str> {
     let mut named = Vec::new();
     for (at, flag) in flags.iter().enumerate() {
@@ -229,7 +229,7 @@ fn included(flags: &[String]) -> Vec<&str> {
     named
 }
 
-/// Adds the files below a folder, those left out that are hidden or made by tools.
+/// Adds the files below a folder, except hidden ones and those made by tools.
 fn walk(root: &Path, below: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), BuildError> {
     let folder = root.join(below);
     for entry in fs::read_dir(&folder).map_err(BuildError::io("read", &folder))? {
@@ -240,7 +240,7 @@ fn walk(root: &Path, below: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), 
             continue;
         }
         if kind.is_dir() {
-            // Links are not followed: they can lead round in circles.
+            // Links are not followed: they can form cycles.
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             if !is_link && !name.to_str().is_some_and(|name| SKIPPED.contains(&name)) {
                 walk(root, &below.join(&name), files)?;
@@ -274,7 +274,7 @@ mod tests {
         let expected = ["one/a.h", "two/below/b.h", "three/c.h"];
         assert_eq!(found, expected.map(|file| path(file).canonicalize().expect("it is there")).into());
 
-        // An edit of one makes the component again, and another run of `--watch`.
+        // An edited header makes the component again, and causes another run of `--watch`.
         fs::write(path("plugin/host.toml"), format!("[build]\nflags = {flags:?}\n")).expect("writable");
         let look = || {
             (SourceState::of(&path("plugin")), Source::open(&path("plugin")).expect("a folder").digest().expect("read"))

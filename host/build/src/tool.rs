@@ -1,4 +1,4 @@
-//! Other programs, without what an outer cargo told us.
+//! Other programs, without the environment of an outer cargo.
 
 use std::cell::RefCell;
 use std::env;
@@ -27,32 +27,32 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// All that it said.
+    /// Its complete output.
     pub fn both(&self) -> String {
         format!("{}{}", self.stdout, self.stderr).trim_end().to_owned()
     }
 
-    /// The last words of a program that failed; most say there what is wrong.
+    /// The last line of a failed program's errors, which usually names the reason.
     pub fn last_line(&self) -> &str {
         let line = self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason given");
         ["error: ", "E: "].iter().find_map(|prefix| line.strip_prefix(prefix)).unwrap_or(line)
     }
 }
 
-/// A program that was found, and how to run it.
+/// A program that was found, with its arguments.
 pub(crate) struct Tool {
     /// The program and the words before its own arguments.
     words: Vec<OsString>,
     /// Variables that it needs.
     variables: Vec<(&'static str, OsString)>,
-    /// What it reads besides the sources of the plugin; part of its identity.
+    /// The identity of its inputs other than the sources of the plugin.
     inputs: String,
     /// The program and where it was found, for people.
     pub found: String,
 }
 
 impl Tool {
-    /// Where the program is, or its name.
+    /// The path of the program, or its name.
     pub fn path(&self) -> &OsStr {
         &self.words[0]
     }
@@ -67,19 +67,19 @@ impl Tool {
         Self { words: Vec::new(), variables: Vec::new(), inputs: String::new(), found: found.to_owned() }
     }
 
-    /// With words before the arguments.
+    /// Adds words before the arguments.
     pub fn with_words(mut self, words: &[&str]) -> Self {
         self.words.extend(words.iter().map(OsString::from));
         self
     }
 
-    /// With a variable.
+    /// Adds a variable.
     pub fn with_variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// With what it reads besides the sources of the plugin; another text where that has changed.
+    /// Sets the identity of its inputs other than the sources of the plugin; the text differs if they change.
     pub fn with_inputs(mut self, inputs: String) -> Self {
         self.inputs = inputs;
         self
@@ -93,7 +93,7 @@ impl Tool {
         command
     }
 
-    /// Changes when the program is another one, or what it reads besides the sources; cheaper than to ask for its version.
+    /// An identity that changes with the program, or with its inputs other than the sources; cheaper than asking for its version.
     pub fn identity(&self) -> String {
         let mut identity = format!("{}{}", self.found, self.inputs);
         for word in &self.words {
@@ -122,8 +122,8 @@ pub(crate) fn tool(program: impl AsRef<OsStr>, folder: &Path) -> Command {
 
 /// Whether a variable would make a build of a guest depend on how the host was started.
 ///
-/// `cargo run` and `cargo test` describe the package that they run, and set the toolchain that they came from;
-/// flags meant for native code do not fit guests. What says where cargo's files and registries are stays.
+/// `cargo run` and `cargo test` describe the package that they run, and set the toolchain that they came from; flags
+/// meant for native code do not fit guests. Variables for cargo's folders and registries stay.
 fn is_in_the_way(name: &str, inside_cargo: bool) -> bool {
     const KEPT: [&str; 7] = [
         "CARGO_HOME",
@@ -147,8 +147,8 @@ pub(crate) fn finish(command: Command) -> Result<Output, BuildError> {
     follow(command, &mut |_| ())
 }
 
-/// Runs a program to its end, in a process group of its own, which is killed when the build is to stop. `each` is given each line of
-/// its standard error as it comes.
+/// Runs a program to its end, in its own process group, which is killed if the build is stopped. `each` receives each line of its
+/// standard error as it comes.
 pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result<Output, BuildError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = |source| BuildError::Start { program: program.clone(), source };
@@ -157,7 +157,7 @@ pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result
     let watch = Watch::new(&child);
     let mut stdout = child.stdout.take().expect("the command pipes it, and it is taken once");
     let mut errors = BufReader::new(child.stderr.take().expect("the command pipes it, and it is taken once"));
-    // Both streams are read at once, since a program stops when either is full.
+    // Both streams are read concurrently, since a program blocks when either is full.
     let output = thread::spawn(move || {
         let mut output = Vec::new();
         stdout.read_to_end(&mut output).map(|_| output)
@@ -176,11 +176,11 @@ pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result
 }
 
 thread_local! {
-    /// Asked whether the build of this thread is to stop.
+    /// The stop flag of the build on this thread.
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
-/// Runs a build whose programs are killed when it is to stop.
+/// Runs a build whose programs are killed once it is stopped.
 pub(crate) fn stoppable<R>(stop: Option<Stop>, build: impl FnOnce() -> R) -> R {
     let before = STOP.replace(stop);
     let result = build();
@@ -188,22 +188,22 @@ pub(crate) fn stoppable<R>(stop: Option<Stop>, build: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Checks that the build of this thread may continue.
+/// Checks the stop flag of the build on this thread.
 ///
 /// # Errors
 ///
-/// The build is to stop.
+/// The build is stopped.
 pub(crate) fn check() -> Result<(), BuildError> {
     let is_stopped = STOP.with_borrow(|stop| stop.as_ref().is_some_and(Stop::is_stopped));
     if is_stopped { Err(BuildError::Stopped) } else { Ok(()) }
 }
 
-/// Runs work that does not poll the stop flag, such as reading a text of megabytes, on another thread, which is abandoned when the build of
-/// this thread is to stop.
+/// Runs work that does not poll the stop flag, such as reading a text of megabytes, on another thread, which is abandoned if the build of
+/// this thread is stopped.
 ///
 /// # Errors
 ///
-/// The build is to stop.
+/// The build is stopped.
 pub(crate) fn unless_stopped<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, BuildError> {
     if STOP.with_borrow(Option::is_none) {
         return Ok(work());
@@ -211,7 +211,7 @@ pub(crate) fn unless_stopped<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     check()?;
     let (sender, receiver) = channel();
     let start = |source| BuildError::Start { program: "a thread of this build".to_owned(), source };
-    // The receiver is gone if the build has stopped.
+    // The receiver is dropped if the build has stopped.
     let sends = move || drop(sender.send(work()));
     let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(sends).map_err(start)?;
     loop {
@@ -226,14 +226,15 @@ pub(crate) fn unless_stopped<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// Makes and locks a file together with others, until the result is dropped; waits for who has locked it alone, unless this build is to stop.
+/// Creates a file and locks it shared, until the result is dropped; waits for an exclusive lock, unless this build is stopped.
 pub(crate) fn lock_shared(path: &Path) -> Result<File, BuildError> {
     let file = File::create(path).map_err(BuildError::io("lock", path))?;
     until_locked(path, || file.try_lock_shared())?;
     Ok(file)
 }
 
-/// Makes and locks a file that orders builds, until the result is dropped. Waits for another build, unless this one is to stop.
+/// Creates a file and locks it exclusively to order builds, until the result is dropped. Waits for another build, unless this one is
+/// stopped.
 pub(crate) fn lock(path: &Path) -> Result<File, BuildError> {
     let file = File::create(path).map_err(BuildError::io("lock", path))?;
     until_locked(path, || file.try_lock())?;
@@ -251,16 +252,16 @@ fn until_locked(path: &Path, try_lock: impl Fn() -> Result<(), TryLockError>) ->
     }
 }
 
-/// The stack of a thread for work of this process: that of a main thread, as parsers expect it.
+/// The stack of a thread for work of this process: as large as a main thread's, as parsers expect.
 const STACK_BYTES: usize = 8 << 20;
 
-/// How often it is asked whether to stop.
+/// The interval between polls of the stop flag.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Ends a program, and all that it started, when the build is to stop.
+/// Kills a program, and all its children, if the build is stopped.
 struct Watch {
     is_over: Arc<AtomicBool>,
-    /// Whether it was killed.
+    /// Returns whether it was killed.
     thread: Option<JoinHandle<bool>>,
 }
 
@@ -272,7 +273,7 @@ impl Watch {
             thread::spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {
                     if stop.is_stopped() {
-                        // It may have ended by itself.
+                        // It may have ended already.
                         let _ = killpg(group, Signal::SIGKILL);
                         return true;
                     }
@@ -284,7 +285,7 @@ impl Watch {
         Self { is_over, thread }
     }
 
-    /// The program has closed its streams, and is not waited for yet: its number is not given to another one.
+    /// The program has closed its streams but is not reaped yet, so its process number is not reused.
     ///
     /// # Errors
     ///
@@ -318,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// A shell that would sleep for an hour, with a child that would, too.
+    /// A shell that would sleep for an hour, and so would its child.
     #[test]
     fn what_runs_is_killed_when_the_build_is_to_stop() {
         let mut command = Command::new("sh");

@@ -1,4 +1,4 @@
-//! Making a component only if what it is made of has changed.
+//! Makes a component only if its inputs have changed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use crate::source::{read, read_text};
 use crate::tool::{self, Tool};
 use crate::{BuildError, ComponentError, wasi};
 
-/// Raised when the host drives its toolchains in another way, so that what was made before is made again.
+/// Raised when the host drives its toolchains differently, so that older components are made again.
 const RECIPE: u32 = 4;
 
-/// Runs `compile` and makes a component of what it returns, unless sources and tool are those of the component that is there.
+/// Runs `compile` and makes a component of its result, unless the existing component has the same sources and tool.
 ///
-/// `compile` is given a folder to work in, and returns a core module or a component. `hint` says what to do if that is no
+/// `compile` is given a folder to work in, and returns a core module or a component. `hint` is the remedy if that is no
 /// plugin.
 pub(crate) fn unless_current(
     job: &Job<'_>,
@@ -45,9 +45,9 @@ pub(crate) fn unless_current(
     Ok(made(true))
 }
 
-/// Makes the component of a core module unless it is there; returns whether it was made.
+/// Makes the component of a core module unless it is current; returns whether it was made.
 ///
-/// `assumed` is what a report says of how the module was made.
+/// `assumed` are the assumptions of the module for reports.
 pub(crate) fn from_core(
     core: &Path,
     assumed: &[String],
@@ -56,7 +56,7 @@ pub(crate) fn from_core(
     hint: &'static str,
 ) -> Result<bool, BuildError> {
     let core = read(core)?;
-    // The stamp says what the component was made from, and by which contract and encoder, and that it is unharmed.
+    // The stamp identifies the core module, the contract and the encoder, and proves that the component is intact.
     let key = blake3::Hasher::new()
         .update(component::CONTRACT.as_bytes())
         .update(env!("CARGO_PKG_VERSION").as_bytes())

@@ -1,14 +1,14 @@
-//! What is wrong with a module that is not valid.
+//! The errors of an invalid module.
 
 use wasmparser::{
     BinaryReader, ExternalKind, FuncValidatorAllocations, Name, NameSectionReader, Parser, Payload, TypeRef,
     ValidPayload, Validator, WasmFeatures,
 };
 
-/// What is wrong with a core module as it was given, with the function that it is in; none if it is valid. Offsets are left out: a module
-/// that comes from a text or a linker is no file of the user's.
+/// The first error of a core module, with the function that has it; none if the module is valid. Offsets are left out: a module from
+/// a text or a linker is no file of the user's.
 pub(crate) fn flaw(core: &[u8]) -> Option<String> {
-    // Features are refused by the sandbox, by name.
+    // The sandbox refuses features, by name.
     let mut validator = Validator::new_with_features(WasmFeatures::all());
     let (mut imported, mut defined) = (0, 0);
     let mut allocations = FuncValidatorAllocations::default();
@@ -37,7 +37,7 @@ pub(crate) fn flaw(core: &[u8]) -> Option<String> {
     None
 }
 
-/// A function by its name, else by its export, else by its number.
+/// The name of a function, else its export, else its number.
 fn name(core: &[u8], function: usize) -> String {
     let (mut named, mut exported) = (None, None);
     for payload in Parser::new(0).parse_all(core).flatten() {

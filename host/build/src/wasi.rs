@@ -1,11 +1,11 @@
-//! Stands in for WASI 0.2 below an interpreter, as `adapter.wat` does below what is compiled for WASI preview 1.
+//! A substitute for WASI 0.2 below an interpreter, as `adapter.wat` is for WASI preview 1.
 //!
-//! componentize-py puts a small module in the place of each interface of WASI, in which every function is a trap. Each of them is
-//! written again, with the same exports and types. None has a state of its own: no memory, no table, no global. The clock stands
-//! still, random bytes are the same every time, the environment is empty, there are no files. What is written to standard output or
-//! error goes to `log`, a call for each line. The rest are traps whose names tell the sandbox what was asked for.
+//! componentize-py replaces each interface of WASI by a small module in which every function is a trap. Each of these modules is
+//! rewritten here, with the same exports and types. None has state: no memory, no table, no global. The clock stands still,
+//! random bytes are the same every time, the environment is empty, there are no files. Standard output and error go to `log`, a
+//! call per line. All other functions trap, with names that tell the sandbox the requested function.
 //!
-//! Nothing else in the component changes, and no index: what the modules need is in instances that were made before them.
+//! Nothing else in the component changes, and no index: the modules import only from instances that were made before them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,20 +16,20 @@ use wasmparser::{
     CompositeInnerType, ExternalKind, Instance, Parser, Payload,
 };
 
-/// The functions that do something, as text: `(func $"interface#name" (param …) (result …) …)`.
+/// The functions with behaviour, as text: `(func $"interface#name" (param …) (result …) …)`.
 pub(crate) const FUNCTIONS: &str = include_str!("wasi.wat");
 
-/// How the names of the modules begin that stand in the places of interfaces; the interface and its version follow.
+/// The prefix of the names of modules that replace interfaces; the interface and its version follow.
 const STUB: &str = "wit-component:adapter:wasi:";
 
-/// The names of the modules that have the memory, and that pass calls on to what is made later.
+/// The names of the module with the memory, and of the module that forwards calls to later ones.
 const MAIN: &str = "main";
 const SHIM: &str = "wit-component-shim-module";
 
 /// The function that takes lines.
 const LOG: &str = "log";
 
-/// Functions that return an error at the address in their last parameter: how far from it the number of the error is, and that number.
+/// Functions that return an error at the address in their last parameter: the offset of the error's number, and that number.
 const FAILING: [(&str, &str, u32, u32); 27] = [
     // There is no such file: `no-entry`.
     ("filesystem/types", "[method]descriptor.open-at", 4, 20),
@@ -62,14 +62,14 @@ const FAILING: [(&str, &str, u32, u32); 27] = [
     ("filesystem/types", "[method]directory-entry-stream.read-directory-entry", 4, 3),
 ];
 
-/// The same for what makes sockets: `not-supported`.
+/// The same for functions that create sockets: `not-supported`.
 const WITHOUT_SOCKETS: [(&str, &str, u32, u32); 3] = [
     ("sockets/tcp-create-socket", "create-tcp-socket", 4, 2),
     ("sockets/udp-create-socket", "create-udp-socket", 4, 2),
     ("sockets/ip-name-lookup", "resolve-addresses", 4, 2),
 ];
 
-/// The component with what stands in for WASI in the place of its traps; as it is if it has none.
+/// The component with the substitute for WASI in place of its traps; unchanged if it has none.
 pub(crate) fn with_platform(component: &[u8]) -> Result<Vec<u8>, BinaryReaderError> {
     let parts = Parts::read(component)?;
     let Some(around) = parts.around() else { return Ok(component.to_vec()) };
@@ -100,15 +100,15 @@ pub(crate) fn with_platform(component: &[u8]) -> Result<Vec<u8>, BinaryReaderErr
     Ok(result.finish())
 }
 
-/// What a component has that matters here.
+/// The parts of a component that matter here.
 #[derive(Default)]
 struct Parts {
-    /// The interfaces that modules stand for, without version, by the index of the module.
+    /// The interfaces that modules replace, without version, by the index of the module.
     stubs: BTreeMap<u32, String>,
     main: Option<u32>,
     shim: Option<u32>,
     instances: Vec<Made>,
-    /// Where core functions come from: an export of an instance.
+    /// The origin of each core function: an export of an instance.
     functions: Vec<Option<(u32, String)>>,
 }
 
@@ -119,12 +119,12 @@ enum Made {
     Bag(BTreeMap<String, u32>),
 }
 
-/// What a module that stands in takes from around it.
+/// The imports of a substitute module.
 struct Around {
-    /// The instance with the memory, and with the index of the function that makes room in it.
+    /// The instance with the memory, and the index of its allocation function.
     main: u32,
     realloc: String,
-    /// The instance that passes calls on, and the name of `log` there.
+    /// The instance that forwards calls, and the name of `log` there.
     shim: u32,
     log: String,
 }
@@ -189,7 +189,7 @@ impl Parts {
         Ok(())
     }
 
-    /// What the modules take; none if there is nothing to write again, or not all that it needs.
+    /// The imports for the substitutes; none if there is nothing to replace, or an import is missing.
     fn around(&self) -> Option<Around> {
         let instance = |module: Option<u32>| {
             let is_of = |made: &Made| matches!(made, Made::Of(of) if Some(*of) == module);
@@ -199,7 +199,7 @@ impl Parts {
         if self.stubs.is_empty() {
             return None;
         }
-        // The bag with the functions of the host has `choose` as well.
+        // Unlike others, the bag with the functions of the host has `choose`.
         let bag = self.instances.iter().find_map(|made| match made {
             Made::Bag(functions) if functions.contains_key("choose") => functions.get(LOG),
             _ => None,
@@ -267,7 +267,7 @@ fn sections<'b>(
     Ok(())
 }
 
-/// The text of the module that stands in for an interface, in the place of this one.
+/// The text of the substitute for an interface, in place of this module.
 fn module(interface: &str, stub: &[u8], around: &Around) -> Result<String, BinaryReaderError> {
     let Around { realloc, log, .. } = around;
     let mut text = format!(
@@ -290,14 +290,14 @@ fn module(interface: &str, stub: &[u8], around: &Around) -> Result<String, Binar
     Ok(text + ")")
 }
 
-/// The text of a function that is written out.
+/// The text of a function with behaviour.
 fn written(full: &str) -> Option<&'static str> {
     let start = FUNCTIONS.find(&format!("  (func $\"{full}\""))?;
     let rest = &FUNCTIONS[start..];
     Some(rest.find("\n\n").map_or(rest, |end| &rest[..=end]))
 }
 
-/// What a function does that is not written out. Functions with a result on the heap have no other, and its address comes last.
+/// The body of a function without text. A function with a result on the heap has no other result, and its address is the last parameter.
 fn body(interface: &str, name: &str, parameters: usize) -> String {
     let fails = FAILING.iter().chain(&WITHOUT_SOCKETS).find(|(of, known, ..)| (*of, *known) == (interface, name));
     match fails {
@@ -308,7 +308,7 @@ fn body(interface: &str, name: &str, parameters: usize) -> String {
                  (i32.store8 offset={at} (local.get {last}) (i32.const {error}))"
             )
         }
-        // There is no state to drop.
+        // Substitutes have no state to drop.
         None if name.starts_with("[resource-drop]") => String::new(),
         None => "unreachable".to_owned(),
     }

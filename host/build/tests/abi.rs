@@ -7,7 +7,7 @@ use std::path::Path;
 use wit_parser::abi::{AbiVariant, FlatTypes, WasmType};
 use wit_parser::{Function, Int, InterfaceId, Resolve, SizeAlign, Type, TypeDefKind, TypeId, TypeOwner, WorldItem};
 
-/// Where the table begins and ends in the document.
+/// The start and the end of the table in the document.
 const MARKS: [&str; 2] =
     ["<!-- The tables from here on are made by host/build/tests/abi.rs. -->\n", "<!-- So far. -->\n"];
 
@@ -64,7 +64,7 @@ impl Contract {
         text.push_str("\n| type | bytes | alignment | what is where |\n|---|---|---|---|\n");
         let mut known = BTreeSet::new();
         for (id, of) in self.resolve.types.iter() {
-            // Those with a name come once, where they are declared; the others belong to some function.
+            // Named types occur once, where they are declared; the others belong to some function.
             let is_alias = matches!(of.kind, TypeDefKind::Type(_));
             let is_declared = of.name.is_none() || matches!(of.owner, TypeOwner::Interface(_));
             if !is_alias && is_declared && known.insert(self.name(&Type::Id(id))) {
@@ -96,7 +96,7 @@ impl Contract {
         let _ = writeln!(text, "| {name} | `{place}` | {parameters} | {result} |");
     }
 
-    /// The numbers that a value is passed as.
+    /// The core values that a value is passed as.
     fn flat(&self, ty: &Type) -> String {
         let mut room = [WasmType::I32; 32];
         let mut flat = FlatTypes::new(&mut room);
@@ -149,7 +149,7 @@ impl Contract {
         let _ = writeln!(text, "| `{}` | {size} | {align} | {} |", self.name(&ty), what.join("; "));
     }
 
-    /// A type as the contract writes it.
+    /// A type in the syntax of the contract.
     fn name(&self, ty: &Type) -> String {
         let Type::Id(id) = ty else { return format!("{ty:?}").to_lowercase() };
         let of = &self.resolve.types[*id];

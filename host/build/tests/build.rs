@@ -31,7 +31,7 @@ fn package(manifest: &str, source: &str) -> tempfile::TempDir {
 
 const MANIFEST: &str = "[package]\nname = \"odd-one\"\nedition = \"2024\"\n[workspace]\n";
 
-/// Whether a build failed for want of a toolchain; says so, since the test then shows nothing.
+/// Whether a build failed for want of a toolchain; prints a note, since the test then shows nothing.
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn lacks_toolchain(result: &Result<Built, BuildError>) -> bool {
     let lacks = matches!(result, Err(BuildError::NoToolchain { .. }));
@@ -51,7 +51,7 @@ fn folders_that_hold_no_package_are_refused() {
     assert!(message.contains("Cargo.toml (Rust)") && message.contains("host.toml"), "{message}");
 }
 
-/// Runs in a process of its own with nothing on the path but a rustup without network.
+/// Runs in its own process with only a rustup without network on the path.
 #[test]
 #[ignore = "needs the environment that the next test prepares"]
 fn child_without_tools() {
@@ -202,7 +202,7 @@ fn a_workspace_without_a_package_is_refused() {
     assert!(matches!(result, Err(BuildError::NoPackage { .. })), "{result:?}");
 }
 
-/// A module that exports the required functions by their plain names, and prints by WASI.
+/// A module that exports the required functions by their plain names, and prints through WASI.
 const PLAIN: &str = r#"(module
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (memory (export "memory") 1)
@@ -229,11 +229,11 @@ fn text_becomes_a_component_without_any_tool() {
     assert!(built.wasm.ends_with("target/plugins/plain.wasm"));
     let component = fs::read(&built.wasm).expect("the component");
     let text = String::from_utf8_lossy(&component).into_owned();
-    // Plain names are full ones now, and what was imported of WASI comes from the adapter.
+    // Plain names are now full ones, and the imports from WASI come from the adapter.
     assert!(text.contains("cabi_post_host:protocol/node@0.1.0#handle-message"));
     assert!(text.contains("host:protocol/environment@0.1.0"));
     assert!(!silent(&file).expect("the text is a plugin still").rebuilt);
-    // The folder is as good as its only file.
+    // The folder is equivalent to its only file.
     assert_eq!(silent(folder.path()).expect("the folder holds a plugin").toolchain, "text");
     fs::write(&file, PLAIN.replace("\"view\"", "\"vew\"")).expect("a changed file");
     let message = silent(&file).expect_err("a function is missing").to_string();
@@ -255,7 +255,7 @@ fn a_folder_can_have_a_command_of_its_own() {
     assert!(message.contains("no such luck"), "{message}");
 }
 
-/// Runs in a process of its own with an empty path.
+/// Runs in its own process with an empty path.
 #[test]
 #[ignore = "needs the environment that the next test prepares"]
 fn child_without_compilers() {
@@ -293,7 +293,7 @@ fn what_is_no_module_does_not_become_a_component() {
     }
 }
 
-/// Places are functions, and no offsets in what was made on the way.
+/// Places are functions, not offsets in intermediate files.
 #[test]
 fn an_invalid_module_is_reported_by_its_function() {
     let plugin = include_str!("../../../plugins/register-text/register.wat");
@@ -313,14 +313,14 @@ fn an_invalid_module_is_reported_by_its_function() {
         assert!(message.contains("does not compile") && message.ends_with(&expected), "{message}");
         assert!(!message.contains("offset"), "{message}");
     }
-    // One without a name is named by its number, imported ones counted.
+    // A function without a name is named by its number, imported ones counted.
     let module = r#"(module (import "a" "b" (func)) (func) (func (result i32)))"#;
     let message = componentize(&wat::parse_str(module).expect("a module")).expect_err("it is not valid").to_string();
     assert!(message.contains("function 2") && !message.contains("offset"), "{message}");
 }
 
-/// Plugins that differ in themselves alone have one build folder in the cache: what they depend on is compiled once. Neither one that has
-/// another SDK nor another one at the same path, with files from earlier, is taken for what was compiled before.
+/// Plugins that differ only in themselves share a build folder in the cache: their dependencies are compiled once. A plugin with
+/// another SDK, and another plugin at the same path with older files, are compiled again.
 #[test]
 fn what_plugins_depend_on_is_compiled_once() {
     let (place, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
@@ -344,7 +344,7 @@ fn what_plugins_depend_on_is_compiled_once() {
         }
         folder
     };
-    // Each exports a function that no protocol has, so that the refusal names what was compiled.
+    // Each exports a function that no protocol has, so that the refusal shows which one was compiled.
     let source =
         |number: u32| format!("#[no_mangle] pub extern \"C\" fn mine() -> u32 {{ guest_sdk::number() + {number} }}");
     let sdk = |number: u32| format!("pub fn number() -> u32 {{ std::hint::black_box({number}) }}");

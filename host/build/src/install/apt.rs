@@ -1,11 +1,11 @@
-//! Debian's packages, with apt-get: the only installation outside of the cache.
+//! Debian's packages, with apt-get: the only installation outside the cache.
 
 use std::path::Path;
 
 use crate::BuildError;
 use crate::tool::{Output, finish, on_path, tool};
 
-/// Installs packages; `what` names them for people. The inner error is a phrase that says why it cannot.
+/// Installs packages; `what` names them for people. The inner error is the reason for a failure, a phrase.
 pub(crate) fn install(
     packages: &[&str],
     what: &str,
@@ -28,7 +28,7 @@ pub(crate) fn install(
     say(&format!("installing {what}: apt-get install {}", packages.join(" ")));
     let mut output = apt(&wanted)?;
     if !output.success {
-        // A machine that was set up a while ago, or just now, does not know the packages yet.
+        // The package lists may be old or empty.
         say("reading the package lists again: apt-get update");
         apt(&["update"])?;
         output = apt(&wanted)?;
@@ -36,7 +36,7 @@ pub(crate) fn install(
     Ok(if output.success { Ok(()) } else { Err(format!("apt-get cannot install it ({})", output.last_line())) })
 }
 
-/// The words before a command that make it run as root: none if we are; `None` if we cannot be.
+/// The words before a command that make it run as root: none for root itself; `None` if that is impossible.
 fn root() -> Result<Option<Vec<&'static str>>, BuildError> {
     let mut id = tool("id", Path::new("/"));
     id.arg("-u");

@@ -12,7 +12,7 @@ use crate::tool::{Tool, finish, on_path, tool};
 pub(crate) struct Package {
     /// The package.
     pub name: &'static str,
-    /// The version that the host installs. Another one that the plugin has is used as it is.
+    /// The version that the host installs. Another version in the plugin is used as it is.
     pub version: &'static str,
     /// The program.
     pub program: &'static str,
@@ -34,7 +34,7 @@ pub(crate) fn find(job: &Job<'_>, package: &Package, say: Say<'_>) -> Result<Too
         });
     };
     let binary = Path::new("node_modules/.bin").join(program);
-    // Scripts are run by name of the interpreter, for which their first line asks the path. A few programs are no scripts.
+    // Scripts are started by the interpreter's name, which their first line would look up on the path. Some programs are native.
     let run = |file: &Path, found: &str| match is_native(file) {
         true => Tool::program(file, found),
         false => Tool::program(&node, found).with_words(&[&file.display().to_string()]),
@@ -57,7 +57,7 @@ pub(crate) fn find(job: &Job<'_>, package: &Package, say: Say<'_>) -> Result<Too
     Ok(run(&real(&place.join(binary)), &format!("{name} {version} from npm")))
 }
 
-/// Links in `.bin` lead to scripts that look for their neighbours.
+/// Links in `.bin` lead to scripts that look for files next to them.
 fn real(link: &Path) -> PathBuf {
     link.canonicalize().unwrap_or_else(|_| link.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Programs of Python packages: those of a virtual environment or of the path, or one version in the host's cache.
+//! Programs of Python packages: those of a virtual environment or on the path, or one version in the host's cache.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use crate::tool::{Tool, finish, on_path, tool};
 pub(crate) struct Package {
     /// The package.
     pub name: &'static str,
-    /// The version that the host installs. Another one that is there is used as it is.
+    /// The version that the host installs. Another version that is installed is used as it is.
     pub version: &'static str,
-    /// The program, from the folder on that the package is installed in.
+    /// The program, relative to the folder that the package is installed in.
     pub program: &'static str,
     /// Its size on disk, for people.
     pub size: &'static str,
 }
 
-/// Finds or installs a program. `is_script` says whether it is one for Python's interpreter.
+/// Finds or installs a program. `is_script` says whether Python's interpreter runs it.
 pub(crate) fn find(job: &Job<'_>, package: &Package, is_script: bool, say: Say<'_>) -> Result<Tool, BuildError> {
     let file_name = Path::new(package.program).file_name().and_then(|name| name.to_str()).unwrap_or(package.name);
     if let Some(own) = upward(&job.source.folder, &Path::new(".venv/bin").join(file_name)) {
@@ -31,7 +31,7 @@ pub(crate) fn find(job: &Job<'_>, package: &Package, is_script: bool, say: Say<'
     cached(job, package, is_script, say)
 }
 
-/// A program of the host's own cache, which is filled if the user does not mind.
+/// A program of the host's own cache, which is filled if the user permits it.
 pub(crate) fn cached(job: &Job<'_>, package: &Package, is_script: bool, say: Say<'_>) -> Result<Tool, BuildError> {
     let Package { name, version, program, size } = package;
     let missing = |reason: String| BuildError::NoTool {
@@ -55,7 +55,7 @@ pub(crate) fn cached(job: &Job<'_>, package: &Package, is_script: bool, say: Say
     let found = format!("{name} {version} from PyPI");
     let file = place.join(program);
     match (is_script, python) {
-        // The script's first line names the interpreter of a folder that was renamed.
+        // The folder was renamed, so the script's first line names a wrong interpreter.
         (true, Some(python)) => Ok(Tool::program(&python, &found)
             .with_words(&[&file.display().to_string()])
             .with_variable("PYTHONPATH", place)),

@@ -35,14 +35,14 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let core = work.join("core.wasm");
         let mut command = asc.command(&source.folder);
         command.arg(main);
-        // `minimal` collects garbage when it is asked to, and not while a handler runs.
+        // `minimal` collects garbage only on request, and not while a handler runs.
         command.args(["-O3", "--runtime", "minimal", "--use", abort(source), "--outFile"]).arg(&core);
         job.compile(command, &core, say)
     })
 }
 
-/// The function that a failed assertion calls: by default an import, which no host has. The plugin's own function if it has one
-/// where `host new` puts it, else nothing but a trap.
+/// The function that a failed assertion calls: by default an import, which the host lacks. The plugin's own function if it has
+/// one at the place where `host new` puts it, else only a trap.
 fn abort(source: &Source) -> &'static str {
     match source.text("assembly/abi.ts") {
         Some(text) if text.contains("function abort(") => "abort=assembly/abi/abort",

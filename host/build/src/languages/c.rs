@@ -22,12 +22,12 @@ pub(super) const ROW: Toolchain = Toolchain {
     build,
 };
 
-/// Compiler, linker, library and compiler runtime, as Debian calls them.
+/// Compiler, linker, library and compiler runtime, by the names of Debian's packages.
 const PACKAGES: [&str; 4] = ["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
 
 const HINT: &str = "it must define the functions that plugin.h declares, such as exports_node_handle_message";
 
-/// Bytes of a guest's stack, as for Rust: snapshots look at what is written, and a small stack keeps it together.
+/// Bytes of a guest's stack, as for Rust: snapshots cover written memory, and a small stack keeps it together.
 const STACK_BYTES: u32 = 65_536;
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
@@ -45,7 +45,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// Options of every compilation of C or C++, those of `host.toml` last.
+/// Options of every compilation of C or C++; those of `host.toml` come last.
 pub(super) fn flags(source: &Source, work: &Path) -> Vec<String> {
     let flags = ["--target=wasm32-wasi", "-O2", "-Wall", "-Wextra", "-Wno-deprecated", "-I."];
     let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
@@ -61,18 +61,18 @@ pub(super) fn link_flags() -> Vec<String> {
     vec![
         "-mexec-model=reactor".to_owned(),
         format!("-Wl,-z,stack-size={STACK_BYTES}"),
-        // A stack that overflows then runs into address 0 and traps, in place of overwriting data.
+        // An overflowing stack then runs into address 0 and traps, instead of overwriting data.
         "-Wl,--stack-first".to_owned(),
         "-Wl,--strip-debug".to_owned(),
     ]
 }
 
-/// Which library is linked.
+/// The library to link.
 pub(super) struct Library {
     /// Its name, for people.
     pub what: &'static str,
     pub packages: &'static [&'static str],
-    /// A file that is there if it is installed, from `/usr` on.
+    /// A file that shows that it is installed, relative to `/usr`.
     pub file: &'static str,
     /// The compiler's name, to which Debian appends a version.
     pub compiler: &'static str,
@@ -119,7 +119,7 @@ fn sdk(library: &Library) -> Option<Tool> {
     program.is_file().then(|| Tool::program(&program, "clang of the WASI SDK"))
 }
 
-/// The newest clang whose linker for WebAssembly and library are there.
+/// The newest clang whose linker for WebAssembly and library are installed.
 fn debian(library: &Library) -> Option<Tool> {
     if !Path::new("/usr").join(library.file).is_file() {
         return None;
@@ -139,9 +139,9 @@ fn zig(library: &Library) -> Option<Tool> {
     Some(Tool::program(&program, "zig's C compiler").with_words(&[library.zig]))
 }
 
-/// Writes `plugin.h` into a folder, and what is to be compiled and linked with it, which is returned.
+/// Writes `plugin.h` into a folder; returns the files to compile and link with it.
 ///
-/// The optional interfaces are those with a function that the sources name.
+/// The optional interfaces are those whose functions the sources name.
 pub(super) fn bindings(source: &Source, files: &[&Path], work: &Path) -> Result<[PathBuf; 2], BuildError> {
     let texts: Vec<String> = files.iter().filter_map(|file| read_text(&source.folder.join(file)).ok()).collect();
     let (mut resolve, world) = world_with(|interface, functions| {

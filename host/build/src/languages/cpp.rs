@@ -50,7 +50,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
             command.args(&flags);
             command
         };
-        // The bindings are C, and so may be a part of the plugin.
+        // The bindings are C, and parts of the plugin may be C as well.
         let mut objects = Vec::new();
         for (index, file) in c_files.iter().copied().chain([bindings.as_path()]).enumerate() {
             let object = work.join(format!("c-{index}.o"));

@@ -32,11 +32,11 @@ type Version = (u32, u32);
 /// The first version with `//go:wasmexport`.
 const VERSION_MIN: Version = (1, 24);
 
-/// From this version on `encoding/json` is made of `encoding/json/v2`, unless a flag of the compiler prevents that.
+/// From this version on `encoding/json` is built on `encoding/json/v2`, unless a flag of the compiler prevents that.
 const VERSION_JSON_2: Version = (1, 27);
 
-/// Tells the compiler to take the `encoding/json` of before. With it the register has 30 % less code, and all of that is read again
-/// after each edit.
+/// Selects the earlier `encoding/json`. It gives the register 30 % less code,
+/// all of which is read again after each edit.
 const SMALL_JSON: &str = "nojsonv2";
 
 const HINT: &str =
@@ -58,7 +58,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// Compiles a plugin with an experiment, or without it if it does not do.
+/// Compiles a plugin with an experiment, or without it if that fails.
 fn compile(
     job: &Job<'_>,
     go: &Tool,
@@ -77,7 +77,7 @@ fn compile(
 /// The command that compiles a plugin.
 fn command(job: &Job<'_>, go: &Tool, experiment: Option<&str>, core: &Path) -> Result<Command, BuildError> {
     let mut command = go.command(&job.source.folder);
-    // What a file `go.env` or the shell says for native programs must not change the guest, and nothing is downloaded
+    // Settings for native programs in a file `go.env` or the shell must not change the guest, and nothing is downloaded
     // behind the user's back: `GOTOOLCHAIN=local` refuses a go.mod that wants a later version.
     command.env("GOOS", "wasip1").env("GOARCH", "wasm").env("GOTOOLCHAIN", "local").env_remove("GOFLAGS");
     command.env_remove("GOROOT").env_remove("GOWASM").env_remove("GODEBUG").env_remove("GOEXPERIMENT");
@@ -90,13 +90,13 @@ fn command(job: &Job<'_>, go: &Tool, experiment: Option<&str>, core: &Path) -> R
     Ok(command)
 }
 
-/// Whether the compiler may have refused [`SMALL_JSON`], or the sources for want of what it leaves out: the packages below
-/// `encoding/json`, and names that only the new one has.
+/// Whether the compiler may have refused [`SMALL_JSON`], or the sources because they need parts that it omits: the
+/// packages below `encoding/json`, and names that only the new one has.
 fn is_about_json(output: &str) -> bool {
     output.contains("json") || output.contains("GOEXPERIMENT")
 }
 
-/// The folders from which `go.mod` takes libraries. The compiler would name one that is not there, and not what to install.
+/// The folders from which `go.mod` takes libraries. The compiler would name a missing folder, but no remedy.
 fn libraries(job: &Job<'_>) -> Result<Vec<PathBuf>, BuildError> {
     let manifest = job.source.text("go.mod").unwrap_or_default();
     let mut folders = Vec::new();
@@ -111,7 +111,7 @@ fn libraries(job: &Job<'_>) -> Result<Vec<PathBuf>, BuildError> {
     Ok(folders)
 }
 
-/// The lines of a `go.mod` that replace a module by a folder, and the folders: `replace a => ../b`, or a line of `replace ( … )`.
+/// The lines of a `go.mod` that replace a module by a folder, with the folders: `replace a => ../b`, or a line of `replace ( … )`.
 fn replaced_by_folders(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
     manifest.lines().map(str::trim).filter(|line| !line.starts_with("//")).filter_map(|line| {
         let (_, by) = line.split_once(" => ")?;
@@ -125,7 +125,7 @@ fn replaced_by_folders(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The compiler of the path and its version, if it is new enough.
+/// The compiler on the path and its version, if it is new enough.
 fn found() -> Result<Option<(Tool, Version)>, BuildError> {
     let Some(program) = on_path(&["go"]) else { return Ok(None) };
     let mut asked = tool(&program, Path::new("/"));
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(version(&format!("go version go{}", super::COMPILER.version)), Some(super::COMPILER_VERSION));
     }
 
-    /// In place of the compiler stands a script that refuses the experiment with the words of Go 1.27.3, or with none, and writes
-    /// into the module which experiment it was asked for.
+    /// A script in place of the compiler refuses the experiment with the words of Go 1.27.3, or without a message, and writes the
+    /// requested experiment into the module.
     #[test]
     fn a_plugin_that_needs_the_new_json_gets_it() {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -35,22 +35,22 @@ pub(super) const ROW: Toolchain = Toolchain {
 const COMPILER: npm::Package = npm::Package { name: "componentize-qjs", version: "0.4.5", program: "componentize-qjs" };
 const BUNDLER: npm::Package = npm::Package { name: "esbuild", version: "0.28.0", program: "esbuild" };
 
-/// What tells why a plugin fails. It wants [`PLATFORM`] before it.
+/// The part of a program that reports why a plugin fails. It needs [`PLATFORM`] before it.
 const FAILURES: &str = include_str!("javascript/failures.js");
 
-/// What stands in for a system. It wants the module `environment` of the host.
+/// The substitute for a system. It needs the module `environment` of the host.
 const PLATFORM: &str = concat!(include_str!("javascript/promises.js"), "\n", include_str!("javascript/platform.js"));
 
-/// What esbuild writes in another way, see `promises.js`.
+/// Syntax that esbuild rewrites, see `promises.js`.
 const WRITTEN_AS_GENERATORS: [&str; 3] =
     ["--supported:async-await=false", "--supported:async-generator=false", "--supported:for-await=false"];
 
-/// What a report says of each plugin in JavaScript: an engine could be asked for all of it.
+/// The assumptions of each plugin in JavaScript, whose engine offers a clock and random bytes.
 const ASSUMED: [&str; 2] = [component::STILL_CLOCK, component::SAME_BYTES];
 
 const HINT: &str = "the main file must export the constants `node` and `specification`";
 
-/// Where a program usually begins.
+/// The usual main files of a program.
 const MAINS: [&str; 8] =
     ["src/index.ts", "src/index.js", "index.ts", "index.js", "app.ts", "app.js", "src/main.ts", "src/main.js"];
 
@@ -81,7 +81,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
             .arg("--wit")
             .arg(wit.parent().expect("the contract is a file in the folder of the build"))
             .args(["--world", "plugin", "--js"]);
-        // What the engine asks of the system becomes a trap; handlers are functions and not promises.
+        // Requests of the engine to the system become traps; handlers are functions and not promises.
         let module = explaining(job, work, &bundler, &wit_text)?;
         command.arg(module).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
         job.run(command)?;
@@ -89,7 +89,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// The command that makes one file of a plugin, a module in this format.
+/// The command that bundles a plugin into one file, a module in this format.
 fn bundle(job: &Job<'_>, bundler: &Tool, main: &Path, format: &str, output: &Path) -> Command {
     let mut command = bundler.command(&job.source.folder);
     command.arg(main).args(["--bundle", "--external:host:*", "--log-level=warning", "--sourcemap=inline"]);
@@ -98,11 +98,11 @@ fn bundle(job: &Job<'_>, bundler: &Tool, main: &Path, format: &str, output: &Pat
     command
 }
 
-/// Makes one file of a plugin, the module `bundle.js`, of what stands in for a system, and of what tells why it fails.
+/// Bundles a plugin, the module `bundle.js`, the substitute for a system and the reports of failures into one file.
 fn explaining(job: &Job<'_>, work: &Path, bundler: &Tool, wit_text: &str) -> Result<PathBuf, BuildError> {
     let (main, module) = (work.join("explaining.js"), work.join("plugin.js"));
     let environment = format!("import * as environment from {};\n", full_name("environment"));
-    // A module of its own, since it stands there before the plugin begins.
+    // A separate module, so that it is evaluated before the plugin.
     let platform = format!("{environment}{PLATFORM}\nexport {{ Platform, platform, promises }};\n");
     files::write(&work.join("platform.js"), platform.as_bytes())?;
     let mut program = format!("import {{ Platform, platform, promises }} from \"./platform.js\";\n{environment}");
@@ -124,7 +124,7 @@ fn full_name(interface: &str) -> String {
     format!("\"{package}/{interface}@{version}\"")
 }
 
-/// The `main` of package.json, if it is there and not made by another tool.
+/// The `main` of package.json, if the file exists and no other tool makes it.
 fn named(source: &Source) -> Option<PathBuf> {
     let package: serde_json::Value = serde_json::from_str(&source.text("package.json")?).ok()?;
     let main = package.get("main")?.as_str()?;

@@ -1,10 +1,10 @@
-//! An interpreter that is prepared once and given the text of a plugin after each edit.
+//! An interpreter that is prepared once and loads the text of a plugin after each edit.
 //!
-//! To link and start an interpreter takes a hundred times longer than to load what a user writes. So that is done once for a program
-//! that waits; [`Initialise`] gives it the text of the plugin and keeps the memory that results.
+//! Linking and starting an interpreter takes a hundred times longer than loading the user's text. So the host does it once, for a
+//! program that waits; [`Initialise`] passes it the text of the plugin and keeps the resulting memory.
 //!
-//! This is the faster way to the same plugin, or none: wherever it could make a difference that the text comes later, the plugin is
-//! built as a whole. That build also reports the errors of a plugin.
+//! This is a faster way to the same plugin, or to none: wherever the late text could make a difference, the plugin is built as a
+//! whole. Only the whole build reports errors of a plugin.
 //!
 //! [`Initialise`]: crate::Initialise
 
@@ -19,19 +19,19 @@ use crate::{BuildError, files, wasi};
 pub(super) struct Waiting<'w> {
     /// The name of its file.
     pub file: &'w str,
-    /// What it does.
+    /// Its text.
     pub program: String,
     /// The world that it is made for.
     pub wit_text: &'w str,
     pub compiler: &'w Tool,
 }
 
-/// What becomes of a component that a compiler has made.
+/// The last step from a compiler's component to the plugin.
 type Finishing<'f> = &'f dyn Fn(&[u8]) -> Result<Vec<u8>, BuildError>;
 
 impl Waiting<'_> {
-    /// The plugin of this text as a component; none if it has to be built as a whole. `arguments` are those of the compiler, which
-    /// makes a component of the file in a folder; `finished` is what becomes of that.
+    /// The plugin with this text as a component; none if it needs the whole build. `arguments` are for the compiler, which makes a
+    /// component of the file in a folder; `finished` completes that component.
     pub fn given(
         &self,
         job: &Job<'_>,

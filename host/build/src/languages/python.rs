@@ -29,20 +29,20 @@ pub(super) const ROW: Toolchain = Toolchain {
 const COMPILER: pip::Package =
     pip::Package { name: "componentize-py", version: "0.25.1", program: "bin/componentize-py", size: "46 MB" };
 
-/// What tells why a plugin fails. It wants [`PLATFORM`] before it.
+/// The part of a program that reports why a plugin fails. It needs [`PLATFORM`] before it.
 const FAILURES: &str = include_str!("python/failures.py");
 
-/// What stands in for a system, as far as the interpreter does not ask WASI for it. Once the modules of the plugin are there,
-/// [`SETTLE`] is called.
+/// The substitute for a system, as far as the interpreter does not use WASI. [`SETTLE`] is called once the modules of
+/// the plugin are loaded.
 const PLATFORM: &str = include_str!("python/platform.py");
 
 /// The end of a program with [`PLATFORM`].
 const SETTLE: &str = "settle()\n";
 
-/// What a report says of each plugin in Python: an interpreter could ask for all of it.
+/// The assumptions of each plugin in Python, whose interpreter offers a clock and random bytes.
 const ASSUMED: [&str; 2] = [component::STILL_CLOCK, component::SAME_BYTES];
 
-/// The module that a plugin begins in that is built as a whole, and its folder.
+/// The main module of a plugin that is built as a whole, and its folder.
 const EXPLAINING: [&str; 2] = ["host_explaining", "explaining"];
 
 const HINT: &str = "the module must have the classes Node and Specification";
@@ -54,7 +54,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
         let text = read_text(&source.folder.join(&main))?;
         let wit = work.join("wit/protocol.wit");
-        // A class of this name is how an interface is exported.
+        // A class of this name exports an interface.
         let offers = |interface: &str| {
             let class = format!("class {}", class(interface));
             text.lines().any(|line| line.starts_with(&class))
@@ -80,7 +80,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let [begins_in, folder] = EXPLAINING;
         let folder = work.join(folder);
         files::write(&folder.join(begins_in).with_extension("py"), explaining(&module, &wit_text).as_bytes())?;
-        // The folder of the plugin comes first: a traceback knows it as `/0`.
+        // The folder of the plugin comes first: tracebacks name it `/0`.
         command.args(["--stub-wasi", begins_in, "-p", ".", "-p"]).arg(folder).arg("-o").arg(&output_path);
         let output = finish(command)?;
         if !output.success {
@@ -90,7 +90,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// The component of the compiler with what stands in for a system.
+/// The compiler's component with the substitute for a system.
 fn with_platform(component: &[u8], name: &str) -> Result<Vec<u8>, BuildError> {
     let wrong = |error: wasmparser::BinaryReaderError| BuildError::Compile {
         name: name.to_owned(),
@@ -99,7 +99,7 @@ fn with_platform(component: &[u8], name: &str) -> Result<Vec<u8>, BuildError> {
     Ok(component::assuming(wasi::with_platform(component).map_err(wrong)?, &ASSUMED))
 }
 
-/// The module that has the classes of a plugin, whose module this is, and tells why it fails.
+/// The module that has the classes of a plugin, defined in `module`, and reports why it fails.
 fn explaining(module: &str, wit_text: &str) -> String {
     let classes: Vec<String> = exported(wit_text).map(class).collect();
     let classes = classes.join(", ");
@@ -111,8 +111,8 @@ fn class(interface: &str) -> String {
     interface[..1].to_uppercase() + &interface[1..]
 }
 
-/// Whether some file imports an interface of the host. That it is named on the line of an import is enough: to import too much
-/// does no harm.
+/// Whether some file imports an interface of the host. A line with `import` and the name suffices: an unused import does no
+/// harm.
 fn imports(source: &Source, interface: &str) -> bool {
     source.sources(&["py"]).iter().any(|file| {
         let text = read_text(&source.folder.join(file)).unwrap_or_default();

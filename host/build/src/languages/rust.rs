@@ -44,7 +44,7 @@ const HINT: &str = "does it call `guest_sdk::export!`, or `guest_sdk::export_spe
 const BROWSER: &str = "a dependency wants a browser: switch off its feature that brings wasm-bindgen in, mostly with `default-features = false`; \
                        `cargo tree --target wasm32-unknown-unknown -i wasm-bindgen` says which dependency it is";
 
-/// Names what wants a browser where that is why there is no plugin.
+/// Names the library that needs a browser, if that is the reason of the error.
 fn with_remedy(error: BuildError) -> BuildError {
     match error {
         BuildError::NotAPlugin { name, reason, .. } if reason.to_string().contains("__wbindgen_") => {
@@ -54,7 +54,7 @@ fn with_remedy(error: BuildError) -> BuildError {
     }
 }
 
-/// Cargo knows whether something changed, so it is always asked.
+/// Cargo knows whether anything changed, so it always runs.
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let folder = &job.source.folder;
     let asked = &job.source.manifest.build;

@@ -38,7 +38,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("compiling {} with {}", source.name, zig.found));
         let core = work.join("core.wasm");
         let mut command = zig.command(&source.folder);
-        // Checks stay in: what goes wrong in a handler is a finding, not undefined behaviour.
+        // Checks stay in: an error in a handler is a finding, not undefined behaviour.
         command.arg("build-exe").arg(&main).args(["-target", "wasm32-freestanding", "-O", "ReleaseSafe", "-fstrip"]);
         command.args(["-fno-entry", "-rdynamic", "--stack", STACK_BYTES, "--cache-dir"]).arg(work.join("cache"));
         command.arg("--global-cache-dir").arg(job.options.cache()?.join("zig"));
@@ -47,7 +47,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// The compiler of a virtual environment or of the path.
+/// The compiler of a virtual environment or on the path.
 fn found(job: &Job<'_>) -> Option<Tool> {
     if let Some(own) = upward(&job.source.folder, &PathBuf::from(".venv/bin/python-zig")) {
         return Some(Tool::program(&own, "zig of the plugin's .venv"));

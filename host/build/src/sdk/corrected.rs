@@ -1,7 +1,7 @@
-//! getrandom 0.4 with its feature `wasm_js`, which some library has switched on: it compiles with the backend of a browser and with no other
-//! one, and a plugin has none. So a new wrapper gets a copy of it in which the one line is left out that names what only that backend has.
+//! getrandom 0.4 with its feature `wasm_js`, switched on by some library: it compiles only with the backend of a browser, which a plugin
+//! lacks. So a new wrapper gets a copy of it without the one line that names an error of that backend.
 //!
-//! Seen in 0.4.0 to 0.4.3. A version in which the line is not as it was needs no copy, or another one.
+//! Seen in 0.4.0 to 0.4.3. A version with another line needs no copy, or another one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::tool::{finish, tool};
 /// The folder of the copy.
 const FOLDER: &str = "getrandom";
 
-/// Bytes of a file of getrandom at most.
+/// The maximum size in bytes of a file of getrandom.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The line of `src/error.rs`, and what is put before it.
+/// The line of `src/error.rs`, and the condition inserted before it.
 const LINE: &str = "            Error::WEB_CRYPTO => ";
 const CONDITION: &str = "            #[cfg(not(getrandom_backend = \"custom\"))]\n";
 
-/// Puts a copy into the folder of a wrapper whose graph needs one, and names it in the manifest; whether it did.
+/// Puts a copy into the folder of a wrapper whose graph needs one, and names it in the manifest; returns whether it did.
 pub(super) fn add(folder: &Path, lock: &str) -> Result<bool, BuildError> {
     let Some(version) = version(lock) else { return Ok(false) };
     if !wants_browser(folder, &version)? {
@@ -39,7 +39,7 @@ pub(super) fn add(folder: &Path, lock: &str) -> Result<bool, BuildError> {
     };
     write(copy.join("src/error.rs"), errors)?;
     for other in ["build.rs", "README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        // A version may have none of them, and then it names none.
+        // A version may have none of these files, and then its manifest names none.
         let _ = fs::copy(source.join(other), copy.join(other)).map(|_| super::date(&copy.join(other)));
     }
     let manifest = without_browser(&text(&source.join("Cargo.toml"))?);
@@ -63,7 +63,7 @@ fn version(lock: &str) -> Option<String> {
     named.filter_map(|package| text(package, "version")).find(|version| version.starts_with("0.4."))
 }
 
-/// Whether a library of the graph has switched the feature on.
+/// Whether a library of the graph switches the feature on.
 fn wants_browser(folder: &Path, version: &str) -> Result<bool, BuildError> {
     let mut cargo = tool("cargo", folder);
     cargo.args(["tree", "--target", "wasm32-unknown-unknown", "--edges=normal,features", "--prefix=none", "--invert"]);
@@ -72,7 +72,7 @@ fn wants_browser(folder: &Path, version: &str) -> Result<bool, BuildError> {
     Ok(output.stdout.lines().any(|line| line.starts_with("getrandom feature \"wasm_js\"")))
 }
 
-/// Where cargo has the sources.
+/// The folder of the sources in cargo's registry.
 fn source(folder: &Path, version: &str) -> Result<Option<PathBuf>, BuildError> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -94,14 +94,14 @@ fn source(folder: &Path, version: &str) -> Result<Option<PathBuf>, BuildError> {
     Ok(found.and_then(|package| package.manifest_path.parent().map(Path::to_owned)))
 }
 
-/// The errors without the one that only a browser has; none if they are not as they were.
+/// The errors without the one that only a browser has; none if the file has changed.
 fn without_line(errors: &str) -> Option<String> {
     let (before, after) = errors.split_once(LINE)?;
     let is_defined = errors.contains("const WEB_CRYPTO");
     (!is_defined && !after.contains(LINE)).then(|| format!("{before}{CONDITION}{LINE}{after}"))
 }
 
-/// The manifest of the copy: the feature is there and brings nothing along, and what only tests of getrandom need is gone.
+/// The manifest of the copy: the feature exists without dependencies, and the dependencies of getrandom's tests are removed.
 fn without_browser(manifest: &str) -> Option<String> {
     let mut table: Table = manifest.parse().ok()?;
     table.retain(|key, _| !["test", "bench", "dev-dependencies"].contains(&key));
@@ -118,7 +118,7 @@ fn without_browser(manifest: &str) -> Option<String> {
     Some(table.to_string())
 }
 
-/// The manifest of the wrapper, with the copy in place of what the registry has.
+/// The manifest of the wrapper, with the copy in place of the registry's version.
 fn naming(manifest: &str) -> Option<String> {
     let mut table: Table = manifest.parse().ok()?;
     let copy: Table = [("path".to_owned(), Value::from(FOLDER))].into_iter().collect();

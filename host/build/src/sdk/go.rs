@@ -1,6 +1,6 @@
-//! Modules of Go that lie in folders of their paths, as Debian installs them: which of them a package needs, and a `go.mod` for them.
+//! Modules of Go in folders of their paths, as Debian installs them: those that a package needs, and a `go.mod` for them.
 //!
-//! Nothing is downloaded, and no compiler is asked: the imports of the sources are read, of those files that WebAssembly compiles.
+//! Nothing is downloaded, and no compiler runs: the imports come from the sources that are compiled for WebAssembly.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -19,30 +19,30 @@ use crate::tool::{finish, tool};
 use imports::imports;
 use versions::later;
 
-/// Where Debian installs the sources of libraries.
+/// The folder of libraries' sources in Debian.
 pub const DEBIAN: &str = "/usr/share/gocode/src";
 
 /// The version of the language that the SDK needs.
 const LANGUAGE_MIN: &str = "1.24";
 
-/// Bytes of a source file at most.
+/// The maximum size in bytes of a source file.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
-/// Packages of one graph at most.
+/// The maximum number of packages in one graph.
 const PACKAGES_MAX: usize = 5_000;
 
 /// Folders of copied modules, in that of the wrapper.
 const COPIES: &str = "modules";
 
-/// Why a package cannot be wrapped.
+/// The reason why a package cannot be wrapped.
 #[derive(Debug, thiserror::Error)]
 pub enum GoError {
-    /// It is not there.
+    /// It does not exist.
     #[error("there is no package {package} in {}", sources.display())]
     NoPackage {
         /// The path by which it is imported.
         package: String,
-        /// Where it was looked for.
+        /// The folder that was searched.
         sources: PathBuf,
     },
     /// It cannot be imported.
@@ -53,7 +53,7 @@ pub enum GoError {
         /// A phrase.
         why: &'static str,
     },
-    /// It has more packages than any library.
+    /// It has more packages than any real library.
     #[error("{package} imports more than {PACKAGES_MAX} packages")]
     TooManyPackages {
         /// The path by which it is imported.
@@ -64,18 +64,18 @@ pub enum GoError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
 }
 
-/// What a package needs to be compiled.
+/// A package with the modules that its compilation needs.
 #[derive(Debug)]
 pub struct Library {
     package: String,
     /// By their paths.
     modules: BTreeMap<String, Module>,
-    /// Packages that are imported and lie nowhere.
+    /// Imported packages that were not found.
     pub absent: Vec<String>,
 }
 
@@ -83,24 +83,24 @@ pub struct Library {
 #[derive(Debug)]
 struct Module {
     folder: PathBuf,
-    /// Its manifest, unless it has none.
+    /// Its manifest, if it has one.
     manifest: Option<Manifest>,
 }
 
-/// What a `go.mod` says.
+/// The content of a `go.mod`.
 #[derive(Debug, Default)]
 struct Manifest {
     path: String,
     language: String,
-    /// Other modules, and the versions that it wants at least.
+    /// Required modules, with their minimum versions.
     required: Vec<(String, String)>,
 }
 
-/// Looks for a package and for all that it imports, in folders of these names below `sources`.
+/// Finds a package and its transitive imports, in folders of these names below `sources`.
 ///
 /// # Errors
 ///
-/// There is no such package, or none that can be imported.
+/// The package does not exist, or cannot be imported.
 pub fn library(sources: &Path, package: &str) -> Result<Library, GoError> {
     if package.split('/').any(|part| part == "internal") {
         return Err(GoError::NoLibrary {
@@ -163,7 +163,8 @@ impl Library {
         )
     }
 
-    /// Copies what has no `go.mod` into the folder of a wrapper, each with one that has its path: no compiler takes a module without.
+    /// Copies modules without a `go.mod` into the folder of a wrapper, and adds one with the module's path: compilers reject modules
+    /// without.
     ///
     /// # Errors
     ///
@@ -179,7 +180,7 @@ impl Library {
         Ok(())
     }
 
-    /// The module that the package itself is in.
+    /// The module of the package itself.
     fn package_module(&self) -> &str {
         let holds = |module: &&String| within(&self.package, module).is_some();
         self.modules.keys().rev().find(holds).map_or("", String::as_str)
@@ -189,14 +190,14 @@ impl Library {
         self.modules.values().filter_map(|module| module.manifest.as_ref())
     }
 
-    /// The latest version that a module here wants of another one. The compiler refuses a `go.mod` with an earlier one.
+    /// The latest version of a module that another module here requires. The compiler refuses a `go.mod` with an earlier one.
     fn version(&self, path: &str) -> String {
         let wanted = self.manifests().flat_map(|manifest| &manifest.required).filter(|(module, _)| module == path);
         let least = versions::least(path);
         wanted.map(|(_, version)| version.as_str()).fold(&*least, later).to_owned()
     }
 
-    /// The packages of Debian that installed the modules, where it did.
+    /// The Debian packages that installed the modules, if Debian did.
     fn debian_packages(&self) -> BTreeMap<String, String> {
         let from_debian = self.modules.iter().filter(|(_, module)| module.folder.starts_with(DEBIAN));
         let from_debian: Vec<(&String, &Module)> = from_debian.collect();
@@ -207,7 +208,7 @@ impl Library {
         dpkg.arg("--search").args(from_debian.iter().map(|(_, module)| &module.folder));
         let Ok(found) = finish(dpkg) else { return BTreeMap::new() };
         let owner = |folder: &Path| {
-            // `package: folder`, or `package, package: folder` for one that several have.
+            // `package: folder`, or `package, package: folder` if several packages own it.
             let line = found.stdout.lines().find(|line| line.ends_with(&format!(": {}", folder.display())))?;
             let packages = line.split(": ").next()?;
             (!packages.contains(',')).then(|| packages.to_owned())
@@ -216,7 +217,7 @@ impl Library {
     }
 }
 
-/// The module that has a package: its path, its folder, and the rest of the path.
+/// The module of a package: its path, its folder, and the rest of the path.
 fn find(sources: &Path, package: &str) -> Result<Option<(String, PathBuf, String)>, GoError> {
     for ancestor in ancestors(package) {
         // Version 2 and later lie in the folder of version 1, or in one of its own.
@@ -234,7 +235,7 @@ fn find(sources: &Path, package: &str) -> Result<Option<(String, PathBuf, String
     Ok(folder.is_dir().then(|| (module.to_owned(), folder, rest)))
 }
 
-/// The path itself, and those above it, the longest first.
+/// The path itself and its ancestors, the longest first.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above))
 }
@@ -245,13 +246,13 @@ fn without_major(path: &str) -> Option<&str> {
     versions::is_major(last).then_some(above)
 }
 
-/// What a path has behind that of a module.
+/// The rest of a path behind that of a module.
 fn within<'a>(package: &'a str, module: &str) -> Option<&'a str> {
     let rest = package.strip_prefix(module)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// The module of a package where no `go.mod` says it: two or three parts, by where sources are kept.
+/// The module of a package without a `go.mod`: two or three components, depending on the host of the sources.
 fn likely_module(package: &str) -> &str {
     let host = package.split('/').next().unwrap_or_default();
     let parts = if ["github.com", "gitlab.com", "bitbucket.org", "golang.org"].contains(&host) { 3 } else { 2 };
@@ -259,7 +260,7 @@ fn likely_module(package: &str) -> &str {
     &package[..end]
 }
 
-/// What the `go.mod` in a folder says; none without one.
+/// The `go.mod` in a folder; none without one.
 fn manifest(folder: &Path) -> Option<Manifest> {
     let text = read_text_bounded(&folder.join("go.mod"), SOURCE_BYTES_MAX).ok()?;
     let mut manifest = Manifest::default();
@@ -368,7 +369,7 @@ mod tests {
              replace github.com/a/old => ./modules/github.com/a/old\n"
         );
         assert_eq!(manifest, expected);
-        // What has no manifest is copied and gets one.
+        // Modules without a manifest are copied and get one.
         let wrapper = tempfile::tempdir().expect("a temporary folder");
         found.copy_into(wrapper.path()).expect("it can be read");
         let copied = wrapper.path().join("modules/github.com/a/old");

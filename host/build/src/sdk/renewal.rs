@@ -9,36 +9,36 @@ use super::{Age, RECORD, RECORD_BYTES_MAX, Record, VERSION, age, digest, files, 
 use crate::files::write;
 use crate::files::{read_bounded, read_text_bounded};
 
-/// Bytes of a file of an SDK at most; one with more was edited.
+/// The maximum size in bytes of a file of an SDK; a larger one was edited.
 const FILE_BYTES_MAX: u64 = 1 << 24;
 
-/// A copy after [`renew`].
+/// The result of [`renew`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// It was that of this host, and still is.
+    /// The copy is that of this host already.
     Current,
-    /// It is another one now.
+    /// The copy was replaced.
     Renewed {
-        /// The version that it had.
+        /// Its previous version.
         from: String,
-        /// How many files were written or removed.
+        /// The number of files written or removed.
         files: usize,
     },
 }
 
-/// Why a copy is as it was before.
+/// The reason why a copy stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RenewalError {
     /// Nothing was copied into this folder, or its record is gone.
     #[error("there is no {RECORD}, so no SDK was copied into this folder by `host new`")]
     NoRecord,
-    /// The record is not one.
+    /// The record is malformed.
     #[error("{RECORD}: {0}")]
     BadRecord(String),
     /// The copy is that of a later host.
     #[error("the SDK is that of host {0}, which is later than this one, {VERSION}")]
     Later(String),
-    /// Files of the copy were changed, or others are where its new files belong.
+    /// Files of the copy were changed, or other files have the paths of its new files.
     #[error("these files were edited, or are not of the SDK, and are not overwritten: {}", .0.join(", "))]
     Edited(Vec<String>),
     /// A file cannot be read or written.
@@ -51,7 +51,7 @@ pub enum RenewalError {
     },
 }
 
-/// Replaces the copy in a folder by the SDK of this host. Files that were edited stay, and then everything does.
+/// Replaces the copy in a folder by the SDK of this host. If any file was edited, nothing is replaced.
 ///
 /// # Errors
 ///
@@ -95,12 +95,12 @@ pub fn renew(folder: &Path) -> Result<Renewal, RenewalError> {
             _ => {}
         }
     }
-    // Last: until then, the old record says what is left to do.
+    // Written last: until then, the old record lists the remaining work.
     write_file(&folder.join(RECORD), &new)?;
     Ok(Renewal::Renewed { from: old.version, files: files.len() + gone.len() })
 }
 
-/// Whether a file is not there, or is what was copied, or is what is to be written.
+/// Whether a file is missing, or has the content that was copied, or the new content.
 fn is_as_copied(folder: &Path, path: &str, content: Option<&str>, old: &Record) -> bool {
     match read_bounded(&folder.join(path), FILE_BYTES_MAX) {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -110,7 +110,7 @@ fn is_as_copied(folder: &Path, path: &str, content: Option<&str>, old: &Record) 
     }
 }
 
-/// Whether a path leads down from a folder.
+/// Whether a path stays below its folder.
 fn is_below(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -124,7 +124,7 @@ fn write_file(path: &Path, content: &str) -> Result<(), RenewalError> {
 mod tests {
     use super::*;
 
-    /// A folder with an old copy: a file that is the same, one with other content, and one that is no more.
+    /// A folder with an old copy: an unchanged file, a file with other content, and a file that no longer exists.
     fn old_copy() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let put = |path: &str, content: &str| write_file(&folder.path().join(path), content).expect("a new file");
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(found, [edited]);
             let after: Vec<_> = files("python").iter().map(|(path, _)| text(&folder, path)).collect();
             assert_eq!(before, after, "nothing is replaced");
-            // What is not there was not edited.
+            // A missing file was not edited.
             fs::remove_file(&path).expect("a file that is there");
             assert!(matches!(renew(folder.path()), Ok(Renewal::Renewed { .. })), "{edited}");
         }

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-/// The manifests that those of a new package are made of.
+/// The manifests from which those of a new package are made.
 const WORKSPACE: &str = include_str!("../../../../Cargo.toml");
 const PACKAGE: &str = include_str!("../../../../plugins/register/Cargo.toml");
 const SDK: &str = include_str!("../../../../guest-sdk/Cargo.toml");
@@ -62,15 +62,15 @@ pub fn manifest(name: &str, description: &str) -> String {
     package(name, description).to_string()
 }
 
-/// The manifest of a wrapper of a library, in this version and no other.
+/// The manifest of a wrapper of a library, in exactly this version.
 pub fn wrapper_manifest(name: &str, library: &str, version: &str) -> String {
     let mut package = package(name, &format!("The crate {library}, to be checked with `host`."));
     dependencies(&mut package).insert(library.to_owned(), format!("={version}").into());
     package.to_string()
 }
 
-/// Adds what libraries need to have randomness in a plugin, by the versions in the lock file; whether something was added. See the
-/// remedies of the build, which say the same to authors of handwritten manifests.
+/// Adds the dependencies that give libraries randomness in a plugin, by the versions in the lock file; none if nothing is missing.
+/// The remedies of the build say the same to authors of handwritten manifests.
 pub(super) fn with_randomness(manifest: &str, lock: &str) -> Option<String> {
     let mut package: Table = manifest.parse().ok()?;
     let lock: Table = lock.parse().ok()?;
@@ -96,7 +96,7 @@ pub(super) fn with_randomness(manifest: &str, lock: &str) -> Option<String> {
     is_changed.then(|| package.to_string())
 }
 
-/// Versions of rand in a lock file that find no randomness in a plugin, whatever is done: they ask a system or a browser, and nothing else.
+/// Versions of rand in a lock file that can find no randomness in a plugin: they ask only a system or a browser.
 pub(super) fn without_randomness(lock: &str) -> Vec<String> {
     let lock: Table = lock.parse().unwrap_or_default();
     let packages = lock.get("package").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -125,7 +125,7 @@ fn package(name: &str, description: &str) -> Table {
     about.remove("license");
     let sdk: Table = [("path".to_owned(), Value::from("guest-sdk"))].into_iter().collect();
     dependencies(&mut package).insert("guest-sdk".to_owned(), sdk.into());
-    // A workspace of its own, also inside of another one.
+    // Its own workspace, also inside another one.
     package.insert("workspace".to_owned(), Table::new().into());
     package
 }
@@ -141,7 +141,7 @@ fn workspace() -> Table {
     WORKSPACE.parse().expect("the manifest that is compiled in is TOML")
 }
 
-/// A manifest with what it takes from its workspace written out; without lints, and without what only its own tests need.
+/// A manifest with values of its workspace written out; without lints, and without dependencies of its tests.
 fn standalone(manifest: &str, workspace: &Table) -> Table {
     let mut manifest: Table = manifest.parse().expect("the manifest that is compiled in is TOML");
     let shared = workspace["workspace"].as_table().expect("the manifest that is compiled in has this table");
@@ -165,7 +165,7 @@ fn standalone(manifest: &str, workspace: &Table) -> Table {
     manifest
 }
 
-/// Replaces every `workspace = true` in a section by what the workspace says.
+/// Replaces every `workspace = true` in a section by the value of the workspace.
 fn write_out(manifest: &mut Table, section: &str, shared: &Table) {
     let Some(section) = manifest.get_mut(section).and_then(Value::as_table_mut) else { return };
     for (key, value) in section.iter_mut() {
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// What is asked for by hand stays as it is.
+    /// Dependencies written by hand stay as they are.
     #[test]
     fn wrappers_get_the_randomness_that_their_libraries_need() {
         let manifest = wrapper_manifest("raft-checked", "raft", "0.7.0");

@@ -1,4 +1,4 @@
-//! A plugin in JavaScript whose text is given to an engine that was prepared for its interfaces.
+//! A plugin in JavaScript whose text is loaded into an engine that was prepared for its interfaces.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::languages::prepared::Waiting;
 use crate::source::read_text;
 use crate::tool::{Tool, finish};
 
-/// What waits.
+/// The program that waits for the text.
 const PROGRAM: &str = include_str!("base.js");
 
 /// The name of its file.
@@ -21,17 +21,17 @@ const FILE: &str = "base.js";
 /// Lines that the engine puts before the text of a function.
 const HEAD: usize = 2;
 
-/// What means something else, or nothing, where a module is a function that is called later.
+/// Syntax that changes its meaning, or loses it, if a module becomes a function that is called later.
 const OTHERWISE: [&str; 5] = ["import.meta", "import(", "require(", "typeof module", "typeof exports"];
 
-/// What bundles a plugin, and what makes a component of the bundle.
+/// The bundler, and the tool that makes a component of the bundle.
 #[derive(Clone, Copy)]
 pub(super) struct Tools<'t> {
     pub bundler: &'t Tool,
     pub compiler: &'t Tool,
 }
 
-/// The plugin whose main file this is, and the text of its module, as a component; none if it has to be built as a whole.
+/// The plugin with this main file and text of its module, as a component; none if it needs the whole build.
 pub(super) fn build(
     job: &Job<'_>,
     work: &Path,
@@ -61,7 +61,7 @@ pub(super) fn build(
     waiting.given(job, work, &text, arguments, &finished, say)
 }
 
-/// The program that waits for a plugin of this world.
+/// The program that waits for a plugin for this world.
 fn program(wit_text: &str) -> String {
     let mut program = String::new();
     let mut imported = String::new();

@@ -1,21 +1,21 @@
-//! File and line of each line of a bundle, so that a failure tells where in the plugin it is.
+//! File and line of each line of a bundle, so that a failure names its place in the plugin.
 //!
-//! esbuild writes at the end of a bundle where each piece of it comes from. What an engine says of a failure are lines of the
-//! bundle, so the bundle is given a table of its lines in place of that; `failures.js` reads it.
+//! esbuild appends to a bundle the origin of each piece of it. An engine names lines of the bundle in a failure, so a table
+//! of its lines replaces that; `failures.js` reads the table.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// How the comment begins that esbuild writes at the end.
+/// The start of the comment that esbuild appends.
 const COMMENT: &str = "//# sourceMappingURL=data:application/json;base64,";
 
-/// A bundle without what esbuild says of its sources.
+/// A bundle without esbuild's comment about its sources.
 pub(super) fn without(bundle: &str) -> &str {
     bundle.rfind(COMMENT).map_or(bundle, |start| &bundle[..start])
 }
 
-/// A bundle with the table of its lines behind it, or without one where nothing is known of its sources. `before` is the number of
-/// lines that the engine puts before it. Of a plugin in `folder`, made in `work`.
+/// A bundle with the table of its lines appended, or without a table if its sources are unknown. `before` is the number of lines
+/// that the engine inserts before it. The plugin is in `folder`, its bundle in `work`.
 pub(super) fn behind(bundle: &str, folder: &Path, work: &Path, before: usize) -> String {
     let text = without(bundle);
     let Some(map) = bundle.rfind(COMMENT).and_then(|start| Map::read(bundle[start..].strip_prefix(COMMENT)?.trim()))
@@ -26,23 +26,23 @@ pub(super) fn behind(bundle: &str, folder: &Path, work: &Path, before: usize) ->
     let mut lines = String::new();
     for place in &map.lines {
         let _ = match place {
-            // What the host puts into a bundle is no place of the plugin.
+            // The host's own parts of a bundle are no place in the plugin.
             Some((file, line)) if files.get(*file).is_some_and(|file| !file.is_empty()) => {
                 write!(lines, "{file}:{} ", line + 1)
             }
             _ => write!(lines, "- "),
         };
     }
-    // The engine names a function that is made of text like that, and the module otherwise by the name of its file.
+    // The engine names a function from text like that, and otherwise the module by the name of its file.
     let file = if before > 0 { "<input>" } else { "plugin.js" };
     let table = serde_json::json!({ "file": file, "files": files, "lines": lines.trim_end(), "before": before });
     format!("{text}\nglobalThis[Symbol.for(\"host:sources\")] = {table};\n")
 }
 
-/// A file as people know it: from the folder of the plugin on. Empty if it is one of the host.
+/// A file as the user knows it: relative to the folder of the plugin. Empty if it is one of the host.
 fn shown(file: &str, folder: &Path, work: &Path) -> String {
     let path = work.join(file);
-    // The file is named from the bundle on, which lies in the folder.
+    // The path is relative to the bundle, which lies in the folder.
     let mut parts = std::path::PathBuf::new();
     for part in path.components() {
         match part {
@@ -57,7 +57,7 @@ fn shown(file: &str, folder: &Path, work: &Path) -> String {
     parts.strip_prefix(folder).map_or(file, |path| path.to_str().unwrap_or(file)).to_owned()
 }
 
-/// What esbuild says: a source map.
+/// The source map that esbuild writes.
 struct Map {
     files: Vec<String>,
     /// File and line, counted from 0, of the first piece of each line.
@@ -74,7 +74,7 @@ impl Map {
         for pieces in map.get("mappings")?.as_str()?.split(';') {
             let mut first = None;
             for piece in pieces.split(',').filter(|piece| !piece.is_empty()) {
-                // The column here, then the changes of file, line and column there.
+                // The column in the bundle, then the changes of file, line and column in the sources.
                 let numbers = numbers(piece)?;
                 if let [_, files, by, ..] = numbers[..] {
                     (file, line) = (file + files, line + by);
@@ -87,7 +87,7 @@ impl Map {
     }
 }
 
-/// The value of a sign of base 64.
+/// The value of a base64 digit.
 fn value(sign: u8) -> Option<u32> {
     let value = match sign {
         b'A'..=b'Z' => sign - b'A',
@@ -100,7 +100,7 @@ fn value(sign: u8) -> Option<u32> {
     Some(value.into())
 }
 
-/// The bytes of base 64.
+/// The bytes of a base64 text.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
     for sign in text.trim_end_matches('=').bytes() {
@@ -114,7 +114,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The numbers of a piece: five bits a sign, the lowest first, and the sign of the number in its lowest bit.
+/// The numbers of a piece: five bits per digit, the lowest first, with the sign of the number in its lowest bit.
 fn numbers(piece: &str) -> Option<Vec<i64>> {
     let (mut numbers, mut number, mut shift) = (Vec::new(), 0_i64, 0);
     for sign in piece.bytes() {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_bundle_gets_the_table_of_its_lines() {
-        // Two lines of a.ts, one of the host, and one line that comes from nowhere.
+        // Two lines of a.ts, one of the host, and one line without an origin.
         let map = r#"{"version":3,"sources":["../../../src/a.ts","base.js"],"mappings":"AAEA;AACA,GAAG;ACFA;;"}"#;
         let text = "one\ntwo\nthree\n\n";
         let bundle = format!("{text}{COMMENT}{}\n", encoded(map.as_bytes()));

@@ -1,4 +1,4 @@
-//! A plugin in Python whose modules are given to an interpreter that was prepared for what they import from the standard library.
+//! A plugin in Python whose modules are loaded into an interpreter that was prepared with their imports from the standard library.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ const PROGRAM: &str = include_str!("base.py");
 /// The name of its module.
 const MODULE: &str = "host_base";
 
-/// Modules of the standard library that are the same whenever and wherever they are imported.
+/// Modules of the standard library that do not depend on the time and place of their import.
 const ALIKE: [&str; 28] = [
     "__future__",
     "abc",
@@ -52,19 +52,19 @@ const ALIKE: [&str; 28] = [
 /// Modules that are generated from the contract.
 const GENERATED: [&str; 2] = ["componentize_py_types", "wit_world"];
 
-/// Words by which a program could notice that its files are not there.
+/// Words by which a program could notice that its files are missing.
 const FILES: [&str; 7] = ["open(", "__import__", "__file__", "__loader__", "__spec__", "__path__", "__builtins__"];
 
-/// A plugin whose modules can come later.
+/// A plugin whose modules can be loaded later.
 pub(super) struct Prepared {
-    /// What it imports from the standard library.
+    /// Its imports from the standard library.
     imports: BTreeSet<String>,
-    /// The module that it begins in, then path and text of each file, separated by zeros.
+    /// The main module, then path and text of each file, separated by zeros.
     texts: String,
 }
 
 impl Prepared {
-    /// Looks at the files of a plugin; none if it has to be built as a whole.
+    /// Reads the files of a plugin; none if it needs the whole build.
     pub fn of(job: &Job<'_>, module: &str) -> Result<Option<Self>, BuildError> {
         let mut files = Vec::new();
         for file in job.source.sources(&["py"]) {
@@ -97,7 +97,7 @@ impl Prepared {
         Some(Self { imports, texts })
     }
 
-    /// The plugin as a component; none if it has to be built as a whole.
+    /// The plugin as a component; none if it needs the whole build.
     pub fn build(
         &self,
         job: &Job<'_>,
@@ -131,13 +131,13 @@ impl Prepared {
     }
 }
 
-/// The first part of a name or path.
+/// The first component of a name or path.
 fn top(name: &str, separator: char) -> Option<&str> {
     name.split(separator).next().filter(|top| !top.is_empty())
 }
 
-/// The modules that a line imports, or seems to: text that looks like an import costs a slower build at most. Relative imports are
-/// of the plugin itself.
+/// The modules that a line imports, or seems to: text that looks like an import only costs a slower build. Relative imports are of
+/// the plugin itself.
 fn imported(line: &str) -> Vec<&str> {
     let line = line.trim_start();
     if let Some(names) = line.strip_prefix("import ") {

@@ -15,10 +15,11 @@ use crate::BuildError;
 use crate::languages::c;
 use crate::tool::{follow, on_path};
 
-/// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
+/// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB would be most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;
 
-/// Compiles the package, in a build folder that others share if there is one, or finds that nothing changed; returns the core module, and what a report says of it.
+/// Compiles the package, in a shared build folder if there is one, unless nothing changed; returns the core module and the assumptions
+/// for reports.
 pub(crate) fn build(
     package: &Package,
     shared: Option<&Path>,
@@ -57,8 +58,8 @@ pub(crate) fn build(
     Ok((module(&messages, &package.manifest)?, platform::assumed(toolchain.target, has_overflow_checks, &messages)))
 }
 
-/// The variable that names a C compiler to libraries that bring C along: they look for `clang`, and that of Debian has its version in its
-/// name. None where the user names one, or `clang` is there.
+/// The variable that names a C compiler to libraries with C code: they look for `clang`, and Debian's has its version in its name. None
+/// if the user sets the variable, or `clang` exists.
 fn c_compiler(
     target: &str,
     is_set: impl Fn(&str) -> bool,
@@ -72,8 +73,8 @@ fn c_compiler(
     Some((name, c::of_debian()?))
 }
 
-/// Every plugin is built in one way, whatever the profile of its workspace: small, and one memory layout. Arithmetic traps where it
-/// overflows, since a wrong ballot number is what a checker should find, unless `host.toml` asks for that of a release.
+/// All plugins are built alike, whatever the profile of their workspace: small, and with one memory layout. Overflowing arithmetic
+/// traps, since a checker should find a wrong ballot number, unless `host.toml` asks for the behaviour of a release.
 const PROFILE: [(&str, &str); 6] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -94,8 +95,8 @@ fn flags(
     if let Some(sysroot) = &toolchain.sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
     }
-    // Panic messages hold paths. Without the machine's own, equal sources give an equal digest everywhere. The place of the workspace
-    // is for the plugin alone: cargo names what it depends on by paths within the workspace, and would compile it again for each one.
+    // Panic messages hold paths. Without machine-specific paths, equal sources have equal digests everywhere. The path of the workspace
+    // is for the plugin alone: cargo names dependencies by paths within the workspace, and would compile them again for each one.
     flags.push(remap(shared.unwrap_or(&package.build_directory), "target"));
     flags.extend(remap_registry());
     let own = platform::own_flags(&package.folder, &package.workspace_root, toolchain.target, say)?;
@@ -104,7 +105,7 @@ fn flags(
     Ok(flags)
 }
 
-/// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.
+/// Runs cargo: whether it succeeded, its messages, and the output of cargo and the compiler for people.
 fn run(
     cargo: Command,
     name: &str,
@@ -130,7 +131,7 @@ fn run(
     Ok((output.success, output.stdout, diagnostics.trim_end().to_owned()))
 }
 
-/// The module among cargo's messages.
+/// The path of the module in cargo's messages.
 fn module(messages: &str, manifest: &Path) -> Result<PathBuf, BuildError> {
     messages
         .lines()
@@ -142,7 +143,7 @@ fn module(messages: &str, manifest: &Path) -> Result<PathBuf, BuildError> {
         .ok_or_else(|| BuildError::Protocol("it names no module".to_owned()))
 }
 
-/// The message `compiler-artifact`, as far as it matters here.
+/// The fields of the message `compiler-artifact` that are used here.
 #[derive(Deserialize)]
 struct Artifact {
     manifest_path: PathBuf,

@@ -1,11 +1,11 @@
-//! Flags of cargo and the compiler, and what their output means, for guests and for the standard library alike.
+//! Flags of cargo and the compiler, and the interpretation of their output, for guests and for the standard library alike.
 
 use std::path::{Path, PathBuf};
 
 /// The target of guests: no operating system, no imports.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The target of guests with libraries that want a clock or an environment: the adapter has them, see `adapter.wat`.
+/// The target of guests with libraries that need a clock or an environment: the adapter provides them, see `adapter.wat`.
 pub(crate) const WASI: &str = "wasm32-wasip1";
 
 /// The variable that names the linker for a target to cargo.
@@ -13,12 +13,12 @@ pub(crate) fn linker_variable(target: &str) -> String {
     format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"))
 }
 
-/// The flag that has a path begin otherwise in what is compiled.
+/// The flag that replaces the prefix of a path in compiled code.
 pub(crate) fn remap(prefix: &Path, instead: &str) -> String {
     format!("--remap-path-prefix={}={instead}", prefix.display())
 }
 
-/// Flags that keep the place of cargo's registry out of what is compiled.
+/// Flags that keep the path of cargo's registry out of compiled code.
 pub(crate) fn remap_registry() -> Vec<String> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -31,7 +31,7 @@ pub(crate) fn encode_flags(flags: &[String]) -> String {
     flags.join("\u{1f}")
 }
 
-/// Whether cargo failed because something could not be downloaded.
+/// Whether cargo failed because a download failed.
 pub(crate) fn is_offline(output: &str) -> bool {
     const SIGNS: [&str; 5] = [
         "failed to download",

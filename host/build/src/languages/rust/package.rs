@@ -15,7 +15,7 @@ pub(crate) struct Package {
     pub manifest: PathBuf,
     pub workspace_root: PathBuf,
     pub target_directory: PathBuf,
-    /// Where cargo puts what it makes on the way, which may be elsewhere.
+    /// The folder of cargo's intermediate files, which may be elsewhere.
     pub build_directory: PathBuf,
 }
 
@@ -51,7 +51,7 @@ struct Metadata {
     packages: Vec<MetadataPackage>,
     workspace_root: PathBuf,
     target_directory: PathBuf,
-    /// Older versions of cargo do not tell it.
+    /// Older versions of cargo do not report it.
     build_directory: Option<PathBuf>,
 }
 

@@ -10,10 +10,10 @@ use super::flags::{TARGET, WASI};
 use crate::manifest::{self, Build};
 use crate::{BuildError, files};
 
-/// Bytes of a file with flags at most.
+/// The maximum size in bytes of a file with flags.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The target that a manifest asks for.
+/// The target that a manifest selects.
 pub(super) fn target(folder: &Path, asked: &Build) -> Result<&'static str, BuildError> {
     let Some(name) = asked.target.as_deref() else { return Ok(TARGET) };
     [TARGET, WASI].into_iter().find(|known| *known == name).ok_or_else(|| BuildError::BadManifest {
@@ -29,9 +29,9 @@ pub(super) fn randomness(target: &str, own: &[String]) -> Vec<String> {
     flags.into_iter().filter(|_| target == TARGET && !has_backend).map(str::to_owned).collect()
 }
 
-/// The flags that the plugin's own `.cargo/config.toml` gives the compiler: those for the target, or else those for all. The nearest file
-/// that has some counts, from the folder up to its workspace. Files further up are those of a machine, and components should not depend on
-/// it.
+/// The flags that the plugin's own `.cargo/config.toml` gives the compiler: those for the
+/// target, or else those for all. The nearest file with flags counts, from the folder up to its
+/// workspace. Files further up belong to the machine, on which components should not depend.
 pub(super) fn own_flags(
     folder: &Path,
     workspace: &Path,
@@ -63,7 +63,7 @@ pub(super) fn own_flags(
     Ok(Vec::new())
 }
 
-/// Flags as a list, or as a text with blanks between them.
+/// Flags as a list, or as a text separated by blanks.
 fn words(flags: &Value) -> Option<Vec<String>> {
     match flags {
         Value::String(text) => Some(text.split_whitespace().map(str::to_owned).collect()),
@@ -72,7 +72,7 @@ fn words(flags: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// What a report says: one phrase for each.
+/// The assumptions for reports: one phrase each.
 pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -> Vec<String> {
     let overflow = match has_overflow_checks {
         true => "arithmetic traps where it overflows",
@@ -84,7 +84,7 @@ pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -
             .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
             .filter_map(|artifact| getrandom(&artifact))
             .collect(),
-        // The adapter's, which the imports of the module identify.
+        // The adapter's bytes, which the imports of the module show.
         _ => BTreeSet::new(),
     };
     let randomness = (!versions.is_empty()).then(|| {
@@ -94,16 +94,16 @@ pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -
     std::iter::once(overflow.to_owned()).chain(randomness).collect()
 }
 
-/// The version of getrandom that an artifact is, unless it was compiled for a build script.
+/// The version of getrandom in an artifact, unless it was compiled for a build script.
 fn getrandom(artifact: &Artifact) -> Option<String> {
     let is_for_guest = artifact.filenames.iter().any(|file| file.contains(TARGET));
     let id = &artifact.package_id;
-    // One that lies in the folder of the plugin is named by its path.
+    // A version in the folder of the plugin is named by its path.
     let (_, version) = id.rsplit_once("getrandom@").or_else(|| id.rsplit_once("/getrandom#"))?;
     is_for_guest.then(|| version.to_owned())
 }
 
-/// The message `compiler-artifact`, as far as it matters here.
+/// The fields of the message `compiler-artifact` that are used here.
 #[derive(Deserialize)]
 struct Artifact {
     package_id: String,
@@ -119,7 +119,7 @@ mod tests {
         let place = folder.path().join("plugin/.cargo");
         std::fs::create_dir_all(&place).expect("a new folder");
         std::fs::write(place.join("config.toml"), config).expect("a new file");
-        // Above the workspace: it does not count.
+        // A file above the workspace does not count.
         std::fs::create_dir(folder.path().join(".cargo")).expect("a new folder");
         std::fs::write(folder.path().join(".cargo/config.toml"), "[build]\nrustflags = \"-Cmachine\"\n")
             .expect("a new file");
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(said[0], "arithmetic traps where it overflows");
         assert_eq!(said[1..], ["randomness from getrandom 0.3.4 is what the protocol's RANDOMNESS says"]);
         assert_eq!(assumed(WASI, false, &messages), ["arithmetic wraps where it overflows"]);
-        // A copy in the folder of a plugin.
+        // A version in the folder of the plugin.
         let copied =
             artifact("0.4.3", TARGET).replace("registry+https://index#getrandom@", "path+file:///a/getrandom#");
         assert!(assumed(TARGET, true, &copied)[1].contains("getrandom 0.4.3"), "{copied}");

@@ -1,4 +1,4 @@
-//! What to do about libraries that do not compile for a guest: known words of a compiler, with a remedy.
+//! Remedies for libraries that do not compile for a guest, by known words of a compiler.
 
 use super::package::Package;
 use super::toolchain::Toolchain;
@@ -7,7 +7,7 @@ use crate::tool::finish;
 /// A crate that does not compile, known by words that the compiler prints.
 struct Known {
     words: &'static str,
-    /// The crate, with its version where several can be there.
+    /// The crate, with its version if several are possible.
     package: &'static str,
     remedy: &'static str,
 }
@@ -72,12 +72,12 @@ const KNOWN: [Known; 12] = [
     Known { words: "trait bound `HashSet<", package: "", remedy: ORDERED },
 ];
 
-/// What to use instead of a hash table.
+/// The substitutes for a hash table.
 const ORDERED: &str = "its order depends on how it was filled, so equal states and messages would have different bytes, and one would count \
                        as many; use BTreeMap or BTreeSet, or wrap a library that has one, see docs/libraries.md";
 
 impl Known {
-    /// For people.
+    /// Its name, for people.
     fn name(&self) -> &'static str {
         match self.package {
             "" if self.words.contains("build command") => "a build script",
@@ -89,7 +89,7 @@ impl Known {
     }
 }
 
-/// The output of a build with what to do about each crate that is known in it, and who wants that crate.
+/// The output of a build with a remedy for each known crate in it, and the dependents of that crate.
 pub(super) fn with_remedies(output: String, package: &Package, toolchain: &Toolchain) -> String {
     let mut text = output;
     for known in KNOWN.iter().filter(|known| is_in(&text, known)).collect::<Vec<_>>() {
@@ -102,12 +102,12 @@ pub(super) fn with_remedies(output: String, package: &Package, toolchain: &Toolc
 }
 
 fn is_in(output: &str, known: &Known) -> bool {
-    // A compiler breaks long messages as their source does, so blanks count as one.
+    // Compilers break long messages differently, so a run of blanks counts as one.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     flat(output).contains(&flat(known.words))
 }
 
-/// The crates that want a crate, the nearest first, as far as cargo can tell.
+/// The dependents of a crate, the nearest first, if cargo reports them.
 fn wanted_by(name: &str, package: &Package, toolchain: &Toolchain) -> Option<String> {
     let mut cargo = toolchain.cargo(&package.folder);
     cargo.args(["tree", "--offline", "--edges=normal", "--prefix=none", "--format={p}", "--target", toolchain.target]);

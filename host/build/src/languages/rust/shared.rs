@@ -1,10 +1,10 @@
 //! Build folders that plugins share, so that crates of the registry and the SDK are compiled once.
 //!
-//! Cargo keeps its intermediate results in a *build folder*. For a plugin outside of any other workspace it is one in the cache, unless the
-//! user has set another one. There, cargo distinguishes packages in the plugin's folder by their names and paths within it, and by times of
-//! files. So a build folder is for one content of all these packages except the plugin, such as the SDK, and its results are those that
-//! cargo would compile. The plugin itself has the path of its folder among its flags, and a name that its folder got at the first build:
-//! another folder at the same path, with older files, is another plugin.
+//! Cargo keeps its intermediate results in a *build folder*. A plugin outside of any other workspace has one in the cache, unless the
+//! user has set another one. There, cargo distinguishes packages in the plugin's folder by their names and paths within it, and by the
+//! times of files. So a build folder is for one content of all these packages except the plugin, such as the SDK, and its results
+//! equal those of a separate build. The plugin itself has the path of its folder among its flags, and a name that its folder received
+//! at the first build: another folder at the same path, with older files, is another plugin.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -20,27 +20,28 @@ use crate::files::{read_bounded, read_text_bounded, write};
 use crate::tool::lock_shared;
 use crate::{BuildError, CRATES_BYTES_MAX, CRATES_FOLDER};
 
-/// The variable that names the build folder to cargo; versions that do not know it keep what they compile for themselves.
+/// The variable that names the build folder to cargo; versions without it keep their results to themselves.
 pub(super) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Variables with which users set the folders of cargo.
 const SAID: [&str; 3] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", VARIABLE];
 
-/// Files, and bytes of each, of the packages in the folder of a plugin; with more it has a build folder of its own.
+/// Bounds on the files, and on the bytes of each, of the packages in the folder of a plugin; a plugin beyond them has its own build
+/// folder.
 const FILES_MAX: usize = 500;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// A file that all who build there have locked together, and who removes it alone.
+/// A file that each build in the folder locks shared, and the removal of the folder locks exclusively.
 const LOCK: &str = "use.lock";
 
-/// A build folder that several plugins have, while it is used.
+/// A build folder shared by several plugins, while it is in use.
 pub(super) struct Shared {
     pub folder: PathBuf,
     _lock: File,
 }
 
 impl Shared {
-    /// That of a package; none if it has one of its own.
+    /// The shared build folder of a package; none if it has its own.
     pub(super) fn of(package: &Package, cache: Option<&Path>) -> Option<Self> {
         let is_set = SAID.iter().any(|name| env::var_os(name).is_some());
         let is_moved = package.build_directory != package.target_directory
@@ -48,7 +49,7 @@ impl Shared {
         if is_set || is_moved || package.workspace_root != package.folder {
             return None;
         }
-        // What replaces packages from there is not looked at.
+        // The digest does not cover packages that replace others from there.
         let config = read_text_bounded(&package.folder.join(".cargo/config.toml"), FILE_BYTES_MAX).unwrap_or_default();
         if config.contains("patch") || config.contains("paths") {
             return None;
@@ -56,7 +57,7 @@ impl Shared {
         let content = content(&package.folder)?;
         let all = cache?.join(CRATES_FOLDER);
         fs::create_dir_all(&all).ok()?;
-        // To look takes a while, and what makes it larger is a new folder.
+        // The check takes a while, and only a new build folder adds much.
         if !mark_of(package).exists() && bytes_below(&all) > CRATES_BYTES_MAX {
             clear(&all);
         }
@@ -69,8 +70,8 @@ fn mark_of(package: &Package) -> PathBuf {
     package.target_directory.join("guests/host-folder")
 }
 
-/// A flag that changes nothing in what is compiled, and tells the plugin in this folder from all others: by a name in its `target`, which is
-/// made if it is not there.
+/// A flag without effect on the code that distinguishes the plugin in this folder from all others: by a name in its `target`, which is
+/// created if it is missing.
 pub(super) fn mark(package: &Package) -> Result<String, BuildError> {
     let path = mark_of(package);
     let name = match read_text_bounded(&path, FILE_BYTES_MAX) {
@@ -87,7 +88,7 @@ pub(super) fn mark(package: &Package) -> Result<String, BuildError> {
     Ok(remap(&Path::new("/host-folder").join(name), "."))
 }
 
-/// A digest of the packages in a folder but for the one of the folder itself; none if they are not all known, or are too much.
+/// A digest of the packages in a folder except the folder's own package; none if some are unknown, or they exceed the bounds.
 fn content(folder: &Path) -> Option<blake3::Hash> {
     let (mut left, mut known) = (vec![PathBuf::new()], BTreeSet::new());
     while let Some(package) = left.pop() {
@@ -98,7 +99,7 @@ fn content(folder: &Path) -> Option<blake3::Hash> {
         }
         for path in paths(&Value::Table(manifest)) {
             let inside = package.join(path);
-            // Elsewhere, or the plugin itself.
+            // A path elsewhere, or the plugin itself.
             if inside.components().any(|part| !matches!(part, Component::Normal(_))) {
                 return None;
             }
@@ -152,7 +153,7 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Option<()> {
     Some(())
 }
 
-/// Removes all build folders if no other process uses them; whether it did.
+/// Removes all build folders if no other process uses them; returns whether it did.
 pub fn clear(all: &Path) -> bool {
     if !all.exists() {
         return true;
@@ -161,7 +162,7 @@ pub fn clear(all: &Path) -> bool {
     let is_alone = lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok());
     if is_alone {
         for entry in fs::read_dir(all).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()) {
-            // What stays is compiled again where it is damaged.
+            // Remaining files are compiled again if they are damaged.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -209,14 +210,14 @@ mod tests {
             "the plugin itself is another one each time"
         );
         assert_ne!(of(MANIFEST, "// 2"), Some(one));
-        // No workspace of its own, members, and packages elsewhere.
+        // Without its own workspace, with members, and with packages elsewhere.
         assert_eq!(of(&MANIFEST.replace("[workspace]", ""), "// 1"), None);
         assert_eq!(of(&MANIFEST.replace("[workspace]", "[workspace]\nmembers = [\"b\"]"), "// 1"), None);
         for elsewhere in ["../b", "/b", "guest-sdk/../../b", "."] {
             let manifest = format!("{MANIFEST}b = {{ path = \"{elsewhere}\" }}\n");
             assert_eq!(of(&manifest, "// 1"), None, "{elsewhere}");
         }
-        // The path of a target is none of a package.
+        // The path of a target is not the path of a package.
         assert!(of(&format!("{MANIFEST}[lib]\npath = \"src/lib.rs\"\n"), "// 1").is_some());
         let copied = format!("{MANIFEST}[patch.crates-io]\nc = {{ path = \"c\" }}\n");
         let folder = plugin(&copied, "// 1");

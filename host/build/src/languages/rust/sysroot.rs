@@ -1,6 +1,6 @@
 //! The standard library for the distribution's compiler, built once from its sources and kept in a private sysroot.
 //!
-//! Building it with every guest would need unstable cargo options and half a minute each time; with a sysroot of its own a
+//! Building it with every guest would need unstable cargo options and half a minute each time; with its own sysroot a
 //! guest is an ordinary build.
 
 use std::fs;
@@ -11,7 +11,7 @@ use super::system::{System, has_core, wasi_libc};
 use crate::tool::{self, finish, tool};
 use crate::{BuildError, Options};
 
-/// Raised when the recipe below changes, so that old libraries are left alone.
+/// Raised when the recipe below changes, so that old libraries are ignored.
 const RECIPE: u32 = 3;
 
 /// The sysroot, if it was built before.
@@ -20,7 +20,7 @@ pub(crate) fn existing(system: &System, target: &str, options: &Options) -> Resu
     Ok(has_core(&library(&sysroot, target)).then_some(sysroot))
 }
 
-/// The sysroot, built now if it is not there.
+/// The sysroot, built now if it is missing.
 pub(crate) fn get(
     system: &System,
     target: &str,
@@ -34,7 +34,7 @@ pub(crate) fn get(
     let cache = sysroot.parent().expect("a folder in the cache has a parent");
     fs::create_dir_all(cache).map_err(BuildError::io("create", cache))?;
     let _lock = tool::lock(&cache.join("sysroot.lock"))?;
-    // The former holder of the lock may have built it.
+    // The previous holder of the lock may have built it.
     if !has_core(&library(&sysroot, target)) {
         let release = system.version_line("release").unwrap_or("?");
         say(&format!("building the standard library of rustc {release} for {target} (once, about 40 s)"));
@@ -46,7 +46,7 @@ pub(crate) fn get(
     Ok(sysroot)
 }
 
-/// Where the sysroot of this compiler is, or will be.
+/// The path of the sysroot for this compiler, existing or not.
 fn place(system: &System, target: &str, options: &Options) -> Result<PathBuf, BuildError> {
     let cache = options.cache()?;
     let release = system.version_line("release").unwrap_or("unknown");
@@ -59,7 +59,7 @@ fn library(sysroot: &Path, target: &str) -> PathBuf {
     sysroot.join("lib/rustlib").join(target).join("lib")
 }
 
-/// Compiles the library in a folder that is thrown away afterwards; returns the sysroot inside.
+/// Compiles the library in a temporary folder; returns the sysroot inside.
 fn compile(system: &System, target: &str, folder: &Path) -> Result<PathBuf, BuildError> {
     let source = folder.join("empty");
     let manifest = source.join("Cargo.toml");
@@ -107,7 +107,7 @@ fn compile(system: &System, target: &str, folder: &Path) -> Result<PathBuf, Buil
     Ok(sysroot)
 }
 
-/// The library of C and the start files lie where the compiler of another distribution has them.
+/// Copies the C library and the start files to the paths that the compiler of another distribution uses.
 fn copy_libc(folder: &Path) -> Result<(), BuildError> {
     let libc = wasi_libc().expect("the system was accepted because it has this library");
     fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
@@ -118,7 +118,7 @@ fn copy_libc(folder: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Procedural macros and build scripts are compiled for the machine itself, with the library that is there.
+/// Procedural macros and build scripts are compiled for the machine itself, with its installed library.
 fn link_host_target(system: &System, sysroot: &Path) -> Result<(), BuildError> {
     let Some(host) = system.version_line("host") else { return Ok(()) };
     let link = sysroot.join("lib/rustlib").join(host);

@@ -17,7 +17,7 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// Looks for compiler, library sources, linker, and a library of C where the target wants one; the error says what is missing.
+    /// Looks for compiler, library sources, linker, and a C library if the target needs one; the error names the missing part.
     pub fn detect(target: &str) -> Result<Self, String> {
         let rustc = PathBuf::from("/usr/bin/rustc");
         let ask = |argument: &str| {
@@ -49,13 +49,13 @@ impl System {
     }
 }
 
-/// The folder of the system's library of C for WASI, with the start files.
+/// The folder of the system's C library for WASI, with the start files.
 pub(crate) fn wasi_libc() -> Option<PathBuf> {
     let folders = ["wasm32-wasip1", "wasm32-wasi"].map(|name| Path::new("/usr/lib").join(name));
     folders.into_iter().find(|folder| folder.join("libc.a").is_file())
 }
 
-/// LLVM's linker for WebAssembly, under any of the names that distributions give it; newest first.
+/// LLVM's linker for WebAssembly, under any of its names in distributions; newest first.
 pub(crate) fn wasm_linker() -> Option<PathBuf> {
     let versioned: Vec<String> = (16..=40).rev().map(|version| format!("wasm-ld-{version}")).collect();
     let names: Vec<&str> = versioned.iter().map(String::as_str).chain(["wasm-ld", "rust-lld"]).collect();

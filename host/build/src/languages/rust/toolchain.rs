@@ -1,4 +1,4 @@
-//! Finds a compiler for WebAssembly: the one that is there, the one that rustup can complete, or the distribution's.
+//! Finds a compiler for WebAssembly: the installed one, the one that rustup can complete, or the distribution's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::install::apt;
 use crate::tool::{Output, finish, on_path, tool};
 use crate::{BuildError, Options, ToolchainKind};
 
-/// Compiler, cargo, library sources and linker, as Debian calls them.
+/// Compiler, cargo, library sources and linker, by the names of Debian's packages.
 pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
 /// The packages for a target.
@@ -20,9 +20,9 @@ fn packages(target: &str) -> Vec<&'static str> {
 
 /// A compiler that can compile guests.
 pub(crate) struct Toolchain {
-    /// What it compiles for.
+    /// The target.
     pub target: &'static str,
-    /// The compiler, if it is not the one that cargo takes by itself.
+    /// The compiler, if it is not cargo's default.
     pub rustc: Option<PathBuf>,
     /// The linker, if it is not the compiler's own.
     pub linker: Option<PathBuf>,
@@ -36,7 +36,7 @@ impl Toolchain {
         Self { target, rustc: Some(system.rustc), linker: Some(system.linker), sysroot: Some(sysroot) }
     }
 
-    /// Which compiler it is, and where it was found.
+    /// The compiler, and where it was found.
     pub fn found(&self) -> String {
         match &self.rustc {
             None => "the active rustc".to_owned(),
@@ -61,7 +61,7 @@ impl Toolchain {
 /// The first toolchain that works, in this order: the active one has the target; the system's, if its standard library was
 /// built before; rustup adds the target; the system's, installed and built now.
 ///
-/// The second comes before the third because its library was only ever built where rustup could not help.
+/// The second comes before the third because its library exists only where rustup could not help.
 pub(crate) fn find(
     folder: &Path,
     target: &'static str,
@@ -97,10 +97,10 @@ pub(crate) fn find(
     Err(BuildError::NoToolchain { target, packages: packages(target).join(" "), tried })
 }
 
-/// The toolchain that cargo takes in this folder, if it has the target.
+/// Cargo's default toolchain in this folder, if it has the target.
 fn active(folder: &Path, target: &'static str) -> Result<Toolchain, String> {
     let mut rustc = tool("rustc", folder);
-    // All at once: most of what a build costs that finds nothing to do is starting programs.
+    // One call for everything: starting programs is most of the cost of a build without changes.
     rustc.args(["--print=target-libdir", "--print=sysroot", "--print=host-tuple", "--target", target]);
     let output = match finish(rustc) {
         Ok(output) if output.success => output.stdout,
@@ -119,7 +119,7 @@ fn active(folder: &Path, target: &'static str) -> Result<Toolchain, String> {
     Ok(Toolchain { target, rustc: None, linker, sysroot: None })
 }
 
-/// The active toolchain after rustup added the target; the inner error says why it cannot.
+/// The active toolchain after rustup added the target; the inner error is the reason for a failure.
 fn rustup(
     folder: &Path,
     target: &'static str,
@@ -142,8 +142,8 @@ fn rustup(
     Ok(active(folder, target))
 }
 
-/// The distribution's compiler with its library sources, after installing what is missing; the inner error
-/// says why it cannot.
+/// The distribution's compiler with its library sources, after installing missing packages; the inner error is the
+/// reason for a failure.
 fn system(
     target: &'static str,
     options: &Options,
@@ -156,7 +156,7 @@ fn system(
     if !options.install {
         return Ok(Err(format!("{missing} (installing is switched off)")));
     }
-    // A cargo that is there is left alone: the distribution's would conflict with, or hide behind, it.
+    // An installed cargo is left alone: the distribution's would conflict with it, or hide behind it.
     let packages: Vec<&str> = packages(target)
         .into_iter()
         .filter(|package| *package != "cargo-web" || on_path(&["cargo"]).is_none())

@@ -1,28 +1,28 @@
-//! What the sources of one package import.
+//! The imports in the sources of one package.
 
 use std::path::Path;
 
 use super::{GoError, SOURCE_BYTES_MAX};
 use crate::files::read_text_bounded;
 
-/// Systems and processors at the end of the name of a file that only they compile: `go tool dist list`.
+/// Systems and processors at the end of the name of a file that is compiled only for them: `go tool dist list`.
 const OTHERS: &str = "aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris windows \
     386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x";
 
-/// What holds where a plugin is compiled.
+/// The tags that hold in the compilation of a plugin.
 const TAGS: [&str; 4] = ["wasip1", "wasm", "gc", "purego"];
 
-/// What is known of a package.
+/// The properties of a package.
 #[derive(Debug, Default)]
 pub struct Imports {
     /// Whether it is a program.
     pub is_program: bool,
-    /// Paths of other packages, but for those of the standard library.
+    /// Paths of imported packages outside of the standard library.
     pub packages: Vec<String>,
 }
 
-/// What is imported by the files of a folder that are compiled for a plugin; none if there is no file, or for the package that is
-/// asked for, none that is compiled.
+/// The imports of the files of a folder that are compiled for a plugin; none without such a file if it is the requested package,
+/// else without any file.
 pub fn imports(folder: &Path, is_asked_for: bool) -> Result<Option<Imports>, GoError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(None) };
     let mut found = Imports::default();
@@ -48,7 +48,7 @@ pub fn imports(folder: &Path, is_asked_for: bool) -> Result<Option<Imports>, GoE
     Ok(is_there.then_some(found))
 }
 
-/// Adds what a file says before its first declaration.
+/// Adds the imports that a file declares before its first declaration.
 fn read(text: &str, found: &mut Imports) {
     let mut is_in_block = false;
     let mut is_comment = false;
@@ -71,7 +71,7 @@ fn read(text: &str, found: &mut Imports) {
     }
 }
 
-/// The path between quotes, unless it is one of the standard library, whose first part has no dot.
+/// The path between quotes, unless it belongs to the standard library: then its first component has no dot.
 fn imported(line: &str) -> Option<String> {
     let path = line.split(['"', '`']).nth(1)?;
     path.split('/').next().is_some_and(|host| host.contains('.')).then(|| path.to_owned())
@@ -82,7 +82,7 @@ fn is_of_another_system(name: &str) -> bool {
     stem.split('_').skip(1).any(|part| OTHERS.split_whitespace().any(|other| other == part))
 }
 
-/// Whether the constraint in front of the package, if there is one, holds for a plugin.
+/// Whether the build constraint in front of the package clause, if any, holds for a plugin.
 fn is_compiled(text: &str) -> bool {
     let head: Vec<&str> = text.lines().take_while(|line| !line.starts_with("package ")).collect();
     match head.iter().find_map(|line| line.strip_prefix("//go:build ")) {
@@ -106,7 +106,7 @@ fn words(constraint: &str) -> Vec<String> {
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A disjunction from this place on.
+/// Parses a disjunction from this place on.
 fn holds(words: &[String], place: &mut usize) -> bool {
     let mut result = all_hold(words, place);
     while next_is(words, place, "||") {
@@ -115,7 +115,7 @@ fn holds(words: &[String], place: &mut usize) -> bool {
     result
 }
 
-/// A conjunction.
+/// Parses a conjunction.
 fn all_hold(words: &[String], place: &mut usize) -> bool {
     let mut result = one_holds(words, place);
     while next_is(words, place, "&&") {
@@ -135,7 +135,7 @@ fn one_holds(words: &[String], place: &mut usize) -> bool {
     }
     let word = words.get(*place).map_or("", String::as_str);
     *place += 1;
-    // Every version of the language that a library can ask for is older than the compiler.
+    // Every language version that a library can require is older than the compiler.
     TAGS.contains(&word) || word.starts_with("go1.")
 }
 

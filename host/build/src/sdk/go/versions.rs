@@ -7,7 +7,7 @@ pub fn later<'a>(one: &'a str, other: &'a str) -> &'a str {
     if compare(one, other) == Ordering::Less { other } else { one }
 }
 
-/// The least version that a module with this path can have: its major number is the end of the path.
+/// The least version of a module with this path: its major number is the end of the path.
 pub fn least(path: &str) -> String {
     let last = path.rsplit(['/', '.']).next().unwrap_or_default();
     let is_named = is_major(last) && (path.starts_with("gopkg.in/") || path.ends_with(&format!("/{last}")));
@@ -15,12 +15,13 @@ pub fn least(path: &str) -> String {
     format!("{major}.0.0")
 }
 
-/// Whether it is `v2` or the like.
+/// Whether it is a major version, such as `v2`.
 pub fn is_major(part: &str) -> bool {
     part.strip_prefix('v').is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// As the specification of semantic versions has it: numbers, and a version with something behind a hyphen is before the one without.
+/// Compares as the specification of semantic versions does: by numbers, and a version with a suffix behind a hyphen precedes the one
+/// without.
 fn compare(one: &str, other: &str) -> Ordering {
     let split = |version: &str| {
         let version = version.trim_start_matches('v').split('+').next().unwrap_or_default().to_owned();
@@ -38,7 +39,7 @@ fn compare(one: &str, other: &str) -> Ordering {
     })
 }
 
-/// Parts between dots. Numbers are compared as such and are less than words.
+/// Parts between dots. Numbers are compared as such and precede words.
 fn parts(text: &str) -> Vec<(bool, u64, String)> {
     let part = |part: &str| match part.parse() {
         Ok(number) => (false, number, String::new()),
