@@ -1,18 +1,18 @@
-//! Makes the program small where the linker can: functions with the same code are there once, and addresses that are filled in when the
-//! program starts take a bit each. Without, it is an eighth larger, and the same else.
+//! Shrinks the program where the linker can: functions with the same code are merged, and addresses that are relocated at the start
+//! take one bit each. Otherwise the program is an eighth larger, and the same.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Options of the linker. Not every one knows both, and not every C library starts a program that was linked by the second.
+/// Options of the linker. Some linkers lack one of them, and some C libraries cannot start a program that was linked with the second.
 const OPTIONS: [&str; 2] = ["-Wl,--icf=all", "-Wl,-z,pack-relative-relocs"];
 
 fn main() {
     tell("rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|said| said == value);
-    // In a program that is tested each function keeps its own name.
+    // In a tested program each function keeps its own name.
     let is_released = is("PROFILE", "release");
     let runs_here = env::var_os("HOST") == env::var_os("TARGET");
     if !(is_released && runs_here && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")) {
@@ -23,14 +23,14 @@ fn main() {
     }
 }
 
-/// Whether a program that is linked with this option runs.
+/// Whether a program linked with this option runs.
 fn links(option: &str) -> Option<bool> {
     let folder = env::var_os("OUT_DIR")?;
     let (source, program) = (Path::new(&folder).join("smallest.rs"), Path::new(&folder).join("smallest"));
     std::fs::write(&source, "fn main() {}\n").ok()?;
     let mut compile = Command::new(env::var_os("RUSTC")?);
     compile.arg(&source).arg("-o").arg(&program).arg("-C").arg(format!("link-arg={option}"));
-    // As cargo links.
+    // With the same flags as cargo.
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     compile.args(flags.split('\x1f').filter(|flag| !flag.is_empty()));
     if let Some(linker) = env::var_os("RUSTC_LINKER") {

@@ -10,7 +10,7 @@ use host_inspect::explain::Paint;
 use host_session::base::context::{Builds, Clock};
 use host_session::base::{Context, Failure};
 
-/// Everything that a command touches outside of itself, so that tests can run commands in their own process.
+/// Everything outside a command that it uses, so that tests can run commands in their own process.
 pub struct Environment<'a> {
     /// Results.
     pub stdout: &'a mut dyn Write,
@@ -18,21 +18,21 @@ pub struct Environment<'a> {
     pub stderr: &'a mut (dyn Write + Send),
     /// Input of the user, or of a program in their place.
     pub stdin: &'a mut dyn BufRead,
-    /// Whether a person types it: a debugger then offers history and completion.
+    /// Whether standard input is a terminal: a debugger then offers history and completion.
     pub stdin_is_terminal: bool,
-    /// Whether results may be coloured: a person watches `stdout` and has nothing against it.
+    /// Whether results may be coloured: `stdout` is a terminal, and its user does not forbid it.
     pub colours: bool,
-    /// The width of the terminal that shows `stderr` to a person: progress is redrawn there. None if it is no terminal.
+    /// The width of the terminal behind `stderr`: progress is redrawn there. None if it is no terminal.
     pub stderr_columns: Option<usize>,
-    /// Where relative paths begin; empty for the working directory of the process.
+    /// The base of relative paths; empty for the working directory of the process.
     pub directory: PathBuf,
-    /// Where compiled code and the standard library for guests are kept; none if there is no place.
+    /// The folder of compiled code and of the standard library for guests; none if no folder is usable.
     pub cache: Option<PathBuf>,
-    /// Set from outside, by a signal for example, to end a search with what it has.
+    /// Set from outside, by a signal for example, to end a search with its results so far.
     pub interrupted: Arc<AtomicBool>,
-    /// The clock that `--time` is measured with.
+    /// The clock for `--time`.
     pub clock: Clock,
-    /// What was built and loaded for this command.
+    /// The builds and loaded plugins of this command.
     pub builds: Builds,
 }
 
@@ -42,7 +42,7 @@ impl Environment<'_> {
         self.directory.join(path)
     }
 
-    /// The part of it that a session touches.
+    /// The part of it that a session uses.
     pub fn context(&mut self) -> Context<'_> {
         Context {
             log: &mut *self.stderr,
@@ -60,12 +60,12 @@ impl Environment<'_> {
         Context { log, columns: None, ..self.context() }
     }
 
-    /// How results are written.
+    /// The colours of results.
     pub fn paint(&self) -> Paint {
         if self.colours { Paint::Coloured } else { Paint::Plain }
     }
 
-    /// Writes a result. A reader that went away is no failure: it has seen what it wanted.
+    /// Writes a result. A closed pipe is no failure: the reader needed no more.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Environment<'_> {
         self.print_commands(&guarded(text, self.colours))
     }
 
-    /// The same with lines that are commands to who reads the log; their parameters have to be escaped by then.
+    /// The same for lines that are commands to the reader of the log; the caller has escaped their parameters.
     ///
     /// # Errors
     ///
@@ -89,14 +89,14 @@ impl Environment<'_> {
         }
     }
 
-    /// Writes a line for the user. A failure of that is not reported: there is no other stream.
+    /// Writes a line for the user. A failure to write it is not reported: no other stream is left.
     pub fn tell(&mut self, line: &str) {
         self.context().tell(line);
     }
 
-    /// Says why a command cannot do what it was asked to do.
+    /// Prints why a command failed.
     pub fn fail(&mut self, failure: &Failure) {
-        // What a compiler says has several lines; whatever stands in them, they are none of ours.
+        // A compiler's message has several lines; the mark keeps any of them from passing for a line of the host.
         let marked = |text: &str| text.replace('\n', "\n  | ");
         self.tell(&format!("error: {}", marked(&failure.message)));
         if let Some(help) = &failure.help {

@@ -1,6 +1,6 @@
 //! The command line of the model checker.
 //!
-//! [`run`] is the program without its process: tests call it with streams of their own. Options and streams of the process
+//! [`run`] is the program without its process: tests call it with their own streams. Options and streams of the process
 //! live in this crate and nowhere below it.
 //!
 //! Imports point upwards in this table:
@@ -35,7 +35,7 @@ use crate::exit::Exit;
 /// Runs one command line, the name of the program first; returns the exit code. See [`exit::TABLE`].
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Environment<'_>) -> u8 {
     let words: Vec<OsString> = arguments.into_iter().collect();
-    // The command line may not be understood, but this word of it is.
+    // The command line may be invalid, but this word of it is clear.
     let wants_json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     let command = match options::parse(&words) {
         Ok(command) => command,
@@ -54,7 +54,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
     }
 }
 
-/// Prints the help, the version or what is wrong with the command line.
+/// Prints the help, the version or the error of the command line.
 fn explain(message: &clap::Error, wants_json: bool, environment: &mut Environment<'_>) -> Exit {
     let text = options::tips::worded(&message.render().to_string());
     if message.use_stderr() {
@@ -74,7 +74,7 @@ fn explain(message: &clap::Error, wants_json: bool, environment: &mut Environmen
     }
 }
 
-/// The output of `--json` where there is no result.
+/// The output of `--json` without a result.
 fn error_object(failure: &Failure) -> String {
     let error = json!({ "message": failure.message, "help": failure.help });
     json_text(

@@ -11,10 +11,10 @@ use host::exit::Exit;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag;
 
-/// The width of a terminal that does not tell.
+/// The width of a terminal that does not report it.
 const COLUMNS_DEFAULT: u16 = 80;
 
-/// The width of the terminal that shows the standard error.
+/// The width of the terminal behind standard error.
 fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
     let columns = size.map_or(0, |size| size.ws_col);
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         clock: host::system_clock(),
         builds: Default::default(),
     };
-    // A panic is a broken invariant. Its message is printed by then; the exit code is one that is documented.
+    // A panic is a broken invariant. Its message is printed already; the exit code is a documented one.
     let result = catch_unwind(AssertUnwindSafe(|| host::run(std::env::args_os(), &mut environment)));
     ExitCode::from(result.unwrap_or_else(|_| {
         environment.tell("error: this is a bug in `host`; please report the lines above");

@@ -1,4 +1,4 @@
-//! `host live` from outside: how it starts, ends, and what it refuses.
+//! `host live` from outside: starts, ends and refusals.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-/// The one of the tests of clients.
+/// The HTTP client of the tests of clients.
 #[path = "../../../tests/cli/live/http.rs"]
 mod http;
 
@@ -33,7 +33,7 @@ fn component() -> &'static Path {
 /// The last byte of the next address.
 static NEXT: AtomicU8 = AtomicU8::new(0);
 
-/// Addresses without another owner: all of 127.0.0.0/8 is loopback, and the port is none that the system gives away.
+/// Addresses without another owner: all of 127.0.0.0/8 is loopback, and the system does not assign this port.
 fn addresses(count: u8) -> Vec<SocketAddr> {
     let [.., high, low] = std::process::id().to_be_bytes();
     let first = NEXT.fetch_add(count, Ordering::Relaxed) + 1;
@@ -70,7 +70,7 @@ fn output(folder: &TempDir, words: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// Waits until something is so; gives up after a minute.
+/// Waits until a condition holds; gives up after a minute.
 fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -79,7 +79,7 @@ fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A process that does not outlive its test. An interrupt lets it end what it has started.
+/// A process that does not outlive its test. An interrupt lets it end its own children.
 struct Running(Child);
 
 impl Drop for Running {
@@ -142,7 +142,7 @@ fn one_node_in_two_processes_ports_in_use_and_other_components_are_refused() {
     let (code, _, err) = output(&folder, &node);
     assert_eq!(code, Some(153), "{err}");
     assert!(err.contains("is in use: another process is this node"), "{err}");
-    // What a client must not send, and what it gets.
+    // Requests that a client must not send, and their statuses.
     let wrong = |method, path, body: &[u8]| http::request(all[1], method, path, body).expect("an answer").status;
     assert_eq!([wrong("POST", "/color", b""), wrong("GET", "*", b""), wrong("GET", "/", b"")], [405, 400, 404]);
     assert_eq!(wrong("PUT", "/color", &vec![0; (1 << 20) + 1]), 413);
@@ -164,7 +164,7 @@ fn one_node_in_two_processes_ports_in_use_and_other_components_are_refused() {
     assert!(err.contains("the cluster runs the component 00, and "), "{err}");
 }
 
-/// A node that is steered says at its end what was filtered; where there is the file that ends steering, it says that at its start.
+/// A steered node logs at its end what was filtered; if the file exists that ends steering, it logs that at its start.
 #[test]
 fn a_steered_node_says_what_was_filtered_and_whether_it_is_switched_off() {
     let all = addresses(9);
@@ -197,7 +197,7 @@ fn a_steered_node_says_what_was_filtered_and_whether_it_is_switched_off() {
     }
 }
 
-/// Lines that come from a process, one after the other, also while it runs.
+/// The lines of a process in their order, also while it runs.
 fn lines(child: &mut Child) -> Arc<Mutex<Vec<String>>> {
     let lines = Arc::<Mutex<Vec<String>>>::default();
     let (kept, stderr) = (Arc::clone(&lines), BufReader::new(child.stderr.take().expect("it is piped")));
@@ -213,7 +213,7 @@ fn number_in(lines: &Mutex<Vec<String>>, words: &str) -> Option<i32> {
     lines.iter().find(|line| line.contains(words))?.rsplit(' ').next()?.parse().ok()
 }
 
-/// One node of three is killed, whatever it does; a cluster that is not to start it again ends.
+/// One node of three is killed in an arbitrary state; a cluster without restarts then ends.
 #[test]
 fn a_node_that_is_killed_is_started_again_unless_it_is_not_to_be() {
     for restarts in [true, false] {
@@ -238,7 +238,7 @@ fn a_node_that_is_killed_is_started_again_unless_it_is_not_to_be() {
     }
 }
 
-/// Some of three nodes of the store, by their numbers, and where they are.
+/// Some of three nodes of the store, by their numbers, and their addresses.
 struct Store {
     folder: TempDir,
     all: Vec<SocketAddr>,
@@ -260,7 +260,7 @@ impl Store {
         self.nodes.push((node, Running(child)));
     }
 
-    /// The status and body of an answer of the leader, once there is one.
+    /// The status and body of the leader's answer, once a leader answers.
     fn ask(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
         let mut told = None;
         wait("a leader answers", || {
@@ -273,7 +273,7 @@ impl Store {
         told.expect("there is one")
     }
 
-    /// The records that the disks of all nodes have got.
+    /// The number of records on the disks of all nodes.
     fn records(&self) -> u64 {
         let of = |node: &usize| {
             let text = http::request(self.all[3 * node + 2], "GET", "/metrics", b"").expect("it runs").body;
@@ -284,7 +284,7 @@ impl Store {
         self.nodes.iter().map(|(node, _)| of(node)).sum()
     }
 
-    /// The sum of what the nodes have undone, for these labels.
+    /// The number of undone handlers at the nodes, for these labels.
     fn undone(&self, labels: &str) -> u64 {
         let of = |node: &usize| {
             let text = http::request(self.all[3 * node + 2], "GET", "/metrics", b"").expect("it runs").body;
@@ -300,7 +300,7 @@ impl Store {
     }
 }
 
-/// More than one message may have is written while a node is down, which then has all of it without one of the others.
+/// While a node is down, more is written than fits one message; the node then receives all of it with one of the others absent.
 #[test]
 fn the_longest_values_reach_a_node_that_was_down() {
     let mut store = Store::start("ordered", "", &[0, 1]);
@@ -320,19 +320,19 @@ fn the_longest_values_reach_a_node_that_was_down() {
     assert_eq!(store.undone("event=\"request\",limit=\"message\""), 0);
 }
 
-/// What a node answers to nothing in particular, if it does.
+/// The status of an ordinary request to a node, if it answers.
 fn http_status(store: &Store, node: usize) -> impl Fn() -> Option<u16> + use<> {
     let address = store.all[3 * node + 2];
     move || http::request(address, "GET", "/metrics", b"").ok().map(|answer| answer.status)
 }
 
-/// A request that has no room in the limits, and one that has, but not what follows from it.
+/// A request that exceeds the limits, and one that fits them but whose consequences do not.
 #[test]
 fn a_client_that_makes_a_node_hit_a_limit_is_answered_and_the_node_lives() {
     let mut store = Store::start("ordered", "piece = 36_864\n[limits]\nmessage = \"40KiB\"\n", &[0, 1]);
     assert_eq!(store.ask("PUT", "/first", b"one").0, 204);
     assert_eq!(store.ask("PUT", "/second", &vec![0; 50_000]).0, 413);
-    // The event that this becomes has room, by two bytes, and not the message about it, with its terms and places.
+    // The resulting event fits by two bytes, but not the message about it, with its terms and places.
     let (status, body) = store.ask("PUT", "/second", &vec![0; 40_940]);
     let body = String::from_utf8(body).expect("it is text");
     assert_eq!(status, 507, "{body}");
@@ -344,7 +344,7 @@ fn a_client_that_makes_a_node_hit_a_limit_is_answered_and_the_node_lives() {
     assert_eq!(store.ask("GET", "/first", b""), (200, b"one".to_vec()));
 }
 
-/// What a file says of limits, and a command line.
+/// Limits in the file of a cluster, and on the command line.
 #[test]
 fn limits_are_read_and_those_of_no_use_are_refused() {
     let all = addresses(3);
@@ -366,7 +366,7 @@ fn limits_are_read_and_those_of_no_use_are_refused() {
             assert!(err.contains(said), "{said}: {err}");
         }
     }
-    // What is given on the command line counts.
+    // The command line overrides the file.
     let folder = folder_with(&all, "", "[limits]\nfuel = 10000\n");
     let (code, _, err) = output(&folder, &["node", "cluster.toml", "--id", "0"]);
     assert_eq!(code, Some(150), "{err}");
@@ -376,7 +376,7 @@ fn limits_are_read_and_those_of_no_use_are_refused() {
     wait("it runs", || output(&folder, &["status", "cluster.toml"]).0 == Some(0));
 }
 
-/// Writes that wait for the disk together share a record: fewer reach the disks than there are writes. Each write alone takes two at the
+/// Writes that wait for the disk together share a record: the disks get fewer records than writes. Each write alone takes two at the
 /// leader and one at each other node. Reads by index take none.
 #[test]
 fn writes_of_many_clients_share_records_and_reads_take_none() {
@@ -394,7 +394,7 @@ fn writes_of_many_clients_share_records_and_reads_take_none() {
         assert!(store.all_run());
         store.records() - before
     };
-    // A machine that is busy may hand over one request after the other.
+    // On a busy machine the requests may arrive one after the other.
     wait("writes share records", || all_at_once("PUT") < CLIENTS);
     wait("reads take no records", || all_at_once("GET") < CLIENTS / 4);
 }

@@ -1,4 +1,4 @@
-//! Signals, to a process of its own: the first ends a search in an orderly way, the second ends the process.
+//! Signals to a separate process: the first ends a search in an orderly way, the second ends the process.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -20,7 +20,7 @@ fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id().cast_signed()), signal).expect("it is not waited for yet");
 }
 
-/// Hundredths of a second that a process has computed.
+/// The processor time of a process in hundredths of a second.
 fn ticks(child: &Child) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs, on Linux");
     // After the name in brackets, the twelfth number.
@@ -28,7 +28,7 @@ fn ticks(child: &Child) -> u64 {
     numbers.split_whitespace().nth(11).and_then(|ticks| ticks.parse().ok()).expect("a number")
 }
 
-/// A search without end that tells how far it is.
+/// An endless search that reports its progress.
 #[test]
 fn the_first_signal_ends_a_search_with_what_it_has() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
@@ -49,14 +49,14 @@ fn the_first_signal_ends_a_search_with_what_it_has() {
     }
 }
 
-/// One call of a guest that takes hours: the first signal is not answered before its end, the second is.
+/// One call of a guest that takes hours: the first signal has no effect before its end, the second has.
 #[test]
 fn the_second_signal_ends_the_process() {
     let folder = TempDir::new().expect("a temporary folder");
     let local = "(loop $again (br $again)) (i32.const 0)".to_owned();
     let guest = Guest { local, ..Guest::default() };
     let mut child = start(&folder, guest.component(), &["--limit", "fuel=1000000000000000"]);
-    // To load the guest takes far less than a second.
+    // Loading the guest takes far less than a second.
     while ticks(&child) < 100 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }

@@ -13,10 +13,10 @@ use crate::environment::Environment;
 use crate::options::plugins::BuildArguments;
 use host_session::conformance::{Deviation, examine};
 
-/// Handlers that are executed at most: enough to see that state is captured and restored.
+/// The maximum number of executed handlers: enough to see that state is captured and restored.
 const STEPS: u64 = 100;
 
-/// Builds the plugin in a folder; the path of the component is the result. Then has a look at it.
+/// Builds the plugin in a folder, prints the path of the component, and examines it briefly.
 pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (folder, source) = (&arguments.folder, arguments.source.into());
     let limits = limits::effective(&arguments.limits.given());
@@ -39,7 +39,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     let seen = examine(loaded.factory(), &Scenario::new(nodes), STEPS, false)?;
     let verdict = match seen.findings.first() {
         None => "fit for a search".to_owned(),
-        // The author knows which parameters it needs.
+        // Only the author knows the required parameters.
         Some(Deviation::Refused(why)) => format!("not examined: {why}"),
         Some(found) => format!("{}: {}", doctor::verdict(&seen), doctor::finding(found)),
     };

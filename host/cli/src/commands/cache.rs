@@ -12,10 +12,10 @@ use serde_json::json;
 use crate::environment::Environment;
 use crate::options::plugins::CacheArguments;
 
-/// Levels of folders in a toolchain that are looked at.
+/// The maximum depth of folders in a toolchain that are measured.
 const LEVELS_MAX: usize = 64;
 
-/// Shows what is kept between runs, or removes the machine code of it.
+/// Shows the data kept between runs, or removes its machine code.
 pub fn run(arguments: &CacheArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let Some(folder) = environment.cache.clone() else {
         let failure = Failure::system("there is no place to keep anything between runs");

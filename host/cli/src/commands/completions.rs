@@ -11,7 +11,7 @@ use crate::options::Arguments;
 pub fn run(shell: Shell, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "host", &mut script);
-    // None of it is of a plugin, and a shell has to read it as it is.
+    // The script contains nothing of a plugin, and a shell has to read it unchanged.
     environment.print_commands(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Ok)
 }

@@ -31,7 +31,7 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
     };
     let lts = cluster.lts(cluster.factory())?;
     let stepper = Stepper::new(&lts)?;
-    // The way that keeps a promise is a branch of its own.
+    // The path that keeps a promise is a separate branch.
     let first = trace::sibling(&trace);
     let cursor = Cursor::new(cluster.factory(), stepper, first.as_ref().unwrap_or(&trace));
     let cursor = cursor.and_then(|mut cursor| {
@@ -52,18 +52,18 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
     session(Console::new(cursor), &trace, &cluster, environment)
 }
 
-/// Whether a path is that of a trace; else it is one of a plugin.
+/// Whether a path is that of a trace, and not of a plugin.
 pub(super) fn is_trace(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// The failure of a command line with a trace and a cluster.
+/// The failure of a command line with a trace and options of a cluster.
 pub(super) fn options_behind_a_trace() -> Failure {
     let failure = Failure::configuration("a trace brings its cluster along; it takes no options after `--`");
     failure.help("give a plugin in place of the trace, or leave the options out")
 }
 
-/// A cluster where nothing has happened yet, as `host run` would start it.
+/// A cluster in its start state, as `host run` would start it.
 fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<(Trace, Cluster), Failure> {
     let given = &arguments.trace;
     let mut spec = TAKER.options(&given.trace, &arguments.options)?.spec();
@@ -77,14 +77,14 @@ fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Resul
     Ok((cluster.empty_trace(), cluster))
 }
 
-/// Reads and executes commands until there are no more.
+/// Reads and executes commands until the end of the input.
 fn session(
     mut console: Console<'_>,
     trace: &Trace,
     cluster: &Cluster,
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
-    // The stream is taken out while the rest of the environment is used.
+    // The stream is moved out while the rest of the environment is borrowed.
     let stdin = std::mem::replace(&mut environment.stdin, Box::leak(Box::new(std::io::empty())));
     let mut lines = match environment.stdin_is_terminal {
         true => Lines::of_terminal(environment.cache.as_deref())?,
@@ -97,7 +97,7 @@ fn session(
         if is_echoed {
             environment.print(&format!("{prompt}{line}\n"))?;
         }
-        // An interrupt ends the command that runs, not the session.
+        // An interrupt ends the running command, not the session.
         environment.interrupted.store(false, Ordering::Relaxed);
         let reply = match console.execute(&line) {
             Reply::Save(path, steps) => save(Path::new(&path), steps, trace, cluster, environment),
@@ -113,7 +113,7 @@ fn session(
         match reply {
             Reply::Quit => break,
             Reply::Wrong(why) => {
-                // A person tries again; a script has a mistake.
+                // A person tries again; in a script it is an error.
                 exit = if is_echoed { Exit::Unexpected } else { exit };
                 environment.print(&format!("{why}\n"))?;
             }
@@ -125,7 +125,7 @@ fn session(
     Ok(exit)
 }
 
-/// Writes the path to the present state, with what it shows at its end.
+/// Writes the path to the present state, with the findings at its end.
 fn save(file: &Path, steps: Vec<TraceStep>, trace: &Trace, cluster: &Cluster, environment: &Environment<'_>) -> Reply {
     let saved = match path::trace_of(cluster, trace, steps) {
         Ok(saved) => saved,

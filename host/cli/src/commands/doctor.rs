@@ -23,13 +23,13 @@ use crate::environment::Environment;
 use crate::options::plugins::DoctorArguments;
 use host_session::conformance::{Deviation, Observations, examine};
 
-/// Nodes where the plugin does not tell how many it wants.
+/// The number of nodes if the plugin has no default.
 pub(crate) const NODES: u32 = 3;
 
-/// Linear memory at the start from which on a snapshot costs noticeably more than the handler.
+/// The size of linear memory at the start above which a snapshot costs noticeably more than the handler.
 const LARGE_BYTES: u64 = 4 << 20;
 
-/// Examines a plugin, and says whether it can be trusted with a search.
+/// Examines a plugin, and says whether a search can rely on it.
 pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let limits = limits::effective(&arguments.limits.given());
     let loaded =
@@ -60,7 +60,7 @@ pub(crate) fn finding(finding: &Deviation) -> String {
     })
 }
 
-/// Possible problems, with what to do about each.
+/// Possible problems, each with a remedy.
 fn hazards(loaded: &LoadedPlugin, seen: &Observations) -> Vec<String> {
     let inspection = loaded.plugin.inspect();
     let mut hazards = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn captured_globals(inspection: &Inspection) -> u64 {
     globals.filter(|global| global.captured).count() as u64
 }
 
-/// Microseconds for a step and for the calls in it, if they were measured.
+/// Microseconds per step and for the calls in it, if they were measured.
 pub(crate) fn microseconds(seen: &Observations) -> (Option<f64>, Option<f64>) {
     let micros = |duration: std::time::Duration| duration.as_secs_f64() * 1e6;
     (seen.cost.map(|cost| micros(cost.step)), seen.cost.map(|cost| micros(cost.calls)))
@@ -166,7 +166,7 @@ fn as_text(loaded: &LoadedPlugin, scenario: &Scenario, seen: &Observations, haza
     sections.join("\n")
 }
 
-/// A finding ends the examination, so the comparisons that were made before it agreed.
+/// A finding ends the examination, so all earlier comparisons agreed.
 fn agree(seen: &Observations) -> String {
     if seen.findings.is_empty() { "agree".to_owned() } else { "see below".to_owned() }
 }

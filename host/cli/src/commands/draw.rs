@@ -12,7 +12,7 @@ use host_session::search::replay::failure;
 use crate::environment::Environment;
 use crate::options::traces::DrawArguments;
 
-/// Draws a trace. `program` is the first word of the command line, for the command that a drawing shows.
+/// Draws a trace. `program` is the first word of the command line, for the command that a drawing quotes.
 pub fn run(arguments: &DrawArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
     let format = arguments.format.as_deref().and_then(Form::of_name);
@@ -20,7 +20,7 @@ pub fn run(arguments: &DrawArguments, program: &str, environment: &mut Environme
     if out.is_empty() {
         out.push(given.with_extension(format.unwrap_or(Form::Svg).extension()));
     }
-    // What can be refused without the plugin is refused before it is built.
+    // Errors that need no plugin are reported before it is built.
     let forms: Vec<Form> = out.iter().map(|path| format.map_or_else(|| form(path), Ok)).collect::<Result<_, _>>()?;
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
     let trace = following::shown(&cluster, trace, &mut environment.context())?;

@@ -51,7 +51,7 @@ fn of_trace(
     let spec = arguments.trace.spec();
     let (trace, cluster) = Cluster::of_trace(&spec, &mut environment.context())?;
     let trace = following::shown(&cluster, trace, &mut environment.context())?;
-    // What a search opens again: all else about the cluster is in the trace that it begins with.
+    // The input of a search: the trace that it begins with has everything else about the cluster.
     let asked = ClusterSpec {
         plugin: cluster.plugin.given.clone(),
         limits: spec.limits.into_iter().collect(),

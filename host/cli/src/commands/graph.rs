@@ -21,7 +21,7 @@ const TAKER: Taker = Taker {
 
 /// Draws the states of a plugin or scenario, and the events between them.
 pub fn run(arguments: &GraphArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    // What can be refused without the plugin is refused before it is built.
+    // Errors that need no plugin are reported before it is built.
     let format = arguments.format.as_deref().and_then(StatesForm::of_name);
     let out = match arguments.out.is_empty() {
         true => vec![PathBuf::from(format!("graph.{}", format.unwrap_or(StatesForm::Svg).name()))],

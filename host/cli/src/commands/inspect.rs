@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::options::plugins::InspectArguments;
 
-/// Shows what a plugin is made of.
+/// Shows the parts of a plugin.
 pub fn run(arguments: &InspectArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let limits = limits::effective(&arguments.limits.given());
     let loaded = plugin_source::load(&arguments.plugin, arguments.source.into(), limits, &mut environment.context())?;
@@ -107,7 +107,7 @@ fn module_text(index: usize, module: &ModuleInspection) -> String {
     table(&format!("core module {}", index + 1), &rows)
 }
 
-/// The contents of a snapshot, in words: the whole search stands on them.
+/// The contents of a snapshot, in words: the whole search depends on them.
 fn snapshot(inspection: &Inspection) -> String {
     let globals = captured_globals(inspection);
     let rows = [

@@ -20,10 +20,10 @@ use crate::environment::Environment;
 use crate::options::plugins::LanguagesArguments;
 use host_session::conformance::examine;
 
-/// The plugins that are compared unless others are named: the first is the yardstick.
+/// The reference plugin; its folder has the plugins that are compared by default.
 const YARDSTICK: &str = "plugins/register";
 
-/// Handlers that are executed for the examination, at most.
+/// The maximum number of executed handlers in the examination.
 const STEPS: u64 = 1000;
 
 /// The counts that must be equal.
@@ -34,20 +34,20 @@ const COUNTS: [&str; 5] = ["global_states", "transitions", "local_states", "syst
 struct Row {
     plugin: String,
     language: &'static str,
-    /// Which tool, and where it was found.
+    /// The tool, and where it was found.
     tool: String,
     build_seconds: f64,
     component_bytes: u64,
     /// Globals, which are state outside of linear memories.
     globals: u64,
-    /// Those of them that modules share.
+    /// Those of them shared between modules.
     shared_globals: u64,
     /// Microseconds for restore, handler, encoding, local events and capture.
     step_microseconds: Option<f64>,
-    /// The part of it without restore and capture.
+    /// The part without restore and capture.
     calls_microseconds: Option<f64>,
     snapshot_bytes: Option<u64>,
-    /// The deviations that the examination found; empty if there are none.
+    /// The deviations found in the examination; empty if there are none.
     findings: Vec<String>,
     /// The verdict of the search.
     result: String,
@@ -64,7 +64,7 @@ pub fn run(arguments: &LanguagesArguments, environment: &mut Environment<'_>) ->
     for path in &paths {
         let source = Source { is_further: !rows.is_empty(), ..arguments.source.into() };
         let row = measure(path, source, arguments, environment)?;
-        // A row of a search that was stopped compares with no other.
+        // The row of an interrupted search cannot be compared.
         if environment.interrupted.load(Ordering::Relaxed) {
             return Err(Failure::stopped("interrupted"));
         }
@@ -99,7 +99,7 @@ fn bundled(environment: &Environment<'_>) -> Result<Vec<PathBuf>, Failure> {
     if paths.first().is_none_or(|first| first != yardstick) { Err(none()) } else { Ok(paths) }
 }
 
-/// The row of one plugin; the inner error says why there is none.
+/// The row of one plugin; the inner error is the reason for a missing row.
 fn measure(
     path: &Path,
     source: Source,
@@ -112,7 +112,7 @@ fn measure(
     let install = !source.no_install;
     let stop = Some(environment.context().stops_builds());
     let options = Options { install, again: true, cache: environment.cache.clone(), stop, ..Options::default() };
-    // A first build may install tools and fill caches; what is measured is the one after a change.
+    // A first build may install tools and fill caches; the measured build is the one after a change.
     let folder = environment.path(path);
     let mut tell = |step: &str| {
         if !source.quiet && step.starts_with("installing") {

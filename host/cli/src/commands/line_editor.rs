@@ -13,16 +13,16 @@ use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{Config, Context, Editor, Helper};
 
-/// Lines of history that are kept.
+/// The maximum number of lines in the history.
 const HISTORY_MAX: usize = 1000;
 
-/// Bytes of a history that is read.
+/// The maximum size in bytes of a history that is read.
 const HISTORY_BYTES_MAX: u64 = 16 << 20;
 
-/// Bytes of a line of a script at most.
+/// The maximum length in bytes of a line of a script.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Where lines come from.
+/// The source of lines.
 pub enum Lines<'i> {
     /// A person at a terminal.
     Terminal(Box<Terminal>),
@@ -51,17 +51,17 @@ impl<'i> Lines<'i> {
         if let Some(history) = &history
             && files::open(history).is_ok_and(|(_, bytes)| bytes <= HISTORY_BYTES_MAX)
         {
-            // The first session has none.
+            // The first session has no history.
             let _ = editor.load_history(history);
         }
         Ok(Self::Terminal(Box::new(Terminal { editor, history })))
     }
 
-    /// The next line and whether it has to be shown; none at the end.
+    /// The next line and whether it has to be echoed; none at the end.
     ///
     /// # Errors
     ///
-    /// They cannot be read.
+    /// The lines cannot be read.
     pub fn next(&mut self, prompt: &str) -> Result<Option<(String, bool)>, Failure> {
         match self {
             Self::Terminal(terminal) => match terminal.editor.readline(prompt) {
@@ -83,12 +83,12 @@ impl<'i> Lines<'i> {
         }
     }
 
-    /// Keeps the history for the next session.
+    /// Saves the history for the next session.
     pub fn close(self) {
         if let Self::Terminal(mut terminal) = self
             && let Some(history) = &terminal.history
         {
-            // A session without history is a session all the same.
+            // A session works without a history.
             let _ = history.parent().map(std::fs::create_dir_all);
             let _ = terminal.editor.save_history(history);
         }

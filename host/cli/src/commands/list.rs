@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::options::plugins::ListArguments;
 
-/// Where bundled plugins are, from the folder where the program runs.
+/// The folder of bundled plugins, relative to the working directory.
 const PLUGINS: &str = "plugins";
 
-/// Bytes of a README that is looked into at most.
+/// The maximum size in bytes of a README that is read.
 const README_BYTES_MAX: u64 = 1 << 20;
 
 /// A folder with a plugin.

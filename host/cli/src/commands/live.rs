@@ -46,7 +46,7 @@ pub fn run(arguments: &LiveArguments, program: &str, environment: &mut Environme
     }
 }
 
-/// The cluster in a file, with limits that are given over its own.
+/// The cluster in a file, with given limits in place of the file's.
 fn read(
     cluster: &Path,
     source: SourceArguments,
@@ -62,7 +62,7 @@ fn read(
     Ok(spec)
 }
 
-/// Refuses limits that let a node make what it cannot send or keep.
+/// Refuses limits that allow messages or records longer than a node can send or keep.
 fn check_limits(given: &BTreeMap<String, u64>) -> Result<(), Failure> {
     let bounds = [
         ("message", Network::Ordered.message_max() as u64, "the longest message between two nodes"),
@@ -77,14 +77,14 @@ fn check_limits(given: &BTreeMap<String, u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts all nodes, starts those again that are killed, and ends them when one of them ends by itself, or a signal says so.
+/// Starts all nodes, restarts killed ones, and ends them all when a node ends by itself, or on a signal.
 fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let spec = read(&arguments.cluster, arguments.source, &arguments.limits, environment)?;
     check(&arguments.watch, spec.nodes.len())?;
     for id in 0..spec.nodes.len() {
         tls(&spec, id as u32, environment)?;
     }
-    // Built and compiled once; the nodes find it.
+    // Built and compiled once; the nodes find the result in the cache.
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
     warn(&arguments.watch, &running, environment);
@@ -94,7 +94,7 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
     let cluster = environment.path(&arguments.cluster);
     let mut start = |id: usize| {
         let mut command = Command::new(&executable);
-        // What a node prints to type is what was typed here.
+        // Commands that a node prints begin with the program's name as typed here.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::arg0(&mut command, program);
         command.args(["live", "node"]).arg(&cluster).args(["--id", &id.to_string()]);
@@ -121,7 +121,7 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
     supervise(spec.nodes.len(), restarts, &interrupted, &mut start, &news, &mut tell)
 }
 
-/// The options of checkers, for a node.
+/// The options of a node for its checker.
 fn watch_words(arguments: &WatchArguments) -> Option<Vec<String>> {
     let mode = arguments.watch.as_ref()?;
     let every = format!("{}ms", arguments.every.as_millis());
@@ -141,7 +141,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     let tls = tls(&spec, arguments.id, environment)?;
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
-    // What has started the node has said it for all.
+    // The parent process has printed the warning for all nodes.
     if !arguments.until_stdin_ends {
         warn(&arguments.watch, &running, environment);
     }
@@ -187,10 +187,10 @@ fn log() -> Sink {
     Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes())))
 }
 
-/// Bytes of the longest file with certificates or a key.
+/// The maximum size in bytes of a file with certificates or a key.
 const PAPER_MAX: u64 = 1 << 20;
 
-/// What proves who a node is, and who its peers are, if nodes do that.
+/// The credentials of a node and of its authority, if the cluster uses TLS.
 fn tls(spec: &RunningSpec, id: u32, environment: &Environment<'_>) -> Result<Option<Tls>, Failure> {
     let node = spec.node(id)?;
     let (Some(authority), Some(certificate), Some(key)) = (&spec.authority, &node.certificate, &node.key) else {
@@ -223,7 +223,7 @@ const EVERY_MIN: Duration = Duration::from_millis(50);
 /// The shortest time of a round.
 const ROUND_TIME_MIN: Duration = Duration::from_millis(10);
 
-/// The maximum time that effects are held.
+/// The maximum time for which effects are held.
 const HOLD: Duration = Duration::from_millis(2);
 
 /// Checks the options of `--watch` that do not depend on the plugin.
@@ -258,7 +258,7 @@ fn warn(arguments: &WatchArguments, running: &Running<'_>, environment: &mut Env
     warning.into_iter().for_each(|warning| environment.tell(&warning));
 }
 
-/// The checker of a node. It writes to the standard error of the process itself, so that the node does not wait for a slow reader.
+/// The checker of a node. It writes to the standard error of the process itself, so that the node never waits for a slow reader.
 fn watch(
     running: &Running<'_>,
     arguments: &NodeArguments,
@@ -297,7 +297,7 @@ fn say(line: &str) {
     let _ = std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes());
 }
 
-/// The line about another node that is in none of the snapshots of this one.
+/// The line about another node that is missing in all snapshots of this one.
 fn missing_words(id: u32, Missing { node, time, is_capped }: Missing) -> String {
     let why = match is_capped {
         true => "it sends no more checkpoints for now, see `--bandwidth`",
@@ -309,7 +309,7 @@ fn missing_words(id: u32, Missing { node, time, is_capped }: Missing) -> String 
     )
 }
 
-/// Ends the node when its standard input does.
+/// Ends the node at the end of its standard input.
 fn stop_with_stdin(interrupted: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let mut bytes = [0; 64];
@@ -356,7 +356,7 @@ fn summary(id: u32, ended: &Ended) -> String {
     )
 }
 
-/// Why a node does not run, as the shell sees it.
+/// The reason why a node does not run, as a failure with an exit code.
 fn failure(id: u32, error: &RunError) -> Failure {
     let exit = match error {
         RunError::Node(NodeFailure::Machine(error @ MachineError::Stopped(_))) => return error.clone().into(),
@@ -381,7 +381,7 @@ fn failure(id: u32, error: &RunError) -> Failure {
     }
 }
 
-/// A failure with the remedy of a fault. A handler that hits a limit is undone, so where one has ended a node, that was at its start.
+/// A failure with the remedy of a fault. A handler that hits a limit is undone, so a limit can end a node only at its start.
 fn helped(failure: Failure, fault: &Fault) -> Failure {
     match (fault.limit(), fault.kind) {
         (Some(limit), _) => failure.help(format_args!(
@@ -419,7 +419,7 @@ fn status(arguments: &StatusArguments, environment: &mut Environment<'_>) -> Res
     Ok(if all.iter().all(is_up) { Exit::Ok } else { Exit::Unexpected })
 }
 
-/// What is known of a node, for people.
+/// The status of a node, for people.
 fn words(status: &Status) -> String {
     let metrics = match status {
         Status::Down => return "does not run".to_owned(),
@@ -445,7 +445,7 @@ fn words(status: &Status) -> String {
 mod tests {
     use super::*;
 
-    /// The status of a node without a checker, or whose rounds end in time, has no word on rounds.
+    /// The status of a node without a checker, or whose rounds end in time, does not mention rounds.
     #[test]
     fn the_status_says_how_many_rounds_were_cut_short() {
         let said = |metrics: &[(&str, f64)]| {

@@ -12,7 +12,7 @@ use crate::options::Arguments;
 /// Prints the manual page of the program, or writes those of all commands into a folder.
 pub fn run(out: Option<&Path>, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut command = Arguments::command();
-    // Names as they are typed, of the commands too.
+    // Completes the names of the commands, as they are typed.
     command.build();
     let Some(folder) = out else {
         environment.print(&page(command)?)?;

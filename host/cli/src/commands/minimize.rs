@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::environment::Environment;
 use crate::options::traces::MinimizeArguments;
 
-/// Makes a trace short and writes it.
+/// Shortens a trace and writes it.
 pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
@@ -56,7 +56,7 @@ pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Envir
     Ok(Exit::Ok)
 }
 
-/// How much shorter it became.
+/// The reduction, in words.
 pub fn summary(from: usize, to: usize, minimized: &Minimized) -> String {
     let switches = |number: usize| count(number as u64, "change");
     let (before, after) = minimized.switches;

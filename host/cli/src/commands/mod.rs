@@ -56,7 +56,7 @@ use host_session::base::{Exit, Failure};
 use crate::environment::Environment;
 use crate::options::Command;
 
-/// Runs the command of a command line, whose words are for people.
+/// Runs the command of a command line; `words` are for people.
 pub fn execute(command: &Command, words: &[OsString], environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let program = words.first().map_or("host", String::as_str);

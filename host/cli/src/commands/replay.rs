@@ -20,10 +20,10 @@ use crate::environment::Environment;
 use crate::options::traces::ReplayArguments;
 use crate::output::text::sibling_text;
 
-/// Bytes of the JSON object of a replay: what a plugin says of a message stands there each time that it is sent.
+/// The maximum size in bytes of the JSON object of a replay: it repeats the description of a message each time that it is sent.
 const JSON_BYTES_MAX: usize = 256 << 20;
 
-/// Runs a trace again and shows each step.
+/// Replays a trace and shows each step.
 pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
     let given = &arguments.trace.trace;
@@ -34,13 +34,13 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     let (recording, result) = Recording::new(cluster.factory(), &trace);
     let is_same = result.is_ok() && ending(&trace, recording.found()).is_ok();
     if !has_recorded && !is_same {
-        // It is meant for every build, so this one may differ.
+        // The trace is for every build, so this one may differ.
         return run_followed(arguments, &trace, &cluster, environment);
     }
     let paint = environment.paint();
     let text = steps_text(&trace, &cluster, &recording, paint);
     if let Err(error) = result {
-        // What led to the step that fails is worth a look.
+        // The steps before the failing one may explain it.
         if !arguments.json {
             environment.print(&text)?;
         }
@@ -63,7 +63,7 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     Ok(ending.exit())
 }
 
-/// Follows a trace in another build than it was recorded with.
+/// Follows a trace in another build than the recorded one.
 fn run_followed(
     arguments: &ReplayArguments,
     trace: &Trace,
@@ -96,7 +96,7 @@ fn run_followed(
     Ok(followed.exit())
 }
 
-/// The cluster, how it starts, and each step.
+/// The cluster, its start, and each step.
 fn steps_text(trace: &Trace, cluster: &Cluster, recording: &Recording, paint: Paint) -> String {
     let (title, start) = (title(trace, &cluster.plugin), explain::start(recording));
     format!("{title}\n\n{start}\n{}", explain::steps(recording, 0, paint))
@@ -118,7 +118,7 @@ pub fn title(trace: &Trace, loaded: &LoadedPlugin) -> String {
     on_one_line(&text)
 }
 
-/// How it ended, for people.
+/// The end of the replay, for people.
 fn ended(recording: &Recording, ending: &Ending) -> String {
     let lines = ending.findings.iter().map(|finding| explain::verdict(recording, finding, None));
     match ending.findings.is_empty() {
@@ -178,7 +178,7 @@ fn json_of(
     })))
 }
 
-/// Adds what a handler did to an object.
+/// Adds the effects of a handler to an object.
 fn with_effects(
     recording: &Recording,
     node: NodeId,

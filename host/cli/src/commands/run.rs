@@ -16,20 +16,20 @@ use crate::output::progress;
 use crate::output::run_files::{self, RunFiles};
 use crate::output::text::Text;
 
-/// The report of a run, and the files that it leaves behind.
+/// The output of a run: its report and its files.
 pub(super) struct Telling<'t> {
-    /// The words that begin and make up the command line, for people.
+    /// The first word of the command line and the whole line, for people.
     pub(super) program: &'t str,
     pub(super) command: String,
     /// The folder that the user named.
     pub(super) out: Option<PathBuf>,
-    /// How progress is shown, if it is.
+    /// The form of progress, if it is shown.
     pub(super) progress: Option<Form>,
     pub(super) verbose: bool,
     pub(super) json: bool,
 }
 
-/// Explores the states of a protocol and reports what was found. `program` and `command` are the command line, for people.
+/// Explores the states of a protocol and reports the findings. `program` and `command` are the command line, for people.
 pub fn run(
     arguments: &RunArguments,
     program: &str,
@@ -60,9 +60,9 @@ pub fn run(
     }
     let given = arguments.spec();
     let request = Request::new(given.clone(), &mut environment.context())?;
-    // What can be refused without the plugin is not mended by an edit of it.
+    // No edit of the plugin mends an error that does not depend on it.
     request.located(|| search::limits::limits(&request.spec))?;
-    // The scenario, and what it names.
+    // The scenario, and the files that it names.
     let cluster = request.spec.cluster;
     let others = cluster.placement.node.into_iter().chain(cluster.placement.adversary).map(|(_, path)| path);
     let others = others.chain(cluster.specs).chain(cluster.prefix);
@@ -70,7 +70,7 @@ pub fn run(
     watch::run(&paths, environment, once)
 }
 
-/// Runs a request and writes its files; its report, and what is printed of it. A failure names the scenario.
+/// Runs a request and writes its files; returns its report, and the text to print. A failure names the scenario.
 pub(super) fn explore(
     request: &Request,
     telling: Telling<'_>,
@@ -86,7 +86,7 @@ fn explore_unnamed(
 ) -> Result<(RunReport, String), Failure> {
     let spec = &request.spec;
     let Telling { program, command, out, progress, verbose, json } = telling;
-    // What can be refused without the plugin is refused before it is built.
+    // Errors that need no plugin are reported before it is built.
     search::limits::limits(spec)?;
     run_files::check_out(out.as_deref(), environment)?;
     let cluster = request.open(&mut environment.context())?;
@@ -100,7 +100,7 @@ fn explore_unnamed(
     run_files.remove_old(spec.cluster.prefix.as_deref(), environment);
     let prefix_steps = cluster.prefix_steps();
     let saved = run_files.save(&outcome.violations, prefix_steps, program, environment);
-    // They take a further search each, for users who keep results.
+    // Each witness takes a further search, for users who keep results.
     let witnesses = match is_kept {
         true => search::witness::witnesses(spec, &cluster, &lts, &outcome, &mut environment.context())?,
         false => Vec::new(),

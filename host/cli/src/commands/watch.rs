@@ -1,4 +1,4 @@
-//! `host run --watch`: a run whenever what it is made of changes.
+//! `host run --watch`: a run whenever its inputs change.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -10,14 +10,14 @@ use host_session::base::{Exit, Failure};
 
 use crate::environment::Environment;
 
-/// The poll interval of the sources. If two polls see the same, the writer has finished.
+/// The poll interval of the sources. If two polls agree, the writer has finished.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(200);
 
-/// Runs `once`, and again whenever something at these paths changes, until the user ends it. Changes during a run count, too.
+/// Runs `once`, and again whenever a file at these paths changes, until the user ends it. Changes during a run count as well.
 ///
 /// # Errors
 ///
-/// None: a run that fails is shown, since the next edit may mend it.
+/// None: a failed run is shown, since the next edit may mend it.
 pub fn run(
     paths: &[PathBuf],
     environment: &mut Environment<'_>,
@@ -26,7 +26,7 @@ pub fn run(
     let paths: Vec<PathBuf> = paths.iter().map(|path| environment.path(path)).collect();
     loop {
         let before = look(&paths);
-        // They may have changed since the last build.
+        // The sources may have changed since the last build.
         environment.builds = Builds::default();
         if let Err(failure) = once(environment) {
             environment.fail(&failure);
@@ -34,7 +34,7 @@ pub fn run(
         if !is_stopped(environment) {
             environment.tell("watch: waiting for a change of the sources; Ctrl-C ends");
         }
-        // Editors write a new file and rename it: for a moment there is none.
+        // Editors write a new file and rename it: for a moment the file is missing.
         let mut last = look(&paths);
         loop {
             if is_stopped(environment) {
@@ -56,7 +56,7 @@ fn look(paths: &[PathBuf]) -> Vec<SourceState> {
 }
 
 fn is_stopped(environment: &Environment<'_>) -> bool {
-    // The clock of a test interrupts.
+    // The clock of the test interrupts.
     (environment.clock)();
     environment.interrupted.load(Ordering::Relaxed)
 }
@@ -76,7 +76,7 @@ mod tests {
         fs::create_dir_all(path("plugin/target")).expect("writable");
         fs::write(path("plugin/a.py"), "1").expect("writable");
         fs::write(path("other.wasm"), "1").expect("writable");
-        // The folder of another node, with a header that its flags name.
+        // The folder of another node, with a header named by its flags.
         fs::create_dir_all(path("node/include")).and_then(|()| fs::create_dir_all(path("headers"))).expect("writable");
         fs::write(path("node/host.toml"), "[build]\nflags = [\"-I../headers\"]\n").expect("writable");
         fs::write(path("headers/a.h"), "1").expect("writable");
@@ -99,12 +99,12 @@ mod tests {
             rounds += 1;
             let build = || Ok::<_, Failure>(path("plugin/a.py")).inspect(|_| builds += 1);
             environment.builds.component(&path("plugin"), build)?;
-            // What tools make is no source.
+            // Files made by tools are no sources.
             fs::write(path("plugin/target/made"), rounds.to_string()).expect("writable");
             match rounds {
                 1 => fs::write(path("plugin/a.py"), "22").expect("writable"),
                 2 => {
-                    // By rename, with as many bytes as before.
+                    // By a rename, with the same size as before.
                     fs::write(path("new"), "33").expect("writable");
                     fs::rename(path("new"), path("plugin/a.py")).expect("writable");
                     return Err(Failure::plugin("it does not build").help("mend it"));

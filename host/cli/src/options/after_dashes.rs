@@ -1,4 +1,4 @@
-//! Options of `host run` that stand after `--` in other commands.
+//! Options of `host run` after `--` in other commands.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use host_session::base::{Exit, Failure};
 use crate::options::run::RunArguments;
 use crate::options::tips;
 
-/// The options that say which cluster, besides the budgets of faults: all that have one honour them.
+/// The options that define the cluster, except the budgets of faults: all commands with a cluster honour them.
 const OF_THE_CLUSTER: [&str; 17] = [
     "nodes",
     "set",
@@ -35,9 +35,9 @@ const OF_THE_CLUSTER: [&str; 17] = [
 pub struct Taker {
     /// Its name.
     pub name: &'static str,
-    /// What it does instead of a search with a strategy.
+    /// Its action instead of a search with a strategy.
     pub does: &'static str,
-    /// The options that it honours besides those that say which cluster.
+    /// The options that it honours in addition to those that define the cluster.
     pub besides: &'static [&'static str],
 }
 
@@ -53,7 +53,7 @@ impl Taker {
     ///
     /// # Errors
     ///
-    /// They are not understood, or the command does not honour one of them: it would be wrong to ignore it.
+    /// They are invalid, or the command does not honour one of them: it would be wrong to ignore it.
     pub fn options(&self, plugin: &Path, options: &[String]) -> Result<RunArguments, Failure> {
         let words = ["host run".into(), plugin.as_os_str().to_owned()].into_iter();
         let mut command = Options::command();

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and the help that explains it.
+//! The command line: its commands and options, and their help.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -326,7 +326,7 @@ mod tests {
         assert!(shown.len() > 50, "{} options", shown.len());
     }
 
-    /// What is there for the tables of papers works, and no help shows it.
+    /// Options for the tables of papers work, but no help shows them.
     #[test]
     fn what_only_reproduces_papers_is_out_of_sight() {
         let helps = [&["host", "--help"][..], &["host", "run", "--help"], &["host", "simulate", "--help"]];
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Every command that loads a plugin takes limits: itself, behind `--`, or from the file that it is given.
+    /// Every command that loads a plugin takes limits: itself, behind `--`, or from its file.
     #[test]
     fn what_loads_a_plugin_takes_limits_and_lists_them() {
         let by_file = ["test", "live"];

@@ -206,7 +206,7 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// The request as data. A scenario stands in it in place of the plugin.
+    /// The request as data. A scenario takes the place of the plugin.
     pub fn spec(&self) -> RunSpec {
         let cluster = ClusterSpec {
             plugin: self.plugin(),
@@ -227,7 +227,7 @@ impl RunArguments {
         RunSpec { cluster, search: self.search(), process: self.process() }
     }
 
-    /// The plugin: the folder here if none is given, and nothing where a checkpoint knows it.
+    /// The plugin: the working directory if none is given, and nothing if a checkpoint knows it.
     fn plugin(&self) -> PathBuf {
         let here = || if self.resume.is_some() { PathBuf::new() } else { PathBuf::from(".") };
         self.plugin.clone().unwrap_or_else(here)
@@ -296,7 +296,7 @@ mod tests {
 
     use crate::options::Arguments;
 
-    /// People find a key of a scenario in the help, by the same name.
+    /// The help explains each key of a scenario, under the same name.
     #[test]
     fn every_key_of_a_scenario_is_the_name_of_an_option() {
         let command = Arguments::command();

@@ -1,6 +1,6 @@
-//! What to type instead of a command line that is not understood.
+//! Corrections for an invalid command line.
 //!
-//! The parser knows the options of one command and the letters of words; these tips know what an option is for.
+//! The parser knows the options of one command and the letters of words; these tips know the purpose of an option.
 
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use host_session::base::text::{self, shell_quoted};
 
 use crate::options::run::RunArguments;
 
-/// What stands in place of options of `host run` in commands that take no such options.
+/// Substitutes for options of `host run` in commands without these options.
 const ELSEWHERE: [(&str, &str); 6] = [
     ("test", "a scenario says which cluster it is about: see docs/scenarios.md"),
     ("replay", "the trace says in which cluster it was recorded"),
@@ -20,7 +20,7 @@ const ELSEWHERE: [(&str, &str); 6] = [
     ("live", "the file of the cluster says this: see docs/running.md"),
 ];
 
-/// Transports that people take for networks of the model.
+/// Transports that users mistake for networks of the model.
 const TRANSPORTS: [(&str, &str); 3] = [
     ("tcp", "a TCP connection delivers in order: `--network ordered`, and `--breaks N` for connections that break"),
     ("udp", "UDP loses, reorders and repeats: `--network unordered-duplicating`, and `--losses N` for lost messages"),
@@ -34,7 +34,7 @@ struct Options {
     run: RunArguments,
 }
 
-/// The same error with tips that lead to a command line that is understood.
+/// The same error with tips that lead to a valid command line.
 pub fn pointed(mut error: Error, words: &[OsString], command: &Command) -> Error {
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(&mut error, words, command),
@@ -52,12 +52,12 @@ pub fn pointed(mut error: Error, words: &[OsString], command: &Command) -> Error
     error
 }
 
-/// The text of an error: what the standard library says of numbers is not what people have to do.
+/// The text of an error: the standard library's messages about numbers are replaced by instructions.
 pub fn worded(given: &str) -> String {
     text::of_numbers(given).replace(" is not in 1..18446744073709551615", " is too small, it must be at least 1")
 }
 
-/// An option of `host run` that another command does not have itself.
+/// Adds tips for an option of `host run` that another command lacks.
 fn unknown(error: &mut Error, words: &[OsString], command: &Command) {
     let Some(option) = text(error, ContextKind::InvalidArg).map(str::to_owned) else { return };
     let run = Options::command();

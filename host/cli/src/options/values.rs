@@ -67,12 +67,12 @@ pub fn fairness() -> impl TypedValueParser<Value = Fairness> {
     PossibleValuesParser::new(Fairness::ALL.map(Fairness::name)).try_map(|name| values::fairness(&name))
 }
 
-/// When timers fire.
+/// Modes of timers.
 pub fn timers() -> impl TypedValueParser<Value = Timers> {
     PossibleValuesParser::new(Timers::ALL.map(Timers::name)).try_map(|name| values::timers(&name))
 }
 
-/// What counts as a way back to a kept promise.
+/// Events that count as a way back to a kept promise.
 pub fn recovery() -> impl TypedValueParser<Value = Recovery> {
     PossibleValuesParser::new(Recovery::ALL.map(Recovery::name)).try_map(|name| values::recovery(&name))
 }

@@ -1,13 +1,13 @@
 //! The bytes at a place in which two states differ.
 
-/// The bytes there in the one state and in the other; nothing where there are none, as of a size.
+/// The bytes there in the one state and in the other; none if neither has bytes there, as for a size.
 pub fn bytes_there(bytes: &[Vec<u8>; 2]) -> Option<String> {
     let [one, other] = bytes.each_ref().map(|bytes| shown(bytes));
     let are_some = bytes.iter().any(|bytes| !bytes.is_empty());
     are_some.then(|| format!("{one} in the first, {other} in the second"))
 }
 
-/// Bytes as digits, and as text if they are nothing else.
+/// Bytes as digits, and as text if all are printable.
 fn shown(bytes: &[u8]) -> String {
     let is_text = !bytes.is_empty() && bytes.iter().all(|byte| (b' '..=b'~').contains(byte));
     match bytes {

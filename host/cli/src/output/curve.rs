@@ -1,16 +1,16 @@
-//! What random walks have seen, at doublings of their steps: whether more of them would show more.
+//! The progress of random walks at doublings of their steps: whether longer walks would find more.
 
 use host_session::base::text::{grouped, table};
 use host_session::report::result::CurvePointReport;
 
-/// Doublings that are shown, the last ones.
+/// The number of doublings shown, the last ones.
 const SHOWN: usize = 6;
 
-/// Percent that a doubling of the steps adds; if it is less of everything, the curve is flat.
+/// The growth in percent over a doubling of the steps; if every count grows by less, the curve is flat.
 const FLAT_PERCENT: u64 = 2;
 
-/// The section of a report; none before the first doubling. `is_at_least`: there was no room to count everything, so that nothing is known of
-/// a flat curve.
+/// The section of a report; none before the first doubling. `is_at_least`: the counts are lower bounds for lack of memory, so the curve
+/// may not be flat.
 pub fn section(curve: &[CurvePointReport], is_at_least: bool) -> Option<String> {
     let shown = &curve[curve.len().saturating_sub(SHOWN)..];
     let [.., before, last] = shown else { return None };
@@ -57,7 +57,7 @@ mod tests {
         assert!(!steep.contains("flat"), "{steep}");
     }
 
-    /// Two in a hundred more are growth, and fewer are not.
+    /// Growth by 2 % is growth, and less is not.
     #[test]
     fn a_curve_that_adds_little_is_flat() {
         let flat = |last, is_at_least| {

@@ -5,15 +5,15 @@ use std::time::Duration;
 use host_session::base::text::{bytes, count, grouped};
 use host_session::search::monitor::Moment;
 
-/// Letters of a line of progress, where the terminal is not narrower.
+/// The maximum width of a line of progress, unless the terminal is narrower.
 pub const LETTERS_MAX: usize = 80;
 
-/// How far a search is, on one line: queue, depth, memory and the time left always, and of the counts those that fit.
+/// The progress of a search on one line: always queue, depth, memory and the time left, and as many counts as fit.
 pub fn line(moment: &Moment<'_>) -> String {
     let letters_max = moment.columns.min(LETTERS_MAX);
     let full = Detail { counts: usize::MAX, has_rate: true, is_short: false };
     let shortest = Detail { counts: 0, has_rate: false, is_short: true };
-    // What is left out first stands first.
+    // Dropped in this order.
     let details = [
         full,
         Detail { counts: 1, ..full },
@@ -25,12 +25,12 @@ pub fn line(moment: &Moment<'_>) -> String {
     lines.find(|line| line.chars().count() <= letters_max).unwrap_or_else(|| written(moment, shortest))
 }
 
-/// How much a line says.
+/// The level of detail of a line.
 #[derive(Clone, Copy)]
 struct Detail {
-    /// Counts of the strategy, the one that it goes through first.
+    /// The number of counts of the strategy, the main one first.
     counts: usize,
-    /// Whether it says how many there are per second.
+    /// Whether it has the rate per second.
     has_rate: bool,
     /// Whether numbers have three digits and a unit.
     is_short: bool,
@@ -69,21 +69,21 @@ fn written(moment: &Moment<'_>, detail: Detail) -> String {
     };
     let part = |(number, noun): &(Option<u64>, &str)| {
         let part = said((*number)?, noun);
-        // Few of many: the strategy goes through an over-approximation that does not fit the system.
+        // Few reachable states of many: the over-approximation that the strategy explores does not fit the system.
         let reachable = counts.reachable_local_states.filter(|_| *noun == "local state");
         Some(match reachable {
             Some(reachable) => format!("{part}, {} known to be reachable", detail.number(reachable)),
             None => part,
         })
     };
-    // What the strategy counts first is what it goes through.
+    // The first count of a strategy is the one that it iterates over.
     let is_secondary = |noun: &str| noun == "event" && counts.local_states.is_some();
     let main = known.iter().filter(|(_, noun)| !is_secondary(noun)).find(|(number, _)| number.is_some());
     let mut parts: Vec<String> = match detail.counts {
         usize::MAX => known.iter().filter_map(part).collect(),
         counts => main.iter().take(counts).filter_map(|(number, noun)| Some(said((*number)?, noun))).collect(),
     };
-    // Since the beginning, so that a slow second is no alarm.
+    // Averaged since the beginning, so that a slow second is no alarm.
     let rate = main.and_then(|(number, noun)| Some(((*number)?.checked_div(elapsed.as_secs())?, noun)));
     parts.extend(rate.filter(|_| detail.has_rate).map(|(number, noun)| match detail.is_short {
         true => format!("{}/s", short(number)),
@@ -128,7 +128,7 @@ mod tests {
     fn progress_names_the_counts_that_there_are() {
         let counts = Counts { global_states: Some(24_007), transitions: Some(37_012), ..Counts::default() };
         let progress = Progress { counts, steps: 0, depth: 25, queue: 3, bytes: 2048 };
-        // 80 letters have room for what the strategy goes through.
+        // 80 letters have room for the main count.
         let expected = "  12 s: 24,007 global states, 2,000 global states/s, 3 waiting, depth 25, 2.0 KiB";
         assert_eq!(
             line(&moment(12, None, &progress)),
@@ -166,8 +166,8 @@ mod tests {
         );
     }
 
-    /// For each strategy, by itself and as a member of `auto`, for small and for the largest numbers, in any terminal that has room
-    /// for queue, depth, memory and the time left.
+    /// For each strategy, by itself and as a member of `auto`, for small and for the largest numbers, in any terminal with room for
+    /// queue, depth, memory and the time left.
     #[test]
     fn a_line_fits_the_terminal_and_names_queue_depth_memory_and_time_left() {
         let numbers = [0, 1, 999, 123_456, 987_654_321, 999_999_999_999, u64::MAX];

@@ -1,4 +1,4 @@
-//! The files that a run leaves behind: traces, what they say, drawings, and the result.
+//! The files that a run leaves behind: traces, explanations, drawings, and the result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,27 +18,27 @@ use host_session::search::witness::Witness;
 use crate::environment::Environment;
 use crate::output::text::sibling_text;
 
-/// Steps of a trace that is drawn without being asked for; a drawing of more has megabytes, too many for a browser.
+/// The maximum number of steps of a trace that is drawn by default; a longer drawing has megabytes, too many for a browser.
 const DRAWN_MAX: usize = 2_000;
 
-/// Where the files of a run go.
+/// The destination of the files of a run.
 pub struct RunFiles<'r> {
-    /// None if there is nothing to keep: no violation, and no folder that the user named.
+    /// None if there is nothing to keep: no violation, and no folder named by the user.
     folder: Option<PathBuf>,
-    /// The folder for violations where the one that the user named cannot be written.
+    /// The folder for violations if the user's folder cannot be written.
     default: Option<PathBuf>,
     cluster: &'r Cluster,
-    /// Whether something could not be written anywhere: once is enough to tell.
+    /// Whether a file could not be written anywhere: one message is enough.
     failed: bool,
-    /// What was written into the folder that the user named.
+    /// The files written into the user's folder.
     written: Option<Written>,
 }
 
-/// Finds out now, not after hours of search, that there can be no folder for the trace.
+/// Checks that the folder for the trace can be written: now, not after hours of search.
 ///
 /// # Errors
 ///
-/// It is a file, or no file can be written there.
+/// The path is a file, or the folder is not writable.
 pub fn check_out(out: Option<&Path>, environment: &Environment<'_>) -> Result<(), Failure> {
     let Some(out) = out else { return Ok(()) };
     if environment.path(out).exists() && !environment.path(out).is_dir() {
@@ -49,7 +49,7 @@ pub fn check_out(out: Option<&Path>, environment: &Environment<'_>) -> Result<()
 }
 
 impl<'r> RunFiles<'r> {
-    /// The folder that the user named, or else one with the name of the first trace's content.
+    /// The folder that the user named, or else one named after the first trace's content.
     pub fn new(out: Option<PathBuf>, algo: &str, cluster: &'r Cluster, first: Option<&Trace>) -> Self {
         let default = first.map(|trace| trace_file::default_folder(&cluster.plugin.reference.name, algo, trace));
         let written = out.is_some().then(Written::default);
@@ -57,21 +57,21 @@ impl<'r> RunFiles<'r> {
         Self { folder, default, cluster, failed: false, written }
     }
 
-    /// Removes what an earlier run has left in the folder that the user named: its counterexample is none of this run. The prefix of this run
-    /// may be among it, and stays.
+    /// Removes the files of an earlier run from the user's folder: its counterexample is none of this run. The prefix of this run may be
+    /// among them, and stays.
     pub fn remove_old(&self, prefix: Option<&Path>, environment: &Environment<'_>) {
         if let Some(folder) = self.folder.as_ref().filter(|_| self.written.is_some()) {
             written::remove(&environment.path(folder), prefix.map(|path| environment.path(path)).as_deref());
         }
     }
 
-    /// Whether something could not be written anywhere.
+    /// Whether a file could not be written anywhere.
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Writes traces, texts and drawings. A failed write is no reason to keep the violation back: it is reported, and the folder by
-    /// default takes what the one that the user named does not.
+    /// Writes traces, texts and drawings. A failed write does not hide the violation: it is reported, and files that the user's
+    /// folder rejects go to the default one.
     pub fn save(
         &mut self,
         violations: &[Violation],
@@ -90,7 +90,7 @@ impl<'r> RunFiles<'r> {
             let found =
                 found.and_then(|(found, _)| self.write("found", "json", index, &trace_file::text(found), environment));
             let recording = &violation.recording;
-            // What was not run again from the start has no states to show.
+            // A trace that was not run again from the start has no states to show.
             let is_seen = recording.init.len() == recording.nodes() as usize;
             let sibling = violation.sibling.as_ref();
             let way = sibling.map(|it| sibling_text(it, recording.steps.len(), Paint::Plain) + "\n");
@@ -118,7 +118,7 @@ impl<'r> RunFiles<'r> {
         saved
     }
 
-    /// Writes the traces of witnesses; their files by property.
+    /// Writes the traces of witnesses; returns their files by property.
     pub fn save_witnesses(
         &mut self,
         witnesses: &[Witness],
@@ -128,7 +128,7 @@ impl<'r> RunFiles<'r> {
         for Witness { property, found } in witnesses {
             let Some(found) = found.as_ref().filter(|found| found.nondeterminism.is_none()) else { continue };
             let name = format!("witness-{}", safe_name(property));
-            // Two names can be the same in files.
+            // Two names can be the same as file names.
             let index = saved.keys().filter(|other: &&String| safe_name(other) == safe_name(property)).count();
             let text = trace_file::text(&found.trace);
             if let Some(path) = self.write(&name, "json", index, &text, environment) {
@@ -138,7 +138,7 @@ impl<'r> RunFiles<'r> {
         saved
     }
 
-    /// Writes the trace of what a checker has predicted first, under this name; the file, and the command that replays it.
+    /// Writes the trace of a checker's first prediction, under this name; returns the file, and the command that replays it.
     pub fn save_prediction(
         &mut self,
         name: &str,

@@ -21,7 +21,7 @@ use host_session::search::finding::Violation;
 use crate::output::bytes::bytes_there;
 use crate::output::curve;
 
-/// The name of the depth: not the distance of the farthest state, which can be less.
+/// The name of the depth: it is not the distance of the farthest state, which can be less.
 const LONGEST_PATH: &str = "longest path";
 
 /// The result of a run for people.
@@ -32,20 +32,20 @@ pub struct Text<'r> {
     pub violations: &'r [Violation],
     /// Events of the prefix; 0 without one.
     pub prefix_steps: usize,
-    /// How it is written.
+    /// Plain or coloured.
     pub paint: Paint,
     /// Whether all counts are shown, including those of the strategy.
     pub verbose: bool,
 }
 
 impl Text<'_> {
-    /// The verdict first and last: a long text has scrolled away by its end.
+    /// The verdict comes first and last: the beginning of a long text has scrolled away by its end.
     pub fn text(&self) -> String {
         let verdict = format!("{}: {}\n", self.report.result.name(), self.report.because);
         let mut sections = vec![format!("{verdict}{}", self.summary())];
         sections
             .extend(self.report.violations.iter().enumerate().map(|(index, violation)| self.steps(index, violation)));
-        // Next to a trace there is less room, and less interest.
+        // A trace leaves less room for counts, and less interest in them.
         if self.report.violations.is_empty() {
             sections.extend(self.verbose.then(|| table("explored", &self.explored())));
             let mut assumed = self.assumed_rows();
@@ -84,7 +84,7 @@ impl Text<'_> {
         sections.join("\n")
     }
 
-    /// What was explored and by whom, on one line.
+    /// The explored states and the strategy, on one line.
     fn summary(&self) -> String {
         let (report, counts) = (self.report, &self.report.counts.0);
         let goes_through = [
@@ -204,7 +204,7 @@ impl Text<'_> {
         }
         let is_from_init = violation.prefix_length == 0 && !assumed_prefix.is_some_and(|prefix| prefix.from_states);
         let from = if is_from_init { "" } else { " from there" };
-        // With more local events there may be one.
+        // More local events might allow a shorter one.
         let within = if self.report.assumed.bounds.local_events.is_some() { " within --local-events" } else { "" };
         let shortest = match violation.shortest {
             true => format!(", no shorter way{from} exists{within}"),
@@ -281,7 +281,7 @@ impl Text<'_> {
     }
 }
 
-/// That a promise was kept in no state so far, at some node if it is about nodes; nothing if it was.
+/// The remark that a promise was kept in no state so far, at some node if it is about nodes; empty if it was kept.
 fn so_far(met: &[PromiseStates]) -> String {
     let never = met.iter().find(|it| it.kept_states == 0 && it.states > 0);
     let at = |node: Option<NodeId>| node.map(|node| format!(" at node {node}")).unwrap_or_default();
@@ -289,7 +289,7 @@ fn so_far(met: &[PromiseStates]) -> String {
         .map_or_else(String::new, |it| format!("; kept in none of {} so far{}", count(it.states, "state"), at(it.node)))
 }
 
-/// What random walks have seen of a promise, at the node that says most; nothing without any.
+/// The results of random walks for a promise, at the node with the worst ones; empty without walks.
 fn walks_text(sampled: &[PromiseWalks]) -> String {
     let Some(worst) = sampled.iter().max_by_key(|it| (it.dead, it.open, it.owing)) else { return String::new() };
     if worst.walks == 0 {
@@ -315,7 +315,7 @@ fn walks_text(sampled: &[PromiseWalks]) -> String {
     }
 }
 
-/// The way that keeps a promise, which leaves that of the trace at its critical step.
+/// The path that keeps a promise, which leaves the trace at its critical step.
 pub fn sibling_text(sibling: &Recording, critical: usize, paint: Paint) -> String {
     let steps = explain::steps_from(sibling, critical, 0, paint);
     format!("{}\n{steps}", explain::sibling_head(sibling.steps.len(), critical))

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 struct Greeting;
 
-/// What nodes tell each other.
+/// The message between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Hello;
 
-/// What a node knows: how many greetings it has heard.
+/// The state of a node: the number of greetings that it has heard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct State {
     heard: u32,

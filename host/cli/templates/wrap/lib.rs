@@ -1,4 +1,4 @@
-//! The crate {crate} {version}, unmodified, in a wrapper. README.md has the questions that the places marked here answer.
+//! The crate {crate} {version}, unmodified, in a wrapper. README.md has the questions that the numbered places answer.
 
 use guest_sdk::ready_made::{Budgets, Spent};
 use guest_sdk::{
@@ -6,33 +6,33 @@ use guest_sdk::{
     Randomness,
 };
 use serde::{Deserialize, Serialize};
-// The library compiles for a plugin. Replace this line by what you use of it.
+// The library compiles for a plugin. Replace this line by the imports that you need.
 use the_library as _;
 
-/// 1. The state: the library's own, and what its application has done with it.
+/// 1. The state: the library's own, and its application's.
 #[derive(Debug)]
 pub struct Node {
-    /// In place of the library's node: which others were heard.
+    /// In place of the library's node: the other nodes that were heard.
     heard: Vec<NodeId>,
     disk: Disk,
-    /// How much has happened.
+    /// The events charged to the budgets so far.
     spent: Spent,
-    /// What the library wants to send, until the handler ends.
+    /// Messages that the library wants to send, until the handler ends.
     outbox: Vec<(NodeId, Packet)>,
 }
 
-/// How states are distinguished. Memory is always right; see `guest_sdk::By` for identities that merge more.
+/// The way to distinguish states. Memory is always right; see `guest_sdk::By` for identities that merge more.
 impl Distinguish for Node {
     const BY: By = By::Memory;
 }
 
 guest_sdk::arena!();
 
-/// 2. A message: that of the library. `guest_sdk::BySerde` around it if it has serde, else `guest_sdk::Payload` by hand.
+/// 2. A message: that of the library. Wrap it in `guest_sdk::BySerde` if it has serde, else implement `guest_sdk::Payload`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Packet;
 
-/// 3. What is on disk, and what a node begins with after a reset.
+/// 3. The content of the disk, with which a node begins after a reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     starts: u32,
@@ -57,26 +57,26 @@ impl Node {
         self.outbox.extend(others.map(|node| (node, Packet)));
     }
 
-    /// Sends what the library has to send. What must be on disk before is written before.
+    /// Sends the messages of the library. Anything that must be on disk before them is written first.
     fn flush(&mut self, ctx: &mut Context<Packet>) {
         self.outbox.drain(..).for_each(|(to, packet)| ctx.send(to, packet));
     }
 }
 
-/// 5. What happens by itself: elections, ticks, calls of the application.
+/// 5. Events without a message: elections, ticks, calls of the application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     Tick,
 }
 
-/// How much happens. Every search of all states needs a bound on events that could repeat forever.
+/// The budgets of events. Every search of all states needs a bound on events that could repeat forever.
 pub struct Checked {
     budgets: Budgets<Local>,
 }
 
 impl Protocol for Checked {
     const ABOUT: About = guest_sdk::about!().nodes(3);
-    /// 4. What the library gets for randomness.
+    /// 4. The source of randomness for the library.
     const RANDOMNESS: Randomness = Randomness::Fresh;
     type State = Opaque<Node>;
     type Message = Packet;
@@ -101,7 +101,7 @@ impl Protocol for Checked {
     }
 
     fn local_events(&self, node: &Opaque<Node>, events: &mut LocalEvents<Local>) {
-        // What the library takes in this state: a command for a leader alone, for instance.
+        // The events that the library accepts in this state: a command only for a leader, for instance.
         self.budgets.list(&node.spent, events, |_| true);
     }
 
@@ -117,7 +117,8 @@ impl Protocol for Checked {
         Some(node.disk.clone())
     }
 
-    /// 6. What the documentation of the library promises, and what must be possible: a promise that nothing ever puts to the test holds.
+    /// 6. The promises in the documentation of the library, and states that must be possible: a promise that is never put to the test
+    ///    holds.
     fn properties(claims: &mut Properties<Self>) {
         claims.always("heard-others-alone").node(
             |_, node| Some(node.heard.clone()),

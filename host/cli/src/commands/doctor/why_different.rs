@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::output::bytes::bytes_there;
 
-/// Looks for states of the plugin that look the same but count as different.
+/// Searches for states of the plugin with the same description that count as different.
 pub(super) fn run(
     spec: &RunSpec,
     cluster: &Cluster,
@@ -27,7 +27,7 @@ pub(super) fn run(
     Ok(if seen.found.is_some() { Exit::Unexpected } else { Exit::Ok })
 }
 
-/// What tells states apart, as reports of runs name it.
+/// The identity of states, by its name in reports of runs.
 fn identity(cluster: &Cluster) -> &'static str {
     if cluster.plugin.plugin.is_by_memory() { "memory" } else { "serialized" }
 }

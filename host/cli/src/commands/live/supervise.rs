@@ -1,4 +1,4 @@
-//! The processes of a cluster: started, started again where they were killed, and ended together.
+//! The processes of a cluster: started, restarted after a kill, and ended together.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -7,30 +7,30 @@ use std::time::{Duration, Instant};
 
 use host_session::base::{Exit, Failure, exit};
 
-/// How often a cluster is looked at whether it is to end.
+/// The interval between checks whether the cluster should end.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long a node that was killed stays away at least, and at most.
+/// The minimum and the maximum delay before the restart of a killed node.
 const AWAY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
-/// A node that has run so long was not killed by what it does at its start.
+/// A node that has run for this time was not killed by its own start.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// A process that is a node.
+/// The process of a node.
 struct Node {
     id: usize,
-    /// None while it is away.
+    /// None while the node is down.
     child: Option<Child>,
-    /// Since when it runs or is away.
+    /// The time of the last start or kill.
     since: Instant,
-    /// How long it was away last.
+    /// The delay before the last restart.
     away: Duration,
 }
 
-/// The processes of the nodes, which end with this one: each sees the end of its standard input.
+/// The processes of the nodes, which end with this one: each reads the end of its standard input.
 struct Nodes(Vec<Node>);
 
-/// Starts `count` nodes, and ends them when one of them ends or it is `interrupted`. With `restarts`,
-/// one that was killed is started again. Each start and end is a line for `tell`, after the
-/// `news` once all have started.
+/// Starts `count` nodes, and ends them when one of them ends or `interrupted`
+/// is set. With `restarts`, a killed node is restarted. Each start and end is
+/// a line for `tell`, after the `news` once all have started.
 pub(super) fn supervise(
     count: usize,
     restarts: bool,
@@ -63,13 +63,13 @@ pub(super) fn supervise(
 }
 
 impl Node {
-    /// How it has ended, if it has.
+    /// Its exit status, if it has ended.
     fn ended(&mut self) -> Result<Option<ExitStatus>, Failure> {
         let ended = self.child.as_mut().map_or(Ok(None), Child::try_wait);
         ended.map_err(|error| Failure::system(format_args!("node {} is lost: {error}", self.id)))
     }
 
-    /// It has ended so. How all end, if it is not started again.
+    /// Handles the end of the node. Returns the exit of the whole cluster, if the node is not restarted.
     fn take_leave(&mut self, status: ExitStatus, restarts: bool, tell: &mut dyn FnMut(&str)) -> Option<Exit> {
         let (id, how) = (self.id, words(status));
         if status.signal().is_some() && restarts {
@@ -88,18 +88,18 @@ impl Drop for Nodes {
     fn drop(&mut self) {
         self.0.iter_mut().filter_map(|node| node.child.as_mut()).for_each(|child| drop(child.stdin.take()));
         for child in self.0.iter_mut().filter_map(|node| node.child.as_mut()) {
-            // What they have acknowledged is on their disks in any case.
+            // Acknowledged writes are on the disks in any case.
             let _ = child.wait();
         }
     }
 }
 
-/// How long a node stays away that has run so long: twice as long as last time if it was killed soon.
+/// The delay before the restart of a node that ran for this time: twice the last delay if it was killed soon.
 fn away(ran: Duration, last: Duration) -> Duration {
     if ran >= STEADY { AWAY.0 } else { (last * 2).clamp(AWAY.0, AWAY.1) }
 }
 
-/// How a node has ended, and what to do about it.
+/// The cause of a node's end, with a remedy.
 fn words(status: ExitStatus) -> String {
     if let Some(signal) = status.signal() {
         let (name, remedy) = signal_words(signal);
@@ -117,7 +117,7 @@ fn words(status: ExitStatus) -> String {
     format!("has ended with exit code {code}: {remedy}")
 }
 
-/// The name of a signal, if it has one that matters, and what to do about it.
+/// The name of a signal, if it is a known one, and a remedy.
 fn signal_words(signal: i32) -> (Option<&'static str>, &'static str) {
     const KILLED: &str = "by hand, or by the system for want of memory, as `dmesg` then says";
     const CRASHED: &str = "a mistake of `host` or of this machine; please report it, with the last lines of the node";
@@ -143,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    /// Runs nodes that are scripts for a shell: the first one for its first start, and so on; after the last one, a node waits until it is
-    /// to end. The exit code and the lines; the cluster is interrupted once that contains `until`.
+    /// Runs nodes that are shell scripts: the first one at its first start, and so on; after the last script, a node waits until it is
+    /// ended. Returns the exit and the lines; the cluster is interrupted once these contain `until`.
     fn run(scripts: &[&[&str]], restarts: bool, until: &str) -> (Exit, Vec<String>) {
         let mut starts = vec![0; scripts.len()];
         let mut start = |id: usize| {
@@ -184,7 +184,7 @@ mod tests {
         assert!(told[1].contains("signal 9") && told[1].ends_with("; the others end with it"), "{told:?}");
     }
 
-    /// Whatever it is, it would come again.
+    /// A restarted node would end in the same way again.
     #[test]
     fn all_end_with_one_that_ends_by_itself() {
         for (code, exit, words) in [

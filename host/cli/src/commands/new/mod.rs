@@ -6,7 +6,7 @@
 //! | `wrap_go` | a wrapper of a library in Go |
 //! | `templates` | the contents of new folders, language by language |
 
-/// The files of a wrapper: where each lies among the templates, and in the new folder.
+/// The files of a wrapper: the path of each among the templates, and in the new folder.
 macro_rules! wrap_template {
     ($($path:literal => $to:literal),+ $(,)?) => {
         &[$(($to, include_str!(concat!("../../../templates/wrap/", $path)))),+]
@@ -27,16 +27,16 @@ use templates::{Sources, TEMPLATES, Template};
 use crate::environment::Environment;
 use crate::options::plugins::NewArguments;
 
-/// Bytes of a name at most.
+/// The maximum length in bytes of a name.
 const NAME_MAX: usize = 40;
 
-/// Names that a compiler or a package manager keeps for itself: keywords, and crates and folders of its own.
+/// Names that a compiler or a package manager reserves: keywords, and crates and folders of its own.
 const TAKEN: &str = "abstract alloc as async await become box break build const continue core crate deps do dyn else enum extern \
     false final fn for func gen guest-sdk host if impl in let loop macro main match mod move mut override \
     package priv pub ref return self static std struct super test trait true try type typeof unsized use virtual \
     where while yield";
 
-/// Writes the folder and says what to do next; or replaces the SDK in one that is there.
+/// Writes the folder and prints the next steps; or replaces the SDK in an existing folder.
 pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.update {
         return update(folder, environment);
@@ -82,7 +82,7 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Makes a folder with these files, and lets `finish` do the rest in it. It is there as a whole or not at all.
+/// Creates a folder with these files, and lets `finish` complete it. The folder appears completely or not at all.
 fn make(
     name: &str,
     files: &[(String, String)],
@@ -94,7 +94,7 @@ fn make(
     if fs::symlink_metadata(&folder).is_ok() {
         return Err(refused(&"it is there already").help("choose another name, or remove it first"));
     }
-    // Written to a temporary file first.
+    // Written to a temporary folder first.
     let parent = folder.parent().expect("a name is not the root");
     let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
     for (name, content) in files {
@@ -142,7 +142,7 @@ fn find(language: &str) -> Result<&'static Template, Failure> {
     })
 }
 
-/// Refuses names that some language or package manager could not use.
+/// Refuses names that some language or package manager cannot use.
 fn check_name(name: &str) -> Result<(), Failure> {
     let is_letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     let what = if name.is_empty() || name.len() > NAME_MAX {
@@ -152,7 +152,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     } else if !name.chars().all(is_letter) {
         "it must consist of small letters, digits and hyphens".to_owned()
     } else if TAKEN.split(' ').chain([concat!("un", "safe")]).any(|taken| taken == name) {
-        // One of them is written so that a search for that keyword does not find this file.
+        // One name is spelt in two parts so that a search for that keyword does not find this file.
         "tools keep that name for themselves".to_owned()
     } else {
         return Ok(());
@@ -171,7 +171,7 @@ fn check_taken(name: &str, template: &Template) -> Result<(), Failure> {
     Err(Failure::configuration(what).help(format_args!("a name such as {name}-protocol works")))
 }
 
-/// The name of a protocol as that of a file.
+/// The name of a protocol as a file name.
 fn file_name(template: &Template, name: &str) -> String {
     if template.underscores { name.replace('-', "_") } else { name.to_owned() }
 }
@@ -207,7 +207,7 @@ fn files(template: &Template, sources: &Sources, name: &str) -> Vec<(String, Str
     with_sdk(template.name, files)
 }
 
-/// The files of a folder with a copy of the SDK of its language, and what git is to ignore.
+/// The files of a folder with a copy of the SDK of its language, and a `.gitignore`.
 fn with_sdk(language: &str, mut files: Vec<(String, String)>) -> Vec<(String, String)> {
     files.extend(sdk::files(language));
     files.extend(sdk::record(language).map(|record| (sdk::RECORD.to_owned(), record)));
@@ -241,7 +241,7 @@ fn readme(template: &Template, sources: &Sources, name: &str) -> String {
     text.replace("{file}", &file_name(template, name))
 }
 
-/// Temporary folders are private; a new protocol is a folder like any other.
+/// Temporary folders are private; a new protocol is an ordinary folder.
 fn let_others_read(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
@@ -277,7 +277,7 @@ mod tests {
         [&template.register, &template.bare]
     }
 
-    /// Nothing in a new folder speaks of the one that it was made from.
+    /// No file of a new folder mentions the protocol that it was made from.
     #[test]
     fn a_new_folder_speaks_of_itself() {
         for template in TEMPLATES {
@@ -305,7 +305,7 @@ mod tests {
                 for part in parts.map(|(part, _)| part.replace("{file}", &file_name(template, "my-protocol"))) {
                     assert!(paths.iter().any(|path| path.starts_with(&part)), "{}: {part}", template.name);
                 }
-                // What is replaced is there.
+                // The replaced text exists.
                 let all: String = sources.files.iter().map(|(_, content)| *content).collect();
                 assert!(sources.replaced.iter().all(|(from, _)| all.contains(from)), "{}", template.name);
                 let is_there = |path: &str| sources.files.iter().any(|(there, _)| *there == path);
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Names of files are those of the protocol.
+    /// File names contain the name of the protocol.
     #[test]
     fn files_bear_the_name_of_the_protocol() {
         for (language, name, path) in [
@@ -340,7 +340,7 @@ mod tests {
         assert!(check_taken("queue", find("go").expect("a language")).is_ok());
     }
 
-    /// The tables name every file of the protocols that they stand for; `registers_have_what_new_folders_get` is about the SDK.
+    /// The tables name every file of the protocols that they copy; `registers_have_what_new_folders_get` is about the SDK.
     #[test]
     fn templates_are_complete() {
         let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");

@@ -1,7 +1,7 @@
 //! Templates of new folders: in each language the sources of the register, which the tests build, run and compare, and those of
-//! a protocol with next to nothing in it.
+//! a minimal protocol.
 
-/// A language in which a protocol can begin.
+/// A language for new protocols.
 #[derive(Debug)]
 pub struct Template {
     /// The word for `host new`.
@@ -18,26 +18,26 @@ pub struct Template {
     pub sdk: &'static [(&'static str, &'static str)],
     /// Whether names of files have underscores instead of hyphens, because they are identifiers.
     pub underscores: bool,
-    /// Names that this language cannot use: separated by spaces, and what has them.
+    /// Names that this language cannot use, separated by spaces, and their owner.
     pub taken: (&'static str, &'static str),
-    /// The command for unit tests, if there are any besides the scenarios.
+    /// The command for unit tests, if the folder has tests other than the scenarios.
     pub unit_tests: Option<&'static str>,
     /// The tools needed to build it.
     pub needs: &'static str,
 }
 
-/// A protocol in one language. In all texts here, `{file}` stands for the name of the protocol as that of a file.
+/// A protocol in one language. In all texts here, `{file}` stands for the file name of the protocol.
 #[derive(Debug)]
 pub struct Sources {
-    /// A name that is replaced wherever it stands; empty if the files do not name it.
+    /// A name that is replaced everywhere; empty if the files do not contain it.
     pub original: &'static str,
-    /// The folder in `plugins` that the files are in; empty if they are in none.
+    /// The folder in `plugins` that has the files; empty if none has.
     pub folder: &'static str,
-    /// Words that are replaced besides; `{length}` stands for the bytes of the name.
+    /// Other words to replace; `{length}` stands for the length of the name in bytes.
     pub replaced: &'static [(&'static str, &'static str)],
     /// Paths in the folder and contents.
     pub files: &'static [(&'static str, &'static str)],
-    /// Paths in a new folder where they differ.
+    /// Paths in a new folder, if they differ.
     pub renamed: &'static [(&'static str, &'static str)],
     /// The parts of a new folder, for the README.
     pub parts: &'static [(&'static str, &'static str)],
@@ -58,7 +58,7 @@ macro_rules! bare {
 /// The scenarios of the register, the same in every language.
 pub const SCENARIOS: &[(&str, &str)] = files!["register": "scenarios/one-read.toml", "scenarios/no-write-back.toml"];
 
-/// Those of the protocol with one message.
+/// The scenarios of the protocol with one message.
 pub const BARE_SCENARIOS: &[(&str, &str)] = bare!["scenarios/three-nodes.toml", "scenarios/twice.toml"];
 
 /// All languages.

@@ -1,4 +1,4 @@
-//! `host new wrap CRATE@VERSION`: a folder with a wrapper of a third-party library, to begin from.
+//! `host new wrap CRATE@VERSION`: a folder with the beginning of a wrapper of a third-party library.
 
 use host_build::sdk;
 use host_session::base::{Exit, Failure};
@@ -6,7 +6,7 @@ use host_session::base::{Exit, Failure};
 use super::{check_name, make, with_sdk};
 use crate::environment::Environment;
 
-/// In place of a language.
+/// The word in place of a language.
 pub const WORD: &str = "wrap";
 
 const FILES: &[(&str, &str)] = wrap_template![
@@ -15,7 +15,7 @@ const FILES: &[(&str, &str)] = wrap_template![
     "scenarios/three-nodes.toml" => "scenarios/three-nodes.toml",
 ];
 
-/// Makes the folder and says what to do next.
+/// Creates the folder and prints the next steps.
 pub fn run(library: &str, given: Option<&str>, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (library, version) = parse(library)?;
     let name = given.map_or_else(|| format!("{}-checked", library.to_lowercase().replace('_', "-")), str::to_owned);

@@ -1,4 +1,4 @@
-//! `host new wrap --go PACKAGE`: a folder with a wrapper of a library in Go, to begin from.
+//! `host new wrap --go PACKAGE`: a folder with the beginning of a wrapper of a library in Go.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ const FILES: &[(&str, &str)] = wrap_template![
     "scenarios/three-nodes.toml" => "scenarios/three-nodes.toml",
 ];
 
-/// Packages that are absent and named at most.
+/// The maximum number of absent packages that are named.
 const NAMED_MAX: usize = 5;
 
-/// Makes the folder and says what to do next.
+/// Creates the folder and prints the next steps.
 pub fn run(
     package: &str,
     from: Option<&Path>,
@@ -48,7 +48,7 @@ pub fn run(
     Ok(Exit::Ok)
 }
 
-/// Refuses what no package is imported by.
+/// Refuses paths by which no package is imported.
 fn check_path(package: &str) -> Result<(), Failure> {
     let is_part = |part: &str| {
         !part.is_empty()
@@ -67,7 +67,7 @@ fn check_path(package: &str) -> Result<(), Failure> {
     Err(failure.help("it begins with a domain, as in `host new wrap --go go.etcd.io/etcd/raft`"))
 }
 
-/// The last part of the path that is no version, and `-checked`.
+/// The last component of the path that is no version, and `-checked`.
 fn likely_name(package: &str) -> String {
     let is_version =
         |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -88,7 +88,7 @@ fn refused(name: &str, package: &str, error: &GoError) -> Failure {
     }
 }
 
-/// How Debian calls the package of a module: `golang-github-hashicorp-raft-dev` for github.com/hashicorp/raft.
+/// The name of a module's package in Debian: `golang-github-hashicorp-raft-dev` for github.com/hashicorp/raft.
 fn likely_debian_package(package: &str) -> String {
     let mut parts = package.split('/');
     let host = parts.next().unwrap_or_default();
@@ -97,7 +97,7 @@ fn likely_debian_package(package: &str) -> String {
     format!("golang-{host}-{}-dev", rest.join("-")).to_lowercase().replace(['.', '_'], "-")
 }
 
-/// What to say about packages that lie nowhere.
+/// A notice about packages that were not found.
 fn absent(library: &Library, sources: &Path) -> Option<String> {
     let absent = &library.absent;
     let more = absent.len().saturating_sub(NAMED_MAX);

@@ -1,6 +1,6 @@
 //! The results of `host test` for other programs: JUnit XML.
 //!
-//! Written by hand: three elements do not justify the eight crates that a library for it brings along.
+//! Written by hand: three elements do not justify a library with eight crates.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,19 +12,19 @@ use host_session::base::{Failure, files};
 
 use crate::environment::Environment;
 
-/// A test that was run.
+/// The result of a test.
 pub struct Outcome {
     /// The file.
     pub name: String,
     /// Reasons for failure, a phrase each; none if the test passed.
     pub wrong: Vec<String>,
-    /// Whether it could not be run at all.
+    /// Whether it could not run at all.
     pub is_error: bool,
-    /// How long it took.
+    /// Its duration.
     pub time: Duration,
 }
 
-/// Writes all results to a file: one suite, a case for each test.
+/// Writes all results to a file: one suite, with a case per test.
 ///
 /// # Errors
 ///

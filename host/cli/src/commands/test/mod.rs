@@ -39,12 +39,12 @@ const RESULT: &str = "stats.json";
 /// A scenario or a trace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Test {
-    /// As the user would name it.
+    /// The path as the user would write it.
     path: PathBuf,
     is_scenario: bool,
 }
 
-/// Runs all tests. Messages of the runs, steps of builds and raised limits, are printed once for all of them.
+/// Runs all tests. Messages of the runs, such as steps of builds and raised limits, are printed once for all of them.
 pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut once = Once::new(environment.stderr);
     let environment = &mut Environment {
@@ -79,7 +79,7 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
     tests.dedup();
     let saved = |test: Test| (saved(&test, environment), test.path);
     let mut tests: Vec<(Option<Result<Saved, String>>, PathBuf)> = tests.into_iter().map(saved).collect();
-    // A trace that a test names is tested by that one.
+    // If a test names a trace, only that test runs it.
     let named = |(saved, path): &(Option<Result<Saved, String>>, PathBuf)| {
         let trace = &saved.as_ref()?.as_ref().ok()?.trace;
         (trace != path).then(|| trace.clone())
@@ -105,7 +105,7 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
             break;
         }
         let outcome = run_one(&path, saved, arguments, program, environment);
-        // What was stopped has neither passed nor failed.
+        // A stopped test has neither passed nor failed.
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
         }
@@ -124,7 +124,7 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
     Ok(if passed { Exit::Ok } else { Exit::Unexpected })
 }
 
-/// Leaves out the tests with one of these texts in their paths.
+/// Removes the tests with one of these texts in their paths.
 fn skip<T>(texts: &[String], tests: &mut Vec<(T, PathBuf)>) -> Result<(), Failure> {
     let fits = |text: &String, path: &Path| path.to_string_lossy().contains(text.as_str());
     if let Some(text) = texts.iter().find(|text| !tests.iter().any(|(_, path)| fits(text, path))) {
@@ -137,19 +137,19 @@ fn skip<T>(texts: &[String], tests: &mut Vec<(T, PathBuf)>) -> Result<(), Failur
     }
 }
 
-/// How it is known that a path is meant.
+/// The origin of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
-    /// It stands on the command line.
+    /// The command line has it.
     ByUser,
-    /// Its folder does, and that is not the folder of a plugin.
+    /// The command line has its folder, which is not the folder of a plugin.
     ByFolder,
-    /// It lies somewhere below.
+    /// It was found further below.
     No,
 }
 
-/// Adds the tests at a path. What is named on the command line is a test whatever its name; below, names tell. Traces below are tests in
-/// `scenarios` alone: what runs have left elsewhere was not kept on purpose.
+/// Adds the tests at a path. A file on the command line is a test whatever its name; below folders, names decide. There, traces are
+/// tests only in `scenarios`: other traces are left over from runs.
 fn find(given: &Path, path: &Path, named: Named, tests: &mut Vec<Test>) -> Result<(), Failure> {
     let failure =
         |error: std::io::Error| Failure::configuration(format_args!("cannot read {}: {error}", given.display()));
@@ -163,10 +163,10 @@ fn find(given: &Path, path: &Path, named: Named, tests: &mut Vec<Test>) -> Resul
     for entry in fs::read_dir(path).map_err(failure)? {
         let entry = entry.map_err(failure)?;
         let name = entry.file_name();
-        // Links are not followed: they could lead in a circle.
+        // Links are not followed: they can form cycles.
         let kind = entry.file_type().map_err(failure)?;
         let (given, path) = (given.join(&name), entry.path());
-        // `out` is where `host run` leaves its traces.
+        // `host run` writes its traces to `out`.
         let is_skipped = name.to_string_lossy().starts_with('.')
             || ["target", "node_modules", "out"].iter().any(|skipped| name == *skipped);
         if kind.is_dir() && !is_skipped {
@@ -180,7 +180,7 @@ fn find(given: &Path, path: &Path, named: Named, tests: &mut Vec<Test>) -> Resul
 
 fn test(given: &Path, path: &Path, named: Named) -> Option<Test> {
     let name = path.file_name()?.to_string_lossy();
-    // A path such as `.` has no name of the folder.
+    // A path such as `.` does not contain the name of the folder.
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let in_scenarios = folder.is_some_and(|folder| folder.ends_with(SCENARIOS));
     let extension = path.extension()?.to_string_lossy();
@@ -194,7 +194,7 @@ fn test(given: &Path, path: &Path, named: Named) -> Option<Test> {
         .then(|| Test { path: given.to_owned(), is_scenario })
 }
 
-/// The test of a trace; none if it is one of a scenario.
+/// The test of a trace; none for a scenario.
 fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, String>> {
     match test.is_scenario {
         true => Saved::read(&test.path, &environment.directory),
@@ -202,7 +202,7 @@ fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, Str
     }
 }
 
-/// Runs a test. No trace of an expected violation is kept, unless there is a folder for it.
+/// Runs a test. The trace of an expected violation is kept only if the user names a folder.
 fn run_one(
     path: &Path,
     saved: Option<Result<Saved, String>>,
@@ -221,7 +221,7 @@ fn run_one(
     Outcome { name, wrong, is_error, time: began.elapsed() }
 }
 
-/// The mismatches of a scenario's result, and whether it cannot be run at all.
+/// The mismatches of a scenario's result, and whether it could not run at all.
 fn run_scenario(
     path: &Path,
     source: Source,
@@ -271,7 +271,7 @@ fn run_scenario(
     }
 }
 
-/// The folder of a scenario below that of all, named as the user would: never one outside of it.
+/// The folder of a scenario below the folder of all, by the user's path: never one outside of it.
 fn folder_of(path: &Path) -> PathBuf {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
@@ -280,7 +280,7 @@ fn folder_of(path: &Path) -> PathBuf {
     });
     let path = parts.collect::<PathBuf>();
     let folder = path.with_extension("");
-    // What a run leaves is no test, and would be one in a folder of this name.
+    // Files of a run are no tests, but would be in a folder of this name.
     if folder.ends_with(SCENARIOS) { path } else { folder }
 }
 
@@ -299,7 +299,7 @@ fn annotations(outcome: &Outcome) -> String {
         let lines: Vec<String> = text.lines().map(on_one_line).collect();
         lines.join("\n").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
     };
-    // In a parameter, what separates parameters is escaped as well.
+    // In a parameter, separators of parameters are escaped as well.
     let file = escaped(&outcome.name).replace(':', "%3A").replace(',', "%2C");
     let lines = outcome.wrong.iter().map(|wrong| format!("::error file={file},title=host test::{}\n", escaped(wrong)));
     lines.collect()

@@ -1,14 +1,14 @@
-//! Lines for people, each once: many tests run the same plugin, and each run would say that it is up to date.
+//! Lines for people, each once: many tests run the same plugin, and each run would report that it is up to date.
 
 use std::collections::BTreeSet;
 use std::io::{Result, Write};
 
-/// Passes on each line that was not there before, and each step of a build: what a compiler says has equal lines.
+/// Forwards new lines, and all steps of builds: compilers print equal lines.
 pub struct Once<'a> {
     log: &'a mut (dyn Write + Send),
-    /// The beginning of a line that has not ended.
+    /// An incomplete line.
     line: Vec<u8>,
-    /// The lines that were written and are written once.
+    /// The lines that were written and are not repeated.
     written: BTreeSet<Vec<u8>>,
 }
 

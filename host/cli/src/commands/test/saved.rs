@@ -1,4 +1,4 @@
-//! A saved trace as a test: with what is expected of it, in a file of its own or by default.
+//! A saved trace as a test: its expected end is in a separate file, or the default.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::environment::Environment;
 
-/// Bytes of a file that says what is expected of a trace.
+/// The maximum size in bytes of a file with the expected end of a trace.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// A test of a trace: the two lines of a file such as `forget-fixed.toml`.
@@ -25,16 +25,16 @@ pub struct Saved {
     pub expect: Expected,
 }
 
-/// The end that is expected of a trace.
+/// The expected end of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
-    /// The violation that it tells of, or none where it tells of none.
+    /// The violation that it records, or none if it records none.
     #[default]
     Violated,
-    /// All its events happen, and nothing bad is at their end; of a broken promise, it is kept by all that follows them.
+    /// All its events happen, and nothing is violated at their end; a broken promise is kept by every continuation.
     Gone,
-    /// Some event cannot happen, or nothing bad is at their end.
+    /// Some event cannot happen, or nothing is violated at their end.
     Impossible,
 }
 
@@ -50,7 +50,7 @@ impl Saved {
         Some(table.try_into().map(with_path).map_err(|error: toml::de::Error| error.message().to_owned()))
     }
 
-    /// The mismatches, and whether the trace cannot be run at all.
+    /// The mismatches, and whether the trace could not run at all.
     pub fn run(&self, source: Source, plugin: Option<&Path>, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
         let owner = scenario_file::owner(&self.trace, &environment.directory);
         let plugin = owner.or_else(|| plugin.map(Path::to_owned));
@@ -82,7 +82,7 @@ impl Saved {
         (vec![format!("{followed}{remedy}")], false)
     }
 
-    /// How to keep a trace whose violation was mended.
+    /// The way to keep a trace whose violation was mended.
     fn remedy(&self, expected: &str) -> String {
         let name = self.trace.file_name().unwrap_or_default().to_string_lossy();
         format!(
