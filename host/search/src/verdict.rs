@@ -1,6 +1,6 @@
 //! The status of each property in a report, and the verdict that follows from these alone.
 //!
-//! Headline, JSON, exit code and test results all come from [`Statuses::verdict`]: nothing else decides whether a run is `ok`.
+//! Headline, JSON, exit code and test results all come from [`Statuses::verdict`]: it alone decides whether a run is `ok`.
 
 use host_model::contract::{FaultKind, Judgement, Property, PropertyKind};
 
@@ -26,7 +26,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 7] =
         [Self::Holds, Self::Violated, Self::Reached, Self::NeverReached, Self::Broken, Self::Unknown, Self::NotChecked];
 
@@ -43,7 +43,7 @@ impl Status {
         }
     }
 
-    /// The same where the plugin breaks a promise on which it rests.
+    /// The status if the plugin breaks a promise on which it rests.
     #[must_use]
     pub fn distrusted(self) -> Self {
         match self {
@@ -52,7 +52,7 @@ impl Status {
         }
     }
 
-    /// The verdict on a run with this property alone.
+    /// The verdict on a run with only this property.
     fn verdict(self) -> Verdict {
         match self {
             Self::Holds | Self::Reached | Self::NotChecked => Verdict::Ok,
@@ -64,23 +64,23 @@ impl Status {
     }
 }
 
-/// The verdict on a run. Of several properties the last one in this order decides.
+/// The verdict on a run. Of several properties, the one with the last verdict in this order decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Each property that the user did not leave out is decided, and is as it should be.
     Ok,
-    /// Nothing bad was found, and some property is not decided.
+    /// No violation was found, and some property is not decided.
     Incomplete,
-    /// A `sometimes` property holds in no state that can be reached.
+    /// A `sometimes` property holds in no reachable state.
     NeverReached,
     /// The plugin does not allow a verdict.
     Error,
-    /// Something bad was found.
+    /// A violation was found.
     Violation,
 }
 
 impl Verdict {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Self; 5] = [Self::Ok, Self::Incomplete, Self::NeverReached, Self::Error, Self::Violation];
 
     /// Its name in reports and scenarios.
@@ -95,7 +95,7 @@ impl Verdict {
     }
 }
 
-/// A finding as far as the verdict depends on it.
+/// A finding, reduced to the part that decides the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     /// The property of this index is violated.
@@ -104,11 +104,11 @@ pub enum Found {
     Broken(u32),
     /// A handler fails.
     Fault,
-    /// A handler asks the platform for what no plugin has.
+    /// A handler calls a platform function that no plugin has.
     Platform,
     /// An end where some node is not done.
     Deadlock,
-    /// It did not occur a second time: the plugin is not deterministic.
+    /// The finding did not occur a second time: the plugin is not deterministic.
     Unconfirmed,
 }
 
@@ -125,7 +125,7 @@ impl Found {
         })
     }
 
-    /// The verdict on a run with this finding alone.
+    /// The verdict on a run with only this finding.
     pub fn verdict(self) -> Verdict {
         match self {
             Self::Violated(_) | Self::Fault | Self::Deadlock => Verdict::Violation,
@@ -134,7 +134,7 @@ impl Found {
     }
 }
 
-/// What the user asked for.
+/// The request of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Whether `eventually` properties are to be decided.
@@ -143,12 +143,12 @@ pub struct Asked {
     pub deadlock: bool,
 }
 
-/// The status of everything that was asked for.
+/// The status of everything that was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statuses {
-    /// That no handler fails, and the plugin is deterministic.
+    /// The status of: no handler fails, and the plugin is deterministic.
     pub faults: Status,
-    /// That no end is a deadlock; none if that was not asked for.
+    /// The status of: no end is a deadlock; none if that was not requested.
     pub deadlock: Option<Status>,
     /// The properties, in the order of the search.
     pub properties: Vec<Status>,
@@ -188,7 +188,7 @@ impl Statuses {
         }
     }
 
-    /// Takes back whatever rests on the plugin's promises: it breaks one.
+    /// Withdraws every status that rests on the plugin's promises: it breaks one.
     pub fn distrust(&mut self) {
         self.properties.iter_mut().chain(&mut self.deadlock).for_each(|status| *status = status.distrusted());
         if self.faults != Status::Violated {
@@ -196,14 +196,14 @@ impl Statuses {
         }
     }
 
-    /// The verdict: that of the worst status.
+    /// The verdict of the worst status.
     pub fn verdict(&self) -> Verdict {
         let all = self.properties.iter().chain(&self.deadlock).chain([&self.faults]);
         all.map(|status| status.verdict()).max().expect("the status of faults is always in the list")
     }
 }
 
-/// The status of an `eventually` property by what a search says of its promises; whether the search saw everything is another question.
+/// The status of an `eventually` property by the report on its promises; whether the search saw everything is another question.
 fn promise_status(report: &Report, property: u32) -> Status {
     let of_it = || report.promises.iter().filter(|it| it.promise.property == property);
     let is_broken = |it: &PromiseReport| {

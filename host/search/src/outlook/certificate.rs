@@ -1,8 +1,8 @@
 //! A proof from local states alone that a promise of progress cannot be kept any more.
 //!
-//! The local states that messages from anywhere can lead to, from a global state on, are more than can be reached from there. If no
-//! combination of them keeps the promise, nothing that is reached does. The proof needs no search, and there can be one where the
-//! global states are without end.
+//! The local states that messages from anywhere can lead to, from a global state on, include all that are reachable from there. If no
+//! combination of them keeps the promise, no reachable state does. The proof needs no search, and works even if there are
+//! infinitely many global states.
 
 use host_model::contract::MachineError;
 use host_model::lts::{Promise, Stepper};
@@ -12,23 +12,23 @@ use crate::kernel::rules::Recovery;
 use crate::outlook::Ask;
 use crate::outlook::combinations::{Combinations, pass, space_of};
 
-/// Units of work, and combinations of view classes, after which there is no proof: less than five milliseconds where all of them are handlers
-/// that are executed for the first time. Most proofs take less than 50; the guided search continues to more.
+/// Units of work, and combinations of view classes, after which the proof is given up: less than five milliseconds even if each unit is a
+/// handler executed for the first time. Most proofs take less than 50; the guided search has a larger limit.
 const WORK_MAX: u64 = 200;
 
-/// The answer, and what it took.
+/// The answer, and the work for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certified {
-    /// Whether it is proven that the promise cannot be kept. If not, nothing is known.
+    /// Whether the promise provably cannot be kept. If not, nothing is known.
     pub is_dead: bool,
     /// Units of work.
     pub work: u64,
 }
 
-/// Tries to prove that no event on which progress can rely ever leads from a state to where a promise is kept.
+/// Tries to prove that no event on which progress can rely ever leads from a state to one where a promise is kept.
 ///
-/// Guarantee: what is proven is so, on any network, also where the global states are without end. Complete: no. Ends after
-/// a fixed amount of work. `ask` gets the number of bytes taken and returns why to stop.
+/// Guarantee: a proof is valid, on any network, also for infinitely many global states. Complete: no. Ends after
+/// a fixed amount of work. `ask` gets the number of bytes taken and returns the reason to stop.
 ///
 /// # Errors
 ///

@@ -10,8 +10,8 @@ use crate::kernel::tuples;
 use crate::local::space::{Index, LocalSpace};
 use crate::outlook::{Ask, stop};
 
-/// The local states that messages from anywhere can lead to from a global state, by events on which progress can rely. It depends on what
-/// is in flight there, not on ids, and ends after this many units of work.
+/// The local states that messages from anywhere can lead to from a global state, by events on which progress can rely. The result depends
+/// on the messages in flight there, not on ids, and the work is limited.
 pub(super) fn space_of<'l>(
     stepper: &mut Stepper<'l>,
     state: &Start,
@@ -24,7 +24,7 @@ pub(super) fn space_of<'l>(
     LocalSpace::of(stepper, &state, u32::MAX, recovery == Recovery::Resets).with_work_max(work_max)
 }
 
-/// One pass over the local states, as far as the work for them goes. Returns whether the space is complete.
+/// One pass over the local states, within the limit on their work. Returns whether the space is complete.
 pub(super) fn pass<'l>(
     space: &mut LocalSpace<'l>,
     stepper: &mut Stepper<'l>,
@@ -38,19 +38,19 @@ pub(super) fn pass<'l>(
     stopped.map_or(Ok(is_complete), |end| Err(stop(end)))
 }
 
-/// What keeps a promise.
+/// A combination of local states that keeps a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// This local state, whatever those of other nodes are.
+    /// This local state, whatever the local states of other nodes are.
     State(Index),
     /// Local states of these view classes, one for each node.
     Classes(Vec<ClassId>),
 }
 
-/// What of a local space was looked at.
+/// The combinations of a local space that were evaluated so far.
 pub(super) struct Combinations {
     promise: Promise,
-    /// How many local states.
+    /// Number of local states that were examined.
     seen: usize,
     /// For each node the view classes met so far.
     classes: Vec<Vec<ClassId>>,
@@ -65,13 +65,13 @@ impl Combinations {
         Self { promise, seen: 0, classes: vec![Vec::new(); nodes], met: FxHashSet::default(), evaluated: 0, max }
     }
 
-    /// Combinations that were looked at.
+    /// Number of combinations that were evaluated.
     pub(super) fn evaluated(&self) -> u64 {
         self.evaluated
     }
 
-    /// Looks at the combinations with a local state that was not there before, until `found` has enough of what keeps the promise. Returns
-    /// whether all were looked at; if not, this is not to be asked again.
+    /// Evaluates the combinations with a new local state, and passes those that keep the promise to `found`, until it returns false.
+    /// Returns whether all were evaluated; if not, this must not be called again.
     pub(super) fn look(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -83,7 +83,7 @@ impl Combinations {
             let class = local_state.protocol.class;
             let is_its_own = self.promise.node == Some(reached.node);
             let is_kept_here = is_its_own && !local_state.protocol.owed.contains(&self.promise.property);
-            // Where a node traps the execution is over, and owes nothing.
+            // A trap ends the execution, which then owes nothing.
             if local_state.is_stuck() || is_kept_here {
                 if !found(Kept::State(Index(index))) {
                     return Ok(false);

@@ -1,4 +1,4 @@
-//! Whether one execution breaks a promise in a given way, without the graph of everything.
+//! Whether one execution breaks a promise in a given way, without the complete graph.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::lts::{Lts, Promise, Step, Stepper};
@@ -16,11 +16,11 @@ use crate::outlook::{Outlook, is_owed, stop};
 /// An execution that may break a promise.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution<'e> {
-    /// Where it begins.
+    /// Its start state.
     pub start: &'e Start,
     /// Its events.
     pub path: &'e [Step],
-    /// This many of them, at the end, happen again and again; none if it ends.
+    /// The number of events at the end that repeat for ever; none if the execution ends.
     pub cycle: usize,
 }
 
@@ -31,7 +31,7 @@ pub struct Proof {
     pub is_critical: bool,
     /// Events from the state before the critical step to one where the promise is kept, as few as possible.
     pub sibling: Vec<Step>,
-    /// Of what is stuck or goes round, whether it is dead as well, in all states of the cycle: then the promise was broken before.
+    /// For a stuck state or a lasso: whether it is dead as well, in all states of the cycle. Then the promise was broken before.
     pub is_dead: bool,
 }
 
@@ -41,13 +41,13 @@ pub struct Judge<'s> {
     index: usize,
     promise: Promise,
     rules: Rules,
-    /// What was found out of states where it is not kept.
+    /// The outlooks of states in which it is not kept.
     outlooks: FxHashMap<Fingerprint, Outlook>,
     work: u64,
 }
 
 impl<'s> Judge<'s> {
-    /// A judge of executions that are made in this local transition system; none if there is no such promise.
+    /// A judge of executions in this local transition system; none if there is no such promise.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl<'s> Judge<'s> {
         self.work
     }
 
-    /// The proof that an execution breaks the promise in this way; none if none was found. Asks of the states alone, whatever bounds the search had that found it.
+    /// The proof that an execution breaks the promise in this way; none if none was found. Independent of the search's bounds.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl<'s> Judge<'s> {
         cursor: &mut GlobalCursor,
         cycle: &[Step],
     ) -> Result<Option<Proof>, SearchError> {
-        // The states of the cycle, each once, and where it goes through them.
+        // The states of the cycle, each once, and the sequence in which it visits them.
         let (mut places, mut states, mut numbers) = (Vec::new(), Vec::new(), FxHashMap::default());
         for step in 0..cycle.len() {
             cursor.go_to(stepper, &cycle[..step])?;
@@ -166,7 +166,7 @@ impl<'s> Judge<'s> {
         Ok(Some(Proof { is_dead: true, ..Proof::default() }))
     }
 
-    /// These states, which differ, with all that can happen in them.
+    /// Records these states, which must differ, with all events that are possible in them.
     fn around(&mut self, states: &[Start]) -> Result<Recorded, SearchError> {
         let Search { lts, bounds, monitor, .. } = self.search;
         let search = Search { lts, starts: states, bounds, monitor, collect_system_states: false };

@@ -23,26 +23,26 @@ use crate::outlook::{Ask, Outlook, is_owed, stop};
 /// Steps after which the search ends without an answer.
 const TRANSITIONS_MAX: u64 = 100_000;
 
-/// Units of work of the local space after which it is not made complete: half a second where all of them are handlers that are executed
-/// for the first time.
+/// Units of work of the local space after which it stays incomplete: half a second even if each unit is a handler executed for the
+/// first time.
 const WORK_MAX: u64 = 20_000;
 
 /// Maximum number of combinations of view classes that are evaluated.
 const COMBINATIONS_MAX: u64 = 20_000;
 
-/// Maximum number of combinations of view classes that are targets. Those that were found first are near.
+/// Maximum number of combinations of view classes that are targets. The first ones found are near.
 const TARGETS_MAX: usize = 64;
 
-/// Taken for the distance where a local state is not known.
+/// The assumed distance of an unknown local state.
 const UNKNOWN: u32 = 1 << 16;
 
 /// States that are expanded between two questions whether to continue.
 const STATES_PER_CHECK: u64 = 64;
 
-/// Searches for a way on which progress can rely from a state to where a promise is kept, a fixed number of steps at most. Says also how
-/// much work that was. `ask` gets the number of bytes taken and returns why to stop.
+/// Searches for a path on which progress can rely from a state to one where a promise is kept, up to a fixed number of steps. Returns also
+/// the work. `ask` gets the number of bytes taken and returns the reason to stop.
 ///
-/// Guarantee: a way is one, not always a shortest; a dead state is one. Complete: no.
+/// Guarantee: a path is valid, but not always shortest; a dead state is dead. Complete: no.
 ///
 /// # Errors
 ///
@@ -66,14 +66,14 @@ pub fn search_guided(
     Ok((outlook, guide.work + search.transitions))
 }
 
-/// How far it is to where a promise is kept, at least.
+/// A lower bound of the distance to states where a promise is kept.
 struct Guide<'l> {
     space: LocalSpace<'l>,
     /// For local states, by their indices, the fewest events of their node to a set of them.
     distances: Vec<Vec<u32>>,
-    /// What keeps the promise: for some nodes the set to be in, as an index into `distances`.
+    /// The combinations that keep the promise: for some nodes the set to be in, as an index into `distances`.
     targets: Vec<Vec<(u32, usize)>>,
-    /// Whether all local states and all that keeps the promise is known, so that what is too far cannot be reached.
+    /// Whether all local states and all targets are known, so that an infinite distance proves that a state cannot be reached.
     is_exact: bool,
     work: u64,
 }
@@ -118,7 +118,7 @@ impl<'l> Guide<'l> {
         Ok(guide)
     }
 
-    /// Takes in what keeps the promise: local states of each node, and combinations of view classes.
+    /// Adds targets that keep the promise: local states of each node, and combinations of view classes.
     fn head_for(&mut self, stepper: &Stepper<'_>, alone: Vec<Vec<Index>>, tuples: &[Vec<ClassId>]) {
         for (node, states) in (0..).zip(alone).filter(|(_, states)| !states.is_empty()) {
             self.targets.push(vec![(node, self.distances.len())]);
@@ -140,7 +140,7 @@ impl<'l> Guide<'l> {
         }
     }
 
-    /// Events to where the promise is kept, at least, if all local states are known; none if it cannot be reached.
+    /// A lower bound of the events to a state where the promise is kept; none if all local states are known and it cannot be reached.
     fn estimate(&self, locals: &[LocalStateId]) -> Option<u32> {
         let known: Vec<Option<Index>> = locals.iter().map(|local| self.space.find(*local)).collect();
         let estimates = self.targets.iter().map(|target| {
@@ -160,9 +160,9 @@ impl<'l> Guide<'l> {
 
 /// A state that was found.
 struct Place {
-    /// Where it was found from, and by which step; none for the first one.
+    /// The state from which it was found, and the step; none for the first one.
     found: Option<(u32, Step)>,
-    /// Empty once it was expanded.
+    /// The state; empty once it was expanded.
     state: GlobalState,
 }
 
@@ -171,10 +171,10 @@ struct Guided<'g, 'l> {
     guide: &'g Guide<'l>,
     budgets: Budgets,
     places: Vec<Place>,
-    /// By what is left, depth, and content: nothing depends on ids.
+    /// Ordered by estimated distance, depth, and content: nothing depends on ids.
     open: BinaryHeap<Reverse<(u32, u32, Fingerprint, u32)>>,
     met: FxHashSet<Fingerprint>,
-    /// Bytes of the states that wait.
+    /// Bytes of the waiting states.
     waiting: u64,
     transitions: u64,
 }
@@ -199,7 +199,7 @@ impl<'g, 'l> Guided<'g, 'l> {
         self.guide.bytes() + self.waiting + (self.places.len() * each) as u64
     }
 
-    /// Takes a state in, if it is new and may lead to where the promise is kept.
+    /// Queues a state, if it is new and may lead to one where the promise is kept.
     fn enter(&mut self, found: Option<(u32, Step)>, depth: u32, state: GlobalState) {
         if !self.met.insert(state.fingerprint) {
             return;
@@ -238,7 +238,7 @@ impl<'g, 'l> Guided<'g, 'l> {
             }
             for child in &children {
                 self.transitions += 1;
-                // A message is refused by a fault.
+                // A refusal of a message is a fault.
                 if stepper.outcomes(child.row)[child.step.outcome as usize].is_refused() {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! The outlook of one global state: whether a promise of progress can still be kept from there, without the graph of everything.
+//! The outlook of one global state: whether a promise of progress can still be kept from there, without the complete graph.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `guided` | the answer of a search that is led by distances between local states |
 //! | `question` | the question about one promise, asked of states one by one |
 //! | `execution` | whether one execution breaks a promise in a given way |
-//! | `turning_point` | the step of a path that takes the last chance |
+//! | `turning_point` | the step of a path after which a promise cannot be kept any more |
 
 use host_model::contract::{MachineError, Stopped};
 use host_model::lts::{LocalStateId, Promise, Step, Stepper};
@@ -24,18 +24,18 @@ pub mod nearby;
 pub mod question;
 pub mod turning_point;
 
-/// What can still become of a promise.
+/// The outlook of a promise: can it still be kept?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outlook {
     /// It is kept after these steps.
     Alive(Vec<Step>),
-    /// No event that progress can rely on ever leads to where it is kept: proven.
+    /// No event on which progress can rely ever leads to a state where it is kept: proven.
     Dead,
-    /// Neither was shown.
+    /// Neither was proven.
     Open,
 }
 
-/// Asked occasionally, with the bytes that are taken, why to stop.
+/// Called occasionally with the number of bytes taken; returns the reason to stop.
 pub type Ask<'a> = dyn FnMut(u64) -> Option<EndCondition> + 'a;
 
 /// Whether a promise is not kept in a global state with these local states.
@@ -56,8 +56,8 @@ pub fn is_owed(stepper: &mut Stepper<'_>, locals: &[LocalStateId], promise: Prom
     }
 }
 
-/// Whether progress cannot rely on a step from this local state of its node, so that it may lead back from the dead: it is a fault, or a
-/// message is refused in it.
+/// Whether progress cannot rely on a step from this local state of its node, so that it may lead from a dead state to a live one: it is a
+/// fault, or a message is refused in it.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub fn is_fault(
     Ok(is_refused || !recovery.can_rely_on(step.trigger))
 }
 
-/// The end that a monitor asks for, as an error of the step in which it does.
+/// The end that a monitor requests, as an error of the current step.
 pub fn stop(end: EndCondition) -> MachineError {
     MachineError::Stopped(match end {
         EndCondition::TimeBound => Stopped::Time,

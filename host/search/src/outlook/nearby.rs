@@ -8,17 +8,17 @@ use crate::kernel::{EndCondition, Monitor, Phase, Progress, Search, SearchBounds
 use crate::liveness::{Recorder, Watch, prospects, way_to_live};
 use crate::outlook::{Outlook, stop};
 
-/// States explored at first, and at most; most states are close to one that keeps the promise.
+/// States explored at first, and the maximum; most states are close to one that keeps the promise.
 const FIRST: u64 = 64;
 const LAST: u64 = 16_384;
 
-/// How much more is explored each time.
+/// The factor by which the limit grows each time.
 const GROWTH: u64 = 16;
 
-/// Explores the states that are reached from one by events on which progress can rely, level by level, up to a fixed number of them.
+/// Explores the states that one state leads to by events on which progress can rely, level by level, up to a fixed number of them.
 ///
-/// Guarantee: a way is a shortest one, and a dead state is one. Complete: where there are no more states than that. Says also how many
-/// steps were taken.
+/// Guarantee: a path is a shortest one, and a dead state is dead. Complete: if there are no more states than that. Returns also the
+/// number of steps taken.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn look_around(
     }
 }
 
-/// Tells the monitor of a search that asks for an outlook how far it is itself, with the memory that the outlook takes.
+/// Reports to the monitor of the search that asks: the progress of that search, with the memory of the outlook.
 struct Within<'m> {
     monitor: &'m dyn Monitor,
     progress: Progress,

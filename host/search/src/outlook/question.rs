@@ -15,18 +15,18 @@ use crate::outlook::nearby::look_around;
 pub struct Question<'q, 's> {
     /// The search that asks; its start states do not matter.
     pub search: &'q Search<'s>,
-    /// How far it is.
+    /// The progress of that search.
     pub progress: &'q Progress,
-    /// Which promise, in the order of the local transition system.
+    /// The index of the promise in the local transition system.
     pub index: usize,
-    /// The same.
+    /// The promise itself.
     pub promise: Promise,
-    /// What it relies on.
+    /// Its assumptions.
     pub rules: Rules,
 }
 
 impl Question<'_, '_> {
-    /// What can be proven of a state where the promise is not kept, and what it took: by the certificate, then by the states close by,
+    /// The outlook of a state where the promise is not kept, and the work for it: by the certificate, then by the states close by,
     /// then by a guided search.
     ///
     /// # Errors
@@ -47,13 +47,13 @@ impl Question<'_, '_> {
         Ok((outlook, work + steps + guided))
     }
 
-    /// Why to stop, with this many bytes more.
+    /// The reason to stop, if there is one, with this many more bytes.
     pub fn stopped(&self, bytes: u64) -> Option<EndCondition> {
         let Self { search, progress, .. } = self;
         search.monitor.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..**progress })
     }
 
-    /// The same by the states close by alone.
+    /// The same, by the states close by alone.
     ///
     /// # Errors
     ///

@@ -1,20 +1,20 @@
-//! The step of a path that takes the last chance.
+//! The step of a path after which a promise cannot be kept any more.
 
 use host_model::lts::Step;
 
 use crate::outlook::Outlook;
 
-/// Where a promise dies on a path.
+/// The point of a path where a promise dies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurningPoint {
     /// It is dead after this many steps: proven.
     pub dead_from: usize,
-    /// If it is alive one step before, steps from there to where it is kept.
+    /// If it is alive one step before: steps from there to a state where it is kept.
     pub way: Option<Vec<Step>>,
 }
 
 /// Finds the first state of a path that is dead, and whether the one before is alive. At the end of the path, after `len` steps, the
-/// promise is known to be dead.
+/// promise must be dead.
 ///
 /// Progress never relies on a fault. So a state stays dead until the next fault, and between two faults the turning point is
 /// found by bisection; a fault may lead back to life, so the states before it are examined separately (Killian, Anderson, Jhala, Vahdat,
@@ -23,7 +23,7 @@ pub struct TurningPoint {
 ///
 /// # Errors
 ///
-/// Those of `ask`.
+/// The errors of `ask`.
 pub fn turning_point<E>(
     len: usize,
     is_fault: impl Fn(usize) -> bool,
@@ -47,7 +47,7 @@ pub fn turning_point<E>(
     }
 }
 
-/// How a promise is kept, if it is not dead: unknown if its outlook is open.
+/// The steps that keep a promise that is not dead: unknown if its outlook is open.
 fn way(outlook: Outlook) -> Option<Option<Vec<Step>>> {
     match outlook {
         Outlook::Alive(way) => Some(Some(way)),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     /// Paths of up to seven steps, each a fault or none, each state alive, dead or open, such that no event without a fault leads from a
-    /// dead state to one that is not: what is found is what the definition says.
+    /// dead state to one that is not: the result is that of the definition.
     #[test]
     fn a_turning_point_is_where_the_definition_has_it() {
         let mut exact = 0;
@@ -98,7 +98,7 @@ mod tests {
                             _ => Outlook::Dead,
                         })
                     };
-                    // The last state that is not known to be dead, if there is one.
+                    // The last state that is not known to be dead, if any.
                     let expected = (0..len).rev().find(|state| fate(*state) != 2);
                     let found = turning_point(len, is_fault, ask).expect("it never fails");
                     assert_eq!(found.dead_from, expected.map_or(0, |state| state + 1), "{len} {faults:b} {fates}");

@@ -4,10 +4,10 @@
 //! every successor. It is a *sink* there if its delivery sends nothing and commutes with everything else that can
 //! happen at the node, there and in every successor: then it can be deferred for any time.
 //!
-//! "Successor" means in the graph of those local steps that the search has taken, so facts hold for the steps known so
+//! "Successor" refers to the graph of those local steps that the search has taken, so facts hold for the steps known so
 //! far and can be refuted by further ones. Each fact that was used is remembered; if one of them falls, the search
-//! has to be repeated, with all that is known by then. What is known only grows, so this ends, and the last search has
-//! used nothing that is wrong about the steps it has taken itself, see [`reduced_search`](crate::reduction::reduced_search).
+//! is repeated with all facts known by then. Knowledge only grows, so this ends, and the last search has
+//! used no fact that is wrong about the steps it has taken itself, see [`reduced_search`](crate::reduction::reduced_search).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::table_bytes;
 
-/// Sinks that lead to more local states than this together are no sinks.
+/// If sinks lead to more local states than this together, they do not count as sinks.
 const CLOSURE_MAX: usize = 4096;
 
 /// A local state and a message to its node.
@@ -27,22 +27,22 @@ type Pair = (LocalStateId, MessageId);
 /// A local state and sinks in flight to it.
 type Sinks = (LocalStateId, Box<[MessageId]>);
 
-/// Facts about the surroundings of a local state.
+/// The facts about a local state.
 #[derive(Default)]
 struct Site {
     next: BTreeSet<LocalStateId>,
     before: BTreeSet<LocalStateId>,
-    /// Messages that were in flight here or in a local state before.
+    /// Messages that were in flight here or in an earlier local state.
     considered: BTreeSet<MessageId>,
-    /// Messages that were put off here.
+    /// Messages that were deferred here.
     put_off: BTreeSet<MessageId>,
     /// The sets of sinks that were in flight together, none inside another one.
     together: Vec<Box<[MessageId]>>,
-    /// Those of them that were found to be sinks, and how many messages were considered then.
+    /// The sets that were proven to be sinks, and the number of considered messages at that time.
     validated: (Vec<Box<[MessageId]>>, usize),
 }
 
-/// The facts, and what they rest on.
+/// The facts, and the steps on which they rest.
 #[derive(Default)]
 pub struct MessageFacts {
     sites: BTreeMap<LocalStateId, Site>,
@@ -51,25 +51,25 @@ pub struct MessageFacts {
     /// Messages that are no sinks.
     no_sinks: FxHashSet<Pair>,
     used_dead: FxHashSet<Pair>,
-    /// None where there are too many.
+    /// None for too many local states.
     closures: FxHashMap<Sinks, Option<Arc<Closure>>>,
     /// Whether a fact that was used has fallen.
     is_stale: bool,
-    /// Numbers in the sets of the sites that stay from search to search.
+    /// Number of entries in the sets of the sites that stay from search to search.
     held: usize,
-    /// Bytes behind the closures.
+    /// Heap bytes of the closures.
     closure_bytes: usize,
 }
 
-/// The local states that follow one when messages that were put off are delivered.
+/// The local states that follow one when deferred messages are delivered.
 pub struct Closure {
-    /// Each with the messages delivered on the way, in their order; few messages first.
+    /// Each with the messages delivered on the path, in their order; few messages first.
     pub states: Vec<(LocalStateId, Vec<MessageId>)>,
 }
 
 impl MessageFacts {
-    /// Bytes kept. B-trees are at least half full, so their entries are counted twice; what lasts for one search only, the
-    /// sets of messages put off at each local state, is left out.
+    /// Bytes kept. B-trees are at least half full, so their entries are counted twice; the sets of messages deferred at each local
+    /// state last for one search only, and are left out.
     pub fn bytes(&self) -> usize {
         let pairs = self.live.capacity() + self.no_sinks.capacity() + self.used_dead.capacity();
         let trees = 2 * (self.sites.len() * size_of::<(LocalStateId, Site)>() + self.held * size_of::<u32>());
@@ -87,7 +87,7 @@ impl MessageFacts {
         self.is_stale = false;
     }
 
-    /// Whether a fact has fallen that was used since the search began. Looks at all sinks again.
+    /// Whether a fact has fallen that was used since the search began. Checks all sinks again.
     pub fn is_stale(&mut self, stepper: &mut Stepper<'_>) -> Result<bool, MachineError> {
         let sites: Vec<LocalStateId> = self.sites.keys().copied().collect();
         for state in sites {
@@ -121,7 +121,7 @@ impl MessageFacts {
         Ok(())
     }
 
-    /// Finds out what a message does in a local state and in those that follow.
+    /// Finds out the effect of a message in a local state and in all that follow.
     fn consider(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -135,8 +135,8 @@ impl MessageFacts {
                 continue;
             }
             self.held += 1;
-            // What is known already of a local state that follows went back only along the steps noted by then, and a step
-            // that was noted later has handed on no more than what had been considered before it.
+            // Known facts about a following local state have spread back only along the steps noted by then; a step noted later has
+            // passed on only the messages considered before it.
             let following: Vec<LocalStateId> = site.next.iter().copied().collect();
             for next in &following {
                 if self.live.contains(&(*next, message)) {
@@ -148,12 +148,12 @@ impl MessageFacts {
             }
             stack.extend(following);
             if stepper.state(at).is_stuck() {
-                // Nothing happens any more at a node that is stuck in a fault.
+                // No event happens at a node that is stuck in a fault.
                 continue;
             }
             let row = stepper.step(at, Trigger::deliver(message))?;
             if stepper.known().takes_quorums(stepper.known().destination(message)) {
-                // What would have to commute with it are quorums, too, so nothing is put off.
+                // A sink would have to commute with quorums, too, so no message is deferred here.
                 self.unsink((at, message));
                 if stepper.known().role(at, message) == Role::Held {
                     continue;
@@ -176,7 +176,7 @@ impl MessageFacts {
         Ok(())
     }
 
-    /// A message is not dead here, nor in the local states before.
+    /// Marks a message as not dead here, nor in the local states before.
     fn revive(&mut self, pair: Pair) {
         let mut stack = vec![pair.0];
         while let Some(at) = stack.pop() {
@@ -189,7 +189,7 @@ impl MessageFacts {
         }
     }
 
-    /// A message is no sink here, nor in the local states before.
+    /// Marks a message as no sink here, nor in the local states before.
     fn unsink(&mut self, pair: Pair) {
         let mut stack = vec![pair.0];
         while let Some(at) = stack.pop() {
@@ -204,7 +204,7 @@ impl MessageFacts {
     }
 
     /// Whether a message in flight can be left out of a global state whose destination is in this local state. The
-    /// answer counts as used.
+    /// fact then counts as used.
     pub fn is_dead(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -219,8 +219,8 @@ impl MessageFacts {
         Ok(is_dead)
     }
 
-    /// Whether a message in flight can be put off in a local state; it was asked about with
-    /// [`is_dead`](Self::is_dead) before. The answer counts as used.
+    /// Whether a message in flight can be deferred in a local state; [`is_dead`](Self::is_dead) must have been called for it
+    /// before. The fact then counts as used.
     pub fn is_sink(&mut self, state: LocalStateId, message: MessageId) -> bool {
         let is_sink = !self.no_sinks.contains(&(state, message));
         if is_sink {
@@ -229,8 +229,8 @@ impl MessageFacts {
         is_sink
     }
 
-    /// The local states that follow `state` when some of `sinks` are delivered; none if they are too many, and then
-    /// they are no sinks.
+    /// The local states that follow `state` when some of `sinks` are delivered; none if there are too many, and then
+    /// these are no sinks.
     pub fn closure(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -246,7 +246,7 @@ impl MessageFacts {
             return Ok(known.clone());
         }
         let mut states: Vec<(LocalStateId, Vec<MessageId>)> = vec![(state, Vec::new())];
-        // By local state and by what was delivered in whatever order.
+        // Keyed by local state and by the messages delivered, in any order.
         let mut seen: FxHashSet<(LocalStateId, Vec<MessageId>)> = states.iter().cloned().collect();
         let mut index = 0;
         while index < states.len() && states.len() <= CLOSURE_MAX {
@@ -280,8 +280,8 @@ impl MessageFacts {
         Ok(closure)
     }
 
-    /// Checks that the messages that were put off in a local state commute with everything else there, also after some
-    /// of them were delivered; what does not is no sink any more.
+    /// Checks that the messages deferred in a local state commute with everything else there, also after some
+    /// of them were delivered; a message that does not is no sink any more.
     fn validate(&mut self, stepper: &mut Stepper<'_>, state: LocalStateId) -> Result<(), MachineError> {
         let site = self.sites.entry(state).or_default();
         if site.validated.1 != site.considered.len() {
@@ -331,7 +331,7 @@ fn commutes(
     let deliver = Trigger::deliver(sink);
     let Some(after) = silent(stepper, at, deliver)? else { return Ok(false) };
     if after == at {
-        // Delivered here it changes nothing: the search keeps it in flight, which is more.
+        // Its delivery here changes nothing: the search keeps it in flight, which covers more.
         return Ok(true);
     }
     let local = |state: LocalStateId, stepper: &Stepper<'_>| -> BTreeSet<Trigger> {
@@ -378,7 +378,7 @@ fn silent(stepper: &mut Stepper<'_>, at: LocalStateId, event: Trigger) -> Result
     Ok(is_silent.then_some(outcome.next))
 }
 
-/// Whether a sorted multiset is inside another one.
+/// Whether a sorted multiset is contained in another one.
 pub fn is_subset(small: &[MessageId], large: &[MessageId]) -> bool {
     if small.len() > large.len() {
         return false;

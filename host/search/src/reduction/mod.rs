@@ -1,4 +1,4 @@
-//! The reduced search: which messages and renamings of nodes do not matter, and the search that leaves them out.
+//! The reduced search: messages and renamings of nodes that do not matter, and the search without them.
 //!
 //! | module | what it holds |
 //! |---|---|

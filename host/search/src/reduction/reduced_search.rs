@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `admission` | admission of new states, up to renamings and to messages in flight |
-//! | `judging` | judgements on a state and on all that it leads to by sinks |
+//! | `judging` | judgements on a state and on all states that it leads to by sinks |
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -22,27 +22,27 @@ use crate::reduction::symmetry::{Symmetry, SymmetryError};
 mod admission;
 mod judging;
 
-/// Search of global states that leaves out what cannot matter to any property.
+/// Search of global states that leaves out messages, events and states that can matter to no property.
 ///
 /// - A *dead* message is taken out of flight.
-/// - A *sink* is put off: it stays in flight, and instead of its delivery the local states that it could lead to are
+/// - A *sink* is deferred: it stays in flight, and instead of its delivery the local states that it could lead to are
 ///   judged.
-/// - Of two states that differ only in what is in flight, the one with less is left out: in a network without order a
+/// - Of two states that differ only in their messages in flight, the one with fewer is left out: in a network without order a
 ///   message in flight disables nothing.
 /// - An event that changes nothing and sends nothing is left out for the same reason.
 /// - Of two states that differ only in the names of interchangeable nodes, one is left out.
 ///
 /// Guarantee: every reported violation is reachable.
-/// Complete: within the bounds, for properties of local states, which are all there are.
-/// Explores: global states breadth-first; again from the start while a fact about messages that was used turns out wrong
+/// Complete: within the bounds, for properties of local states, which are all that exist.
+/// Explores: global states breadth-first; again from the start if a fact about messages that was used turns out wrong
 /// (see `reduction/message_facts.rs`).
-/// Honours: local-event and state bounds, the monitor. Not the bound on depth: what is left out makes paths shorter.
+/// Honours: local-event and state bounds, the monitor. Not the bound on depth: the omissions make paths shorter.
 ///
-/// Why nothing is missed: let the last search have used facts that are true of all local steps it has taken. By
-/// induction over an execution, it has a state for each state of the execution whose local states are the same but for
-/// sinks that were put off and are in flight, and in which everything is in flight that is in flight in the execution
-/// and not dead. A delivery that was left out because it is dead, a sink, or idle keeps that true by what was proven of
-/// it; any other event was taken there too, and commutes with the sinks that were put off.
+/// Why nothing is missed: assume that the last search has used facts that are true of all local steps it has taken. By
+/// induction over an execution, it has a state for each state of the execution. Their local states are the same except for
+/// deferred sinks in flight, and it has every message in flight that is in flight in the execution and not dead. A delivery
+/// that was left out because it is dead, a sink, or idle keeps that true by the facts proven about it; any other event was
+/// taken there too, and commutes with the deferred sinks.
 pub fn explore(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     if !search.bounds.no_symmetry {
@@ -68,7 +68,7 @@ fn explore_up_to_symmetry(search: &Search<'_>, stepper: &mut Stepper<'_>) -> Res
     Ok(Some(report))
 }
 
-/// Searches without.
+/// Searches without symmetry.
 fn explore_each(search: &Search<'_>, stepper: &mut Stepper<'_>) -> Result<Report, SearchError> {
     repeat(search, stepper, None).map_err(|error| match error {
         SymmetryError::Machine(error) => error.into(),
@@ -91,7 +91,7 @@ fn repeat(
             end => end?,
         };
         let mut report = pass.finish(end);
-        // What was found is reachable whatever the facts are worth; what was not found counts only if they hold.
+        // Violations are reachable whether or not the facts hold; their absence counts only if they hold.
         let is_final = !matches!(end, EndCondition::SpaceExhausted | EndCondition::LocalEventBound)
             || match facts.is_stale(stepper) {
                 Err(MachineError::Stopped(why)) => {
@@ -109,7 +109,7 @@ fn repeat(
 
 /// A state that was found.
 struct FoundState {
-    /// Where it was found from; none for a start state.
+    /// The state from which it was found; none for a start state.
     parent: Option<u32>,
     step: Step,
     /// Index of the start state.
@@ -121,7 +121,7 @@ struct FoundState {
 /// A state that waits to be expanded.
 struct Waiting {
     found: u32,
-    /// Tells it from all others.
+    /// Distinguishes it from all others.
     serial: u32,
     state: GlobalState,
 }
@@ -136,7 +136,7 @@ struct Frontier {
 struct Reach {
     /// Each class with sinks that lead there.
     classes: Vec<(ClassId, Vec<MessageId>)>,
-    /// The same for all that reach the same classes.
+    /// A number: the same for all reaches with the same classes.
     kind: u32,
 }
 
@@ -149,7 +149,7 @@ struct Pass<'p, 's, 'l> {
     verdicts: SymmetricVerdicts,
     /// Steps that were noted for the facts, under all renamings.
     noted: FxHashSet<(LocalStateId, LocalStateId)>,
-    /// Answers about facts under all renamings. One that has become wrong makes the pass be repeated anyway, since it was
+    /// Facts that were looked up under all renamings. One that has become wrong makes the pass repeat anyway, since it was
     /// used.
     dead: FxHashMap<(LocalStateId, MessageId), bool>,
     sinks: FxHashMap<(LocalStateId, MessageId), bool>,
@@ -163,12 +163,12 @@ struct Pass<'p, 's, 'l> {
     superseded: FxHashSet<u32>,
     serials: u32,
     transitions: u64,
-    /// What was renamed and compared to find out whether states are there.
+    /// States renamed and compared to find out whether a state is known.
     steps: u64,
     kept: u64,
-    /// Bytes behind the entries of the frontiers, the queue and the tables.
+    /// Heap bytes of the entries of the frontiers, the queue and the tables.
     heap: usize,
-    /// Classes that a node can reach by sinks, once for each local state and sinks in flight; judged when they are new.
+    /// Classes that a node can reach by sinks, for each local state and sinks in flight; judged when they are new.
     reaches: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
     reach_lists: Vec<Reach>,
     kinds: FxHashMap<Vec<ClassId>, u32>,
@@ -274,7 +274,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(end)
     }
 
-    /// Compares how the messages in flight are taken with how the renamed ones are, where there are quorums: so renamed
+    /// Where there are quorums, compares the roles of messages in flight with the roles of the renamed ones: then renamed
     /// states have the renamed quorums.
     fn check_roles(&mut self, state: &GlobalState) -> Result<(), SymmetryError> {
         let Some(symmetry) = &mut self.symmetry else { return Ok(()) };
@@ -311,8 +311,8 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         self.enter(after, FoundState { parent: Some(found), step, start, depth: depth + 1 })
     }
 
-    /// Whether a message in flight can be left out. With symmetry, whether it can under every renaming: so the facts that
-    /// are used are closed under renaming, as the steps are that they rest on.
+    /// Whether a message in flight can be left out; with symmetry, under every renaming. So the facts that are used are closed
+    /// under renaming, as are the steps on which they rest.
     fn is_dead(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
         let Some(symmetry) = &mut self.symmetry else {
             return Ok(self.facts.is_dead(self.stepper, local, message)?);
@@ -329,7 +329,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(is_dead)
     }
 
-    /// Whether a message in flight can be put off; with symmetry, whether it can under every renaming.
+    /// Whether a message in flight can be deferred; with symmetry, under every renaming.
     fn is_sink(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
         let Some(symmetry) = &mut self.symmetry else { return Ok(self.facts.is_sink(local, message)) };
         if let Some(known) = self.sinks.get(&(local, message)) {
@@ -344,7 +344,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(is_sink)
     }
 
-    /// Bytes kept, from the capacities of what keeps them.
+    /// Bytes kept, from the capacities of the containers.
     fn bytes(&self) -> usize {
         let vectors = self.found.capacity() * size_of::<FoundState>()
             + self.frontiers.capacity() * size_of::<Frontier>()
@@ -357,7 +357,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             + table_bytes::<(LocalStateId, LocalStateId)>(self.noted.capacity())
             + table_bytes::<((LocalStateId, MessageId), bool)>(self.dead.capacity() + self.sinks.capacity())
             + table_bytes::<(Vec<ClassId>, u32)>(self.kinds.capacity());
-        // A tuple in a B-tree takes its place twice, as a node of the tree is at least half full.
+        // A tuple in a B-tree takes twice its size, as a node of the tree is at least half full.
         let collected = self.collected.len() * (2 * size_of::<Box<[LocalStateId]>>() + self.budgets.nodes() * 4);
         let symmetry = self.symmetry.as_ref().map_or(0, |symmetry| symmetry.bytes());
         self.heap + vectors + tables + collected + self.facts.bytes() + symmetry + self.verdicts.bytes()

@@ -18,21 +18,21 @@ struct ReachableViews {
     said: BTreeSet<PropertyVerdict>,
 }
 
-/// Evaluates properties on renamed states, each combination of what they see once.
+/// Evaluates properties on renamed states, once for each combination of views.
 #[derive(Default)]
 pub struct SymmetricVerdicts {
     /// By local state and sinks in flight to it.
     known: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
     ids: FxHashMap<ReachableViews, u32>,
     all_views: Vec<ReachableViews>,
-    /// By local state and sinks in flight to it: what is seen under each renaming.
+    /// By local state and sinks in flight to it: the views under each renaming.
     orbits: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
     orbit_ids: FxHashMap<Vec<u32>, u32>,
     orbit_lists: Vec<Vec<u32>>,
-    /// Tuples of those that were compared.
+    /// Tuples of orbits that were compared.
     compared: FxHashSet<Vec<u32>>,
     verdicts: FxHashMap<Vec<u32>, BTreeSet<PropertyVerdict>>,
-    /// Bytes of the keys and values of all these on the heap.
+    /// Heap bytes of the keys and values of all these tables.
     heap: usize,
 }
 
@@ -57,7 +57,7 @@ impl SymmetricVerdicts {
     ///
     /// # Errors
     ///
-    /// A property says something else about a renamed state.
+    /// A property gives a different verdict on a renamed state.
     pub fn check(
         &mut self,
         stepper: &mut Stepper<'_>,

@@ -1,9 +1,9 @@
 //! Renamings of interchangeable nodes, checked against the local steps.
 //!
-//! A protocol declares groups of nodes and how messages are renamed, but nothing about states. The renamed local
-//! state is found by execution: what `init` makes of the renamed node, and where the renamed step leads from the renamed
-//! state. This makes a renamed state one that can be executed from, and every way that leads to one state twice a check
-//! of the declaration: both must lead to the same renamed state.
+//! A protocol declares groups of nodes and how messages are renamed, but nothing about states. Execution finds the renamed local
+//! state: `init` makes that of a renamed node, and a renamed step leads from a renamed state to the renamed successor.
+//! So a renamed state can always be executed from, and every second path to a state checks
+//! the declaration: both paths must lead to the same renamed state.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -23,7 +23,7 @@ use crate::reduction::symmetry::group::{generators, renamings};
 mod checks;
 mod group;
 
-/// Why a search cannot continue with renamings.
+/// The reason why a search cannot continue with renamings.
 #[derive(Debug)]
 pub enum SymmetryError {
     /// The host cannot provide an instance.
@@ -41,7 +41,7 @@ impl From<MachineError> for SymmetryError {
 /// A judgement without words: the number of the property, or none for a fault, and whether it is good.
 pub type PropertyVerdict = (Option<u32>, bool);
 
-/// The content of a judgement that renamed states must share; words may name nodes.
+/// The part of a judgement that renamed states must share; words may name nodes.
 pub fn property_verdict(judgement: &Judgement) -> PropertyVerdict {
     match judgement {
         Judgement::Fault(_) | Judgement::Deadlock { .. } => (None, false),
@@ -50,7 +50,7 @@ pub fn property_verdict(judgement: &Judgement) -> PropertyVerdict {
     }
 }
 
-/// That a property says different things about a state and its renamed one.
+/// The error that a property gives different verdicts on a state and its renamed one.
 pub fn asymmetry(properties: &[Property], one: Option<&PropertyVerdict>) -> SymmetryError {
     let what = match one.and_then(|(property, _)| *property) {
         Some(property) => format!("the property `{}` tells them apart", properties[property as usize].name),
@@ -59,15 +59,15 @@ pub fn asymmetry(properties: &[Property], one: Option<&PropertyVerdict>) -> Symm
     SymmetryError::Asymmetric(what)
 }
 
-/// A group of renamings, and what they do to what was met.
+/// A group of renamings, and their effect on all states, messages and local events met so far.
 pub struct Symmetry {
     /// The identity first.
     renamings: Vec<Vec<NodeId>>,
     /// `after[q][p]` is the renaming by `p` and then by `q`.
     after: Vec<Vec<usize>>,
-    /// Renamings that all others can be composed of.
+    /// Renamings that generate all others.
     generators: Vec<usize>,
-    /// By renaming.
+    /// The renamed local states, by renaming.
     states: FxHashMap<LocalStateId, Rc<[LocalStateId]>>,
     /// The least of the renamed states.
     kinds: FxHashMap<LocalStateId, LocalStateId>,
@@ -102,7 +102,7 @@ impl Symmetry {
         if renamings.len() == 1 {
             return Ok(None);
         }
-        // Of the states after `init` it is known which is which one renamed.
+        // Only for the states after `init` is it known which one is the renamed one.
         if starts.iter().any(|start| start.origin.states().is_some()) {
             return Err(SymmetryError::Asymmetric("the search begins in states from elsewhere".to_owned()));
         }
@@ -141,7 +141,7 @@ impl Symmetry {
         }
     }
 
-    /// Bytes kept: per state, message and local event that was met an entry and a list with one of them per renaming.
+    /// Bytes kept: for each state, message and local event that was met, an entry and a list with one item per renaming.
     pub fn bytes(&self) -> usize {
         let list = self.size() * size_of::<u32>() + 2 * size_of::<usize>();
         let lists = self.states.len() + self.messages.len() + self.local_events.len();
@@ -162,7 +162,7 @@ impl Symmetry {
         self.renamings[renaming][node] as usize
     }
 
-    /// Finds the renamed states of what the search begins with.
+    /// Finds the renamed states of the initial states, and of the states on the paths from there to the start states.
     fn begin(&mut self, stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<(), SymmetryError> {
         for start in starts {
             for (node, local) in start.initial.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Symmetry {
         Ok(())
     }
 
-    /// The renamings that make start states of start states.
+    /// The renamings that map start states to start states.
     fn keeping(&mut self, stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<Vec<Vec<NodeId>>, SymmetryError> {
         let mut kept = Vec::new();
         for renaming in 0..self.size() {
@@ -219,7 +219,7 @@ impl Symmetry {
         Rc::clone(&self.states[&state])
     }
 
-    /// A tuple of local states, or of what else each node has one of, under a renaming.
+    /// A tuple with one item per node, such as local states, under a renaming.
     pub fn permute<T: Copy>(&self, renaming: usize, tuple: &[T]) -> Vec<T> {
         let mut permuted = tuple.to_vec();
         for (node, item) in tuple.iter().enumerate() {
@@ -238,7 +238,7 @@ impl Symmetry {
     ///
     /// # Errors
     ///
-    /// They cannot be renamed.
+    /// A message cannot be renamed.
     pub fn rename_messages(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -253,7 +253,7 @@ impl Symmetry {
         Ok(renamed)
     }
 
-    /// A message under all renamings. When it is met first, that one renaming after another is the composed one.
+    /// A message under all renamings. Checks at first sight that one renaming after another equals the composed one.
     ///
     /// # Errors
     ///
@@ -296,7 +296,7 @@ impl Symmetry {
     }
 
     /// The image of an item under each renaming. Only the generators are evaluated, on all images under the others: so they act like the
-    /// group, or it is an error.
+    /// group, or this is an error.
     fn images<T: Copy + Eq>(
         &self,
         function: &str,
@@ -326,8 +326,8 @@ impl Symmetry {
         Ok(images.into_iter().map(|image| image.expect("generators lead to all of the group")).collect())
     }
 
-    /// The renamings that lead to the least kinds of local states, node by node; a kind is that of all renamed states. They
-    /// are the same ones, up to what follows after them, for all renamed tuples.
+    /// The renamings that lead to the least kinds of local states, node by node; a kind is shared by all renamed states. Up to
+    /// composition, they are the same for all renamed tuples.
     pub fn to_least_kinds(&self, locals: &[LocalStateId]) -> Vec<usize> {
         let kinds: Vec<LocalStateId> = locals.iter().map(|local| self.kinds[local]).collect();
         let mut best: Vec<usize> = Vec::new();

@@ -18,7 +18,7 @@ use crate::stateless::execution::Execution;
 #[derive(Clone, Copy, Debug)]
 struct StateRun<K> {
     key: K,
-    /// How many events of the node there are up to the first of the run; 0 for the start state.
+    /// Number of events of the node up to the first of the run; 0 for the start state.
     first: u32,
     /// The first event; none for the start state.
     event: Option<usize>,
@@ -28,7 +28,7 @@ struct StateRun<K> {
 #[derive(Clone, Debug)]
 pub struct ConsistentCuts<K> {
     nodes: Vec<Vec<StateRun<K>>>,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     picked: Vec<usize>,
     join: Vec<u32>,
     keys: Vec<K>,
@@ -49,7 +49,7 @@ impl<K: Copy + PartialEq> ConsistentCuts<K> {
             as u64
     }
 
-    /// Takes note of the last event of the execution, which has this key; whether a run begins.
+    /// Adds the last event of the execution, which has this key; returns whether a run begins.
     pub fn push(&mut self, execution: &Execution, key: K) -> bool {
         let index = execution.events().len() - 1;
         let event = &execution.events()[index];
@@ -61,7 +61,7 @@ impl<K: Copy + PartialEq> ConsistentCuts<K> {
         begins
     }
 
-    /// Forgets the last event of the execution, which is still there.
+    /// Removes the last event of the execution, which is still there.
     pub fn pop(&mut self, execution: &Execution) {
         let index = execution.events().len() - 1;
         let runs = &mut self.nodes[execution.events()[index].step.node as usize];
@@ -71,7 +71,7 @@ impl<K: Copy + PartialEq> ConsistentCuts<K> {
     }
 
     /// Calls `visit` with each tuple of keys that contains the run begun last and is passed by a consistent cut of at
-    /// most `size_max` events, and with that cut: how many events of each node. Stops once `visit` returns false.
+    /// most `size_max` events, and with that cut: the number of events of each node. Stops once `visit` returns false.
     pub fn for_each_new<E>(
         &mut self,
         execution: &Execution,

@@ -1,22 +1,22 @@
-//! One execution with its happens-before: the common ground of the stateless strategies.
+//! One execution with its happens-before: the common part of the stateless strategies.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `races` | what could come instead of an event |
+//! | `races` | the events that could come instead of an event |
 //!
-//! An event is one outcome of one trigger at one node. It happens after the event before it on its node, and after the
-//! events that sent the messages that it delivers: one, or each of a quorum; *happens-before* is the transitive closure. Identical messages in
-//! flight are interchangeable, and the oldest is delivered first: the `k`-th delivery of a message takes the copy that
-//! was sent as the `k`-th one. So executions have the same happens-before exactly if each node goes through the same
+//! An event is one outcome of one trigger at one node. It happens after the event before it on its node, and after the events that sent
+//! the messages that it delivers: one, or each of a quorum; *happens-before* is the transitive closure. Identical messages in flight are
+//! interchangeable, and the oldest is delivered first: the `k`-th delivery of a message takes the copy that was sent as the `k`-th one.
+//! So executions have the same happens-before exactly if each node goes through the same
 //! sequence of triggers and outcomes in both.
 //!
 //! On an ordered network the same holds of all items from one node to another: they are delivered in the order of sending,
-//! those left out that are lost. Which of them a node can take next depends on its own events and on what was sent.
+//! except for lost ones. Which item a node can take next depends on its own events and on the items sent.
 //!
 //! *Bounds.* A bound on local events counts on one node, so it cannot tell executions with the same happens-before
 //! apart. A bound on the length of executions can: it would cut off some orders of independent events and leave others.
-//! [`SearchBounds::depth`] is therefore applied to each event with all that happens before it, which contains every execution
-//! within the bound, and again to what is judged ([`ConsistentCuts`](crate::stateless::consistent_cuts::ConsistentCuts)).
+//! So [`SearchBounds::depth`] is applied to each event with all that happens before it, which contains every execution
+//! within the bound, and again to each judged cut ([`ConsistentCuts`](crate::stateless::consistent_cuts::ConsistentCuts)).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -45,9 +45,9 @@ pub struct Event {
     pub before: LocalStateId,
     /// The local state of its node afterwards.
     pub next: LocalStateId,
-    /// How many events of its node there are up to this one.
+    /// The number of events of its node up to this one.
     pub position: u32,
-    /// How many items of the channel of its message were gone before.
+    /// The number of items of the channel of its message that were gone before.
     delivered: u32,
 }
 
@@ -56,12 +56,12 @@ pub struct Event {
 pub struct Race {
     /// Index of the event.
     pub event: usize,
-    /// Possible at the node of the event once all that does not happen after the event came before.
+    /// Possible at the node of the event once all events that do not happen after the event have happened.
     pub trigger: Trigger,
     senders: Senders,
 }
 
-/// The events that send what a trigger delivers, without the start.
+/// The events that send the messages that a trigger delivers, without the start.
 #[derive(Clone, Debug)]
 enum Senders {
     None,
@@ -92,21 +92,21 @@ impl Senders {
     }
 }
 
-/// A delivery at a node that takes quorums, with the senders of its messages, the start among them.
+/// A delivery at a node that takes quorums, with the senders of its messages, which may include the start.
 struct Delivery {
     trigger: Trigger,
     senders: Vec<u32>,
 }
 
-/// Items in the order of their delivery: all copies of one message, or where messages have an order all items from
+/// Items in the order of their delivery: all copies of one message, or on an ordered network all items from
 /// one node to another.
 #[derive(Clone, Debug, Default)]
 struct Channel {
-    /// Each with the event that sent it.
+    /// Each item with the event that sent it.
     items: Vec<(MessageId, u32)>,
-    /// Items before this one were delivered, or are lost.
+    /// Items before this one were delivered or lost.
     delivered: usize,
-    /// How many of the items are notices.
+    /// Number of notices among the items.
     notices: usize,
 }
 
@@ -119,7 +119,7 @@ impl Channel {
             let route = |index: &usize| known.message(self.items[*index].0).route();
             let mut left = left.filter(|index| !route(index).is_lost(state));
             match self.notices {
-                // Nothing overtakes, and what waits need not be looked at.
+                // Without notices no item overtakes another, so the first one suffices.
                 0 => (left.next(), None),
                 _ => heads(left, |index| route(index).is_notice),
             }
@@ -130,7 +130,7 @@ impl Channel {
     }
 }
 
-/// Why something else could not happen in an execution.
+/// The bounds that left out events of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BoundsHit {
     /// An event has more before it than [`SearchBounds::depth`] allows.
@@ -145,7 +145,7 @@ pub struct Execution {
     locals: Vec<LocalStateId>,
     local_events: Vec<u32>,
     events: Vec<Event>,
-    /// For each event, how many events of each node are in its past; the event itself counts.
+    /// For each event the number of events of each node in its past, including the event itself.
     clocks: Vec<u32>,
     /// The events of each node, as indices.
     chains: Vec<Vec<u32>>,
@@ -153,13 +153,13 @@ pub struct Execution {
     channels: Vec<Channel>,
     /// For each node, the channels to it that were ever used.
     inboxes: Vec<Vec<u32>>,
-    /// Items for which the channels have room, and channels that have any.
+    /// Number of items for which the channels have room, and number of channels with room.
     items: usize,
     used: usize,
 }
 
 impl Execution {
-    /// Without events, at a start state.
+    /// An execution without events, at a start state.
     pub fn new(stepper: &mut Stepper<'_>, start: &Start, bounds: SearchBounds) -> Self {
         let nodes = start.locals.len();
         let mut execution = Self {
@@ -204,7 +204,7 @@ impl Execution {
     }
 
     /// Of the events between that of a race and its trigger, or the sending of its message if the trigger does not come next
-    /// at the node, those that do not happen after the event. What must happen before the trigger is among them.
+    /// at the node, those that do not happen after the event. They include those that must happen before the trigger.
     pub fn between(&self, race: &Race) -> impl Iterator<Item = Step> + use<'_> {
         let Event { step, position, .. } = self.events[race.event];
         let next = self.chains[step.node as usize].get(position as usize).map(|next| *next as usize);
@@ -238,7 +238,7 @@ impl Execution {
         self.locals.len() as NodeId
     }
 
-    /// How many events of each node are in the past of an event, itself included.
+    /// The number of events of each node in the past of an event, itself included.
     pub fn clock(&self, index: usize) -> &[u32] {
         let nodes = self.locals.len();
         &self.clocks[index * nodes..(index + 1) * nodes]
@@ -298,7 +298,7 @@ impl Execution {
         Ok(())
     }
 
-    /// Takes the last event back and returns it.
+    /// Removes the last event and returns it.
     pub fn pop(&mut self, stepper: &mut Stepper<'_>) -> Option<Event> {
         let event = self.events.pop()?;
         let node = event.step.node as usize;
@@ -337,7 +337,7 @@ impl Execution {
         }
         let nodes = self.locals.len();
         let route = stepper.message(message).route();
-        // A message on a link without order has a channel of its own, after all of those that have one.
+        // A message on a link without order has a channel of its own, after all channels of ordered links.
         if route.is_unordered() {
             nodes * nodes + message.0 as usize
         } else {
@@ -362,7 +362,7 @@ impl Execution {
         self.used += usize::from(room == 0);
     }
 
-    /// Appends the clock of what happens after both events, not counted itself.
+    /// Appends the clock of an event that happens after both events, without counting itself.
     fn extend_clock(&mut self, one: u32, other: u32) {
         let first = self.clocks.len();
         self.clocks.resize(first + self.locals.len(), 0);
@@ -371,7 +371,7 @@ impl Execution {
         }
     }
 
-    /// Has the clock that begins at `first` include that of an event.
+    /// Joins the clock that begins at `first` with that of an event.
     fn join_clock(&mut self, first: usize, earlier: u32) {
         if earlier != START {
             let from = earlier as usize * self.locals.len();
@@ -381,7 +381,7 @@ impl Execution {
         }
     }
 
-    /// Whether an event with nothing before it but these and their pasts is within the bound on depth.
+    /// Whether an event whose past consists of these events and their pasts is within the bound on depth.
     fn fits(&self, last: u32, senders: &[u32]) -> bool {
         let Some(depth) = self.bounds.depth else { return true };
         let entry = |event: u32, node: usize| {
@@ -391,8 +391,8 @@ impl Execution {
         (0..self.locals.len()).map(latest).sum::<u32>() < depth
     }
 
-    /// The deliveries to a node that takes quorums in a local state if this many items of the channels to it are gone, of those
-    /// messages whose senders are usable: messages that it takes by themselves, then quorums that it does not decline.
+    /// The deliveries to a node that takes quorums in a local state if this many items of the channels to it are gone, of the
+    /// messages with usable senders: messages that it takes by themselves, then quorums that it does not decline.
     fn deliveries(
         &self,
         stepper: &mut Stepper<'_>,
@@ -430,8 +430,8 @@ impl Execution {
         Ok(found)
     }
 
-    /// Puts what can happen next into `enabled`: node by node the messages in the order of their first sending, then the
-    /// local events and the faults. Returns what was left out because of a bound.
+    /// Puts the enabled events into `enabled`: node by node the messages in the order of their first sending, then the
+    /// local events and the faults. Returns the bounds that left out events.
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,
@@ -441,7 +441,7 @@ impl Execution {
         let mut cut = BoundsHit::default();
         for (node, local) in (0..).zip(&self.locals) {
             let state = Arc::clone(stepper.state(*local));
-            // Nothing happens any more at a node that is stuck in a fault.
+            // No event happens at a node that is stuck in a fault.
             if state.is_stuck() {
                 continue;
             }

@@ -15,13 +15,13 @@ use crate::stateless::consistent_cuts::ConsistentCuts;
 use crate::stateless::execution::{BoundsHit, Event, Execution};
 use crate::stateless::terminal_cuts::LeftOut;
 
-/// How many events an execution can have, or more precisely how many can happen before an event, unless
-/// [`SearchBounds::depth`](crate::kernel::SearchBounds::depth) says otherwise: a search that remembers no states cannot notice that
+/// The maximum number of events in an execution, or more precisely of events that happen before an event, unless
+/// [`SearchBounds::depth`](crate::kernel::SearchBounds::depth) is given: a search that stores no states cannot notice that
 /// it goes round in circles.
 pub const DEPTH_DEFAULT: u32 = 1_000;
 
 /// The frame of every stateless strategy: judges each start state, lets `explore` continue from there, and reports. `explore`
-/// returns why the search ended early, if it did.
+/// returns the reason if the search ended early.
 pub fn explore_all(
     search: &Search<'_>,
     mut explore: impl FnMut(&mut StatelessExploration<'_, '_>) -> Result<Option<EndCondition>, SearchError>,
@@ -31,7 +31,7 @@ pub fn explore_all(
     let mut end = None;
     for start in search.starts {
         end = or_end(exploration.begin(start))?;
-        // Nothing happens where a node is stuck from the start.
+        // No event happens if a node is stuck from the start.
         if end.is_none() && !exploration.stepper.known().is_over(&start.locals) {
             end = or_end(explore(&mut exploration))?;
         }
@@ -42,7 +42,7 @@ pub fn explore_all(
     Ok(exploration.finish(end))
 }
 
-/// The current execution from one start state, and the accounts of all of them.
+/// The current execution from one start state, and the totals over all executions.
 pub struct StatelessExploration<'s, 'l> {
     /// The task of the search.
     pub search: &'s Search<'s>,
@@ -50,7 +50,7 @@ pub struct StatelessExploration<'s, 'l> {
     pub stepper: &'s mut Stepper<'l>,
     /// The current execution.
     pub execution: Execution,
-    /// Executions that were given up because they only repeat earlier ones, or were such repetitions.
+    /// Executions that were given up as repetitions of earlier ones, or that turned out to be repetitions.
     pub redundant: u64,
     /// Bytes that the strategy keeps in addition to the execution.
     kept: u64,
@@ -61,11 +61,11 @@ pub struct StatelessExploration<'s, 'l> {
     cut: BoundsHit,
     report: Report,
     classes: ConsistentCuts<ClassId>,
-    /// Kept if the system states are requested.
+    /// Present if the system states are requested.
     locals: Option<ConsistentCuts<LocalStateId>>,
     collected: BTreeSet<Box<[LocalStateId]>>,
     schedule: CheckSchedule,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     enabled: Vec<(NodeId, Trigger)>,
 }
 
@@ -93,7 +93,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         }
     }
 
-    /// Goes to a start state and judges it; returns the end if it is a violation.
+    /// Moves to a start state and judges it; returns the end if it is a violation.
     fn begin(&mut self, start: &'s Start) -> Result<Option<EndCondition>, SearchError> {
         self.start = start;
         self.execution = Execution::new(self.stepper, start, self.bounds);
@@ -120,7 +120,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         if self.judge(step.node, depth_max)? {
             return Ok(Some(EndCondition::Violation));
         }
-        // An event is compared with those before it.
+        // Each event is compared with those before it.
         if self.schedule.is_check_due_after(self.stepper, self.execution.events().len())
             && let Some(end) = self.search.monitor.check(&self.progress())
         {
@@ -129,14 +129,14 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Ok(None)
     }
 
-    /// Notes how many bytes the strategy keeps in addition to the execution; returns why to end the search, if it has grown much and
-    /// there is a reason. To be called wherever one execution requests others, which can be many.
+    /// Notes the number of bytes that the strategy keeps in addition to the execution; returns why to end the search, if it has grown much
+    /// and there is a reason. To be called whenever one execution requests others, which can be many.
     pub fn keep(&mut self, bytes: u64) -> Option<EndCondition> {
         self.kept = bytes;
         self.schedule.has_grown(bytes).then(|| self.search.monitor.check(&self.progress())).flatten()
     }
 
-    /// Takes the last event back.
+    /// Removes the last event.
     pub fn pop(&mut self) -> Option<Event> {
         if !self.execution.events().is_empty() {
             self.classes.pop(&self.execution);
@@ -155,7 +155,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Ok(())
     }
 
-    /// The next step of a desired order if it is possible; else the order is given up, and it is the first possible one.
+    /// The next step of a desired order if it is possible; otherwise the order is given up, and the first possible step is next.
     /// None in a state without enabled events.
     pub fn next_step(&mut self, desired: &mut VecDeque<Step>) -> Result<Option<Step>, SearchError> {
         let mut enabled = std::mem::take(&mut self.enabled);
@@ -172,13 +172,13 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Ok(first)
     }
 
-    /// Whether a trigger that is possible has as many outcomes as this step needs.
+    /// Whether a possible trigger has as many outcomes as this step needs.
     fn has_outcome(&mut self, step: Step) -> Result<bool, SearchError> {
         let row = self.stepper.step(self.execution.local(step.node), step.trigger)?;
         Ok((step.outcome as usize) < self.stepper.outcomes(row).len())
     }
 
-    /// Counts an execution in which nothing more can happen, and judges where it and its beginnings end;
+    /// Counts a complete execution, and judges the ends among its cuts;
     /// returns why the search ends, if it does.
     pub fn count_execution(&mut self) -> Result<Option<EndCondition>, SearchError> {
         self.executions += 1;
@@ -221,7 +221,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Ok(if is_full { Some(EndCondition::Violation) } else { stopped })
     }
 
-    /// Judges what the last event brings; whether the search is to end with it.
+    /// Judges the system states after the last event; returns whether the search is to end.
     fn judge(&mut self, node: NodeId, depth_max: u32) -> Result<bool, SearchError> {
         let Self { execution, stepper, start, report, classes, locals, collected, .. } = self;
         let index = execution.events().len() - 1;
@@ -251,7 +251,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
             && locals.push(execution, next)
         {
             locals.for_each_new(execution, depth_max, |locals, _| {
-                // A trap can come last in each cut that it is in, but no second one can come after it.
+                // A trap can come last in each cut that it is in, but no second one can follow it.
                 let traps = locals.iter().filter(|local| stepper.known().brief(**local).is_stuck).count();
                 if traps < 2 && !collected.contains(locals) {
                     collected.insert(locals.into());
@@ -270,7 +270,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
             system_states: self.locals.is_some().then_some(self.collected.len() as u64),
             ..Counts::default()
         };
-        // A tuple in a B-tree takes its place twice, as a node of the tree is at least half full.
+        // A tuple in a B-tree takes twice its size, as a node of the tree is at least half full.
         let tuple = 2 * size_of::<Box<[LocalStateId]>>() + self.start.locals.len() * size_of::<LocalStateId>();
         let runs = self.classes.bytes() + self.locals.as_ref().map_or(0, ConsistentCuts::bytes);
         let execution = self.execution.bytes() + runs + (self.collected.len() * tuple) as u64;
@@ -278,7 +278,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         Progress { counts, steps: 0, depth: self.report.depth, queue: 0, bytes }
     }
 
-    /// Closes a search that ended early, or for no other reason than that everything was explored.
+    /// Closes a search that ended early, or that explored everything.
     fn finish(self, end: Option<EndCondition>) -> Report {
         let counts = self.progress().counts;
         let end = end.unwrap_or(match (self.cut.depth, self.cut.local_events) {

@@ -1,4 +1,4 @@
-//! Searches that keep executions instead of states: races, and which executions are still to come.
+//! Searches that keep executions instead of states: races, and the executions still to explore.
 //!
 //! | module | what it holds |
 //! |---|---|

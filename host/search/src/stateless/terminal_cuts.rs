@@ -1,33 +1,33 @@
-//! The cuts of an execution that can be ends: what is left of it without some faults and some events of nodes that have crashed.
+//! The cuts of an execution that can be ends: the execution without some faults and some events of nodes that have crashed.
 //!
-//! After an end only faults are possible at nodes that have not crashed. So of the events that are left out of such a cut the first
-//! ones are faults, or events of nodes that have crashed, and all others happen after these. None of these first events happens
-//! after another one, and they determine the cut. So each cut comes up once if they are chosen in the order of the execution, and
-//! nothing has to be remembered.
+//! After an end only faults are possible at nodes that have not crashed. So the first events left out of such a cut are faults, or
+//! events of nodes that have crashed, and all others left out happen after these. None of these first events happens after another one,
+//! and they determine the cut. So each cut comes up once if they are chosen in the order of the execution, and
+//! no cut has to be remembered.
 
 use crate::kernel::poll::StopPoll;
 use crate::stateless::execution::Execution;
 
-/// The choices of the first events that are left out.
+/// The choice of the first events that are left out.
 pub(crate) struct LeftOut<'e> {
     execution: &'e Execution,
     crashes_max: usize,
-    /// The events chosen, in the order of the execution, and how many of them are no faults.
+    /// The events chosen, in the order of the execution, and the number of those that are no faults.
     chosen: Vec<usize>,
     crashed: usize,
-    /// For each event, how many of those chosen it is or happens after.
+    /// For each event, the number of chosen events that it equals or happens after.
     after: Vec<u32>,
 }
 
 impl<'e> LeftOut<'e> {
-    /// Nothing left out yet; this many nodes may have crashed.
+    /// A choice that leaves out nothing yet; this many nodes may have crashed.
     pub(crate) fn new(execution: &'e Execution, crashes_max: u32) -> Self {
         let after = vec![0; execution.events().len()];
         Self { execution, crashes_max: crashes_max as usize, chosen: Vec::new(), crashed: 0, after }
     }
 
-    /// Calls `visit` with the events of each cut, until it returns false; returns whether it did. Also ends once `may_continue`, which is
-    /// called regularly, returns false.
+    /// Calls `visit` with the events of each cut, until it returns false; returns whether it did. Also ends once `may_continue`, which it
+    /// calls regularly, returns false.
     pub(crate) fn for_each<E>(
         mut self,
         may_continue: &mut dyn FnMut() -> bool,
@@ -37,7 +37,7 @@ impl<'e> LeftOut<'e> {
         let mut poll = StopPoll::new(&mut ask);
         let mut next = 0;
         loop {
-            // Each choice is visited when it is made, and then those with one event more.
+            // Each choice is visited when it is made, and then those with one more event.
             if next == 0 && !visit(Kept { after: &self.after, at: 0 })? {
                 return Ok(true);
             }

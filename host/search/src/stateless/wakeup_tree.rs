@@ -1,4 +1,4 @@
-//! Wakeup trees: which executions still have to be explored from a state, so that none is explored twice.
+//! Wakeup trees: the executions still to be explored from a state, so that none is explored twice.
 //!
 //! A sequence of steps that is possible in a state stands for all executions that it can begin, up to the order of
 //! independent events; here, steps are independent if they are of different nodes. A step is a *weak initial* of a
@@ -9,7 +9,7 @@
 
 use host_model::lts::Step;
 
-/// The sequences to be explored from a state, with common beginnings shared; those on the left first.
+/// The sequences to be explored from a state, with shared beginnings; those on the left first.
 #[derive(Clone, Debug, Default)]
 pub struct WakeupTree {
     branches: Vec<(Step, WakeupTree)>,
@@ -24,13 +24,13 @@ impl WakeupTree {
         self.branches.is_empty()
     }
 
-    /// Takes the first branch out: a step, and what is to be explored after it.
+    /// Removes the first branch: a step, and the tree to be explored after it.
     pub fn take_first(&mut self) -> Option<(Step, Self)> {
         (!self.branches.is_empty()).then(|| self.branches.remove(0))
     }
 
-    /// Adds a sequence unless one that is there already leads to an execution that begins with it. Returns by how many steps
-    /// the tree has grown.
+    /// Adds a sequence unless one in the tree already leads to an execution that begins with it. Returns the number of steps
+    /// by which the tree has grown.
     pub fn insert(&mut self, mut sequence: Vec<Step>) -> usize {
         let mut at = self;
         let mut is_root = true;
@@ -55,8 +55,8 @@ impl WakeupTree {
     }
 }
 
-/// Whether a step that is possible where the sequence begins is a weak initial of it: the first step of its node there,
-/// or none of the sequence is of its node.
+/// Whether a step that is possible at the beginning of the sequence is a weak initial: it is the first step of its node in the
+/// sequence, or the sequence has no step of its node.
 pub fn is_weak_initial(step: Step, sequence: &[Step]) -> bool {
     sequence.iter().find(|other| other.node == step.node).is_none_or(|first| *first == step)
 }

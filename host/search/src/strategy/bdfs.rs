@@ -15,7 +15,7 @@ pub use crate::reduction::reduced_search::explore as explore_reduced;
 /// explored in one round, shallow enough that an infinite one is not entered head first.
 const FIRST_BOUND: u32 = 64;
 
-/// How many states the search for a shorter counterexample may visit in addition to four times those of the first search.
+/// The number of states that the search for a shorter counterexample may visit, plus four times those of the first search.
 const SHORTEN_STATES: u64 = 1_000_000;
 
 /// Bounded depth-first search (B-DFS).
@@ -24,13 +24,13 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// Complete: within the bounds.
 /// Explores: global states (local states and messages in flight), each expanded once, or again when it is reached by
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
-/// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
+/// the start finds the shortest, unless several are wanted. Of two orders of events of different nodes, one is followed at most places, see
 /// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
-/// Where a link has an order it is a breadth-first search, which keeps about 36 bytes per state, the states that wait to be expanded,
-/// and no checkpoints; so it is where `eventually` properties are decided, on a graph whose edges take a few bytes each, see
+/// With an ordered link it is a breadth-first search, which keeps about 36 bytes per state and the states that wait to be expanded,
+/// but no checkpoints. The same holds if `eventually` properties are decided, on a graph whose edges take a few bytes each, see
 /// `docs/design/liveness.md`.
-/// Honours: depth, local-event and state bounds, losses, the wish to find deadlocks, the wish to decide `eventually` properties, the monitor; the
-/// wish to reduce, which is another search, see
+/// Honours: depth, local-event and state bounds, losses, the wish to find deadlocks, the wish to decide `eventually` properties, the
+/// monitor; the wish to reduce, which is another search, see
 /// [`explore_reduced`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs
 /// in: works on interned ids, so an edge costs an addition and a look-up; depth-aware visited set, so that a bounded

@@ -15,7 +15,7 @@ pub use crate::stateless::exploration::DEPTH_DEFAULT;
 /// Complete: within the bounds.
 /// Explores: one execution for each happens-before, to its end; no state is remembered. Properties are evaluated on
 /// all system states that the execution and its reorderings go through, see `stateless/consistent_cuts.rs`. `redundant` counts
-/// executions given up since all that can happen was explored before; optimality means that there are none. Memory:
+/// executions given up since all their possible events were explored before; optimality means that there are none. Memory:
 /// the path, with the beginnings of executions still to be explored.
 /// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: Abdulla, Aronis, Jonsson, Sagonas, "Source sets: a foundation for optimal dynamic partial order reduction",
@@ -34,14 +34,14 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 struct Level {
     /// Steps that need not be taken here: all executions that they can begin were explored.
     sleep: Vec<Step>,
-    /// The executions still to be explored from here, besides the current one.
+    /// The executions still to be explored from here, except the current one.
     wakeup: WakeupTree,
 }
 
 struct DporSearch<'r, 's, 'l> {
     exploration: &'r mut StatelessExploration<'s, 'l>,
     levels: Vec<Level>,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     enabled: Vec<(NodeId, Trigger)>,
     found: Vec<(usize, Trigger)>,
     /// Steps in all wakeup trees, and in all sleep sets.
@@ -53,14 +53,14 @@ impl DporSearch<'_, '_, '_> {
     /// Explores one start state; returns why the search ended early, if it did.
     fn explore(&mut self) -> Result<Option<EndCondition>, SearchError> {
         loop {
-            // To the end of an execution, along what the wakeup tree asks for and then any way.
+            // To the end of an execution, along the steps of the wakeup tree and then along any.
             while let Some((step, wakeup)) = self.next_step()? {
                 let end = self.exploration.push(step)?;
                 if end.is_some() {
                     return Ok(end);
                 }
                 let level = self.levels.last().expect("the start state has a level");
-                // Steps of the same node depend on this one, so their executions are others from here on.
+                // Steps of the same node depend on this one, so from here on they lead to other executions.
                 let asleep = level.sleep.iter().filter(|asleep| asleep.node != step.node);
                 let sleep: Vec<Step> = asleep.copied().collect();
                 self.asleep += sleep.len() as u64;
@@ -82,7 +82,7 @@ impl DporSearch<'_, '_, '_> {
             if end.is_some() {
                 return Ok(end);
             }
-            // Back to where something is left to explore.
+            // Back to a state with executions left to explore.
             loop {
                 self.asleep -= self.levels.pop().map_or(0, |level| level.sleep.len() as u64);
                 let Some(event) = self.exploration.pop() else { return Ok(None) };
@@ -96,7 +96,7 @@ impl DporSearch<'_, '_, '_> {
         }
     }
 
-    /// The next step, and what is to be explored after it; none where nothing can happen, or all of it is asleep.
+    /// The next step, and the executions to explore after it; none if no event is possible, or all are asleep.
     fn next_step(&mut self) -> Result<Option<(Step, WakeupTree)>, SearchError> {
         let level = self.levels.last_mut().expect("the start state has a level");
         if let Some(first) = level.wakeup.take_first() {
@@ -109,7 +109,7 @@ impl DporSearch<'_, '_, '_> {
         Ok(step.map(|step| (step, WakeupTree::default())))
     }
 
-    /// Notes how many bytes are kept; returns why to end the search, if there is a reason.
+    /// Counts the bytes kept; returns why to end the search, if there is a reason.
     fn keep(&mut self) -> Option<EndCondition> {
         let lists = self.levels.capacity() * size_of::<Level>() + self.found.capacity() * size_of::<(usize, Trigger)>();
         // A sleep set has room for as many steps again.
@@ -117,7 +117,7 @@ impl DporSearch<'_, '_, '_> {
         self.exploration.keep(lists as u64 + asleep + self.asked * WakeupTree::STEP_BYTES)
     }
 
-    /// Asks for executions that reverse the races of the current one, unless they were explored. Returns why to end the search, if
+    /// Requests executions that reverse the races of the current one, unless they were explored. Returns why to end the search, if
     /// there is a reason.
     fn reverse_races(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let mut found = std::mem::take(&mut self.found);
@@ -136,7 +136,7 @@ impl DporSearch<'_, '_, '_> {
         Ok(None)
     }
 
-    /// Asks for executions where a trigger comes instead of an event, with each of its outcomes. Returns why to end the search, if
+    /// Requests executions where a trigger comes instead of an event, with each of its outcomes. Returns why to end the search, if
     /// there is a reason.
     fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<Option<EndCondition>, SearchError> {
         let event = self.exploration.execution.events()[index];
@@ -148,7 +148,7 @@ impl DporSearch<'_, '_, '_> {
             if step == event.step || level.sleep.contains(&step) {
                 continue;
             }
-            // All that does not happen after the event stays as it is: what was explored already is then distinguished.
+            // All events that do not happen after the event stay as they are, so that explored executions are recognised.
             let sequence = independent.get_or_insert_with(|| {
                 let later = index + 1..execution.events().len();
                 let later = later.filter(|later| !execution.happens_after(*later, index));

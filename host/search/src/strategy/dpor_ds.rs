@@ -14,9 +14,9 @@ use crate::stateless::exploration::{self, StatelessExploration};
 /// Guarantee: every reported violation is reachable, by a path without events that do not matter to it.
 /// Complete: within the bounds.
 /// Explores: executions to their end; for each pair of events of one node whose order is not forced, a branch before the
-/// first of them, with what the second one needs, then the second, then the first as its desired order. There are no
-/// sleep sets, this many executions repeat earlier ones up to the order of independent events: `redundant` says how many.
-/// Properties are evaluated as by [`dpor`](crate::strategy::dpor). Memory: the path, and 16 bytes an execution to tell
+/// first of them, with the events that the second one needs, then the second, then the first as its desired order. Without
+/// sleep sets, many executions repeat earlier ones up to the order of independent events: `redundant` counts them.
+/// Properties are evaluated as by [`dpor`](crate::strategy::dpor). Memory: the path, and 16 bytes per execution to recognise
 /// repetitions.
 /// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
@@ -34,7 +34,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 /// The state before an event of the current execution.
 #[derive(Default)]
 struct Level {
-    /// The first events of all branches, the current one among them.
+    /// The first events of all branches, including the current one.
     begun: Vec<Step>,
     /// Branches that are still to be explored, with their desired order.
     open: Vec<Vec<Step>>,
@@ -43,9 +43,9 @@ struct Level {
 struct DporDsSearch<'r, 's, 'l> {
     exploration: &'r mut StatelessExploration<'s, 'l>,
     levels: Vec<Level>,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     races: Vec<Race>,
-    /// Fingerprints of what the nodes went through.
+    /// Fingerprints of executions, node by node.
     seen: FxHashSet<u128>,
     /// Steps in the lists of all levels.
     listed: u64,
@@ -91,7 +91,7 @@ impl DporDsSearch<'_, '_, '_> {
         }
     }
 
-    /// Notes how many bytes are kept; returns why to end the search, if there is a reason. A list of steps has room for as many
+    /// Counts the bytes kept; returns why to end the search, if there is a reason. A list of steps has room for as many
     /// again, and the list of branches an entry for each.
     fn keep(&mut self) -> Option<EndCondition> {
         let step = 2 * size_of::<Step>() + size_of::<Vec<Step>>();

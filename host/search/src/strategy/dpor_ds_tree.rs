@@ -14,14 +14,14 @@ use crate::stateless::exploration::{self, StatelessExploration};
 ///
 /// Guarantee: every reported violation is reachable, by a path without events that do not matter to it.
 /// Complete: within the bounds.
-/// Explores: executions to their end, which it keeps all in a tree. When everything under an event of the tree is
-/// explored, each pair of that event and a later one of its node anywhere below whose order is not forced asks for a
+/// Explores: executions to their end, all kept in a tree. When everything under an event of the tree is
+/// explored, each pair of that event and a later one of its node anywhere below whose order is not forced requests a
 /// branch before the event: the events between the two in their order, without those that happen after the first, then
-/// the second, then the first. The branch is explored unless the tree has it. [`dpor-ds`](crate::strategy::dpor_ds) looks at the
-/// last execution alone, and repeats fewer of them; this is the yardstick for it. `redundant` says how many executions
+/// the second, then the first. The branch is explored unless the tree has it. [`dpor-ds`](crate::strategy::dpor_ds) considers the
+/// last execution alone, and repeats fewer of them; this is the yardstick for it. `redundant` counts the executions that
 /// repeat earlier ones up to the order of independent events. Properties are evaluated as by [`dpor`](crate::strategy::dpor).
 /// Memory: the tree, about 50 bytes per event of an execution that it does not share with earlier ones, the pairs found
-/// under the current path, and 16 bytes an execution to tell repetitions.
+/// under the current path, and 16 bytes per execution to recognise repetitions.
 /// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
 /// EPFL, the first algorithm (`AddBranch`); differs in: a pair is noted when its execution is explored, and not looked for
@@ -81,10 +81,10 @@ impl Tree {
 struct Level {
     /// Its place in the tree.
     node: u32,
-    /// Branches that the events under the current child ask for: what comes before the second event of a pair, that event,
+    /// Branches that the events under the current child request: the events before the second event of a pair, that event,
     /// and the first one.
     noted: Vec<Vec<Step>>,
-    /// Branches that those under earlier children asked for and that were not looked at yet, the next one last.
+    /// Branches that the events under earlier children request and that were not considered yet, the next one last.
     open: Vec<Vec<Step>>,
 }
 
@@ -92,7 +92,7 @@ struct TreeSearch<'r, 's, 'l> {
     exploration: &'r mut StatelessExploration<'s, 'l>,
     tree: Tree,
     levels: Vec<Level>,
-    /// Fingerprints of what the nodes went through.
+    /// Fingerprints of executions, node by node.
     seen: FxHashSet<u128>,
     /// Steps of the branches of all levels.
     listed: u64,
@@ -121,7 +121,7 @@ impl TreeSearch<'_, '_, '_> {
             if end.is_some() {
                 return Ok(end);
             }
-            // Back to the last event with a branch that the tree has not.
+            // Back to the last event with a branch that the tree does not have.
             desired = loop {
                 if let Some(branch) = self.next_branch() {
                     break branch.into();
@@ -140,7 +140,7 @@ impl TreeSearch<'_, '_, '_> {
         open.extend(noted.drain(..).rev());
         while let Some(branch) = open.pop() {
             self.listed -= branch.len() as u64;
-            // The last step is only a wish: what comes before it can have made it impossible.
+            // The last step is only a wish: the steps before it can have made it impossible.
             if !self.tree.has(*node, &branch[..branch.len() - 1]) {
                 return Some(branch);
             }
@@ -148,7 +148,7 @@ impl TreeSearch<'_, '_, '_> {
         None
     }
 
-    /// Notes how many bytes are kept; returns why to end the search, if there is a reason. A list of steps has room for as many
+    /// Counts the bytes kept; returns why to end the search, if there is a reason. A list of steps has room for as many
     /// again, and the list of branches an entry for each.
     fn keep(&mut self) -> Option<EndCondition> {
         let step = 2 * size_of::<Step>() + size_of::<Vec<Step>>();
@@ -156,7 +156,7 @@ impl TreeSearch<'_, '_, '_> {
         self.exploration.keep(lists as u64 + self.tree.bytes() + self.listed * step as u64)
     }
 
-    /// Notes the branches that the current execution asks for. Returns why to end the search, if there is a reason.
+    /// Notes the branches that the current execution requests. Returns why to end the search, if there is a reason.
     fn note_branches(&mut self) -> Result<Option<EndCondition>, MachineError> {
         for node in 0..self.exploration.execution.nodes() {
             let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;

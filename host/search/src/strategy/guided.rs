@@ -8,18 +8,18 @@ use crate::strategy::random_walk;
 ///
 /// Guarantee: every reported violation is reachable.
 /// Complete: no, and it never claims to be.
-/// Explores: walks as those of `walk`, each of at most 32 steps. What a walk comes through is put into cells: states that are
-/// the same in the fields that the protocol describes, numbers replaced by their rank over all nodes, arrays by their length and last
-/// element; without a description, in the views of the properties. A cell keeps the shortest way known to one of its states. One of 16
-/// walks begins in a start state, and the others in cells that few walks have reached and begun in, deep ones first. Memory: bounded, as
-/// `walk`, and at most 16,384 cells; beyond that the more frequent half is forgotten, whatever memory there is. Walks forget and continue as
-/// those of `walk`; a way is the numbers of its walks, so it outlives that. Where goals are named, where one was reached is a cell of its own,
-/// and three of four walks from cells begin where the most were reached in their order; where a property that is to be avoided holds, a walk
-/// ends.
-/// Honours: depth (events from a start state) and local-event bounds, seed, number of walks, weights, the schedule, which is
-/// [`Schedule::Mix`] unless told otherwise, goals and properties to avoid, the wish to find deadlocks, the monitor. The result depends on the seed and the number of walks
-/// only, and is the same on every machine with any number of workers. Promises of progress are examined only where nothing can happen, or
-/// after as many events as a walk of `walk` has.
+/// Explores: walks as those of `walk`, each of at most 32 steps. The states on a walk are put into cells: states with the same values in
+/// the fields that the protocol describes, where numbers are replaced by their rank over all nodes, and arrays by length and last
+/// element; without a description, states with the same views. A cell keeps the shortest known path to one of its states. One of 16 walks
+/// begins in a start state, and the others in cells that few walks have reached and begun in, deep ones first. Memory: bounded, as `walk`,
+/// and at most 16,384 cells; beyond that the more frequent half is forgotten, whatever memory there is. Walks forget and continue as those
+/// of `walk`; a path is stored as the numbers of its walks, so it outlives that. With goals, each state where one was reached is in a cell
+/// of its own, and three of four walks from cells begin where the most goals were reached in their order; a walk ends where a property to
+/// avoid holds.
+/// Honours: depth (events from a start state) and local-event bounds, seed, number of walks, weights, the schedule, [`Schedule::Mix`] by
+/// default, goals and properties to avoid, the wish to find deadlocks, the monitor. The result depends only on the seed and the number of
+/// walks, and is the same on every machine with any number of workers. Promises of progress are examined only where no event is possible,
+/// or after as many events as a walk of `walk` has.
 /// Source: Ecoffet, Huizinga, Lehman, Stanley, Clune, "First return, then explore" (Go-Explore), Nature 2021; differs in: cells come
 /// from descriptions instead of images, a walk returns by the state itself or by repeating its draws, and there is no score.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {

@@ -11,7 +11,7 @@
 //! | `dpor_ds` | DPOR-DS, the algorithm on the last path |
 //! | `dpor_ds_tree` | DPOR-DS, the algorithm on the whole tree |
 //! | `guided` | walks that begin where few walks have been |
-//! | `prefix` | searches from states far away, where walks have been |
+//! | `prefix` | searches from states far away, which walks have reached |
 //! | `random_walk` | seeded random walks |
 
 use crate::kernel::{Report, Search, SearchBounds, SearchError};
@@ -116,16 +116,16 @@ impl Bound {
     }
 }
 
-/// What a strategy finds out about `eventually` properties.
+/// The result of a strategy for `eventually` properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promises {
-    /// Whether they hold.
+    /// It decides whether they hold.
     Decided,
-    /// Where they can never hold again, as far as it comes.
+    /// It finds states in which they can never hold again, as far as it gets.
     Sampled,
-    /// Executions that break them, as far as it comes.
+    /// It finds executions that break them, as far as it gets.
     Shown,
-    /// Nothing.
+    /// It ignores them.
     Unchecked,
 }
 
@@ -136,9 +136,9 @@ pub struct Strategy {
     pub name: &'static str,
     /// Other values that mean the same.
     pub aliases: &'static [&'static str],
-    /// One line for people.
+    /// A summary of one line.
     pub summary: &'static str,
-    /// Why what it reports is reachable.
+    /// The reason why its findings are reachable.
     pub soundness: &'static str,
     /// The states or violations it may miss.
     pub completeness: &'static str,
@@ -148,19 +148,19 @@ pub struct Strategy {
     pub honours: &'static [Bound],
     /// Whether it saves its state for a [`Keeper`](crate::kernel::Keeper).
     pub keeps_checkpoints: bool,
-    /// What it finds out about `eventually` properties, see [`SearchBounds::promises`].
+    /// Its result for `eventually` properties, see [`SearchBounds::promises`].
     pub promises: Promises,
-    /// Whether it loses messages where the scenario allows it; the others take each one to be in flight until it is delivered.
+    /// Whether it loses messages where the scenario allows it; the others keep each message in flight until it is delivered.
     pub loses_messages: bool,
-    /// Runs it.
+    /// Its entry point.
     pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
 }
 
-/// Strategies that reproduce the tables of papers, and that others outdo in everything else: they work, and help and lists leave them out.
+/// Strategies that reproduce the tables of papers, and are inferior in everything else: they work, but help and lists leave them out.
 const REPRODUCING: [&str; 3] = ["lmc-gen", "dpor-ds", "dpor-ds-tree"];
 
 impl Strategy {
-    /// Whether it is there for the tables of papers alone.
+    /// Whether it exists only for the tables of papers.
     pub fn only_reproduces(&self) -> bool {
         REPRODUCING.contains(&self.name)
     }

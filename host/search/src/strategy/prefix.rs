@@ -1,4 +1,4 @@
-//! Searches from states far away, where walks have been.
+//! Searches from states far away, which walks have reached.
 
 use host_model::lts::{LocalStateId, Step};
 use host_model::trace::start::Start;
@@ -13,7 +13,7 @@ use crate::strategy::bdfs;
 use crate::strategy::random_walk::ground::{Ground, Walk};
 use crate::strategy::random_walk::{WALKS_DEFAULT, judge_starts, memo_bytes};
 
-/// How many states the search begins in, at most.
+/// Maximum number of states in which the search begins.
 pub const PREFIXES_MAX: usize = 20;
 
 /// Prefix search.
@@ -21,12 +21,12 @@ pub const PREFIXES_MAX: usize = 20;
 /// Guarantee: every reported violation is reachable.
 /// Complete: no, and it never claims to be.
 /// Explores: random walks without faults from the start states, drawn as those of `walk`. Of each walk it keeps the first state after three
-/// quarters of its events in which every promise of progress is kept, of at most [`PREFIXES_MAX`] walks one each. Then all that can happen
-/// after these states, faults included, as `bdfs` does from this many start states. A violation on a walk is reported as well.
-/// Memory: as `bdfs`; what handlers do on the walks is kept.
-/// Honours: depth, local-event and state bounds, which count from the kept states on; seed, number of walks, weights but for that of faults, the schedule,
-/// the wish to find deadlocks, the wish to decide `eventually` properties, the monitor. The faults that the scenario allows are all left
-/// where a walk ends, since it has none.
+/// quarters of its events in which every promise of progress is kept, one state per walk and at most [`PREFIXES_MAX`]. Then all events
+/// after these states, including faults, as `bdfs` does from this many start states. A violation on a walk is reported as well.
+/// Memory: as `bdfs`; the outcomes of handlers on the walks are kept.
+/// Honours: depth, local-event and state bounds, which count from the kept states on; seed, number of walks, weights except that of faults,
+/// the schedule, the wish to find deadlocks, the wish to decide `eventually` properties, the monitor. The budgets of faults are unused
+/// at the end of a walk, since it has none.
 /// Source: prefix-based search of Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
 /// systems code" (MaceMC), NSDI 2007; differs in: the search after the walks is exhaustive within its bounds, and one for all states.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
@@ -49,7 +49,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut report = match end {
         Some(end) => Report { end, ..before },
         None => match search_on(search, &kept, before.clone()) {
-            // What the walks have found stays.
+            // The findings of the walks stay.
             Err(error) => Report { end: stopped_end(error)?, ..before },
             Ok(report) => report,
         },
@@ -61,7 +61,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     Ok(report)
 }
 
-/// Explores what comes after the kept states; returns what was found there and before.
+/// Explores the states after the kept ones; returns the findings there and before.
 fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Report, SearchError> {
     let after = bdfs::run(&Search { starts: kept, collect_system_states: false, ..*search })?;
     let mut report = Report { violations: before.violations, violations_max: before.violations_max, ..after };
@@ -71,11 +71,11 @@ fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Repo
     for found in after.violations {
         let is_news = found.breach.is_some() || report.is_news(found.node, &found.judgement);
         if is_news && report.wants_more(&found.kind) {
-            // From a start state a shorter way may lead there.
+            // A shorter path from a start state may lead there.
             report.violations.push(FoundViolation { shortest: false, ..found });
         }
     }
-    // What holds after these states need not hold after others.
+    // Results that hold after these states need not hold after others.
     report.promises.clear();
     report.end = match report.end {
         // Violations on the walks count, too; a broken promise ends no search.
@@ -86,12 +86,12 @@ fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Repo
     Ok(report)
 }
 
-/// The walks that lead to where the search begins.
+/// The walks that lead to the states where the search begins.
 struct Walks<'s> {
     search: &'s Search<'s>,
     ground: Ground<'s>,
     report: Report,
-    /// States to begin in, with the ways there.
+    /// States to begin in, with the paths to them.
     kept: Vec<Start>,
     begun: u64,
     /// Walks that ended in a state without enabled events.
@@ -101,7 +101,7 @@ struct Walks<'s> {
 }
 
 impl Walks<'_> {
-    /// Walks until there are enough states to begin in; why the whole search ends here, if it does.
+    /// Walks until there are enough states to begin in; returns why the whole search ends here, if it does.
     fn search(&mut self) -> Result<Option<EndCondition>, SearchError> {
         if let Some(end) = judge_starts(self.search, &mut self.ground.stepper, &mut self.report)? {
             return Ok(Some(end));
@@ -151,7 +151,7 @@ impl Walks<'_> {
         Ok(None)
     }
 
-    /// Keeps the first state after three quarters of a way in which every promise is kept, if there is one.
+    /// Keeps the first state after three quarters of a path in which every promise is kept, if there is one.
     fn keep(&mut self, start: &Start, path: &[Step]) -> Result<(), SearchError> {
         let stepper = &mut self.ground.stepper;
         let promises = stepper.lts().promises();

@@ -18,7 +18,7 @@ use crate::unfolding::smallest_violations::Best;
 use crate::unfolding::{Everything, Grown, Relevance, Unfolding, configurations, deadlocks};
 
 /// The first number of events at which tuples of classes are combined; later ones are this many times the one before.
-/// Most violations show right after an event, so this is for the few that need two events side by side.
+/// Most violations show right after an event, so this finds the few that need two concurrent events.
 const FIRST_SEARCH: usize = 64;
 const SEARCH_GROWTH: usize = 8;
 
@@ -40,7 +40,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut states = BTreeSet::new();
     let mut best = Best::new(&report, search.bounds.depth);
     let (mut events, mut steps) = (0, 0);
-    // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
+    // A later start state can have a shorter path, so all are searched, as far as it could be shorter.
     let last = search.starts.last().expect("there is a start state");
     for start in search.starts {
         let mut run = UnfoldSearch { events_before: events, steps, ..UnfoldSearch::new(search, start, &mut report) };
@@ -52,7 +52,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
             best.is_sure_up_to(0);
         }
         if report.end.is_external() || report.end == EndCondition::StateBound {
-            // Of the start states that are left nothing is known.
+            // The remaining start states are not searched yet.
             best.is_sure_up_to(if start == last { u32::MAX } else { 0 });
             break;
         }
@@ -60,7 +60,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     best.finish(&mut report);
     report.counts.events = Some(events);
     report.fingerprints = Some(events);
-    // Of the counting, which is another search, nothing but its result.
+    // Only the result of the counting matters: it is another search.
     report.count_local(search.lts);
     if search.bounds.count_system_states {
         report.counts.system_states = count_system_states(search, &mut report.end, states.len() as u64)?;
@@ -72,14 +72,14 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     Ok(report)
 }
 
-/// The number of distinct system states of a search that is over; none if it did not get to the end of what it was to
-/// explore. Counting can be ended by the monitor, which `end` then says, and what was counted until then is returned.
+/// The number of distinct system states of a search that is over; none if it did not explore everything that it was to
+/// explore. If the monitor ends the counting, `end` becomes its reason, and the result is the count so far.
 ///
-/// The unfolding has each system state as a tuple of events with compatible pasts, in most cases as very many, and to
-/// go through all of them costs as much as a global search. The search of `--reduce` goes through few global states and
-/// yet misses no system state, so it does the counting. It also takes local steps that are in no execution, so it has a local
-/// transition system of its own. Only under a bound on depth and on an ordered network, which it cannot keep, the
-/// configurations were walked, with `walked` system states at their ends.
+/// The unfolding has each system state as a tuple of events with compatible pasts, mostly as very many tuples, and enumerating
+/// all of them costs as much as a global search. The search of `--reduce` explores few global states
+/// but misses no system state, so it does the counting. It also takes local steps that are in no execution, so it has its own local
+/// transition system. It supports neither a bound on depth nor an ordered network: there the
+/// configurations were walked instead, with `walked` system states at their ends.
 fn count_system_states(search: &Search<'_>, end: &mut EndCondition, walked: u64) -> Result<Option<u64>, SearchError> {
     if is_counted_by_walking(search) {
         return Ok((*end != EndCondition::Violation && walked > 0).then_some(walked));
@@ -114,8 +114,8 @@ fn is_counted_by_walking(search: &Search<'_>) -> bool {
     search.bounds.depth.is_some() || search.lts.scenario().has_network(Network::Ordered)
 }
 
-/// Whether the bound on local events leaves any out: [`EndCondition::LocalEventBound`] if so, [`EndCondition::SpaceExhausted`] if not; otherwise why the
-/// monitor has ended the unfolding.
+/// Whether the bound on local events leaves any out: [`EndCondition::LocalEventBound`] if so, [`EndCondition::SpaceExhausted`] if not;
+/// otherwise the reason why the monitor has ended the unfolding.
 pub(crate) fn end_of_local_events(
     search: &Search<'_>,
     start: &Start,
@@ -142,7 +142,7 @@ pub(crate) fn end_of_local_events(
     Ok(if unfolding.local_events_cut() { EndCondition::LocalEventBound } else { EndCondition::SpaceExhausted })
 }
 
-/// How far an unfolding is, after this many events of others.
+/// The progress of an unfolding, after this many events of others.
 fn progress(search: &Search<'_>, unfolding: &Unfolding<'_, '_>, events_before: u64) -> Progress {
     let events = events_before + unfolding.executed();
     Progress {
@@ -170,18 +170,18 @@ pub(crate) struct UnfoldSearch<'r, 's> {
     pub(crate) events_before: u64,
     /// Executed extensions of this unfolding.
     pub(crate) events: u64,
-    /// Steps so far, those of this unfolding itself only once it is over; see [`Progress::steps`].
+    /// Steps so far; those of this unfolding are added only when it is over; see [`Progress::steps`].
     pub(crate) steps: u64,
 }
 
 impl<'r, 's> UnfoldSearch<'r, 's> {
-    /// Nothing executed yet.
+    /// A search that has executed nothing yet.
     pub(crate) fn new(search: &'r Search<'s>, start: &'r Start, report: &'r mut Report) -> Self {
         Self { search, start, report, until_witnessed: &[], events_before: 0, events: 0, steps: 0 }
     }
 
-    /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
-    /// which.
+    /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; sets `report.end`
+    /// accordingly.
     pub(crate) fn explore(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -194,7 +194,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         Ok(())
     }
 
-    /// The same for a start state of several, without telling of the violations yet.
+    /// The same for one of several start states, without reporting the violations yet.
     fn look_for(
         &mut self,
         best: &mut Best,
@@ -203,7 +203,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         states: &mut BTreeSet<Box<[LocalStateId]>>,
     ) -> Result<(), SearchError> {
         if stepper.known().is_over(&self.start.locals) {
-            // Nothing follows a trap at the start.
+            // No event follows a trap at the start.
             states.insert(self.start.locals.as_slice().into());
             let Judged { judgements, stopped } = judge_start(self.search, stepper, self.start);
             best.take(
@@ -217,7 +217,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         let mut tuples = ReachableTuples::new(self.start.locals.len());
         let grown = self.grow(&mut unfolding, &mut tuples, best).or_else(stopped_end)?;
         let mut end = grown;
-        // Out of time or memory, there is none left for this either.
+        // A search out of time or memory has none left for this either.
         if !end.is_external()
             && let Some(stopped) = self.search_tuples(&unfolding, &mut tuples, best)
         {
@@ -258,7 +258,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         Ok(())
     }
 
-    /// Grows the unfolding, and looks for violations from time to time; returns why it ended.
+    /// Grows the unfolding, and searches for violations from time to time; returns why it ended.
     fn grow(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
@@ -301,7 +301,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         }
     }
 
-    /// Takes new events in, and the violations that show right after them; returns why that was given up, if it was.
+    /// Takes in new events, and the violations that show right after them; returns why that was given up, if it was.
     fn note(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
@@ -322,7 +322,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         Ok(stopped)
     }
 
-    /// Looks for the smallest violations among tuples of classes; returns why that was given up, if it was.
+    /// Searches for the smallest violations among tuples of classes; returns why that was given up, if it was.
     fn search_tuples(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
@@ -331,7 +331,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
     ) -> Option<EndCondition> {
         let size_max = best.size_max().unwrap_or_else(|| self.size_max(unfolding).saturating_add(1));
         let report = &self.report;
-        // What is reported already, from an earlier start state, must not count as the smallest one.
+        // A violation already reported, from an earlier start state, must not count as the smallest one.
         let is_wanted = |judgement: &Judgement| report.is_news(None, judgement);
         let mut progress = self.progress(unfolding);
         let mut stopped = None;
@@ -345,7 +345,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         stopped
     }
 
-    /// Looks for the smallest deadlocks, as far as they are still of use; returns why that was given up, if it was.
+    /// Searches for the smallest deadlocks, as far as they are still of use; returns why that was given up, if it was.
     fn search_ends(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
@@ -369,13 +369,13 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
     }
 
     /// Maximum size of the examined configurations. If no event is larger than the bound on depth, configurations of independent events
-    /// that are larger together show whether the bound leaves something out.
+    /// that are larger together show whether the bound leaves any out.
     fn size_max(&self, unfolding: &Unfolding<'_, '_>) -> u32 {
         let depth = self.search.bounds.depth.filter(|_| unfolding.depth_cut());
         depth.unwrap_or(u32::MAX - 1)
     }
 
-    /// Why to stop growing, if there is a reason.
+    /// The reason to stop growing, if there is one.
     fn stop(&self, unfolding: &Unfolding<'_, '_>, best: &Best) -> Option<EndCondition> {
         if best.size_max().is_some_and(|size| size <= unfolding.size()) {
             return Some(EndCondition::Violation);

@@ -1,6 +1,6 @@
-//! The total adequate order of the unfolding: which of several events that reach the same global state survives.
+//! The total adequate order of the unfolding: it decides which of several events with the same global state survives.
 //!
-//! Size first, which the unfolding sees to by making events size by size; then the local words of the past, node by
+//! Size comes first, since the unfolding makes events size by size; then the local words of the past, node by
 //! node. Source: Esparza, Römer, Vogler, "An improvement of McMillan's unfolding algorithm", TACAS 1996, whose Foata
 //! normal forms the local words replace.
 
@@ -21,13 +21,13 @@ pub(crate) struct Words<'p> {
     pub(crate) past: &'p [EventId],
 }
 
-/// The local state before, what was consumed, and how the choices went.
+/// The local state before, the trigger, and the number of the outcome.
 type Label = (LocalStateId, Trigger, u32);
 
 impl Words<'_> {
     /// Compares node by node: by length, then label by label from the first.
     ///
-    /// This is a total order on what can compete; the completeness of the cut-offs depends on it.
+    /// This is a total order on the competing events; the completeness of the cut-offs depends on it.
     pub(crate) fn compare(&self, other: &Self, chains: &Chains, events: &[Event]) -> Ordering {
         let own = events[self.prev.0 as usize].node as usize;
         let own_of_other = events[other.prev.0 as usize].node as usize;

@@ -1,6 +1,6 @@
-//! The chains of events of each node: one tree per node, only its shape matters here.
+//! The chains of events of each node: one tree per node, of which only the shape matters here.
 //!
-//! Kept apart from what the events are, and small, since nearly all the work of an unfolding is to compare pasts.
+//! Separate from the contents of events, and small, since nearly all the work of an unfolding is to compare pasts.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);
 
-/// Where an event hangs.
+/// The place of an event in its tree.
 #[derive(Clone, Copy)]
 struct Link {
     /// The event before; itself for a root.
@@ -116,7 +116,7 @@ impl Chains {
         config.iter().map(|last| self.len(*last)).sum()
     }
 
-    /// The events of a node up to one, the root left out.
+    /// The events of a node up to one, without the root.
     pub fn chain(&self, last: EventId) -> Vec<EventId> {
         let up = std::iter::successors(Some(last), |at| Some(self.prev(*at)));
         let mut chain: Vec<EventId> = up.take(self.len(last) as usize).collect();

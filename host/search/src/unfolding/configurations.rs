@@ -10,14 +10,14 @@ use rustc_hash::FxHashSet;
 use crate::kernel::poll::StopPoll;
 use crate::unfolding::{EventId, Unfolding};
 
-/// As many steps as a configuration is taken to cost.
+/// The cost of a configuration, in steps.
 const COSTLY: u32 = 8;
 
 /// For each tuple of local states at the end of some configuration, a smallest such configuration.
 pub type SystemStates = BTreeMap<Box<[LocalStateId]>, Box<[EventId]>>;
 
-/// The system states at the ends of all configurations of at most `size_max` events, and whether some are larger. `may_continue` is
-/// called every few thousand configurations, with the steps since its last call; the result is partial once it has returned false.
+/// The system states at the ends of all configurations of at most `size_max` events, and whether some are larger. Calls `may_continue`
+/// every few thousand configurations, with the steps since the last call; the result is partial once it has returned false.
 ///
 /// Enumerates all configurations, so it costs as much as a global search; for few tuples of classes use
 /// [`ReachableTuples`](crate::unfolding::reachable_tuples::ReachableTuples).
@@ -65,7 +65,7 @@ pub fn system_states(
     (states, is_cut)
 }
 
-/// The configurations with one event more.
+/// The configurations with one more event.
 fn push_successors(unfolding: &Unfolding<'_, '_>, config: &[EventId], stack: &mut Vec<Box<[EventId]>>) {
     for (node, last) in config.iter().enumerate() {
         for next in unfolding.children(*last) {

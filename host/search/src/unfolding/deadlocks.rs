@@ -1,12 +1,12 @@
 //! The smallest configurations of an unfolding that end in deadlocks.
 //!
-//! A configuration is a tuple of events, one per node, such that no past of one of them reaches beyond another one. What a node
-//! has sent to another one is decided by its own event, and what that one has received by its own. So the configuration is
+//! A configuration is a tuple of events, one per node, such that no past of one of them reaches beyond another one. The event of a node
+//! decides which messages the node has sent and received. So the configuration is
 //! an [end](host_model::lts::deadlock) if no local event is possible after any of the events, and if for each two nodes the first
-//! has sent to the second as much as the second has received from the first. Numbers are enough: what is received was sent.
-//! Events that fit together are therefore found by looking numbers up, without an enumeration of configurations.
+//! has sent to the second as many messages as the second has received from the first. Numbers are enough: every message received was sent.
+//! Events that fit together are therefore found by looking up numbers, without an enumeration of configurations.
 //!
-//! At a crashed node anything may still be possible, and messages in flight to it do not matter. Each set of nodes that may have
+//! At a crashed node any event may still be possible, and messages in flight to it do not matter. Each set of nodes that may have
 //! crashed is searched separately.
 //!
 //! On an ordered network with connections that break, some messages are lost. There the items that were not received are examined
@@ -29,7 +29,7 @@ use crate::unfolding::reachable_tuples::JudgedConfig;
 use crate::unfolding::view::{NONE, UnfoldingView};
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait and of nodes that have crashed. `may_continue` is called regularly, with the steps since its last call; once it has
+/// wait and of nodes that have crashed. Calls `may_continue` regularly, with the steps since the last call; once it has
 /// returned false, the best ones so far are returned.
 pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
@@ -64,14 +64,14 @@ pub fn smallest_deadlocks(
     Ok(hits)
 }
 
-/// Events that are possible at a node after an event, but for messages.
+/// The events that are possible at a node after an event, apart from messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Afterwards {
-    /// It is stuck: a violation of its own.
+    /// None, since the node is stuck: a violation of its own.
     Stuck,
     /// A local event.
     Something,
-    /// Nothing, and whether the node waits.
+    /// None; and whether the node waits.
     Nothing { waits: bool },
 }
 
@@ -102,9 +102,9 @@ fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, Mach
 /// The messages that each chain of events has sent and received.
 struct Traffic<'t> {
     view: UnfoldingView<'t>,
-    /// For each event and node, how much the chain has sent to it, and then received from it.
+    /// For each event and node, the number of messages that the chain has sent to it, and then received from it.
     counts: Vec<u32>,
-    /// Whether something that was sent can be lost.
+    /// Whether a sent message can be lost.
     is_lossy: bool,
 }
 
@@ -125,7 +125,7 @@ impl<'t> Traffic<'t> {
             let prev = view.chains.prev(id);
             let sent = event.sent.0 as usize..event.sent.1 as usize;
             if prev == id {
-                // What is in flight at the start may be in one list for all roots.
+                // The messages in flight at the start may be in one list for all roots.
                 count_sent(own, sent, Some(id));
             } else {
                 own.copy_from_slice(&before[prev.0 as usize * 2 * nodes..][..2 * nodes]);
@@ -135,7 +135,7 @@ impl<'t> Traffic<'t> {
                     own[nodes + view.known.message(message).from as usize] += 1;
                 }
             }
-            // Where messages have an order, some of those before the one that was taken may be lost.
+            // On an ordered link, some messages before the one that was taken may be lost.
             for (node, frontiers) in view.frontiers_of(id).iter().enumerate() {
                 if let Some(last) = view.instances.get(frontiers.last_sent as usize) {
                     own[node] = last.position + 1;
@@ -152,7 +152,7 @@ impl<'t> Traffic<'t> {
         self.counts[event.0 as usize * 2 * nodes..][..2 * nodes].split_at(nodes)
     }
 
-    /// Whether nothing is on its way from the node of one event to that of another one.
+    /// Whether no message is in flight from the node of one event to that of another one.
     fn is_clear(&self, from: EventId, to: EventId) -> bool {
         let (sender, receiver) = (self.view.event(from), self.view.event(to));
         let (sent, taken) = (self.of(from).0[receiver.node as usize], self.of(to).1[sender.node as usize]);
@@ -161,7 +161,7 @@ impl<'t> Traffic<'t> {
         }
         let mut at = self.view.frontiers(from)[receiver.node as usize].last_sent;
         if at == NONE {
-            // On a link without order nothing is lost.
+            // On a link without order no message is lost.
             return false;
         }
         while at != NONE {
@@ -177,8 +177,8 @@ impl<'t> Traffic<'t> {
         true
     }
 
-    /// The messages on which an event of a node and those of the nodes before must agree: to them, then from them. What
-    /// goes to a node that has crashed need not.
+    /// The numbers of messages on which an event of a node and those of the nodes before must agree: to them, then from them. Messages
+    /// to a node that has crashed do not count.
     fn with_nodes_before(&self, event: EventId, node: usize, has_crashed: &[bool]) -> Box<[u32]> {
         if self.is_lossy {
             return Box::default();
@@ -189,7 +189,7 @@ impl<'t> Traffic<'t> {
         sent.chain(taken).collect()
     }
 
-    /// The same of these events of the nodes before, for the next node.
+    /// The same numbers as these events of the nodes before require them of the next node.
     fn wanted_of(&self, picked: &[EventId], has_crashed: &[bool]) -> Box<[u32]> {
         if self.is_lossy {
             return Box::default();
@@ -200,7 +200,7 @@ impl<'t> Traffic<'t> {
         taken.chain(sent).collect()
     }
 
-    /// Whether neither past reaches beyond the other event, and nothing is on its way between the two to one that has not crashed.
+    /// Whether neither past reaches beyond the other event, and no message is in flight between the two to a node that has not crashed.
     fn fit(&self, one: EventId, other: EventId, has_crashed: &[bool]) -> bool {
         let UnfoldingView { chains, .. } = self.view;
         let (node, other_node) = (self.view.event(one).node as usize, self.view.event(other).node as usize);
@@ -217,20 +217,20 @@ type WithSize = (u32, Box<[EventId]>);
 struct TerminalSearch<'r> {
     traffic: Traffic<'r>,
     has_crashed: Vec<bool>,
-    /// For each node the events that can be its last, by what has to agree with the nodes before.
+    /// For each node the events that can be its last, by the numbers that have to agree with the nodes before.
     by_traffic: Vec<FxHashMap<Box<[u32]>, Vec<EventId>>>,
     afterwards: &'r [Afterwards],
     /// One event for each of the first nodes.
     picked: Vec<EventId>,
     size_max: u32,
     all: bool,
-    /// The smallest one per fates of the nodes; a single one unless all are wanted.
+    /// The smallest configuration for each combination of fates of the nodes; a single one unless all are wanted.
     best: BTreeMap<Box<[Fate]>, WithSize>,
     poll: StopPoll<'r>,
 }
 
 impl TerminalSearch<'_> {
-    /// Picks with each set of nodes that may have crashed: this many more, of this node and those after it. Returns whether to continue.
+    /// Picks events for each set of up to this many nodes, from this node on, that may have crashed. Returns whether to continue.
     fn crash_from(&mut self, node: usize, crashes_max: usize) -> bool {
         if node == self.has_crashed.len() {
             self.list();
@@ -297,8 +297,8 @@ impl TerminalSearch<'_> {
         true
     }
 
-    /// Keeps what was picked if a node waits and it is the smallest of its kind. If nothing can happen anyway at a node that may have
-    /// crashed, it is found without that crash.
+    /// Keeps the picked configuration if a node waits and it is the smallest of its kind. If a node that may have crashed has no possible
+    /// event anyway, the configuration is found without that crash.
     fn note(&mut self, size: u32) {
         let afterwards = |event: &EventId| self.afterwards[event.0 as usize];
         let fates: Box<[Fate]> = std::iter::zip(&self.picked, &self.has_crashed)

@@ -19,24 +19,24 @@ pub enum Grown {
     More,
     /// There are no larger events.
     Complete,
-    /// A request to stop.
+    /// `may_continue` has returned false.
     Stopped,
 }
 
-/// How many extensions or events are worked on between two questions whether to continue.
+/// Number of extensions or events that are processed between two polls.
 const PART: usize = 16_384;
 
-/// How many events the first part has whose results take an amount of memory that is not known before.
+/// Number of events in the first part, whose results take an unknown amount of memory.
 const FIRST_PART: usize = 64;
 
-/// Bytes that the results of a part may take, about: the next part is shorter or longer by them.
+/// Bytes that the results of a part may take, about: the length of the next part follows from them.
 const PART_BYTES: usize = 16 << 20;
 
-/// How many extensions a worker takes at a time.
+/// Number of extensions that a worker takes at a time.
 const GRAIN: usize = 256;
 
 impl Unfolding<'_, '_> {
-    /// Adds all events of the next size; they are the last in [`events`](Self::events). `may_continue` is called regularly; once it has
+    /// Adds all events of the next size; they are the last in [`events`](Self::events). Calls `may_continue` regularly; once it has
     /// returned false, the unfolding cannot grow any more, and the events that it has stay valid.
     pub fn grow(&mut self, may_continue: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {

@@ -15,11 +15,11 @@
 //! | `smallest_violations` | the smallest violations of unfoldings, over all start states |
 //!
 //! An event is one execution of a handler together with everything that had to happen before it. Its past is a
-//! configuration: for each node a chain of events, given by the last one, so a past is a vector with one event a
+//! configuration: for each node a chain of events, given by the last one, so a past is a vector with one event per
 //! node. The events of a node form a tree, whose branches exclude each other. Two pasts are compatible when for every
 //! node one of the two entries is an ancestor of the other, and then their join, which takes the later entries, is a
 //! configuration too. Configurations are exactly the executions of the system up to the order of independent events,
-//! so whatever is built from compatible events is reachable. An event that delivers a quorum has several senders, whose
+//! so every set of compatible events is reachable. An event that delivers a quorum has several senders, whose
 //! pasts are compatible with each other.
 //!
 //! Events are made in the order of the size of their pasts. An event whose past ends in the same global state as an
@@ -68,7 +68,7 @@ pub struct Event {
     pub class: ClassId,
     /// Number of events in the past, this one included.
     pub size: u32,
-    /// Classes that this event or one below it begins, a bit each; the last bit stands for all further classes.
+    /// One bit per class that this event or one below it begins; the last bit stands for all further classes.
     pub classes_below: u64,
     /// The trigger and the outcome; meaningless for a root.
     pub(crate) step: Step,
@@ -78,19 +78,19 @@ pub struct Event {
     pub(crate) next_sibling: u32,
     /// Local events on the chain.
     pub(crate) local_events: u32,
-    /// The instances sent: from the first up to, not including, the second.
+    /// The instances sent, as a half-open range.
     pub(crate) sent: (u32, u32),
     /// The summand of the chain in the fingerprint of a global state.
     pub(crate) chain: Fingerprint,
 }
 
-/// Which local states an unfolding may enter; a restriction by a caller that knows which ones can matter.
+/// The local states that an unfolding may enter; a restriction by a caller that knows which ones can matter.
 pub trait Relevance {
-    /// Whether an event that ends in this local state is of interest.
+    /// Whether an event that ends in this local state is relevant.
     fn is_relevant(&self, state: LocalStateId) -> bool;
 }
 
-/// Everything is of interest.
+/// All local states are relevant.
 pub struct Everything;
 
 impl Relevance for Everything {
@@ -106,7 +106,7 @@ pub struct Unfolding<'u, 'l> {
     bounds: SearchBounds,
     nodes: usize,
     base: Fingerprint,
-    /// On an ordered network, the part of it that is in flight on links without order.
+    /// On an ordered network, the part of the fingerprint for messages in flight on links without order.
     unordered_base: Fingerprint,
     budgets: Budgets,
     chains: Chains,
@@ -116,13 +116,13 @@ pub struct Unfolding<'u, 'l> {
     instances: Vec<Instance>,
     /// The quorums that extensions consume.
     quorums: Vec<Box<[InstanceId]>>,
-    /// On an ordered network, what each event knows of the channels of its node: `nodes` entries; else none.
+    /// On an ordered network, the knowledge of each event about the channels of its node: `nodes` entries; else none.
     frontiers: Vec<ChannelFrontier>,
     /// For each event the instances that can be consumed right after it, or once an older one is, in the order of their ids.
     candidates: Vec<Vec<InstanceId>>,
-    /// For how many candidates there is room.
+    /// Number of candidates for which there is room.
     candidate_room: usize,
-    /// Bytes of what is worked on while the unfolding grows.
+    /// Bytes of temporary data while the unfolding grows.
     at_hand: usize,
     /// The extensions by the size of the event that they make.
     queue: Vec<Vec<Extension>>,
@@ -133,12 +133,12 @@ pub struct Unfolding<'u, 'l> {
     executed: u64,
     /// See [`steps`](Self::steps).
     steps: u64,
-    /// Some event was left out by the bound on local events.
+    /// Whether the bound on local events left out some event.
     local_events_cut: bool,
 }
 
 impl<'u, 'l> Unfolding<'u, 'l> {
-    /// The roots, and the extensions possible at the start.
+    /// An unfolding with only the roots, and the extensions possible at the start.
     pub fn new(
         stepper: &'u mut Stepper<'l>,
         start: &Start,
@@ -214,7 +214,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         self.executed
     }
 
-    /// What was looked at so far to find out what can follow new events: candidates, and events that messages are offered to.
+    /// The work so far to find the successors of new events: candidates, and events that messages are offered to.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -235,7 +235,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         larger.is_some_and(|queues| queues.iter().any(|extensions| !extensions.is_empty()))
     }
 
-    /// Whether some local event was left out by the bound on them.
+    /// Whether the bound on local events left out some event.
     pub fn local_events_cut(&self) -> bool {
         self.local_events_cut
     }
@@ -259,7 +259,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         self.stepper
     }
 
-    /// The parts that workers read while nothing changes.
+    /// The parts that workers read while the unfolding does not change.
     pub(crate) fn view(&self) -> UnfoldingView<'_> {
         UnfoldingView {
             nodes: self.nodes,

@@ -1,13 +1,13 @@
 //! The tuples of classes that are reachable in an unfolding.
 //!
 //! A tuple of classes, one per node, is reachable exactly when there are events `y`, one per node, each the first on its
-//! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the class wanted: the
+//! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the wanted class: the
 //! last events of a configuration have such first events before them, and the join of these lies in between. So only
-//! the events where a class begins need be combined, and only for the tuples that have something to say.
+//! the events where a class begins need be combined, and only for the tuples with judgements.
 //!
-//! Most of these tuples are refuted by two of their nodes alone. Whether class `c` at one node and class `d` at another
-//! go together is decided by descending both trees at once: on the way down the first tree, the events of the second
-//! that are compatible and lead to `d` only become fewer, and when none is left, nothing below need be looked at.
+//! Most of these tuples are refuted by two of their nodes alone. To decide whether class `c` at one node and class `d` at another
+//! go together, both trees are descended at once: on the way down the first tree, the events of the second
+//! that are compatible and lead to `d` only become fewer, and when none is left, the subtree is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::unfolding::{EventId, Unfolding, class_bit};
 /// More tuples of classes than this are not evaluated one by one.
 const TUPLES_MAX: u64 = 200_000;
 
-/// Number of evaluated tuples between two questions whether to continue.
+/// Number of evaluated tuples between two polls.
 const EVALUATIONS: u32 = 128;
 
 /// A reachable configuration with a judgement of it.
@@ -29,7 +29,7 @@ const EVALUATIONS: u32 = 128;
 pub struct JudgedConfig {
     /// The judgement.
     pub judgement: Judgement,
-    /// The node judged; none if all are judged together.
+    /// The judged node; none if all are judged together.
     pub node: Option<NodeId>,
     /// The last event of each node.
     pub config: Box<[EventId]>,
@@ -54,7 +54,7 @@ struct NodeInClass {
     class: ClassId,
 }
 
-/// The tuples of classes that have something to say, and where each class begins.
+/// The tuples of classes with judgements, and the events where each class begins.
 pub struct ReachableTuples {
     /// For each node and class the events where it begins, in the order of the events.
     begins: Vec<BTreeMap<ClassId, Vec<EventId>>>,
@@ -63,19 +63,19 @@ pub struct ReachableTuples {
     /// The tuples with a judgement, the bad ones and the witnesses.
     tuples: Vec<Judged>,
     evaluated: u64,
-    /// Evaluations since the last question whether to continue.
+    /// Evaluations since the last poll.
     unasked: u32,
     /// Events before this one were noted, and those before `searched` were combined.
     noted: u32,
     searched: u32,
     /// Pairs of nodes and classes that are known to go together.
     feasible: BTreeSet<[NodeInClass; 2]>,
-    /// Whether there are too many classes for this way, or it was given up.
+    /// Whether there are too many classes for this algorithm, or it was given up.
     pub overflown: bool,
 }
 
 impl ReachableTuples {
-    /// Nothing noted yet.
+    /// A collection that has noted no event yet.
     pub fn new(nodes: usize) -> Self {
         Self {
             begins: vec![BTreeMap::new(); nodes],
@@ -91,8 +91,8 @@ impl ReachableTuples {
     }
 
     /// Notes the new events; adds the judgements of their local states and of the global states right after them to `hits`, even if it
-    /// fails later. Every event is in some execution, so these states are reachable. `may_continue` is called regularly, with the
-    /// number of tuples since its last call; once it has returned false, some tuples are missing.
+    /// fails later. Every event is in some execution, so these states are reachable. Calls `may_continue` regularly, with the
+    /// number of tuples since the last call; once it has returned false, some tuples are missing.
     pub fn note<'u, 'l>(
         &mut self,
         unfolding: &mut Unfolding<'u, 'l>,
@@ -119,7 +119,7 @@ impl ReachableTuples {
                     return Err(stopped);
                 }
             }
-            // After what is reachable for sure, so that a stop in between loses nothing.
+            // Reachable states are judged first, so that a stop in between loses nothing.
             if begins && class != ClassId::STUCK {
                 self.note_class(unfolding, node as usize, class, id, may_continue)?;
             }
@@ -127,7 +127,7 @@ impl ReachableTuples {
         Ok(())
     }
 
-    /// Notes where a class begins; a class new at its node is combined with all classes of the other nodes.
+    /// Notes an event where a class begins; a class new at its node is combined with all classes of the other nodes.
     fn note_class<'u, 'l>(
         &mut self,
         unfolding: &mut Unfolding<'u, 'l>,
@@ -165,8 +165,8 @@ impl ReachableTuples {
     }
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
-    /// the last search; smaller than `size_max` events. If `is_one`, only the smallest of the bad ones is needed. `may_continue` is
-    /// called regularly, with the steps since its last call; once it has returned false, the configurations found so far are returned.
+    /// the last search; smaller than `size_max` events. If `is_one`, only the smallest of the violations is needed. Calls `may_continue`
+    /// regularly, with the steps since the last call; once it has returned false, the configurations found so far are returned.
     pub fn search(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
@@ -244,7 +244,7 @@ fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = [NodeInClass; 2]> {
     (0..=2).flat_map(pairs).map(|(one, other)| [one, other].map(|node| NodeInClass { node, class: tuple[node] }))
 }
 
-/// Whether some configuration has seen both classes of a pair begin; false if it is over before that is known.
+/// Whether some configuration has seen both classes of a pair begin; false if a stop comes before that is known.
 fn go_together(
     unfolding: &Unfolding<'_, '_>,
     begins: &[BTreeMap<ClassId, Vec<EventId>>],
@@ -259,7 +259,7 @@ fn go_together(
     if candidates.is_empty() || !begins[one.node].contains_key(&one.class) {
         return false;
     }
-    // The events of the first tree that are still to be descended from, each with what is left of the second tree.
+    // The events of the first tree that are still to be descended from, each with the rest of the second tree.
     let mut stack = vec![(root, candidates)];
     while !is_over && let Some((at, candidates)) = stack.pop() {
         if unfolding.begins(at, one.class) {
@@ -279,7 +279,7 @@ fn go_together(
     false
 }
 
-/// The steps that it takes to look at events.
+/// The cost of examining events, in steps.
 fn steps(events: &[EventId]) -> u32 {
     1 + u32::try_from(events.len()).unwrap_or(u32::MAX - 1)
 }
@@ -311,7 +311,7 @@ fn compatible_with(
         if unfolding.chains().are_compatible(past, unfolding.past(*candidate)) {
             left.push(*candidate);
         } else {
-            // What excludes an event excludes all below it, which in preorder come right after it.
+            // An event that excludes this one excludes all below it, which in preorder come right after it.
             let len = unfolding.chains().len(*candidate);
             index += candidates[index..].iter().take_while(|below| unfolding.chains().len(**below) > len).count();
         }
@@ -320,7 +320,7 @@ fn compatible_with(
     left
 }
 
-/// Takes out the events, given in preorder, below which no beginning of `class` is left.
+/// Removes the events, given in preorder, below which no beginning of `class` is left.
 fn prune(unfolding: &Unfolding<'_, '_>, events: &mut Vec<EventId>, class: ClassId) {
     let mut below = 0;
     let mut kept = events.len();
@@ -339,7 +339,7 @@ fn prune(unfolding: &Unfolding<'_, '_>, events: &mut Vec<EventId>, class: ClassI
 struct Query<'q, 'p, 'u, 'l> {
     unfolding: &'q Unfolding<'u, 'l>,
     tuple: &'q [ClassId],
-    /// Only smaller configurations are of interest.
+    /// Only smaller configurations are wanted.
     best: u32,
     found: Option<Box<[EventId]>>,
     poll: &'q mut StopPoll<'p>,

@@ -60,7 +60,7 @@ impl Unfolding<'_, '_> {
         Ok(())
     }
 
-    /// The rest on an ordered network.
+    /// The remaining steps on an ordered network.
     fn plant_in_order(&mut self, start: &Start, roots: &[EventId]) -> Result<(), MachineError> {
         for root in roots {
             let mut frontiers = vec![ChannelFrontier { last_sent: NONE, taken: 0 }; self.nodes];

@@ -7,12 +7,12 @@ use crate::unfolding::view::{Consumed, Extension, Instance, InstanceId, NONE, Of
 use crate::unfolding::{Event, EventId, Unfolding};
 
 impl Unfolding<'_, '_> {
-    /// Schedules everything that can follow an event by its candidates and its state.
+    /// Schedules all extensions that can follow an event, by its candidates and its state.
     pub(super) fn schedule(&mut self, id: EventId) -> Result<(), MachineError> {
         let Event { state, local_events, size, .. } = *self.event(id);
         let local_state = self.stepper.state(state).clone();
         if local_state.is_stuck() {
-            // Nothing happens any more at a node that is stuck in a fault.
+            // No event happens at a node that is stuck in a fault.
             self.candidates[id.0 as usize].clear();
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Unfolding<'_, '_> {
         Ok(())
     }
 
-    /// Schedules the quorums among the candidates of an event; those with a certain member if it is given.
+    /// Schedules the quorums among the candidates of an event; if `last` is given, only those with this member.
     fn schedule_quorums(&mut self, prev: EventId, last: Option<InstanceId>) -> Result<(), MachineError> {
         let state = self.event(prev).state;
         let mut members = Vec::new();

@@ -1,4 +1,4 @@
-//! The smallest violations that an unfolding has, over all start states.
+//! The smallest violations of an unfolding, over all start states.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::unfolding::reachable_tuples::JudgedConfig;
 /// The smallest violations so far, in the order of their sizes, no two with the same words.
 pub(crate) struct Best {
     violations: Vec<Smallest>,
-    /// How many are wanted, or how many kinds of them that the report does not have; at least one.
+    /// The number of violations wanted, or of kinds of them that the report does not have; at least one.
     wanted: usize,
-    /// How many of each kind are kept, with those of the report; none if all are.
+    /// The number of violations to keep of each kind, including those of the report; none if all are.
     variants_max: Option<u64>,
     /// The bound on depth, and the judgements of configurations that are larger.
     depth_max: u32,
@@ -32,16 +32,16 @@ struct Smallest {
     way: Way,
 }
 
-/// How a violation is reached.
+/// The path to a violation.
 enum Way {
-    /// In the unfolding at hand: the last event of each node.
+    /// In the current unfolding: the last event of each node.
     Config(Box<[EventId]>),
-    /// In an earlier one.
+    /// In an earlier unfolding.
     Path(Box<FoundViolation>),
 }
 
 impl Best {
-    /// Nothing yet, for a report with room for more.
+    /// An empty collection, for a report with room for more violations.
     pub(crate) fn new(report: &Report, depth: Option<u32>) -> Self {
         let wanted = report.violations_max.saturating_sub(report.collected()) as usize;
         let variants_max = report.variants_max;
@@ -49,19 +49,19 @@ impl Best {
         Self { violations: Vec::new(), wanted, variants_max, depth_max, beyond: Vec::new(), sure_up_to: u32::MAX }
     }
 
-    /// Whether no more than one is wanted.
+    /// Whether only one is wanted.
     pub(crate) fn is_one(&self) -> bool {
         self.wanted == 1 && self.variants_max.is_none()
     }
 
-    /// An upper bound of the size of violations that are still of use; none if any is.
+    /// An upper bound of the size of violations that are still of use; none if all are.
     pub(crate) fn size_max(&self) -> Option<u32> {
         // A smaller variant of any kind takes the place of a larger one.
         let is_full = self.variants_max.is_none() && self.violations.len() >= self.wanted;
         self.violations.last().filter(|_| is_full).map(|last| last.size)
     }
 
-    /// Leaves out what is more than is wanted, the largest ones.
+    /// Drops the largest violations in excess of those wanted.
     fn trim(&mut self, report: &Report) {
         let Some(variants_max) = self.variants_max else {
             self.violations.truncate(self.wanted);
@@ -82,7 +82,7 @@ impl Best {
         });
     }
 
-    /// Notes witnesses, and keeps what is bad and small.
+    /// Notes witnesses, and keeps the small violations.
     pub(crate) fn take(&mut self, report: &mut Report, hits: Vec<JudgedConfig>) {
         for JudgedConfig { judgement, node, config, size } in hits {
             if size > self.depth_max {
@@ -115,7 +115,7 @@ impl Best {
         self.violations.iter().position(|other| other.node == node && other.judgement == *judgement)
     }
 
-    /// Whether there is something to say beyond the bound on depth that is not said within it.
+    /// Whether there is a judgement beyond the bound on depth that does not occur within it.
     pub(crate) fn is_beyond(&self, report: &Report) -> bool {
         let is_new = |(node, judgement): &(Option<NodeId>, Judgement)| match judgement.severity() {
             Severity::Witness(property) => report.wants_witness(property),
@@ -124,19 +124,19 @@ impl Best {
         self.beyond.iter().any(is_new)
     }
 
-    /// From a start state nothing smaller was missed, up to this size.
+    /// Notes that no smaller violation from a start state was missed, up to this size.
     pub(crate) fn is_sure_up_to(&mut self, size: u32) {
         self.sure_up_to = self.sure_up_to.min(size);
     }
 
-    /// Nothing is sure any more if a search for what is smallest was given up.
+    /// Notes that the smallest violation is not sure if a search for it was given up.
     pub(crate) fn is_sure_unless(&mut self, is_given_up: bool) {
         if is_given_up {
             self.is_sure_up_to(0);
         }
     }
 
-    /// Takes the paths to the violations of the unfolding at hand, which is from this start state.
+    /// Computes the paths to the violations of the current unfolding, which is from this start state.
     pub(crate) fn settle(&mut self, start: &Start, linearise: impl Fn(&[EventId]) -> Vec<Step>) {
         for Smallest { judgement, node, way, .. } in &mut self.violations {
             if let Way::Config(config) = way {

@@ -1,4 +1,4 @@
-//! The unfolding as workers read it: what an extension leads to, and what can follow a new event.
+//! The unfolding as workers read it: the results of an extension, and the extensions of a new event.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::lts::quorum::{Member, for_each_set};
@@ -9,7 +9,7 @@ use crate::unfolding::Event;
 use crate::unfolding::adequate_order::Words;
 use crate::unfolding::chains::{Chains, EventId};
 
-/// A message that a certain event sent.
+/// The number of a message that an event sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct InstanceId(pub(crate) u32);
 
@@ -97,9 +97,9 @@ pub(crate) struct UnfoldingView<'t> {
     pub(crate) quorums: &'t [Box<[InstanceId]>],
     pub(crate) candidates: &'t [Vec<InstanceId>],
     pub(crate) frontiers: &'t [ChannelFrontier],
-    /// The fingerprint of what is in flight at the start on links without order, where others have one.
+    /// The fingerprint of the messages in flight at the start on links without order, where others have one.
     pub(crate) unordered_base: Fingerprint,
-    /// Whether deliveries that change nothing are events: where it matters what is in flight.
+    /// Whether deliveries that change nothing are events: where it matters which messages are in flight.
     pub(crate) keeps_idle: bool,
 }
 
@@ -153,7 +153,7 @@ impl<'t> UnfoldingView<'t> {
         found
     }
 
-    /// The same, or nothing on a network without order.
+    /// The same, or empty on a network without order.
     pub(crate) fn frontiers_of(&self, id: EventId) -> &'t [ChannelFrontier] {
         if self.known.is_ordered() { self.frontiers(id) } else { &[] }
     }
@@ -236,7 +236,7 @@ impl<'t> UnfoldingView<'t> {
         sum
     }
 
-    /// The events that an extension can make, one for each outcome that changes something; returns the number of
+    /// The events that an extension can make, one for each outcome that changes the global state; returns the number of
     /// outcomes.
     pub(crate) fn execute(
         &self,
@@ -260,8 +260,8 @@ impl<'t> UnfoldingView<'t> {
         let sum = sum.wrapping_add(budgets.of_step(prev.node, one.trigger));
         let outcomes = self.known.outcomes(row);
         for (outcome, executed) in (0_u32..).zip(outcomes) {
-            // Without an event that changes nothing, there is one message or budget more for what follows; but on an
-            // ordered network a message that is taken was in the way of others, and at an end none may be left.
+            // Leaving out an event that changes nothing leaves one message or budget more for later events. But on an
+            // ordered network the message taken was in the way of others, and at an end no message may be left.
             let is_in_the_way = self.keeps_idle && one.consumed != Consumed::Nothing;
             if executed.next != prev.state || !executed.sent.is_empty() || is_in_the_way {
                 let fingerprint = match self.known.is_ordered() {
@@ -283,7 +283,7 @@ impl<'t> UnfoldingView<'t> {
             let Instance { sender, message, position, .. } = self.instances[instance.0 as usize];
             if self.known.is_ordered() && !self.is_unordered(message) {
                 let from = self.known.message(message).from as usize;
-                // What was overtaken, and what was sent over a connection that is broken, is lost.
+                // An overtaken message, or one sent over a connection that is now broken, is lost.
                 if position < self.frontiers(id)[from].taken || self.is_lost(instance.0, state) {
                     return false;
                 }
@@ -294,7 +294,7 @@ impl<'t> UnfoldingView<'t> {
     }
 
     /// The messages of a new event, offered to all events that they can follow: those at or below the last event of the
-    /// destination in the sender's past that do not exclude the sender. Returns also how many were looked at.
+    /// destination in the sender's past that do not exclude the sender. Returns also the number of events examined.
     pub(crate) fn offers(&self, sender: EventId) -> (Vec<Offer>, u64) {
         let (mut offers, mut looked_at) = (Vec::new(), 0);
         let mut stack = Vec::new();
@@ -307,7 +307,7 @@ impl<'t> UnfoldingView<'t> {
                 if !self.chains.are_compatible(self.past(sender), self.past(at)) {
                     continue;
                 }
-                // Lost here, it is lost below.
+                // A message lost here is lost below as well.
                 if self.known.is_ordered() && self.is_lost(instance, self.event(at).state) {
                     continue;
                 }

@@ -7,16 +7,16 @@ use crate::reduction::message_facts::is_subset;
 use crate::reduction::reduced_search::{FoundState, Frontier, Pass, Waiting};
 use crate::reduction::symmetry::SymmetryError;
 
-/// The representative of a state and of all states that renamings lead to.
+/// The representative of a state and of all its renamed states.
 struct Canonical {
     /// The least local states and budgets.
     key: Box<[u32]>,
-    /// The messages in flight, under each of the renamings that lead to these.
+    /// The messages in flight, under each of the renamings that lead to the key.
     forms: Vec<Vec<MessageId>>,
 }
 
 impl Pass<'_, '_, '_> {
-    /// Takes a state in unless a larger one is there; returns whether a violation is reachable from it by sinks.
+    /// Takes in a state unless a larger one is known; returns whether a violation is reachable from it by sinks.
     pub(super) fn enter(&mut self, mut state: GlobalState, found: FoundState) -> Result<bool, SymmetryError> {
         let mut in_flight = Vec::with_capacity(state.in_flight.len());
         for message in &state.in_flight {
@@ -35,7 +35,7 @@ impl Pass<'_, '_, '_> {
             self.heap += key_bytes;
         }
         let sets = &mut self.frontiers[site as usize].sets;
-        // What each state costs counts as one; this is what comes on top.
+        // Each state counts as one step already; these are the additional ones.
         self.steps += (forms.len() as u64 - 1) * (state.in_flight.len() + sets.len()) as u64;
         if sets.iter().any(|(_, set)| forms.iter().any(|form| is_subset(form, set))) {
             return Ok(false);
@@ -64,7 +64,7 @@ impl Pass<'_, '_, '_> {
         Ok(is_bad)
     }
 
-    /// The representative of a state and of all states that renamings lead to.
+    /// The representative of a state and of all its renamed states.
     fn canonical(&mut self, state: &GlobalState, budgets: &[u32]) -> Result<Canonical, SymmetryError> {
         let key = |locals: &[LocalStateId], budgets: &[u32]| -> Box<[u32]> {
             locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect()

@@ -1,4 +1,4 @@
-//! Judgements on a state and on all that it leads to by sinks.
+//! Judgements on a state and on all states that it leads to by sinks.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use crate::reduction::reduced_search::{Pass, Reach};
 use crate::reduction::symmetry::SymmetryError;
 
 impl<'s> Pass<'_, 's, '_> {
-    /// Judges a state and all that it leads to by sinks; returns whether one is bad.
+    /// Judges a state and all states that it leads to by sinks; returns whether one is bad.
     pub(super) fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SymmetryError> {
         let mut sinks: Vec<Vec<MessageId>> = vec![Vec::new(); state.locals.len()];
         let is_over = self.stepper.known().is_over(&state.locals);
         if is_over {
-            // The other nodes are as they were before the trap.
+            // The other nodes are in their states before the trap.
             let judged = judge_system_state(self.stepper, &state.locals);
             if self.note_judged(found, &[], judged)? {
                 return Ok(true);
             }
         }
-        // But a start state, where nothing happens before it, a trap comes last.
+        // A trap comes last, except in a start state, which no event precedes.
         let is_start = self.found[found as usize].parent.is_none();
         for message in state.in_flight.iter().filter(|_| !(is_over && is_start)) {
             let to = self.stepper.message(*message).to as usize;
@@ -53,7 +53,7 @@ impl<'s> Pass<'_, 's, '_> {
         Ok(false)
     }
 
-    /// The local states that a node can reach by sinks; a new one is judged by itself. None if something is bad.
+    /// The local states that a node can reach by sinks; a new one is judged by itself. None if one is bad.
     fn reach(
         &mut self,
         node: NodeId,
@@ -94,7 +94,7 @@ impl<'s> Pass<'_, 's, '_> {
         Ok(Some(index))
     }
 
-    /// Judges every tuple of classes that a tuple of reaches has; returns whether one is bad.
+    /// Judges every tuple of classes of a tuple of reaches; returns whether one is bad.
     fn judge_tuple(&mut self, tuple: &[u32], found: u32) -> Result<bool, MachineError> {
         let lists: Vec<Vec<usize>> =
             tuple.iter().map(|reach| (0..self.reach_lists[*reach as usize].classes.len()).collect()).collect();
@@ -114,7 +114,7 @@ impl<'s> Pass<'_, 's, '_> {
         Ok(false)
     }
 
-    /// The same as [`note`](Self::note) of a state whose judging can have been stopped.
+    /// The same as [`note`](Self::note) for a state whose judging can have been stopped.
     fn note_judged(
         &mut self,
         found: u32,
@@ -183,7 +183,7 @@ impl<'s> Pass<'_, 's, '_> {
         Ok(steps)
     }
 
-    /// Keeps all system states that a state, or a renamed one, leads to by sinks.
+    /// Collects all system states that a state, or a renamed one, leads to by sinks.
     fn collect(&mut self, state: &GlobalState, sinks: &[Vec<MessageId>]) -> Result<(), SymmetryError> {
         for renaming in 0..self.symmetry.as_ref().map_or(1, |symmetry| symmetry.size()) {
             let mut lists: Vec<Vec<LocalStateId>> = vec![Vec::new(); sinks.len()];

@@ -11,11 +11,11 @@ use crate::reduction::symmetry::{PropertyVerdict, Symmetry, SymmetryError, asymm
 
 impl Symmetry {
     /// Compares the outcomes of a trigger with those of the renamed trigger in the renamed state, for all renamings.
-    /// Afterwards the local states that it leads to can be renamed.
+    /// Afterwards its next local states can be renamed.
     ///
     /// # Errors
     ///
-    /// They differ.
+    /// The outcomes differ.
     pub fn check(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -79,7 +79,7 @@ impl Symmetry {
         fault.renamed(|peer| self.node(renaming, peer as usize) as NodeId).into()
     }
 
-    /// Whether these are the same answers but for the names of destinations.
+    /// Whether these are the same answers, apart from the names of destinations.
     fn are_same_choices(&self, renaming: usize, one: &[Choice], other: &[Choice]) -> bool {
         let renamed = one
             .iter()
@@ -87,7 +87,7 @@ impl Symmetry {
         renamed.eq(other.iter().copied())
     }
 
-    /// Says what a local state is under each renaming, and thereby what those states are.
+    /// Defines a local state under each renaming, and thereby each of these states under all renamings.
     pub(super) fn define(
         &mut self,
         stepper: &mut Stepper<'_>,

@@ -2,12 +2,12 @@
 
 use host_model::contract::NodeId;
 
-/// No more renamings than this are used: each one multiplies the work for facts and checks. A group of five nodes has as
+/// Maximum number of renamings: each one multiplies the work for facts and checks. A group of five nodes has this
 /// many.
 const RENAMINGS_MAX: usize = 120;
 
-/// All permutations of the nodes within their groups, the identity first, with the last nodes of a group in their places if
-/// there are too many otherwise; why not, if there is something wrong.
+/// All permutations of the nodes within their groups, the identity first; if there are too many, the last nodes of a group keep their
+/// places. Otherwise the reason why the groups are wrong.
 pub(super) fn renamings(groups: &[Vec<NodeId>], nodes: u32) -> Result<Vec<Vec<NodeId>>, String> {
     let mut seen = vec![false; nodes as usize];
     for node in groups.iter().flatten() {
@@ -51,7 +51,7 @@ fn orders(nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
     orders
 }
 
-/// Elements of a group that all others can be composed of, given its table.
+/// Generators of a group, given its table.
 pub(super) fn generators(after: &[Vec<usize>]) -> Vec<usize> {
     let mut generators = Vec::new();
     let mut composed = vec![false; after.len()];

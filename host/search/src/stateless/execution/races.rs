@@ -16,7 +16,7 @@ struct EventContext<'e> {
     last: u32,
     /// The next event of the node.
     next: Option<Trigger>,
-    /// How many items of each channel to the node were delivered before it, and after it.
+    /// For each channel to the node, the number of items delivered before it, and after it.
     delivered: &'e [usize],
     delivered_after: &'e [usize],
 }
@@ -33,8 +33,8 @@ impl EventContext<'_> {
 }
 
 impl Execution {
-    /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all that does
-    /// not happen after the event came before. The trigger of the event itself is among them, since it can have other outcomes.
+    /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all events that do
+    /// not happen after it have happened. The trigger of the event itself is included, since it can have other outcomes.
     ///
     /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
     /// message can be delivered unless its sending happens after the event, or the local state has it otherwise. Of these
@@ -74,7 +74,7 @@ impl Execution {
         Ok(())
     }
 
-    /// From how much was delivered after an event to how much was before.
+    /// Changes the numbers of delivered items from those after an event to those before it.
     fn take_back(&self, stepper: &Stepper<'_>, node: NodeId, event: &Event, delivered: &mut [usize]) {
         let inbox = &self.inboxes[node as usize];
         let position = |message| {
@@ -133,7 +133,7 @@ impl Execution {
             for item in channel.next(known, *delivered, before) {
                 let (message, sender) = channel.items[item];
                 let trigger = Trigger::deliver(message);
-                // An item can be lost by the event: overtaken, or sent over a connection that is broken now.
+                // The event can lose an item: by overtaking it, or by breaking the connection over which it was sent.
                 let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
                 if self.is_independent(sender, place)
                     && self.fits(last, &[sender])
@@ -145,7 +145,7 @@ impl Execution {
         }
     }
 
-    /// The races of local events: `before` of them precede the event, `after` of them its successor.
+    /// The races of local events: `before` local events precede the event, and `after` of them its successor.
     fn races_of_local_events(
         &self,
         stepper: &Stepper<'_>,

@@ -1,7 +1,7 @@
 //! A search in a local transition system of its own, and its answer in the common one.
 //!
-//! Local model checking goes through local states that are in no execution, and a reduction tries messages where none is delivered. In
-//! the common local transition system the other members would count its consequences as their own.
+//! Local model checking explores local states that are in no execution, and a reduction tries messages where none is delivered. In
+//! the common local transition system the other members would count the results as their own.
 
 use host_model::lts::{Lts, Mover, Step, Stepper};
 use host_model::trace::start::Start;
@@ -25,13 +25,13 @@ pub fn run(
     let found = std::mem::take(&mut report.violations);
     match found.into_iter().map(|found| here(search, &lts, &starts, found)).collect() {
         Ok(violations) => report.violations = violations,
-        // What cannot be said in the common local transition system is not found.
+        // A finding that cannot be expressed in the common local transition system does not count.
         Err(error) => report.end = stopped_end(error)?,
     }
     Ok(report)
 }
 
-/// A finding of the sibling, followed in the common local transition system.
+/// Translates a finding of the sibling into the common local transition system.
 fn here(
     search: &Search<'_>,
     sibling: &Lts<'_>,
@@ -48,7 +48,7 @@ fn here(
         Some(breach) if !breach.sibling.is_empty() => {
             let critical = found.path.len() - 1;
             let way = followed(&[&found.path[..critical], &breach.sibling[..]].concat())?;
-            // What leads to the start state is part of the path there.
+            // The path to the start state is part of the path of the finding.
             let before = way.path.len() - breach.sibling.len();
             Some(FoundBreach { sibling: way.path[before..].to_vec(), ..breach.clone() })
         }

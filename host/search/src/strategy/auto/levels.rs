@@ -1,26 +1,26 @@
-//! What the levels of a search take, and whether the next ones take much more.
+//! The sizes of the levels of a search, and whether the next ones grow by a multiple.
 
-/// A level that takes this many times what the one before took, as a fraction, is followed by others that do: the end is far away. Levels of a
-/// space with an end grow so only before a few hundredths of its states are known.
+/// If a level is this many times as large as the one before, as a fraction, more such levels follow: the end is far away. The levels of a
+/// finite space grow so only until a few hundredths of its states are known.
 const MULTIPLE: (u64, u64) = (3, 2);
 
-/// What the levels of a search take, of one that goes level by level.
+/// The levels of a search that goes level by level.
 #[derive(Default)]
 pub(super) struct Levels {
-    /// The level that it is at.
+    /// The current level.
     depth: u32,
-    /// What its counts said when that began.
+    /// The count when this level began.
     began: u64,
-    /// How much they grew on the two levels before, the last one first.
+    /// The growth of the count on the two levels before, the last one first.
     took: [u64; 2],
-    /// Whether a level takes a multiple of the one before.
+    /// Whether a level is a multiple of the one before.
     explode: bool,
 }
 
 impl Levels {
-    /// Takes in how far the search is.
+    /// Updates the levels with the progress of the search.
     pub(super) fn look(&mut self, depth: u32, counted: u64) {
-        // It has begun again.
+        // The search has restarted.
         if depth < self.depth {
             *self = Self::default();
         }
@@ -32,7 +32,7 @@ impl Levels {
         }
     }
 
-    /// Whether a level takes a multiple of the one before.
+    /// Whether a level is a multiple of the one before.
     pub(super) fn explode(&self) -> bool {
         self.explode
     }
@@ -42,7 +42,7 @@ impl Levels {
 mod tests {
     use super::*;
 
-    /// Levels as long as binomial coefficients: those of a space with an end. They explode at first, and no more long before the middle.
+    /// Levels as long as binomial coefficients: those of a finite space. They explode at first, but stop long before the middle.
     #[test]
     fn levels_explode_where_each_takes_a_multiple_of_the_one_before() {
         let (mut levels, mut counted, mut length) = (Levels::default(), 0_u64, 1_u64);

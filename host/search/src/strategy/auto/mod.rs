@@ -2,10 +2,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `pace` | how the work of a search in the race is counted |
-//! | `promises` | what reports say of promises of progress, put together |
+//! | `pace` | the unit of work of a search in the race, and the kind of search |
+//! | `promises` | the results of several searches for promises of progress, combined |
 //! | `race` | searches in turns, by the work that they have done |
-//! | `levels` | what the levels of a search take, and whether the next ones take much more |
+//! | `levels` | the sizes of the levels of a search, and whether the next ones grow by a multiple |
 //! | `apart` | a search in a local transition system of its own, and its answer in the common one |
 
 use std::sync::{Mutex, PoisonError};
@@ -29,20 +29,20 @@ mod pace;
 mod promises;
 mod race;
 
-/// The work after which a search waits for the others, unless told otherwise: a fraction of a second. Most small systems are done
+/// The work after which a search waits for the others, by default: a fraction of a second. Most small systems are done
 /// before.
 const SHORTEST_TURN: u64 = 1 << 18;
 
-/// The work on a better answer once there is one: half of what the answer took, but between these.
+/// The work on a better answer once there is one: half the work of the answer, but between these limits.
 const BETTER_MIN: u64 = 400_000;
 const BETTER_MAX: u64 = 4_000_000;
 
-/// Units of `bdfs` on a shorter broken promise once there is one: this part of those of the answer, but at least this number. It has to explore the
-/// whole graph for it, and a walk is often there long before; that is made short anyway.
+/// Units of `bdfs` on a shorter broken promise once there is one: this part of the units of the answer, but at least this number. It has to
+/// explore the whole graph, and a walk often has a broken promise long before, whose path is shortened anyway.
 const SHORTER_PROMISE_PART: u64 = 4;
 const SHORTER_PROMISE_MIN: u64 = 50_000;
 
-/// How many walks are begun at least where only they can say more: with these, as many have ended as `walk` makes.
+/// Minimum number of walks if only walks are left: as many as `walk` makes have then ended.
 const WALKS_ALONE: u64 = WALKS_DEFAULT.next_multiple_of(BATCH) + 1;
 
 /// Small steps that take as long as a unit of work.
@@ -61,17 +61,17 @@ pub enum Member {
     Walk,
     /// `lmc-opt`.
     Lmc,
-    /// `guided`, without end. It begins later than the others: what walks find soon takes as long as without it.
+    /// `guided`, without end. It begins later than the others: for violations that walks find soon, it takes as long as they do.
     Guided,
 }
 
-/// When turns end, and who has them.
+/// The schedule of the turns: when they end, and which members have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
     /// Minimum units of work of a turn.
     pub shortest: u64,
-    /// The only member to run, if it can answer the request: for tests of each member's answers. Walks alone end only at a finding or a
-    /// stop.
+    /// The only member to run, if it can answer the request: for tests of each member's answers. Walks by themselves end only at a finding
+    /// or a stop.
     pub only: Option<Member>,
 }
 
@@ -85,12 +85,12 @@ impl Default for Turns {
 ///
 /// Guarantee: every reported violation is reachable; it is the shortest one if the report says so.
 /// Complete: within the bounds, as soon as one of its members is.
-/// Explores: what `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt`, random walks and guided ones explore, in turns of equal work, each as far as
-/// the first one that has the answer needs; guided walks begin after the first turns of all others. Work is counted and not timed, so which one that is does not depend on the machine.
-/// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time; and so is an answer
-/// that leaves `eventually` properties open, which only `bdfs` decides; walks can prove that one is broken. Memory: that of all members together.
+/// Explores: the states of `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt`, random walks and guided ones, in turns of equal work, until the
+/// first one has the answer; guided walks begin after the first turns of all others. Work is counted and not timed, so the winner does not
+/// depend on the machine. A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time;
+/// so is an answer that leaves promises open, which only `bdfs` decides; walks can prove that one is broken. Memory: that of all members.
 /// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
-/// do; the seed and the schedule of the walks, which is [`Schedule::Mix`] unless told otherwise; the monitor, which bounds all members together.
+/// do; the seed and the schedule of the walks, [`Schedule::Mix`] by default; the monitor, which bounds all members together.
 /// Source: Xu, Hutter, Hoos, Leyton-Brown, "SATzilla: portfolio-based algorithm selection for SAT", JAIR 2008, for the idea of a
 /// portfolio; differs in: nothing is predicted, and turns are shared evenly.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
@@ -112,7 +112,7 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
         race.add(member.name(), member.pace(&members, leveled), member.is_apart(&search.bounds));
     }
     let portfolio = Portfolio { search, members: &members, race, answers: Mutex::new(Answers::new(members.len())) };
-    // One thread each to wait in; what works uses threads of its own.
+    // Each member has a thread to wait in; the work runs on threads of its own.
     let waiting = threads(members.len(), "waits")?;
     let workers = rayon::current_num_threads();
     waiting.scope(|scope| {
@@ -127,7 +127,7 @@ pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError
 }
 
 impl Member {
-    /// The members that can answer what is asked: each honours the bounds that are set, and leaves out only what cannot matter.
+    /// The members that can answer the request: each honours its bounds, and leaves out only states that can matter to no property.
     pub fn of(bounds: &SearchBounds, scenario: &Scenario) -> Vec<Self> {
         let is_one = bounds.violations.unwrap_or(1) <= 1;
         let mut members = vec![Self::Bdfs, Self::Unfold];
@@ -147,7 +147,7 @@ impl Member {
         bounds.states.is_none() && bounds.violations.unwrap_or(1) <= 1
     }
 
-    /// What it is asked for.
+    /// The bounds that it gets.
     pub fn bounds(self, bounds: &SearchBounds) -> SearchBounds {
         match self {
             Self::Bdfs => SearchBounds { seed: None, schedule: None, ..*bounds },
@@ -156,13 +156,13 @@ impl Member {
                 let schedule = bounds.schedule.or(Some(Schedule::Mix));
                 SearchBounds { walks: Some(u64::MAX), schedule, violations: None, ..*bounds }
             }
-            // Walks look at the promises.
+            // The member `walk` examines the promises.
             Self::Guided => SearchBounds { walks: Some(u64::MAX), violations: None, promises: None, ..*bounds },
             Self::Unfold | Self::Lmc => SearchBounds { seed: None, schedule: None, promises: None, ..*bounds },
         }
     }
 
-    /// The strategy.
+    /// The name of its strategy, and whether it reduces.
     pub fn decider(self) -> Decider {
         let strategy = match self {
             Self::Bdfs | Self::Reduced => "bdfs",
@@ -186,8 +186,8 @@ impl Member {
         }
     }
 
-    /// A unit of work is what takes about as long as a global state of `bdfs`, half of a microsecond; calls into the plugin come on top.
-    /// Members that mostly have the answer first have more turns. `leveled`: the member whose levels say how far the end is.
+    /// A unit of work takes about as long as a global state of `bdfs`, half a microsecond; calls into the plugin are added to it.
+    /// Members that usually have the answer first have more turns. `leveled`: the member whose levels tell how far the end is.
     fn pace(self, members: &[Self], leveled: Self) -> Pace {
         let work: fn(&Progress) -> u64 = match self {
             Self::Bdfs => |it| it.counts.global_states.unwrap_or_default(),
@@ -208,7 +208,7 @@ impl Member {
         Pace {
             work,
             keeps_messages: matches!(self, Self::Bdfs | Self::Reduced),
-            // Walks that examine what they have found ask every few steps, the others far less often.
+            // Walks that examine an end poll every few steps, the other searches far less often.
             idle: if self.is_exhaustive() { 1_024 } else { 64 },
             weight,
             forgets: !self.is_exhaustive(),
@@ -217,7 +217,7 @@ impl Member {
         }
     }
 
-    /// The member whose levels say how far the end is, of those that go level by level the first one in this order. `is_by_levels`: `bdfs`
+    /// The member whose levels tell how far the end is: the first one in this order that goes level by level. `is_by_levels`: `bdfs`
     /// does.
     fn leveled(members: &[Self], is_by_levels: bool) -> Self {
         match is_by_levels {
@@ -241,8 +241,8 @@ impl Member {
         }
     }
 
-    /// Whether it has a local transition system of its own: it takes local steps that are in no execution. Walks do so to prove that
-    /// nothing can keep a promise any more.
+    /// Whether it has its own local transition system, because it takes local steps that are in no execution. Walks do so to prove that
+    /// a promise cannot be kept any more.
     fn is_apart(self, bounds: &SearchBounds) -> bool {
         match self {
             Self::Reduced | Self::Lmc => true,
@@ -262,7 +262,7 @@ impl Member {
     }
 }
 
-/// A portfolio at work.
+/// A running portfolio.
 struct Portfolio<'p, 's> {
     search: &'p Search<'s>,
     members: &'p [Member],
@@ -271,7 +271,7 @@ struct Portfolio<'p, 's> {
 }
 
 impl Portfolio<'_, '_> {
-    /// One member, from its first turn to its end.
+    /// Runs one member, from its first turn to its end.
     fn take_part(&self, index: usize, workers: usize) {
         let Some(turn) = self.race.turn(index) else { return };
         let answer = |turn: &Turn<'_, '_>, answer| {
@@ -281,7 +281,7 @@ impl Portfolio<'_, '_> {
         };
         match threads(workers, self.members[index].name()) {
             Err(error) => answer(&turn, Err(error)),
-            // The turn ends there: the thread that waits here may have taken up waiting for another member's turn meanwhile.
+            // The turn ends inside the pool: the thread that waits here may meanwhile have begun to wait for another member's turn.
             Ok(pool) => pool.install(move || answer(&turn, self.explore(index, &turn))),
         }
     }
@@ -293,7 +293,7 @@ impl Portfolio<'_, '_> {
     }
 }
 
-/// What the members have said.
+/// The answers of the members.
 struct Answers {
     reports: Vec<Option<Report>>,
     /// The member with the answer so far.
@@ -306,7 +306,7 @@ impl Answers {
         Self { reports: (0..members).map(|_| None).collect(), best: None, error: None }
     }
 
-    /// Takes what a member says at its end, and tells the others how long they may continue.
+    /// Takes the answer of a member at its end, and limits the work of the others.
     fn take(
         &mut self,
         index: usize,
@@ -315,7 +315,7 @@ impl Answers {
         search: &Search<'_>,
         members: &[Member],
     ) {
-        // One that was stopped before it had anything to say takes nothing from what others say.
+        // A member that was stopped before it had an answer does not weaken the answers of others.
         let stopped = |end| Report { end, ..Report::new(search.lts) };
         let report = match answer.or_else(|error| stopped_end(error).map(stopped)) {
             Ok(report) => report,
@@ -333,7 +333,7 @@ impl Answers {
         let report = self.reports[best].as_ref().expect("the best one has an answer");
         let is_open = leaves_promises_open(report, search);
         let as_all: Vec<Option<u64>> = (0..members.len()).map(|member| turn.as_all(member)).collect();
-        // Only the whole graph says of a broken promise what is shortest.
+        // Only the whole graph shows which breach of a promise is shortest.
         let is_breach = report.violations.iter().all(|found| found.breach.is_some());
         let could_shorten = |member: usize| match members[member] {
             Member::Bdfs => !is_breach || as_all[member].is_some(),
@@ -342,17 +342,17 @@ impl Answers {
         let helps = |member: usize| match report.end {
             _ if is_open && matches!(members[member], Member::Bdfs | Member::Walk) => true,
             EndCondition::Violation => could_shorten(member) && !is_shortest(report, &search.bounds),
-            // Local states can be all there are where a bound on local events leaves out what only repeats them.
+            // The local states can be complete although a bound on local events left out repetitions of them.
             EndCondition::LocalEventBound => members[member] == Member::Lmc,
             _ => false,
         };
         if best == index {
             let work = turn.work();
             let more = work.saturating_add((work / 2).clamp(BETTER_MIN * WEIGHT_UNIT, BETTER_MAX * WEIGHT_UNIT));
-            // What must happen is worth as much as all else.
+            // Promises are worth as much work as all other properties together.
             let as_all = |member: usize| as_all[member].filter(|_| is_open && members[member] == Member::Bdfs);
             let shorter = (turn.units() / SHORTER_PROMISE_PART).clamp(SHORTER_PROMISE_MIN, BETTER_MAX);
-            // Asked before the race is locked.
+            // The work of the others is read before the race is locked.
             let shorter: Vec<u64> = (0..members.len()).map(|member| turn.work_after(member, shorter)).collect();
             let is_broken_promise = is_breach && report.end == EndCondition::Violation;
             let more = |member: usize| match as_all(member) {
@@ -368,8 +368,8 @@ impl Answers {
         }
     }
 
-    /// Ends all if those that are left give no answer. Walks alone would never end; where there was too little memory for the others,
-    /// walks do without.
+    /// Ends all if the remaining members give no answer. Walks alone would never end; if the others ran out of memory,
+    /// the rest of the work is left to the walks.
     fn wait_for_answer(&self, turn: &Turn<'_, '_>, members: &[Member]) {
         let is_for_memory = self.reports.iter().flatten().any(|report| report.end == EndCondition::MemoryBound);
         match turn.is_awaited(|member: usize| members[member].is_exhaustive()) {
@@ -379,7 +379,7 @@ impl Answers {
         }
     }
 
-    /// Whether a report is an answer, and says more than the best one so far.
+    /// Whether a report is an answer, and contains more than the best one so far.
     fn is_better(&self, report: &Report, bounds: &SearchBounds) -> bool {
         let is_answer = match report.end {
             EndCondition::SpaceExhausted | EndCondition::Violation => true,
@@ -392,11 +392,11 @@ impl Answers {
         let decides = best.promises.is_empty() && !report.promises.is_empty();
         let forgets = !best.promises.is_empty() && report.promises.is_empty();
         match (best.end, report.end) {
-            // What walks have seen of promises says less than what was decided.
+            // The samples of walks are weaker than a decision about promises.
             _ if samples(best) && is_decided(report) => true,
             _ if is_decided(best) && samples(report) => false,
             (EndCondition::Violation, EndCondition::Violation) => lengths(report) < lengths(best),
-            // What was decided within a bound does not hold without it, so the two cannot be put together.
+            // A decision within a bound does not hold without the bound, so the two cannot be combined.
             _ if forgets => false,
             (end, _) if decides && is_answer && end != EndCondition::Violation => true,
             (EndCondition::LocalEventBound, EndCondition::SpaceExhausted | EndCondition::Violation) => true,
@@ -404,7 +404,7 @@ impl Answers {
         }
     }
 
-    /// The answer of all, or why they were ended without one.
+    /// The answer of the portfolio, or the reason why it ended without one.
     fn settle(
         mut self,
         search: &Search<'_>,
@@ -424,7 +424,7 @@ impl Answers {
         let mut report = match self.best {
             Some(best) => {
                 let mut report = self.reports[best].take().expect("the best one has an answer");
-                // What another one has found beyond the bounds of the answer is there as well.
+                // A violation that another member found beyond the bounds of the answer is reachable as well.
                 if report.violations.is_empty() {
                     let found = self.reports.iter().flatten().find(|other| !other.violations.is_empty());
                     report.violations = found.map(|other| other.violations.clone()).unwrap_or_default();
@@ -439,7 +439,7 @@ impl Answers {
         if is_open && liveness::decides(search.lts, search.bounds.promises).is_some() {
             report.promises_end = report.promises_end.or(stopped);
         }
-        // What any member has reached is reachable, whichever of them decides.
+        // A state that any member has reached is reachable, whichever member decides.
         witnessed.into_iter().for_each(|property| report.witness(property));
         Ok(report)
     }
@@ -472,7 +472,7 @@ impl Answers {
     }
 }
 
-/// Whether nothing shorter is to be found, as far as was asked.
+/// Whether no shorter violation can be found, within the bounds.
 fn is_shortest(report: &Report, bounds: &SearchBounds) -> bool {
     bounds.violations.unwrap_or(1) > 1 || report.violations.iter().all(|found| found.shortest)
 }

@@ -1,15 +1,15 @@
-//! What the reports of several searches say of promises of progress, put together.
+//! The results of several searches for promises of progress, combined.
 
 use crate::kernel::{EndCondition, PromiseReport, Report, Search};
 use crate::liveness;
 
-/// Whether an answer says nothing of promises that were to be decided, and that no violation makes unimportant.
+/// Whether an answer leaves promises open that were to be decided, and that no violation makes unimportant.
 pub(super) fn leaves_promises_open(report: &Report, search: &Search<'_>) -> bool {
     let wanted = liveness::decides(search.lts, search.bounds.promises).is_some();
     wanted && report.promises.is_empty() && report.end != EndCondition::Violation
 }
 
-/// Whether a report says of some promise what walks have seen of it.
+/// Whether a report has samples of walks for some promise.
 pub(super) fn samples(report: &Report) -> bool {
     report.promises.iter().any(|promise| promise.sampled.is_some())
 }
@@ -19,14 +19,14 @@ pub(super) fn is_decided(report: &Report) -> bool {
     report.promises.iter().any(|promise| promise.decided.is_some())
 }
 
-/// Adds what walks have seen of promises to a report that leaves them open.
+/// Adds the samples of walks to a report that leaves promises open.
 pub(super) fn sample(report: &mut Report, sampled: &[PromiseReport]) {
     if report.promises.is_empty() && report.end != EndCondition::Violation {
         report.promises = sampled.to_vec();
     }
     for promise in &mut report.promises {
         let walks = sampled.iter().find(|other| other.promise == promise.promise).and_then(|other| other.sampled);
-        // Within bounds walks can prove what is not decided there.
+        // Walks can prove a breach that a search within bounds leaves undecided.
         let is_open = promise.decided.is_none_or(|decided| decided.class.is_none());
         promise.sampled = walks.filter(|walks| promise.decided.is_none() || (is_open && walks.dead > 0));
     }

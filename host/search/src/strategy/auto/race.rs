@@ -1,8 +1,8 @@
 //! Searches in turns: one runs at a time, and the one that has worked least runs next.
 //!
-//! Each search is on a thread of its own, which waits inside [`Monitor::check`] until it is its turn. Searches ask their monitor
-//! at points that depend on nothing but themselves, and work is counted, not timed. So who runs when, what is interned in
-//! which order, and who is over first do not depend on the machine.
+//! Each search is on a thread of its own, which waits inside [`Monitor::check`] for its turn. Searches poll their monitor at points that
+//! depend only on themselves, and work is counted, not timed. So the order of turns, the order of interned ids, and the first search to
+//! end do not depend on the machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,39 +18,39 @@ use crate::strategy::auto::pace::Pace;
 /// Units of work per call into a plugin: a handler that was executed, or a property that was evaluated.
 pub const WORK_PER_CALL: u64 = 8;
 
-/// Questions without progress between them that are no sign of a long combination.
+/// Polls without progress between them that do not yet indicate a long combination.
 const IDLE: u64 = 16;
 
-/// A turn is as long as this part of what all have worked, or as the shortest turn if that is longer.
+/// A turn is as long as this part of the work of all searches, or as the shortest turn if that is longer.
 const TURN_SHARE: u64 = 8;
 
-/// How much a unit of work counts where the pace has weight 1.
+/// The weight of a unit of work where the pace has weight 1.
 pub const WEIGHT_UNIT: u64 = 64;
 
-/// Shortest turns that all have worked together before it matters how levels grow: about a second.
+/// Shortest turns that all have worked together before the growth of levels matters: about a second.
 const EXPLODING_TURNS: u64 = 4;
 
-/// Shortest turns of units in the first turn of one that forgets: a batch of 256 walks of 1,000 events.
+/// The first turn of a search that forgets, in shortest turns of units: a batch of 256 walks of 1,000 events.
 const FIRST_WALKS: u64 = 2;
 
-/// Up to this many times the units from which on levels matter, one that forgets has most of the turns: some seconds. Others may have an answer
-/// to all but promises.
+/// Up to this many times the units from which levels matter, a search that forgets has most of the turns: some seconds. Others may have an
+/// answer for everything except promises.
 const EXPLODING_MAX: u64 = 4;
 
-/// How many times as many units as all others together one that forgets has while levels explode.
+/// The share of a search that forgets while levels explode: this many times the units of all others together.
 const EXPLODING_SHARE: u64 = 2;
 
-/// While levels explode, one that begins later has this part of the units of all others together: with it, they take at most one and a half
+/// While levels explode, a search with a delay has this part of the units of all others together: with it, they take at most one and a half
 /// times as long.
 const LATER_PART: u64 = 2;
 
-/// Of the memory that there is for one that forgets, the part of one that begins later.
+/// The part of the memory of searches that forget that one with a delay may take.
 const LATER_MEMORY_PART: u64 = 4;
 
-/// The part of the memory that is left for one that forgets.
+/// The part of the memory that is reserved for a search that forgets.
 const FORGETTING_SHARE: u64 = 4;
 
-/// Events of a path that make each of its states cost as much again: what is in flight grows with it.
+/// The length of a path that doubles the cost of each of its states: the messages in flight grow with it.
 const LONG_PATH: u64 = 128;
 
 /// Searches that take turns.
@@ -64,19 +64,19 @@ pub struct Race<'m> {
 
 struct State {
     runners: Vec<Runner>,
-    /// The units of work of all before it matters how levels grow.
+    /// The units of work of all searches from which the growth of levels matters.
     exploding_min: u64,
-    /// The runner whose turn it is; none before the first turn, and when all are over.
+    /// The runner that has the turn; none before the first turn, and when all are over.
     turn: Option<usize>,
     /// The work of this runner at which its turn ends.
     turn_end: u64,
-    /// Why all of them are to end.
+    /// The reason why all of them are to end.
     stop: Option<EndCondition>,
-    /// Why the monitor has ended all of them, if it has.
+    /// The reason why the monitor has ended all of them, if it has.
     stopped: Option<EndCondition>,
-    /// Bytes of the local transition system that they share, when the turn began.
+    /// Bytes of their shared local transition system at the beginning of the turn.
     shared_bytes: u64,
-    /// Calls into the plugin when they were counted last.
+    /// The number of calls into the plugin at the last count.
     calls: u64,
 }
 
@@ -86,20 +86,20 @@ struct Runner {
     pace: Pace,
     /// Whether it has a local transition system of its own.
     is_apart: bool,
-    /// Units of work, and what they count by its weight.
+    /// Units of work, and the weighted work.
     units: u64,
     work: u64,
     /// The work at which it is to end, as soon as it has begun this many walks.
     work_max: u64,
     walks_min: u64,
     walks: u64,
-    /// Whether it is to end so that the others have its memory.
+    /// Whether it is to end to free its memory for the others.
     is_dropped: bool,
-    /// What its counts said last.
+    /// Its last count of progress.
     counted: u64,
-    /// Questions since they last changed.
+    /// Polls since that count changed.
     idle: u64,
-    /// Bytes of its own when its last turn ended.
+    /// Bytes of its own at the end of its last turn.
     bytes: u64,
     levels: Levels,
     phase: Phase,
@@ -108,10 +108,10 @@ struct Runner {
 }
 
 impl Runner {
-    /// Adds what was done since the last question, at so much of [`WEIGHT_UNIT`] for each unit.
+    /// Adds the work since the last poll, at `weight` parts of [`WEIGHT_UNIT`] per unit.
     fn add(&mut self, progress: &Progress, calls: u64, weight: u64) {
         let counted = (self.pace.work)(progress);
-        // A search that begins again counts from the start.
+        // A search that restarts counts from the beginning.
         let done = counted.checked_sub(self.counted).unwrap_or(counted);
         self.idle = if done > 0 { 0 } else { self.idle + 1 };
         let combining = if self.idle > IDLE { self.pace.idle } else { 0 };
@@ -126,15 +126,15 @@ impl Runner {
         self.walks = progress.counts.walks.unwrap_or(0);
     }
 
-    /// Whether it is in the middle of what no turn ends: what is owed at the end of a walk is a violation, or will soon be known not to be.
+    /// Whether it is examining a promise owed at the end of a walk, which no turn interrupts: that promise is soon proven broken or not.
     fn is_examining(&self) -> bool {
         self.phase == Phase::Examining
     }
 }
 
 impl State {
-    /// What a unit of a runner counts now. While levels explode one that forgets has most of the turns: the end is far away, and walks are as
-    /// deep as they ever are.
+    /// The current weight of a unit of a runner. While levels explode, a search that forgets has most of the turns: the end is far away,
+    /// and walks are already as deep as they get.
     fn weight(&self, runner: usize) -> u64 {
         let it = &self.runners[runner];
         let others = self.alive().filter(|other| *other != runner);
@@ -154,13 +154,13 @@ impl State {
         .max(1)
     }
 
-    /// Whether a search that goes level by level was about to take a multiple of what it has taken, when all together have taken a while.
+    /// Whether some levels explode, once all searches together have worked for a while.
     fn levels_explode(&self) -> bool {
         let units: u64 = self.runners.iter().map(|it| it.units).sum();
         units >= self.exploding_min && self.runners.iter().any(|it| it.levels.explode())
     }
 
-    /// Why a runner is to end, if it is.
+    /// The reason why a runner is to end, if it is.
     fn end_of(&self, runner: usize) -> Option<EndCondition> {
         let it = &self.runners[runner];
         let own = match it.is_dropped {
@@ -175,8 +175,8 @@ impl State {
         (0..self.runners.len()).filter(|runner| !self.runners[*runner].is_over && self.end_of(*runner).is_none())
     }
 
-    /// Has the one with the most memory end, for the others to continue; one that forgets only if all others have ended, unless it has begun
-    /// later. False if there are no others.
+    /// Ends the search with the most memory, so that the others can continue; one that forgets only if all others have ended, unless it has
+    /// a delay. False if there are no others.
     fn drop_largest(&mut self) -> bool {
         let may_end = |runner: &usize| !self.runners[*runner].pace.forgets || self.runners[*runner].pace.delay > 0;
         let largest = self.alive().filter(may_end).max_by_key(|runner| self.runners[*runner].bytes);
@@ -187,8 +187,8 @@ impl State {
         true
     }
 
-    /// Has those end that explore in the local transition system that all share, which is never given up: what is left is for one that
-    /// forgets. False if there is none, or it takes less.
+    /// Ends the searches in the shared local transition system, which is never dropped, if they crowd out the memory reserved for a search
+    /// that forgets. False if there is no such search, or they take less.
     fn drop_crowding(&mut self, shared_bytes: u64, memory_max: Option<u64>) -> bool {
         let Some(memory_max) = memory_max else { return false };
         let forgetting = memory_max / FORGETTING_SHARE;
@@ -205,7 +205,7 @@ impl State {
         !crowding.is_empty()
     }
 
-    /// The runner that is next: one that is to end, so that its memory is free; or else one that is examining something, or the one that has
+    /// The next runner: one that is to end, so that its memory is freed; otherwise one that is examining a promise, or the one that has
     /// worked least.
     fn next(&mut self) -> Option<usize> {
         for runner in 0..self.runners.len() {
@@ -220,7 +220,7 @@ impl State {
         first.or_else(|| alive.min_by_key(|runner| (self.runners[*runner].work, *runner)))
     }
 
-    /// The progress of one as that of all: each keeps its memory while it waits.
+    /// The progress of one search with the memory of all: each keeps its memory while it waits.
     fn of_all(&self, runner: usize, progress: &Progress) -> Progress {
         let others = self.runners.iter().enumerate().filter(|(other, it)| *other != runner && !it.is_over);
         let waiting: u64 = others.map(|(_, it)| it.bytes).sum();
@@ -267,17 +267,17 @@ impl<'m> Race<'m> {
         });
     }
 
-    /// Why the monitor has ended all of them, if it has.
+    /// The reason why the monitor has ended all of them, if it has.
     pub fn stopped(&self) -> Option<EndCondition> {
         self.lock().stopped
     }
 
-    /// Begins; each runner is waited for.
+    /// Begins the race, which waits for each runner at its turn.
     pub fn begin(&self) {
         self.pass(&mut self.lock());
     }
 
-    /// Waits for the first turn of a runner; none if it is not to begin.
+    /// Waits for the first turn of a runner; none if it is to end before.
     pub fn turn(&self, runner: usize) -> Option<Turn<'_, 'm>> {
         let mut state = self.lock();
         while state.turn != Some(runner) && !state.runners[runner].is_over {
@@ -297,12 +297,12 @@ impl<'m> Race<'m> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells that a turn is over.
+    /// Reports the end of a turn.
     fn rest(&self, runner: &Runner) {
         self.monitor.rests(runner.name, runner.units);
     }
 
-    /// Gives the turn to who is next.
+    /// Gives the turn to the next runner.
     fn pass(&self, state: &mut State) {
         state.turn = state.next();
         state.shared_bytes = self.lts.counts().bytes;
@@ -310,7 +310,7 @@ impl<'m> Race<'m> {
             let others = state.runners.iter().enumerate().filter(|(other, it)| *other != next && !it.is_over);
             let least = others.map(|(_, it)| it.work).min();
             let shortest = match &state.runners[next] {
-                // With a long turn at first; the others have the next ones until they have worked as much.
+                // The first turn is long; the others have the next ones until they have worked as much.
                 it if it.pace.forgets && it.units == 0 && it.pace.delay == 0 => {
                     self.shortest_turn * FIRST_WALKS * it.pace.weight * WEIGHT_UNIT
                 }
@@ -329,14 +329,14 @@ fn calls(lts: &Lts<'_>) -> u64 {
     lts.handler_calls() + lts.evaluations()
 }
 
-/// A runner that has begun. When it is dropped the runner is over.
+/// A runner that has begun. Dropping it ends the runner.
 pub struct Turn<'r, 'm> {
     race: &'r Race<'m>,
     runner: usize,
     has_answered: AtomicBool,
 }
 
-/// This many threads, with a name for profilers.
+/// A pool of this many threads, with a name for profilers.
 pub fn threads(number: usize, name: &'static str) -> Result<ThreadPool, SearchError> {
     let pool = ThreadPoolBuilder::new().num_threads(number).thread_name(|_| name.to_owned()).build();
     pool.map_err(|error| MachineError::Host(format!("cannot start the workers: {error}")).into())
@@ -348,29 +348,29 @@ impl Turn<'_, '_> {
         self.race.lock().runners[self.runner].work
     }
 
-    /// The same, not weighted.
+    /// The units of work so far, not weighted.
     pub fn units(&self) -> u64 {
         self.race.lock().runners[self.runner].units
     }
 
-    /// The work that another one has done after this number of further units.
+    /// The work of another runner after this number of further units.
     pub fn work_after(&self, runner: usize, units: u64) -> u64 {
         let state = self.race.lock();
         let it = &state.runners[runner];
         it.work.saturating_add(units.saturating_mul(it.pace.weight * WEIGHT_UNIT))
     }
 
-    /// Its answer is known.
+    /// Notes that its answer is known.
     pub fn answered(&self) {
         self.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Ends all others as soon as they ask.
+    /// Ends all others at their next poll.
     pub fn stop_all(&self) {
         self.race.lock().stop.get_or_insert(EndCondition::Interrupted);
     }
 
-    /// Ends each other one when it has done so much work and has begun this many walks, if it makes any, whatever an earlier answer left to it.
+    /// Ends each other runner after this much work and this many walks, if it makes any, whatever limits an earlier answer set.
     pub fn limit(&self, least: impl Fn(usize) -> (u64, u64)) {
         for (runner, it) in self.race.lock().runners.iter_mut().enumerate() {
             let (work_max, walks_min) = least(runner);
@@ -379,8 +379,8 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// Leaves the rest to those that are not over, which would never end: without a bound on time each does as much as all have done
-    /// together, halved, and begins this many walks.
+    /// Leaves the rest of the search to the runners that are not over and would never end: without a bound on time each does half as much
+    /// work as all have done together, and begins this many walks.
     pub fn leave_to_others(&self, walks_min: u64) {
         let mut state = self.race.lock();
         if self.race.monitor.is_timed() {
@@ -393,8 +393,8 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// The work that another one has done once it has done as much as all have done so far; none if it is one whose levels explode, which
-    /// is far from its end.
+    /// The work of another runner once it has done as much as all have done so far; none if its levels explode, since it is then
+    /// far from its end.
     pub fn as_all(&self, runner: usize) -> Option<u64> {
         let state = self.race.lock();
         let all: u64 = state.runners.iter().map(|it| it.units).sum();
@@ -403,13 +403,13 @@ impl Turn<'_, '_> {
         (!it.levels.explode()).then(|| it.work.saturating_add(left.saturating_mul(it.pace.weight * WEIGHT_UNIT)))
     }
 
-    /// Whether another one that is not to end yet satisfies a condition.
+    /// Whether another runner that is not to end yet satisfies a condition.
     pub fn is_awaited(&self, condition: impl Fn(usize) -> bool) -> bool {
         let state = self.race.lock();
         state.alive().any(|runner| runner != self.runner && condition(runner))
     }
 
-    /// Accounts for what was done, and asks the monitor of all in its turn.
+    /// Adds the work since the last poll, and polls the monitor of all searches during its turn.
     fn ask(
         &self,
         progress: &Progress,

@@ -1,20 +1,20 @@
-//! The unfolding of everything, in turns with a search that may not end.
+//! The full unfolding, in turns with a search that may not end.
 //!
-//! Local model checking goes through an over-approximation, and that can be infinite although few global states are reachable:
-//! a content that is sent twice is received any number of times, and what branches send that exclude each other comes together.
-//! A verification can be endless as well, if it asks for what is not reachable in a system that never becomes quiet. The causal
+//! Local model checking explores an over-approximation, which can be infinite although few global states are reachable:
+//! a message sent twice is received any number of times, and messages of branches that exclude each other are combined.
+//! A verification can be endless as well, if it searches for an unreachable state in a system that never becomes quiet. The causal
 //! unfolding from the same start state has neither problem. It is complete after finitely many events wherever
 //! the reachable global states are finite, and since its events are made by size, it finds each reachable violation after
 //! finitely many events in any case. So it takes turns: whenever the search has done `GROWTH` times as much work as before the
 //! last turn, the unfolding restarts with a budget of one `SHARE`th of that work. If it is complete within the budget, its
-//! answer is that of the search; if not, the search continues.
+//! answer is the answer of the search; if not, the search continues.
 //!
-//! *Right*, since each of the two is right by itself, and the first that has an answer gives it. *Ends*, since the budgets grow as
+//! *Correct*, since each of the two is correct by itself, and the first that has an answer gives it. *Ends*, since the budgets grow as
 //! long as the search works. *Costs* a constant factor: for `w` units of work of the search the turns cost at most
 //! `w / SHARE * GROWTH / (GROWTH - 1)`, and where the unfolding is complete after `u` units, the search does at most
-//! `GROWTH * SHARE * u` until the turn that suffices. To restart is a quarter of what the turns cost; handlers are not executed
-//! again. A verification keeps turns waiting until it has cost as much as all work before it: mostly it is smaller than the
-//! unfolding of everything. That doubles the last bound at most.
+//! `GROWTH * SHARE * u` until the turn that suffices. Restarts are a quarter of the cost of the turns; handlers are not executed
+//! again. A verification delays turns until it has cost as much as all work before it: mostly it is smaller than the
+//! full unfolding. This at most doubles the last bound.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -28,23 +28,23 @@ use crate::kernel::{Counts, EndCondition, Monitor, Phase, Progress, Report, Sear
 use crate::strategy::unfold::UnfoldSearch;
 use crate::unfolding::Relevance;
 
-/// Work of the search before the next turn, as a multiple of that before the last one.
+/// Work of the search before the next turn, as a multiple of the work before the last one.
 const GROWTH: u64 = 4;
 
 /// The share of a turn in the work of the search, as a denominator.
 const SHARE: u64 = 3;
 
-/// Nothing that holds a lock here can panic.
+/// No code that holds a lock here can panic.
 const UNPOISONED: &str = "a panic ends the search";
 
-/// When the turns begin.
+/// The schedule of the turns.
 ///
-/// A unit of work is an event of an unfolding, or a step of a local state; what costs more or less counts as several, or as a part.
+/// A unit of work is an event of an unfolding, or a step of a local state; other steps count as several units, or as a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
     /// The work of the search before the first turn, at least 1. Most small systems are done before.
     pub first: u64,
-    /// The work that each turn may take at least.
+    /// Minimum work that each turn may take.
     pub least: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct Alongside<'a, 's> {
 }
 
 struct State<'s> {
-    /// Made for the first turn, and kept for what it has looked up.
+    /// Made for the first turn, and kept for its memoised results.
     stepper: Option<Stepper<'s>>,
     next_turn: u64,
     /// Events of the last turn, and the local states at their ends; none before the first one.
@@ -78,7 +78,7 @@ struct State<'s> {
 }
 
 impl<'a, 's> Alongside<'a, 's> {
-    /// No turn taken yet. `before` is what the search reports so far, from other start states.
+    /// An unfolding that has taken no turn yet. `before` is the report of the search so far, from other start states.
     pub fn new(search: &'a Search<'s>, start: &'a Start, turns: Turns, before: &Report) -> Self {
         let state = State {
             stepper: None,
@@ -93,7 +93,7 @@ impl<'a, 's> Alongside<'a, 's> {
         Self { search, start, before, least: turns.least, state: Mutex::new(state) }
     }
 
-    /// Whether the search, which has done so much work, is to stop, and why; asked instead of the monitor. The unfolding takes
+    /// The reason why the search, after this much work, is to stop, if it is; called instead of the monitor. The unfolding takes
     /// its turn if it is due. Once it [has the answer](Self::is_over), the reason is [`EndCondition::Interrupted`].
     pub fn check(&self, work: u64, progress: &Progress) -> Option<EndCondition> {
         let mut state = self.state.lock().expect(UNPOISONED);
@@ -109,7 +109,7 @@ impl<'a, 's> Alongside<'a, 's> {
         self.ask(&state, progress)
     }
 
-    /// The same where no turn may be taken.
+    /// The same, without a turn.
     pub fn check_without_turn(&self, progress: &Progress) -> Option<EndCondition> {
         self.ask(&self.state.lock().expect(UNPOISONED), progress)
     }
@@ -120,7 +120,7 @@ impl<'a, 's> Alongside<'a, 's> {
         self.search.monitor.check(&Progress { counts, ..*progress })
     }
 
-    /// Tells the monitor that the search enters another phase.
+    /// Reports to the monitor that the search enters another phase.
     pub fn enter(&self, phase: Phase) {
         self.state.lock().expect(UNPOISONED).phase = phase;
         self.search.monitor.enter(phase);
@@ -136,7 +136,7 @@ impl<'a, 's> Alongside<'a, 's> {
         self.state.lock().expect(UNPOISONED).reachable
     }
 
-    /// The answer of the unfolding, if it has one: all that there is to report but the counts of the search. Without an answer,
+    /// The answer of the unfolding, if it has one: the complete report except for the counts of the search. Without an answer,
     /// notes the witnesses that it has met.
     pub fn into_answer(self, report: &mut Report) -> Result<Option<Report>, SearchError> {
         let State { outcome, witnessed, .. } = self.state.into_inner().expect(UNPOISONED);
@@ -144,7 +144,7 @@ impl<'a, 's> Alongside<'a, 's> {
         outcome.transpose()
     }
 
-    /// Returns why to stop, if the monitor says so.
+    /// Takes a turn; returns the reason to stop, if the monitor has one.
     fn take_turn(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Option<EndCondition> {
         let is_verifying = state.phase == Phase::Verifying;
         if is_verifying {
@@ -201,11 +201,11 @@ impl<'a, 's> Alongside<'a, 's> {
 pub fn combined(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
     let counts = Counts { events: unfolding.counts.events, ..search.counts };
     let bytes = (search.bytes + unfolding.bytes).saturating_sub(snapshots);
-    // Steps that were over with the unfolding would be taken for a search that begins again.
+    // The unfolding's own steps end with it, and a smaller count afterwards would look like a restarted search.
     Progress { counts, steps: search.steps, bytes, ..*unfolding }
 }
 
-/// Everything is of interest, and the local states in which events end are noted.
+/// All local states are relevant, and those in which events end are recorded.
 struct SeenLocals(RefCell<FxHashSet<LocalStateId>>);
 
 impl Relevance for SeenLocals {
@@ -215,7 +215,7 @@ impl Relevance for SeenLocals {
     }
 }
 
-/// The question of an unfolding whether to continue, with its work so far.
+/// The poll of an unfolding, with its work so far.
 type Ask<'m> = dyn Fn(u64, &Progress) -> Option<EndCondition> + Sync + 'm;
 
 /// A monitor that counts the work of an unfolding, and ends it when a budget is spent.
@@ -228,21 +228,21 @@ pub struct Metered<'m> {
 #[derive(Default)]
 struct Meter {
     events: u64,
-    /// Questions since the last event.
+    /// Polls since the last event.
     idle: u64,
-    /// Work besides events.
+    /// Work other than events.
     combining: u64,
     is_spent: bool,
 }
 
-/// Questions without a new event between them that are no sign that classes are combined: there are a few for each size.
+/// Polls without a new event between them that do not yet indicate a combination of classes: there are a few for each size.
 const IDLE: u64 = 16;
 
-/// The work between two questions while classes are combined, see [`StopPoll`](crate::kernel::poll::StopPoll): many small steps.
+/// The work between two polls while classes are combined, see [`StopPoll`](crate::kernel::poll::StopPoll): many small steps.
 const COMBINING: u64 = 1_024;
 
 impl<'m> Metered<'m> {
-    /// Asks `ask` as long as there are at most this many units of work.
+    /// Calls `ask` as long as there are at most this many units of work.
     pub fn new(ask: &'m Ask<'m>, work_max: u64) -> Self {
         Self { ask, work_max, meter: Mutex::default() }
     }
@@ -253,7 +253,7 @@ impl<'m> Metered<'m> {
         meter.events + meter.combining
     }
 
-    /// Whether the budget has ended it.
+    /// Whether the budget has ended the unfolding.
     pub fn is_spent(&self) -> bool {
         self.meter.lock().expect(UNPOISONED).is_spent
     }

@@ -2,8 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `alongside` | the unfolding of everything, in turns with a search that may not end |
-//! | `soundness` | the soundness verification: what it asks the unfolding, and what it remembers of the answers |
+//! | `alongside` | the full unfolding, in turns with a search that may not end |
+//! | `soundness` | the soundness verification: its questions to the unfolding, and its memory of the answers |
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ use self::soundness::Refutation;
 pub mod alongside;
 mod soundness;
 
-/// Which tuples of local states are examined.
+/// The tuples of local states to examine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
-    /// All of them.
+    /// All tuples.
     General,
-    /// Only those whose views violate a property; a property is evaluated once for each tuple of view classes.
+    /// Only tuples whose views violate a property; a property is evaluated once for each tuple of view classes.
     Optimised,
 }
 
@@ -37,10 +37,10 @@ const VERIFICATION_GROWTH: usize = 4;
 /// Units of work per tuple of classes that is evaluated, see [`Turns`]: a call of the plugin costs as much as several events.
 const WORK_PER_EVALUATION: u64 = 8;
 
-/// Tuples of local states whose classes were evaluated before are this many to a unit of work.
+/// Tuples of local states per unit of work, if their classes were evaluated before.
 const BUILT_PER_WORK: u64 = 256;
 
-/// How many tuples are combined between two questions whether to continue: evaluating one is a call of the plugin, building one
+/// Tuples that are combined between two polls: evaluating one is a call of the plugin, building one
 /// mostly a look-up.
 const EVALUATED_PER_CHECK: u64 = 8;
 const BUILT_PER_CHECK: u64 = 4_096;
@@ -55,7 +55,7 @@ const BUILT_PER_CHECK: u64 = 4_096;
 /// Honours: local-event bound, by rounds that raise it; state bound (on system states built); the number of violations, which
 /// are verified at the end of a round if there can be several; the monitor.
 /// Source: Yabandeh, Guerraoui and others, "Local model checking of distributed systems"; differs in: histories are
-/// what all paths to a state have in common, and used only for messages that cannot have a second copy; soundness is
+/// the common part of all paths to a state, and used only for messages that cannot have a second copy; soundness is
 /// a question about the unfolding of the ancestors of the violating states, not about combinations of paths.
 pub fn run_general(search: &Search<'_>) -> Result<Report, SearchError> {
     run(search, Variant::General, Turns::default())
@@ -70,7 +70,7 @@ pub fn run_optimised(search: &Search<'_>) -> Result<Report, SearchError> {
     run(search, Variant::Optimised, Turns::default())
 }
 
-/// [`run_general`], or [`run_optimised`], with a choice of when the unfolding alongside takes its turns.
+/// [`run_general`], or [`run_optimised`], with a schedule for the turns of the unfolding alongside.
 #[doc(hidden)]
 pub fn run_with(search: &Search<'_>, is_general: bool, turns: Turns) -> Result<Report, SearchError> {
     run(search, if is_general { Variant::General } else { Variant::Optimised }, turns)
@@ -89,7 +89,7 @@ fn run(search: &Search<'_>, variant: Variant, turns: Turns) -> Result<Report, Se
     if report.end == EndCondition::SpaceExhausted && search.bounds.local_events.is_some() {
         report.basis = report.basis.or(Some(Basis::LocalStates));
     }
-    // Another start state may have a shorter way.
+    // Another start state may have a shorter path.
     let is_only = search.starts.len() == 1;
     report.violations.iter_mut().for_each(|found| found.shortest &= is_only);
     if search.collect_system_states {
@@ -107,7 +107,7 @@ struct Totals {
     local_states: u64,
     messages: u64,
     system_states: u64,
-    /// Of the unfoldings that had the answer.
+    /// The events of the unfoldings that had the answer.
     events: Option<u64>,
     preliminary_violations: u64,
     soundness_checks: u64,
@@ -115,7 +115,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// A round begins from scratch, so of all rounds from a start state the last one counts.
+    /// A round begins from scratch, so only the last round from a start state counts.
     fn add(&mut self, round: &Round<'_, '_, '_>) {
         self.transitions += round.space.transitions();
         self.local_states += round.space.states().len() as u64;
@@ -136,7 +136,7 @@ impl Totals {
     }
 }
 
-/// Rounds with a growing bound on local events until nothing is left out, unless the unfolding alongside has the answer before.
+/// Runs rounds with a growing bound on local events until none is left out, unless the unfolding alongside has the answer before.
 fn explore_from(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,
@@ -186,7 +186,7 @@ fn explore_from(
         return Ok(());
     };
     total.events = Some(total.events.unwrap_or(0) + answer.counts.events.unwrap_or(0));
-    // It may have ended before it came to the witnesses that are known.
+    // The unfolding may have ended before it came to the known witnesses.
     let known =
         (0..report.witnessed.len() as u32).filter(|property| report.witnessed[*property as usize] == Some(true));
     known.for_each(|property| answer.witness(property));
@@ -195,11 +195,11 @@ fn explore_from(
     Ok(())
 }
 
-/// What a round begins with.
+/// The parameters of a round.
 #[derive(Clone, Copy)]
 struct RoundPlan {
     variant: Variant,
-    /// Local events of a node, at most.
+    /// Maximum number of local events of a node.
     bound: u32,
     /// Units of work of the rounds before it.
     work: u64,
@@ -212,7 +212,7 @@ struct Round<'r, 's, 'l> {
     alongside: &'r Alongside<'r, 's>,
     variant: Variant,
     bound: u32,
-    /// Units of work of earlier rounds, and of this one without that of `space`.
+    /// Units of work of earlier rounds, and of this one without the work of `space`.
     work: u64,
     report: &'r mut Report,
     space: LocalSpace<'l>,
@@ -220,20 +220,20 @@ struct Round<'r, 's, 'l> {
     combined: usize,
     /// For each node its local states that were combined.
     states: Vec<Vec<LocalStateId>>,
-    /// For each node the classes of those, in the order of discovery.
+    /// For each node the classes of these local states, in the order of discovery.
     classes: Vec<Vec<ClassId>>,
-    /// Nodes and classes that stand there.
+    /// The pairs of a node and one of its `classes`.
     has_class: FxHashSet<(usize, ClassId)>,
     evaluated: u64,
     system_states: u64,
     /// Tuples of classes that violate a property.
     violating: FxHashSet<Box<[ClassId]>>,
-    /// Local states that are bad by themselves.
+    /// Local states that are violations by themselves.
     violating_locals: Vec<Index>,
     /// Properties of kind `sometimes` that hold in some tuple or local state, reachable or not, and were not reached yet.
     wanted: BTreeSet<u32>,
     preliminary: u64,
-    /// The last verifications that have refuted everything, with nothing and with something left out.
+    /// The last verifications that refuted everything: without and with events left out.
     refuted: [Option<Refutation>; 2],
     soundness_checks: u64,
     /// Whether the last verification left local events out, or was given up.
@@ -300,8 +300,8 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
             }
             self.end = self.end.or_else(|| self.check());
             let is_over = is_complete || self.end.is_some();
-            // A rejected tuple may become reachable by a predecessor found later, so it is verified again. All violations
-            // are there only at the end, and to ask for some of them before would be in vain.
+            // A rejected tuple may become reachable by a predecessor found later, so it is verified again. The violations
+            // are complete only at the end, so verifying some of several before would be in vain.
             let is_due = self.report.violations_max == 1 && self.space.states().len() >= next_verification;
             if self.targets() > 0 && (is_over || is_due) && !alongside.is_over() {
                 next_verification = self.space.states().len() * VERIFICATION_GROWTH;
@@ -321,12 +321,12 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         self.work + self.evaluated * WORK_PER_EVALUATION + self.system_states / BUILT_PER_WORK + self.space.work()
     }
 
-    /// Whether to stop, and why.
+    /// The reason to stop, if there is one.
     fn check(&self) -> Option<EndCondition> {
         self.alongside.check(self.work(), &self.progress())
     }
 
-    /// Combines the local states found since the last time with those of the other nodes.
+    /// Combines the local states found since the last call with those of the other nodes.
     fn combine(&mut self, stepper: &mut Stepper<'l>) -> Result<(), MachineError> {
         for index in self.combined..self.space.states().len() {
             let reached = &self.space.states()[index];
@@ -341,7 +341,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
                     }
                 }
             }
-            // A trap ends the execution, and there is nothing else to say about a state with one.
+            // A trap ends the execution, and is the only finding in a state with one.
             if local_state.is_stuck() {
                 continue;
             }
@@ -360,7 +360,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         Ok(())
     }
 
-    /// Looks for a witness of a property that has none yet.
+    /// Begins to look for a witness of a property that has none yet.
     fn want(&mut self, property: u32) {
         if self.report.wants_witness(property) {
             self.wanted.insert(property);
@@ -417,7 +417,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         Ok(())
     }
 
-    /// How many tuples of classes, local states and witnesses there are to verify.
+    /// Number of tuples of classes, local states and witnesses to verify.
     fn targets(&self) -> usize {
         self.violating.len() + self.violating_locals.len() + self.wanted.len()
     }
@@ -432,7 +432,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
             soundness_checks: Some(self.soundness_checks),
             ..Counts::default()
         };
-        // A tuple of classes on the heap, and what a table keeps of it. The verdicts are kept by the stepper.
+        // A tuple of classes on the heap, and its entry in a table. The stepper keeps the verdicts.
         let tuple = 4 * self.states.len() as u64 + 32;
         let classes = self.has_class.capacity() * size_of::<(usize, ClassId)>() * 2;
         let tuples = (self.evaluated + self.violating.capacity() as u64) * tuple;

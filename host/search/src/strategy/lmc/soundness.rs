@@ -1,4 +1,4 @@
-//! The soundness verification: what it asks the unfolding, and what it remembers of the answers.
+//! The soundness verification: its questions to the unfolding, and its memory of the answers.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,18 +14,18 @@ use crate::strategy::unfold::{self, UnfoldSearch};
 use crate::unfolding::{Everything, Relevance};
 
 /// The budget of a verification in all rounds but the last: this many units of work per step of a local state, and at least the second
-/// number. It then takes about as long as the steps. A verification without an answer by then may have no end, and there will be more
+/// number. It then takes about as long as the steps. A verification without an answer by then may have no end, and later ones have more
 /// to verify.
 const VERIFICATION_SHARE: u64 = 16;
 const VERIFICATION_MIN: u64 = 65_536;
 
 impl Round<'_, '_, '_> {
-    /// Asks the unfolding whether what was found on over-approximated states is reachable.
+    /// Verifies with the unfolding whether the findings on over-approximated states are reachable.
     pub(super) fn verify(&mut self, stepper: &mut Stepper<'_>, is_complete: bool) -> Result<(), SearchError> {
         self.is_inconclusive = false;
         if !self.wanted.is_empty() {
             let wanted: Vec<u32> = self.wanted.iter().copied().collect();
-            // Where a witness is, is not known, so nothing is left out; but the first ones are enough.
+            // The place of a witness is not known, so no event is left out; but the first witnesses suffice.
             self.ask(stepper, Relevant::everything(), &wanted, is_complete)?;
             let report = &self.report;
             self.wanted.retain(|property| report.wants_witness(*property));
@@ -59,7 +59,7 @@ impl Round<'_, '_, '_> {
         let snapshots = self.search.lts.counts().bytes;
         let ask = |work: u64, own: &Progress| {
             let progress = combined(&progress, own, snapshots);
-            // It is mostly smaller than the unfolding of everything, which therefore waits for some time.
+            // It is mostly smaller than the full unfolding, which therefore waits for some time.
             if work < before {
                 alongside.check_without_turn(&progress)
             } else {
@@ -84,13 +84,13 @@ impl Round<'_, '_, '_> {
         }
         match end {
             EndCondition::Violation => self.end = Some(EndCondition::Violation),
-            // It may continue once there is more to ask, or in a round with more local events.
+            // It may continue once there is more to verify, or in a round with more local events.
             _ if metered.is_spent() => self.is_inconclusive = true,
-            // The verification itself ran out of time or memory: its silence proves nothing.
+            // The verification itself ran out of time or memory, so the absence of an answer proves nothing.
             EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => {
                 self.end = self.end.or(Some(end));
             }
-            // The witnesses were found, and nothing else was asked.
+            // The witnesses were found, and no other question was open.
             EndCondition::Pruned => {}
             _ => {
                 let is_cut = end == EndCondition::LocalEventBound;
@@ -102,7 +102,7 @@ impl Round<'_, '_, '_> {
         Ok(())
     }
 
-    /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that it does. The local space
+    /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that bound. The local space
     /// cannot decide that: a path that reaches the bound there may be in no execution.
     pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         self.soundness_checks += 1;
@@ -123,10 +123,10 @@ impl Round<'_, '_, '_> {
         SearchBounds { local_events: of_round.or(self.search.bounds.local_events), ..SearchBounds::default() }
     }
 
-    /// The local states from which something to verify can be reached.
+    /// The local states that can lead to one to be verified.
     fn relevant(&self, stepper: &mut Stepper<'_>) -> Relevant {
         if !self.violating_locals.is_empty() {
-            // The messages on the way to a single local state may come from anywhere.
+            // The messages on the path to a single local state may come from anywhere.
             return Relevant::everything();
         }
         let mut classes = vec![FxHashSet::default(); self.classes.len()];
@@ -145,7 +145,7 @@ impl Round<'_, '_, '_> {
         Relevant::only(self.space.ancestors(targets.into_iter()))
     }
 
-    /// The built system states that the soundness verification accepts; all of them if it was the unfolding alongside that had
+    /// The built system states that the soundness verification accepts; all of them if the unfolding alongside had
     /// the answer.
     pub(super) fn collect(
         &self,
@@ -158,7 +158,7 @@ impl Round<'_, '_, '_> {
             false => self.bounds(),
         };
         let search = Search { bounds, collect_system_states: true, ..*self.search };
-        // What is bad ends nothing here.
+        // A violation must not end this unfolding.
         let mut report = Report { violations_max: u64::MAX, ..Report::new(self.search.lts) };
         let mut run = UnfoldSearch::new(&search, self.start, &mut report);
         let mut valid = BTreeSet::new();
@@ -171,25 +171,25 @@ impl Round<'_, '_, '_> {
     }
 }
 
-/// The ancestors of what is verified; all states if anything may matter.
+/// The ancestors of the states to be verified; all states if any may matter.
 pub struct Relevant {
     states: Option<FxHashSet<LocalStateId>>,
-    /// The states that an event would have reached and that are not relevant.
+    /// The states without relevance that an event would have reached.
     left_out: RefCell<FxHashSet<LocalStateId>>,
 }
 
 impl Relevant {
-    /// Nothing is left out.
+    /// All states are relevant.
     pub fn everything() -> Self {
         Self { states: None, left_out: RefCell::default() }
     }
 
-    /// Everything but these states is left out.
+    /// Only these states are relevant.
     pub fn only(states: FxHashSet<LocalStateId>) -> Self {
         Self { states: Some(states), left_out: RefCell::default() }
     }
 
-    /// Whether nothing is left out.
+    /// Whether all states are relevant.
     pub fn is_everything(&self) -> bool {
         self.states.is_none()
     }
@@ -205,7 +205,7 @@ impl Relevance for Relevant {
     }
 }
 
-/// A verification that went to its end and found nothing bad reachable.
+/// A verification that was complete and reached no violation.
 pub struct Refutation {
     left_out: FxHashSet<LocalStateId>,
     bounds: SearchBounds,
@@ -214,13 +214,13 @@ pub struct Refutation {
 }
 
 impl Refutation {
-    /// Of what was asked with these limits.
+    /// A refutation with these parameters.
     pub fn new(relevant: Relevant, bounds: SearchBounds, is_cut: bool) -> Self {
         Self { left_out: relevant.left_out.into_inner(), bounds, is_cut }
     }
 
-    /// Whether a new verification would do just the same: nothing that was left out is relevant now. So although
-    /// predecessors arrive all the time, only those that matter cost anything.
+    /// Whether a new verification would run exactly the same: no state that was left out is relevant now. So although
+    /// predecessors arrive all the time, only the relevant ones cost anything.
     pub fn still_holds(&self, relevant: &Relevant, bounds: SearchBounds) -> bool {
         let is_relevant = |states: &FxHashSet<LocalStateId>| !states.is_disjoint(&self.left_out);
         self.bounds == bounds && !relevant.states.as_ref().map_or(!self.left_out.is_empty(), is_relevant)

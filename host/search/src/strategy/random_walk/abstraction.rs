@@ -1,4 +1,4 @@
-//! What an archive looks at in a state: few things, so that many states are the same to it.
+//! The key of a state in an archive: few facts, so that many states have the same key.
 
 use host_model::contract::MachineError;
 use host_model::lts::{LocalStateId, Stepper};
@@ -11,31 +11,31 @@ use crate::strategy::random_walk::scheduler::mixed;
 /// Combinations of local states whose keys are remembered; beyond that they are computed again.
 const REMEMBERED_MAX: usize = 1 << 18;
 
-/// What is looked at in a local state.
+/// The facts about a local state.
 #[derive(Debug)]
 struct Local {
-    /// Made of everything in it.
+    /// A hash of all its facts.
     content: u64,
-    /// Made of everything that does not depend on other nodes.
+    /// A hash of all facts that do not depend on other nodes.
     fixed: u64,
-    /// Numbers, each with its field: what counts is their order among those of all nodes.
+    /// Numbers, each with its field: only their order among those of all nodes counts.
     numbers: Box<[(u64, i64)]>,
 }
 
 /// The keys of global states.
 ///
-/// Of what the protocol describes for people, numbers are replaced by their rank among those of the same field at all nodes: terms 3 and 7
+/// In the protocol's description, numbers are replaced by their rank among those of the same field at all nodes: terms 3 and 7
 /// are the same as 1 and 2. Of an array, its length and its last element count. Without a description, the views of the properties count.
 /// A key depends on contents only, so it is the same in any local transition system.
 #[derive(Debug, Default)]
 pub(super) struct Abstraction {
-    /// By id; none if it was not looked at.
+    /// By id; none if it was not examined.
     locals: Vec<Option<Local>>,
     /// The keys of combinations of local states.
     keys: FxHashMap<u64, u64>,
     bytes: usize,
     looked_at: u64,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     numbers: Vec<(u64, i64, u32)>,
 }
 
@@ -57,7 +57,7 @@ impl Abstraction {
         Ok(key)
     }
 
-    /// The key of a global state with these local states, after a look at each of them.
+    /// The key of a global state with these local states, which were examined before.
     fn computed(&mut self, locals: &[LocalStateId]) -> u64 {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
@@ -97,7 +97,7 @@ impl Abstraction {
         }
     }
 
-    /// Local states that were looked at, each of them once.
+    /// Number of local states examined, each counted once.
     pub(super) fn looked_at(&self) -> u64 {
         self.looked_at
     }
@@ -166,7 +166,7 @@ mod tests {
             of_terms(&[(1, 0), (2, 0), (2, 0)]),
             of_terms(&[(1, 0), (1, 0), (2, 0)]),
             of_terms(&[(1, 0), (1, 0), (1, 0)]),
-            // Each field has an order of its own.
+            // Each field has its own order.
             of_terms(&[(1, 1), (1, 2), (1, 3)]),
             of_terms(&[(1, 0), (2, 1), (3, 2)]),
         ];

@@ -15,10 +15,10 @@ use crate::strategy::random_walk::ground::Walk;
 use crate::strategy::random_walk::scheduler::mixed;
 use crate::strategy::random_walk::way::Way;
 
-/// Cells at most; beyond that, the half that walks have reached and chosen most often is forgotten.
+/// Maximum number of cells; beyond that, the half that walks have reached and chosen most often is forgotten.
 const CELLS_MAX: usize = 1 << 14;
 
-/// Bytes of the states of cells that are kept besides the ways there.
+/// Bytes of the states that cells keep in addition to the paths to them.
 const STATES_MAX: usize = 16 << 20;
 
 /// One in this many walks begins in a start state.
@@ -27,10 +27,10 @@ const ROOTS: u64 = 16;
 /// Cells drawn for a walk, which begins in the best of them.
 const DRAWN: u64 = 16;
 
-/// A walk that began in a cell counts as much as this many doublings of the walks that have reached it.
+/// A walk that began in a cell weighs as much as this many doublings of the walks that have reached it.
 const PICK_WEIGHT: u32 = 4;
 
-/// Once a goal was reached, one in this many walks begins in a cell of any number of goals, and the others in one of the most.
+/// Once a goal was reached, one in this many walks begins in a cell of any number of goals, and the others in one with the most.
 const BACK: u64 = 4;
 
 /// Steps of a walk.
@@ -39,13 +39,13 @@ pub(super) const STRETCH: u32 = 32;
 /// Sets the choice of a cell apart from the draws of the walk.
 const CHOICE_SEED: u64 = 0x6172_6368_6976_6573;
 
-/// States that are the same as far as the archive looks at them.
+/// States that are the same to the archive.
 #[derive(Debug)]
 struct Cell {
     key: u64,
-    /// The shortest way known to one of them.
+    /// The shortest known path to one of them.
     way: Arc<Way>,
-    /// How often walks have reached it, and have begun in it.
+    /// The number of times that walks have reached it, and have begun in it.
     visits: u32,
     picks: u32,
 }
@@ -58,35 +58,35 @@ impl Cell {
     }
 }
 
-/// Where a walk begins.
+/// The beginning of a walk.
 pub(super) struct Origin {
     pub(super) way: Arc<Way>,
-    /// None if the way has to be walked again.
+    /// None if the path has to be walked again.
     pub(super) state: Option<GlobalCursor>,
 }
 
-/// The cells. They depend on the seed and the numbers of the walks only.
+/// The cells. They depend only on the seed and the numbers of the walks.
 pub(super) struct Archive {
     seed: u64,
     /// Steps from a start state from which no walk continues.
     depth_max: u32,
     cells: Vec<Cell>,
     places: FxHashMap<u64, usize>,
-    /// The most goals that were reached on a way, and the cells at the ends of such ways; empty as long as no goal was reached.
+    /// The most goals that were reached on a path, and the cells at the ends of such paths; empty until a goal was reached.
     reached: u32,
     furthest: Vec<usize>,
-    /// The states at the ends of the ways of cells, by key, unless they have to be found again.
+    /// The states at the ends of the paths of cells, by key, unless they have to be found again.
     states: FxHashMap<u64, GlobalCursor>,
     state_bytes: usize,
     abstraction: Abstraction,
-    /// Local states looked at before the walks continued in this local transition system.
+    /// Local states examined before the walks continued in this local transition system.
     looked_at: u64,
-    /// The walks of the ways of all cells, counted for each.
+    /// The walks of the paths of all cells, counted for each.
     legs: u64,
 }
 
 impl Archive {
-    /// An empty one for walks of this seed that end after this many steps from a start state.
+    /// An empty archive for walks of this seed that end after this many steps from a start state.
     pub(super) fn new(seed: u64, depth_max: u32) -> Self {
         Self {
             seed,
@@ -103,10 +103,10 @@ impl Archive {
         }
     }
 
-    /// Takes in the state that a walk is in, unless its last state was of the same cell.
+    /// Adds the current state of a walk, unless its last state was in the same cell.
     pub(super) fn note(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk) -> Result<(), MachineError> {
         let seen = self.abstraction.key(stepper, walk.cursor.locals())?;
-        // Where a goal was reached is a place of its own.
+        // A state where a goal was reached is in a cell of its own.
         let key = if walk.reached > 0 { mixed(seen, walk.reached.into()) } else { seen };
         if walk.cell.replace(key) == Some(key) {
             return Ok(());
@@ -140,7 +140,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Takes in how many goals were reached on the way of the last cell.
+    /// Notes the number of goals reached on the path of the last cell.
     fn note_reached(&mut self, reached: u32) {
         if reached > self.reached {
             self.reached = reached;
@@ -160,7 +160,7 @@ impl Archive {
         self.state_bytes -= before.map_or(0, |state| state.bytes() as usize);
     }
 
-    /// Where a walk begins: in a cell that few walks have reached and begun in; none if it begins in a start state.
+    /// The beginning of a walk: a cell that few walks have reached and begun in; none for a start state.
     pub(super) fn choose(&mut self, number: u64) -> Option<Origin> {
         let mut dice = dice(self.seed ^ CHOICE_SEED, number);
         if self.cells.is_empty() || below(&mut dice, ROOTS) == 0 {
@@ -182,7 +182,7 @@ impl Archive {
     fn forget(&mut self) {
         self.cells.sort_by_key(|cell| (Reverse(cell.way.reached), cell.picks, cell.visits));
         self.cells.truncate(CELLS_MAX / 2);
-        // They come first.
+        // The cells with the most goals come first.
         let furthest = self.cells.partition_point(|cell| cell.way.reached == self.reached);
         self.furthest = if self.reached > 0 { (0..furthest).collect() } else { Vec::new() };
         self.places = self.cells.iter().enumerate().map(|(place, cell)| (cell.key, place)).collect();
@@ -197,14 +197,14 @@ impl Archive {
         self.state_bytes = 0;
     }
 
-    /// Forgets whatever has ids, as the walks continue in another local transition system.
+    /// Forgets everything that contains ids, as the walks continue in another local transition system.
     pub(super) fn move_over(&mut self) {
         self.forget_states();
         self.looked_at = self.looked_at();
         self.abstraction = Abstraction::default();
     }
 
-    /// Local states that it has looked at: each is a call into the plugin.
+    /// Number of local states examined: each is a call into the plugin.
     pub(super) fn looked_at(&self) -> u64 {
         self.looked_at + self.abstraction.looked_at()
     }
@@ -214,7 +214,7 @@ impl Archive {
         let tables = table_bytes::<(u64, usize)>(self.places.capacity())
             + table_bytes::<(u64, GlobalCursor)>(self.states.capacity());
         let cells = self.cells.capacity() * size_of::<Cell>() + self.furthest.capacity() * size_of::<usize>();
-        // Ways share their beginnings, so this is too much.
+        // Paths share their beginnings, so this is an upper bound.
         let ways = self.legs * size_of::<Way>() as u64;
         (tables + cells + self.state_bytes) as u64 + ways + self.abstraction.bytes()
     }

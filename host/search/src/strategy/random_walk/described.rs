@@ -1,24 +1,24 @@
-//! Reads the fields of a state that a protocol describes as JSON, as far as an archive looks at them.
+//! Reads the fields of a state that a protocol describes as JSON, as far as an archive uses them.
 
 use crate::strategy::random_walk::scheduler::mixed;
 
-/// Nested objects and arrays that are looked into.
+/// Maximum depth of nested objects and arrays.
 const NESTED_MAX: u32 = 8;
 
-/// Bytes of a text that count; longer ones differ if their beginnings do.
+/// Maximum number of bytes of a text; longer texts differ if their beginnings do.
 const TEXT_MAX: usize = 24;
 
-/// What is at the end of a path of keys.
+/// The value at the end of a path of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// An integer.
     Number(i64),
-    /// Made of anything else.
+    /// A hash of any other value.
     Other(u64),
 }
 
-/// The fields of a JSON text, each with a number made of its path. Of an array these are its length and the fields of its last element. What
-/// comes after a mistake in the text is left out: the text is for people, and nothing depends on it but the choice of where to walk.
+/// The fields of a JSON text, each with a hash of its path. Of an array these are its length and the fields of its last element. Fields
+/// after a mistake in the text are left out: the text is for people, and only the choice of where to walk depends on it.
 pub(super) fn fields(text: &str) -> Vec<(u64, Field)> {
     let mut reader = Reader { rest: text.as_bytes(), fields: Vec::new() };
     reader.value(1, NESTED_MAX);
@@ -31,13 +31,13 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// The next byte that is no space, without taking it.
+    /// The next byte that is no space, without consuming it.
     fn next(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.first().copied()
     }
 
-    /// Takes a byte if it is the next one.
+    /// Consumes a byte if it is the next one.
     fn takes(&mut self, byte: u8) -> bool {
         let is_next = self.next() == Some(byte);
         if is_next {
@@ -103,7 +103,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Reads a text in quotes; what is escaped in it stays so.
+    /// Reads a text in quotes; its escapes stay.
     fn text(&mut self) -> Option<&'t [u8]> {
         let rest = &self.rest[1..];
         let (mut end, mut is_escaped) = (0, false);
@@ -116,7 +116,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A number made of bytes.
+/// A hash of bytes.
 fn content(bytes: &[u8]) -> u64 {
     bytes.iter().fold(bytes.len() as u64, |sum, byte| mixed(sum, u64::from(*byte)))
 }
@@ -125,7 +125,7 @@ fn content(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Whether two descriptions are the same to an archive that looks at one node.
+    /// Whether an archive that sees one node finds two descriptions the same.
     fn is_same(one: &str, other: &str) -> bool {
         fields(one) == fields(other)
     }
@@ -162,7 +162,7 @@ mod tests {
         for broken in [r#"{"term":3,"#, r#"{"term":3,"vote"}"#, r#"{"term":3,"vote":}"#, r#"{"term":3,"text":"abc"#] {
             assert_eq!(fields(broken)[..1], fields(r#"{"term":3}"#)[..], "{broken}");
         }
-        // Looked into up to a bound.
+        // Nested values are read up to a bound.
         let nested = |levels: usize| fields(&format!("{}1{}", "[".repeat(levels), "]".repeat(levels))).len();
         assert_eq!((nested(8), nested(9)), (1 + 8, 0));
     }

@@ -1,11 +1,11 @@
-//! A count of distinct things in bounded memory.
+//! A count of distinct items in bounded memory.
 
 use host_model::contract::fingerprint::Fingerprint;
 use rustc_hash::FxHashSet;
 
 use crate::kernel::table_bytes;
 
-/// Counts distinct things by their fingerprints: exactly while there is room for all of them, and a lower bound from then on.
+/// Counts distinct items by their fingerprints: exactly while there is room for all of them, and a lower bound from then on.
 #[derive(Debug)]
 pub(super) struct Distinct {
     seen: FxHashSet<Fingerprint>,
@@ -14,12 +14,12 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    /// None yet, and room for this many bytes.
+    /// A counter without items, with room for this many bytes.
     pub(super) fn new(bytes_max: u64) -> Self {
         Self { seen: FxHashSet::default(), bytes_max, is_full: false }
     }
 
-    /// Counts one of them.
+    /// Counts an item.
     pub(super) fn insert(&mut self, fingerprint: Fingerprint) {
         if self.is_full {
             return;
@@ -33,7 +33,7 @@ impl Distinct {
         self.seen.insert(fingerprint);
     }
 
-    /// How many there are, at least.
+    /// A lower bound of the number of items.
     pub(super) fn len(&self) -> u64 {
         self.seen.len() as u64
     }

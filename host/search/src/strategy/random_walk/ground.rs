@@ -1,4 +1,4 @@
-//! A walk, and how it draws and takes its steps. Nothing here depends on ids or on other walks.
+//! A walk, and how it draws and takes its steps. It is independent of ids and of other walks.
 
 use std::sync::Arc;
 
@@ -18,45 +18,45 @@ use crate::strategy::random_walk::plan::Plan;
 use crate::strategy::random_walk::scheduler::{Candidate, Kind, content};
 use crate::strategy::random_walk::way::{Leg, Way};
 
-/// Sets the draws of walks from elsewhere apart from those of the search.
+/// Separates the draws of walks from other states from those of the search.
 const TRIALS_SEED: u64 = 0x7265_636f_7665_7279;
 
 /// One walk.
 pub(in crate::strategy) struct Walk {
-    /// Which one.
+    /// Its number.
     pub(in crate::strategy) number: u64,
     /// Index of its start state.
     pub(in crate::strategy) start: usize,
-    /// Where it is. The way there is not kept.
+    /// Its current state. The path to it is not kept.
     pub(in crate::strategy) cursor: GlobalCursor,
-    /// How many steps it has taken.
+    /// Number of steps taken.
     pub(in crate::strategy) depth: u32,
     /// The event that was drawn for the current step; none once the walk is over.
     pub(super) drawn: Option<(NodeId, Trigger)>,
     /// Whether it has reached a violation.
     pub(in crate::strategy) is_over: bool,
-    /// How long its local states were.
+    /// The lengths of its local states.
     pub(super) lengths: Lengths,
-    /// Where it began, if not in a start state.
+    /// The path to the state where it began, if not a start state.
     pub(super) from: Option<Arc<Way>>,
     /// The steps that it may take.
     pub(super) steps_max: u32,
-    /// How many goals it has reached, each after the one before; those of where it began included.
+    /// The number of goals reached, each after the one before, including those on the path to its beginning.
     pub(super) reached: u32,
-    /// The key of the last state that an archive has looked at.
+    /// The key of the last state that an archive has examined.
     pub(super) cell: Option<u64>,
-    /// How it chooses events; none if it draws evenly.
+    /// The plan by which it chooses events; none if it draws evenly.
     plan: Option<Plan>,
     dice: ChaCha8Rng,
 }
 
 impl Walk {
-    /// The local state of the node where the step happens that was drawn.
+    /// The local state of the node of the drawn step.
     pub(super) fn local(&self, node: NodeId) -> LocalStateId {
         self.cursor.locals()[node as usize]
     }
 
-    /// One that draws evenly and has taken no step.
+    /// A walk that draws evenly and has taken no step.
     fn new(number: u64, start: usize, cursor: GlobalCursor, dice: ChaCha8Rng) -> Self {
         Self {
             number,
@@ -75,13 +75,13 @@ impl Walk {
         }
     }
 
-    /// The way to where it is.
+    /// The path to its current state.
     pub(super) fn way(&self) -> Way {
         let Self { number, steps_max, depth, .. } = *self;
         Way::new(self.from.clone(), Leg { number, steps_max, depth }, self.start, self.reached)
     }
 
-    /// The steps that it has taken itself.
+    /// Number of steps that it has taken itself.
     pub(super) fn steps(&self) -> u32 {
         self.depth - self.from.as_ref().map_or(0, |way| way.depth())
     }
@@ -97,13 +97,13 @@ impl Walk {
 pub(super) enum Drawn {
     /// An event.
     Event,
-    /// None, since the walk is over or long enough, no event has a weight, or a bound left events out.
+    /// None, since the walk is over or long enough, no event has a weight, or a bound left out events.
     Cut,
-    /// None, since nothing can happen.
+    /// None, since no event is possible.
     Ended,
 }
 
-/// Where walks take their steps: a local transition system with the start states in it.
+/// The surroundings of walks: a local transition system with the start states in it.
 pub(in crate::strategy) struct Ground<'l> {
     /// Access to the local transition system.
     pub(in crate::strategy) stepper: Stepper<'l>,
@@ -112,13 +112,13 @@ pub(in crate::strategy) struct Ground<'l> {
     weights: Weights,
     /// The kinds and fingerprints of the local events seen so far, by id.
     events: Vec<Option<(LocalKind, Fingerprint)>>,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     enabled: Vec<(NodeId, Trigger)>,
     children: Vec<Child>,
 }
 
 impl<'l> Ground<'l> {
-    /// Walks of these limits from these start states.
+    /// Walks within these bounds from these start states.
     pub(in crate::strategy) fn new(
         lts: &'l Lts<'l>,
         starts: &'l [Start],
@@ -135,7 +135,7 @@ impl<'l> Ground<'l> {
         })
     }
 
-    /// A walk that begins.
+    /// A new walk.
     pub(in crate::strategy) fn begin(&self, number: u64) -> Walk {
         self.begin_stretch(number, self.length_max())
     }
@@ -151,7 +151,7 @@ impl<'l> Ground<'l> {
         Walk { plan, lengths, steps_max, ..Walk::new(number, start, cursor, dice) }
     }
 
-    /// A walk of at most this many steps that begins at the end of a way, in this state.
+    /// A walk of at most this many steps that begins at the end of a path, in this state.
     pub(super) fn continue_from(&self, way: &Arc<Way>, state: GlobalCursor, number: u64, steps_max: u32) -> Walk {
         let mut dice = self.dice(number);
         let plan = Plan::new(self.bounds.schedule.unwrap_or_default(), &mut dice, steps_max);
@@ -163,12 +163,12 @@ impl<'l> Ground<'l> {
         dice(self.bounds.seed.unwrap_or(0), number)
     }
 
-    /// Steps of a walk, at most.
+    /// Maximum number of steps of a walk.
     pub(super) fn length_max(&self) -> u32 {
         self.bounds.depth.unwrap_or(LENGTH_DEFAULT)
     }
 
-    /// A walk without faults from a state that is no start of the search, drawn evenly. Its number is among those of such walks.
+    /// A walk without faults from a state that is no start of the search, drawn evenly. Such walks have their own numbers.
     pub(super) fn try_from(&self, state: &Start, number: u64) -> Walk {
         // The bounds are those of the search, and a promise may be kept beyond them.
         let cursor = GlobalCursor::new(&self.stepper, state, &SearchBounds::default());
@@ -183,7 +183,7 @@ impl<'l> Ground<'l> {
         self
     }
 
-    /// Takes the next step of a walk without faults; none where it ends.
+    /// Takes the next step of a walk without faults; none at its end.
     pub(super) fn step(&mut self, walk: &mut Walk) -> Result<Option<Step>, MachineError> {
         let weights = std::mem::replace(&mut self.weights, Weights { fault: 0, ..Weights::default() });
         let child = self.draw_reliable(walk);
@@ -194,7 +194,7 @@ impl<'l> Ground<'l> {
         }))
     }
 
-    /// Draws the next step of a walk, without a refusal, which is a fault whatever its event weighs; none where the walk ends.
+    /// Draws the next step of a walk, but no refusal, which is a fault whatever the weight of its event; none at the end of the walk.
     pub(in crate::strategy) fn draw_reliable(&mut self, walk: &mut Walk) -> Result<Option<Child>, MachineError> {
         match self.draw(walk)? {
             Drawn::Event => self.draw_child_without_refusals(walk).map(Some),
@@ -202,7 +202,7 @@ impl<'l> Ground<'l> {
         }
     }
 
-    /// Draws the next event of a walk; says why, if there is none.
+    /// Draws the next event of a walk; returns the reason if there is none.
     pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Drawn, MachineError> {
         walk.drawn = None;
         if walk.is_over || walk.steps() >= walk.steps_max || walk.depth >= self.length_max() {
@@ -212,7 +212,7 @@ impl<'l> Ground<'l> {
         let stepper = &mut self.stepper;
         let is_cut = walk.cursor.enabled(stepper, &mut enabled)?;
         walk.cursor.leave_out_idle(stepper, &mut enabled)?;
-        // Ids depend on what other walks came across before, contents do not.
+        // Ids depend on the events that other walks met before, contents do not.
         let deliveries = enabled.partition_point(|(_, trigger)| trigger.is_delivery());
         enabled[..deliveries]
             .sort_unstable_by_key(|(_, trigger)| (trigger.quorum().is_some(), taken(&self.stepper, *trigger)));
@@ -240,14 +240,14 @@ impl<'l> Ground<'l> {
         })
     }
 
-    /// Draws the outcome of the event that was drawn.
+    /// Draws the outcome of the drawn event.
     pub(super) fn draw_child(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
         let outcomes = self.outcomes(walk)?;
         let drawn = draw_outcome(&mut walk.dice, outcomes.iter());
         Ok(self.children[drawn])
     }
 
-    /// Draws an outcome in which no message is refused: that is a fault. There is one, since a message that is asked about can be taken.
+    /// Draws an outcome in which no message is refused: a refusal is a fault. There is one, since a refusable message can also be taken.
     fn draw_child_without_refusals(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
         let outcomes = self.outcomes(walk)?;
         let possible: Vec<usize> = (0..outcomes.len()).filter(|index| !outcomes[*index].is_refused()).collect();
@@ -255,7 +255,7 @@ impl<'l> Ground<'l> {
         Ok(self.children[possible[drawn]])
     }
 
-    /// The outcomes of the event that was drawn, with a child for each.
+    /// The outcomes of the drawn event, with a child for each.
     fn outcomes(&mut self, walk: &Walk) -> Result<&[Outcome], MachineError> {
         let (node, trigger) = walk.drawn.expect("only walks that continue advance");
         self.children.clear();
@@ -273,19 +273,19 @@ impl<'l> Ground<'l> {
         walk.depth += 1;
     }
 
-    /// The steps of a way: its walks walk again, and execute what is not known here.
+    /// The steps of a path: its walks walk again, and execute handlers that are not known here.
     pub(super) fn path(&mut self, way: &Way) -> Result<Vec<Step>, MachineError> {
         let mut path = Vec::with_capacity(way.depth() as usize);
         self.walk_again(way, &mut |step| path.push(step))?;
         Ok(path)
     }
 
-    /// The state at the end of a way.
+    /// The state at the end of a path.
     pub(super) fn end_of(&mut self, way: &Way) -> Result<GlobalCursor, MachineError> {
         self.walk_again(way, &mut |_| {})
     }
 
-    /// Takes the steps of a way: at most as many walks as a way may have are nested.
+    /// Takes the steps of a path: the recursion is as deep as the number of its walks, which is bounded.
     fn walk_again(&mut self, way: &Way, taken: &mut dyn FnMut(Step)) -> Result<GlobalCursor, MachineError> {
         let Leg { number, steps_max, depth } = way.leg;
         let mut walk = match &way.from {
@@ -295,7 +295,7 @@ impl<'l> Ground<'l> {
             }
             None => self.begin_stretch(number, steps_max),
         };
-        // A protocol that is not deterministic may take another path. To confirm the path then shows that.
+        // A protocol that is not deterministic may take another path. Confirming the path then shows that.
         while walk.depth < depth && self.draw(&mut walk)? == Drawn::Event {
             let child = self.draw_child(&mut walk)?;
             self.take(&mut walk, &child);
@@ -304,12 +304,12 @@ impl<'l> Ground<'l> {
         Ok(walk.cursor)
     }
 
-    /// A fingerprint of what makes a handler run.
+    /// A fingerprint of a trigger.
     pub(super) fn fingerprint(&mut self, trigger: Trigger) -> Fingerprint {
         match trigger.local_event() {
             Some(_) => self.event(trigger).map_or(0, |(_, fingerprint)| fingerprint),
             None if trigger.is_delivery() => taken(&self.stepper, trigger),
-            // Not that of the delivery of the same message.
+            // It must differ from that of the delivery of the same message.
             None if trigger.lost().is_some() => !taken(&self.stepper, trigger),
             None => fingerprint::of_fault_event(trigger.raw()),
         }
@@ -360,7 +360,7 @@ impl<'l> Ground<'l> {
     }
 }
 
-/// The fingerprints of the messages that a trigger takes out of flight, added up.
+/// The sum of the fingerprints of the messages that a trigger takes out of flight.
 fn taken(stepper: &Stepper<'_>, trigger: Trigger) -> Fingerprint {
     let messages = stepper.known().taken(trigger);
     messages.fold(0, |sum: Fingerprint, message| sum.wrapping_add(stepper.message(message).fingerprint))

@@ -1,32 +1,32 @@
-//! Local states that become longer and longer on a walk.
+//! Local states that grow again and again on a walk.
 
 use host_model::contract::NodeId;
 use host_model::lts::{LocalStateId, Stepper};
 
 use crate::kernel::Growth;
 
-/// Steps of a walk from one look at the lengths of its local states to the next.
+/// Steps of a walk from one measurement of its local states to the next.
 const STEPS: u32 = 100;
 
-/// How often in a row a local state has to be longer than at the look before.
+/// The number of consecutive measurements at which a local state has to be longer than before.
 const LOOKS: u32 = 10;
 
-/// The lengths of the local states of a walk, looked at every hundred steps.
+/// The lengths of the local states of a walk, measured every hundred steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lengths(Vec<Length>);
 
 #[derive(Clone, Copy, Debug)]
 struct Length {
-    /// Bytes of the encoding, before it became longer at each look.
+    /// Bytes of the encoding before it began to grow at each measurement.
     first: usize,
-    /// At the last look.
+    /// Bytes at the last measurement.
     last: usize,
-    /// Looks since `first`.
+    /// Measurements since `first`.
     longer: u32,
 }
 
 impl Lengths {
-    /// Takes in where a walk is after this many steps; a node whose state has become longer for long enough, the first of them.
+    /// Measures the state of a walk after this many steps; returns the first node whose state has grown for long enough.
     pub(super) fn look(&mut self, stepper: &Stepper<'_>, locals: &[LocalStateId], depth: u32) -> Option<Growth> {
         if !depth.is_multiple_of(STEPS) {
             return None;
@@ -65,7 +65,7 @@ mod tests {
             assert_eq!(look(&mut lengths, 5 + turn, 7), None, "{turn}");
         }
         assert_eq!(look(&mut lengths, 15, 7), Some(Growth { node: 1, steps: 1_000, bytes: (5, 15) }));
-        // Once as long as before, and it restarts.
+        // One measurement of the same length restarts the count.
         assert_eq!(look(&mut lengths, 15, 7), None);
         for turn in 1..10 {
             assert_eq!(look(&mut lengths, 15 + turn, 7), None, "{turn}");

@@ -2,17 +2,17 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `abstraction` | what an archive looks at in a state |
+//! | `abstraction` | the key of a state in an archive |
 //! | `archive` | states from which walks continue |
 //! | `described` | reads the fields of a state that a protocol describes |
 //! | `ground` | a walk, and how it draws and takes its steps |
-//! | `growth` | local states that become longer and longer on a walk |
-//! | `distinct` | a count of distinct things in bounded memory |
-//! | `plan` | the scheduler of a walk, and what it has to know of each event |
-//! | `scheduler` | how a walk chooses its next event, one algorithm per file |
-//! | `shorten` | makes the path to where a promise is dead short |
+//! | `growth` | local states that grow again and again on a walk |
+//! | `distinct` | a count of distinct items in bounded memory |
+//! | `plan` | the scheduler of a walk, and the facts that it needs about each event |
+//! | `scheduler` | the choice of the next event of a walk, one algorithm per file |
+//! | `shorten` | shortens the path to a state where a promise is dead |
 //! | `suspects` | walks that end where a promise of progress is not kept |
-//! | `way` | how a walk got to where it is, without the steps |
+//! | `way` | the path of a walk, without the steps |
 
 mod abstraction;
 mod archive;
@@ -43,25 +43,25 @@ use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
 use crate::strategy::random_walk::suspects::{Ended, Suspects};
 
-/// How many walks there are unless [`SearchBounds::walks`](crate::kernel::SearchBounds::walks) says otherwise.
+/// The default number of walks, see [`SearchBounds::walks`](crate::kernel::SearchBounds::walks).
 pub const WALKS_DEFAULT: u64 = 1_000;
 
-/// How many events a walk has at most unless [`SearchBounds::depth`](crate::kernel::SearchBounds::depth) says otherwise.
+/// The default maximum number of events of a walk, see [`SearchBounds::depth`](crate::kernel::SearchBounds::depth).
 pub const LENGTH_DEFAULT: u32 = 1_000;
 
-/// Walks that take their steps in turns. Their handlers are executed together, so this is also
-/// how much work there is for several workers; what is found does not depend on them.
+/// Walks that take their steps in turns. Their handlers are executed together, so this also limits
+/// the work for several workers; the findings do not depend on them.
 pub const BATCH: u64 = 256;
 
-/// Steps until the first point of the curve of what walks have seen.
+/// Steps until the first point of the curve of progress.
 const CURVE_FIRST: u64 = 1_024;
 
-/// Bytes of a local transition system in which walks do not continue, whatever memory there is: few walks come across what is
-/// older.
+/// The size at which walks leave a local transition system for a new one, in bytes, whatever memory there is: few walks meet older
+/// entries again.
 const MEMO_MAX: u64 = 256 << 20;
 
-/// Of the memory that there is, the part in which walks do not continue: the first local transition system stays next to the
-/// current one, and what counts the distinct things that were seen may grow as large as one of them.
+/// The part of the available memory at which walks leave a local transition system: the first one stays next to the
+/// current one, and the counters of distinct items may grow as large as one of them.
 const MEMO_SHARE: u64 = 8;
 
 /// Seeded random walks.
@@ -69,21 +69,21 @@ const MEMO_SHARE: u64 = 8;
 /// Guarantee: every reported violation is reachable.
 /// Complete: no, and it never claims to be.
 /// Explores: paths from a random start state, along events drawn with the weights of their kinds among all that are
-/// possible, and outcomes drawn with the weights of their choices, until nothing can be drawn or the walk is long enough. Says how many walks
-/// ended where nothing can happen, and which local states and outcomes of handlers they went through. Walks
+/// possible, and outcomes drawn with the weights of their choices, until no event can be drawn or the walk is long enough. Reports how many
+/// walks ended where no event is possible, and the local states and outcomes of handlers that they went through. Walks
 /// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: bounded. A
-/// walk keeps its global state and no path; where one ends in a violation, it is walked again. What handlers do is
-/// forgotten whenever it takes too much, and counts of distinct things then become lower bounds.
-/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the schedule, the wish to find deadlocks, the
-/// monitor. Walk
-/// number `i` depends on the seed and on `i` only, and is the same on every machine.
+/// walk keeps its global state and no path; if it ends in a violation, it is walked again. The memoised outcomes of handlers
+/// are forgotten whenever they take too much, and counts of distinct items then become lower bounds.
+/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the schedule, the wish to find
+/// deadlocks, the monitor. Walk number `i` depends only on the seed and on `i`,
+/// and is the same on every machine.
 /// Source: Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
 /// systems code" (MaceMC), NSDI 2007; differs in: walks look for violations of safety, and begin at the start.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     run_numbers(search, 0..search.bounds.walks.unwrap_or(WALKS_DEFAULT))
 }
 
-/// [`run`] with the walks of these numbers only.
+/// [`run`], but only the walks of these numbers.
 #[doc(hidden)]
 pub fn run_numbers(search: &Search<'_>, numbers: Range<u64>) -> Result<Report, SearchError> {
     WalkSearch::new(search, numbers).run()
@@ -106,21 +106,21 @@ struct WalkSearch<'s> {
     /// The walks of the current batch that continue.
     walks: Vec<Walk>,
     begun: u64,
-    /// Walks that came to where nothing can happen.
+    /// Walks that ended where no event is possible.
     ended: u64,
-    /// Whether as many deadlocks were found as are asked for.
+    /// Whether as many deadlocks were found as wanted.
     has_enough: bool,
     transitions: u64,
     local_states: Distinct,
     outcomes: Distinct,
-    /// Messages of local transition systems that were given up.
+    /// Messages of local transition systems that were dropped.
     messages: Distinct,
-    /// Bytes of a local transition system in which walks do not continue.
+    /// The size at which walks leave a local transition system, in bytes.
     memo_max: u64,
     schedule: CheckSchedule,
-    /// Where walks continue; none if all begin in start states.
+    /// The states where walks continue; none if all begin in start states.
     archive: Option<Archive>,
-    /// None if no promise is to be looked at.
+    /// None if no promise is to be examined.
     suspects: Option<Suspects<'s>>,
 }
 
@@ -150,12 +150,12 @@ impl<'s> WalkSearch<'s> {
 
     fn run(mut self) -> Result<Report, SearchError> {
         let end = or_end(self.search().map(Some))?;
-        // What was found stands, whatever stopped the search meanwhile.
+        // The findings stand, whatever stopped the search meanwhile.
         let end = if self.has_enough { Some(EndCondition::Violation) } else { end };
         Ok(self.finish(end.expect("a search has an end")))
     }
 
-    /// Walks in one local transition system after the other. Findings are paths in the first one, so that one stays.
+    /// Walks in one local transition system after another. Findings are paths in the first one, so that one stays.
     fn search(&mut self) -> Result<EndCondition, SearchError> {
         let search = self.search;
         let mut ground = Ground::new(search.lts, search.starts, search.bounds)?;
@@ -178,7 +178,7 @@ impl<'s> WalkSearch<'s> {
 
     /// Walks until the search ends, and returns why; none if it is to continue in another local transition system.
     fn walk_on(&mut self, ground: &mut Ground<'_>) -> Result<Option<EndCondition>, SearchError> {
-        // What walks in progress have brought along is not counted: it is for the monitor to say when that is too much.
+        // The states of walks in progress are not counted: the monitor decides when they take too much.
         let bytes_max = self.memo_max + memo_bytes(&ground.stepper);
         loop {
             if self.walks.is_empty() {
@@ -201,7 +201,7 @@ impl<'s> WalkSearch<'s> {
         }
     }
 
-    /// Begins the next walks; whether it is time to ask the monitor.
+    /// Begins the next walks; returns whether the monitor is due.
     fn begin_batch(&mut self, ground: &mut Ground<'_>) -> Result<bool, SearchError> {
         let mut is_due = false;
         let last = self.numbers.end.min(self.numbers.start.saturating_add(BATCH));
@@ -231,7 +231,7 @@ impl<'s> WalkSearch<'s> {
         Ok(ground.continue_from(&origin.way, state, number, STRETCH))
     }
 
-    /// Each walk of the batch takes a step; returns why the search ended, if it did.
+    /// Lets each walk of the batch take a step; returns why the search ended, if it did.
     fn step_together(&mut self, ground: &mut Ground<'_>) -> Result<Option<EndCondition>, SearchError> {
         let mut walks = std::mem::take(&mut self.walks);
         let mut pairs = Vec::with_capacity(walks.len());
@@ -259,13 +259,13 @@ impl<'s> WalkSearch<'s> {
         Ok(None)
     }
 
-    /// Why to end the search, if the monitor is due after all messages in flight on a walk were looked at, and says so.
+    /// The reason to end the search, if the monitor is due after all messages in flight on a walk were examined, and has one.
     fn ask_after(&mut self, ground: &Ground<'_>, walk: &Walk) -> Option<EndCondition> {
         let is_due = self.schedule.is_check_due_after(&ground.stepper, 1 + walk.cursor.in_flight());
         is_due.then(|| self.search.monitor.check(&self.progress(&ground.stepper))).flatten()
     }
 
-    /// Draws the next event of a walk. Judges where it is, if it can be at its end.
+    /// Draws the next event of a walk. Judges its state, if that can be an end.
     fn draw(&mut self, ground: &mut Ground<'_>, walk: &mut Walk) -> Result<(), SearchError> {
         // The start state was judged before.
         if !walk.is_over
@@ -281,7 +281,7 @@ impl<'s> WalkSearch<'s> {
         let was_over = walk.is_over;
         let is_final = ground.draw(walk)? == Drawn::Ended;
         self.ended += u64::from(is_final);
-        // A walk of an archive that is long enough has not ended: others continue from where it was.
+        // A walk of an archive that is long enough has not ended: others continue from its last state.
         let is_whole = self.archive.is_none() || is_final || walk.depth >= ground.length_max();
         if walk.drawn.is_none() && !was_over && is_whole {
             self.examine(ground, Ended { walk, is_final })?;
@@ -289,7 +289,7 @@ impl<'s> WalkSearch<'s> {
         Ok(())
     }
 
-    /// Looks at the promises where a walk has ended.
+    /// Examines the promises at the end of a walk.
     fn examine(&mut self, ground: &mut Ground<'_>, ended: Ended<'_>) -> Result<(), SearchError> {
         if self.suspects.is_none() {
             return Ok(());
@@ -307,7 +307,7 @@ impl<'s> WalkSearch<'s> {
         ended
     }
 
-    /// Takes the step that was drawn; whether it ends in a violation.
+    /// Takes the drawn step; returns whether it ends in a violation.
     fn advance(&mut self, ground: &mut Ground<'_>, walk: &mut Walk) -> Result<bool, SearchError> {
         let child = ground.draw_child(walk)?;
         let trigger = ground.fingerprint(child.step.trigger);
@@ -329,7 +329,7 @@ impl<'s> WalkSearch<'s> {
         self.report.depth = self.report.depth.max(walk.depth);
         let SearchBounds { goals, avoided, .. } = self.search.bounds;
         walk.reached = goals.reached(walk.reached, &judged.judgements);
-        // A walk is over with its first violation: what follows shows the same one again.
+        // A walk is over with its first violation: the states after it show the same one again.
         walk.is_over = judged.is_bad() || avoided.any_holds(&judged.judgements);
         if let Some(archive) = &mut self.archive
             && !walk.is_over
@@ -340,7 +340,7 @@ impl<'s> WalkSearch<'s> {
         Ok(unless_stopped(is_full, judged.stopped)?)
     }
 
-    /// Notes the judgements of the state that a walk is in; whether the search is to end now.
+    /// Notes the judgements of the current state of a walk; returns whether the search is to end now.
     fn note(
         &mut self,
         ground: &mut Ground<'_>,
@@ -410,7 +410,7 @@ impl<'s> WalkSearch<'s> {
         self.report.promises = self.suspects.as_ref().map(Suspects::reports).unwrap_or_default();
         self.report.counts = self.counts();
         self.report.count_local(self.search.lts);
-        // Executing a handler shows all of its outcomes; what counts is where the walks went.
+        // Executing a handler shows all of its outcomes; only those that the walks took count.
         self.report.counts.local_states = Some(self.local_states.len());
         if self.report.renewals > 0 {
             self.report.counts.messages = Some(self.messages.len());
@@ -421,7 +421,7 @@ impl<'s> WalkSearch<'s> {
     }
 }
 
-/// A walk judges the states that it reaches, so start states are judged separately. Why the search ends with them, if it does.
+/// Judges the start states, since a walk judges only the states that it reaches. Returns why the search ends with them, if it does.
 pub(super) fn judge_starts(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,
@@ -436,7 +436,7 @@ pub(super) fn judge_starts(
     Ok(None)
 }
 
-/// Bytes that are kept of what handlers do.
+/// Bytes of the memoised outcomes of handlers.
 pub(super) fn memo_bytes(stepper: &Stepper<'_>) -> u64 {
     stepper.lts().counts().bytes + stepper.known().own_bytes()
 }

@@ -1,4 +1,4 @@
-//! The scheduler of a walk, and what it has to know of each event.
+//! The scheduler of a walk, and the facts that it needs about each event.
 
 use host_model::lts::LtsCache;
 use rand_chacha::ChaCha8Rng;
@@ -7,18 +7,18 @@ use crate::global::cursor::Child;
 use crate::kernel::schedule::Schedule;
 use crate::strategy::random_walk::scheduler::{Candidate, Chains, Kind, Scheduler, scheduler};
 
-/// How a walk chooses its events.
+/// The plan by which a walk chooses its events.
 pub(super) struct Plan {
     scheduler: Box<dyn Scheduler>,
     chains: Chains,
-    /// The event that was chosen last.
+    /// The last chosen event.
     chosen: Option<Candidate>,
-    /// Kept to spare allocations.
+    /// Reused, to spare allocations.
     candidates: Vec<Candidate>,
 }
 
 impl Plan {
-    /// That of a walk of at most this many steps; none if it draws evenly.
+    /// The plan of a walk of at most this many steps; none if it draws evenly.
     pub(super) fn new(schedule: Schedule, dice: &mut ChaCha8Rng, steps_max: u32) -> Option<Self> {
         let scheduler = scheduler(schedule, dice, steps_max)?;
         Some(Self { scheduler, chains: Chains::default(), chosen: None, candidates: Vec::new() })

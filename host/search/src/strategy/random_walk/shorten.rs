@@ -1,4 +1,4 @@
-//! Makes the path to where a promise is dead short: steps are left out as long as it stays dead at the end.
+//! Shortens the path to a state where a promise is dead: leaves out steps as long as it stays dead at the end.
 
 use host_model::contract::MachineError;
 use host_model::lts::{Step, Stepper};
@@ -7,18 +7,18 @@ use host_model::trace::start::Start;
 use crate::global::cursor::GlobalCursor;
 use crate::kernel::{SearchBounds, SearchError};
 
-/// Work after which a path stays as it is: steps, and what the questions about its ends take.
+/// Work after which a path stays as it is: steps, and the questions about its ends.
 const WORK_MAX: u64 = 2_000_000;
 
-/// Says whether the promise is dead where the cursor is, and what it took to know.
+/// Returns whether the promise is dead in the state of the cursor, and the work to find out.
 type IsDead<'a> = dyn FnMut(&mut Stepper<'_>, &GlobalCursor) -> Result<(bool, u64), SearchError> + 'a;
 
-/// Leaves out as much as is found not to be needed: halves of the path, then smaller and smaller parts, and what cannot happen without
+/// Leaves out steps that are not needed: halves of the path, then smaller and smaller parts, and steps that are impossible without
 /// them (Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
 ///
 /// # Errors
 ///
-/// Those of `is_dead`, and of executing steps.
+/// The errors of `is_dead`, and of executing steps.
 pub(super) fn shortened(
     stepper: &mut Stepper<'_>,
     start: &Start,
@@ -45,13 +45,13 @@ pub(super) fn shortened(
                 _ => first = end,
             }
         }
-        // Without one step another one may be of no use any more.
+        // Without one step another one may be unnecessary as well.
         part = if has_shrunk && part == 1 { 1 } else { part / 2 };
     }
     Ok(path)
 }
 
-/// Takes the steps in their order, but for those that are not possible where they come; none if something bad happens on the way.
+/// Takes the steps in their order, except those that are not possible at their turn; none if a violation happens on the path.
 fn take_those_possible<'p>(
     stepper: &mut Stepper<'_>,
     cursor: &mut GlobalCursor,

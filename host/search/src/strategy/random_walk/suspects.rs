@@ -1,4 +1,4 @@
-//! Walks that end where a promise of progress is not kept: whether it still can be.
+//! Walks that end where a promise of progress is not kept: can it still be kept?
 
 use host_model::contract::Judgement;
 use host_model::lts::{Promise, Step, Stepper};
@@ -20,7 +20,7 @@ use crate::strategy::random_walk::shorten::shortened;
 /// Walks tried from a state without a proof.
 pub const TRIALS: u64 = 40;
 
-/// Steps of examinations that there may be besides as many as the walks themselves have taken.
+/// Steps of examinations that are allowed in addition to as many steps as the walks themselves have taken.
 const WORK_FREE: u64 = 2_000_000;
 
 /// The promises of a search by walks.
@@ -32,24 +32,24 @@ pub(super) struct Suspects<'s> {
     ground: Option<Ground<'s>>,
     /// Steps of all examinations.
     work: u64,
-    /// Bytes of the local transition system of the search beyond which nothing is examined: it is never given up.
+    /// The size of the search's local transition system at which examinations end, in bytes: it is never dropped.
     bytes_max: u64,
 }
 
 impl<'s> Suspects<'s> {
-    /// No walk has ended yet. None if no promise is to be looked at.
+    /// The promises before any walk has ended. None if no promise is to be examined.
     pub(super) fn new(search: &'s Search<'s>, bytes_max: u64) -> Option<Self> {
         let rules = liveness::decides(search.lts, search.bounds.promises)?;
         let promises = search.lts.promises().into_iter().map(|promise| (promise, Sampled::default()));
         Some(Self { search, rules, promises: promises.collect(), ground: None, work: 0, bytes_max })
     }
 
-    /// Bytes of what is executed for examinations and not counted elsewhere.
+    /// Bytes of examinations that are not counted elsewhere.
     pub(super) fn bytes(&self) -> u64 {
         self.ground.as_ref().map_or(0, |ground| ground.stepper.known().own_bytes())
     }
 
-    /// What became of the promises.
+    /// The results for the promises.
     pub(super) fn reports(&self) -> Vec<PromiseReport> {
         let report = |(promise, sampled): &(Promise, Sampled)| PromiseReport {
             promise: *promise,
@@ -60,8 +60,8 @@ impl<'s> Suspects<'s> {
         self.promises.iter().map(report).collect()
     }
 
-    /// Takes in that a walk has ended; adds the promises that it has shown to be broken, each of them once, also those from before an error.
-    /// What is owed where nothing can happen any more is dead by itself: it is reported whatever the work and the memory so far.
+    /// Takes in a walk that has ended; adds the promises that it has shown to be broken, each once, including those found before an error.
+    /// A promise owed where no event is possible is dead by itself: it is reported whatever the work and the memory so far.
     pub(super) fn ended(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -111,7 +111,7 @@ impl<'s> Suspects<'s> {
         let mut result = Ok(());
         for &index in suspects {
             let mut way = Way::new(self, &mut ground, index, ended.walk, path.clone(), progress);
-            // What is stopped before it is proven has shown nothing.
+            // An examination that was stopped before its proof has shown nothing.
             result = match result.and_then(|()| way.outlook_at_end(ended.is_final)) {
                 Ok(outlook) => way.take_in(&outlook, found),
                 Err(error) => {
@@ -128,17 +128,17 @@ impl<'s> Suspects<'s> {
 /// A walk that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Ended<'w> {
-    /// Which.
+    /// The walk.
     pub(super) walk: &'w Walk,
-    /// Whether nothing can happen there any more, faults included.
+    /// Whether no event is possible there any more, not even a fault.
     pub(super) is_final: bool,
 }
 
-/// The way of a walk, with a promise that is not kept at its end.
+/// The path of a walk, with a promise that is not kept at its end.
 struct Way<'w, 's> {
     suspects: &'w mut Suspects<'s>,
     ground: &'w mut Ground<'s>,
-    /// Which promise.
+    /// The index of the promise.
     index: usize,
     promise: Promise,
     number: u64,
@@ -168,7 +168,7 @@ impl<'w, 's> Way<'w, 's> {
         if is_final { Ok(Outlook::Dead) } else { self.outlook(self.path.len()) }
     }
 
-    /// Takes in the outlook at the end; adds the finding if there is one, also where an error has kept it from being made short.
+    /// Takes in the outlook at the end; adds the finding if there is one, even if an error has kept it from being shortened.
     fn take_in(&mut self, outlook: &Outlook, found: &mut Vec<FoundViolation>) -> Result<(), SearchError> {
         let sampled = &mut self.suspects.promises[self.index].1;
         match outlook {
@@ -190,7 +190,7 @@ impl<'w, 's> Way<'w, 's> {
         Ok(())
     }
 
-    /// The outlook after this many steps of the way.
+    /// The outlook after this many steps of the path.
     fn outlook(&mut self, depth: usize) -> Result<Outlook, SearchError> {
         self.cursor.go_to(&mut self.ground.stepper, &self.path[..depth])?;
         if !is_owed(&mut self.ground.stepper, self.cursor.locals(), self.promise)? {
@@ -213,9 +213,9 @@ impl<'w, 's> Way<'w, 's> {
         Ok(Outlook::Open)
     }
 
-    /// Walks on without faults from a state after this many steps, as far as a walk goes; returns the way to where the promise is kept.
+    /// Continues without faults from a state after this many steps, up to the length of a walk; returns the steps that keep the promise.
     fn trial(&mut self, state: &Start, depth: usize, trial: u64) -> Result<Option<Vec<Step>>, SearchError> {
-        // Each with draws of its own: they depend on the walk, the place and the trial alone.
+        // Each trial has its own draws, which depend only on the walk, the place and the trial.
         let number = self.number.wrapping_mul(TRIALS).wrapping_add(trial) ^ (depth as u64) << 40;
         let (promise, progress, search) = (self.promise, self.progress, self.suspects.search);
         let mut walk = self.ground.try_from(state, number);
@@ -235,13 +235,13 @@ impl<'w, 's> Way<'w, 's> {
         Ok(None)
     }
 
-    /// The question that is asked about each state.
+    /// The question to ask about each state.
     fn question(&self) -> Question<'w, 's> {
         let Self { suspects, index, promise, progress, .. } = self;
         Question { search: suspects.search, progress, index: *index, promise: *promise, rules: suspects.rules }
     }
 
-    /// Cuts the path where the promise is dead; returns how it is kept from the state before, if that is known.
+    /// Cuts the path where the promise is dead; returns the steps that keep it from the state before, if they are known.
     fn cut(&mut self) -> Result<Option<Vec<Step>>, SearchError> {
         let (mut is_fault, recovery) = (Vec::with_capacity(self.path.len()), self.suspects.rules.recovery);
         for (depth, step) in self.path.iter().enumerate() {
@@ -254,8 +254,8 @@ impl<'w, 's> Way<'w, 's> {
         Ok(turn.way)
     }
 
-    /// Makes the path short, to the step that takes the last chance, if that is known; returns what should have happened instead. After an
-    /// error the path leads to where the promise is dead as well.
+    /// Shortens the path up to the step after which the promise cannot be kept, if that is known; returns the steps that would have kept it.
+    /// After an error the path also leads to a state where the promise is dead.
     fn make_short(&mut self) -> Result<Option<Vec<Step>>, SearchError> {
         self.cut()?;
         let question = self.question();
@@ -288,7 +288,7 @@ impl<'w, 's> Way<'w, 's> {
         Ok(found.broken(breach))
     }
 
-    /// A shortest way from the state before the last step to where the promise is kept, if it is close by, or the one that is known.
+    /// A shortest path from the state before the last step to where the promise is kept, if that is close by, otherwise the known path.
     fn shorter(&mut self, known: Vec<Step>) -> Result<Vec<Step>, SearchError> {
         self.cursor.go_to(&mut self.ground.stepper, &self.path[..self.path.len() - 1])?;
         let (outlook, _) = self.question().look_around(&self.cursor.as_start())?;
@@ -296,5 +296,5 @@ impl<'w, 's> Way<'w, 's> {
     }
 }
 
-/// Steps of a walk between two questions whether to continue.
+/// Steps of a walk between two polls.
 const STEPS_PER_CHECK: usize = 64;

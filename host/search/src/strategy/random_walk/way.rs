@@ -1,14 +1,14 @@
-//! How a walk got to where it is, without the steps.
+//! The path of a walk, without the steps.
 
 use std::sync::Arc;
 
-/// Walks of a way beyond which no walk continues: each keeps the way that it began with.
+/// Maximum number of walks in a path: each keeps the path with which it began.
 const LEGS_MAX: u32 = 64;
 
-/// One walk of a way.
+/// One walk of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
-    /// Which walk.
+    /// The number of the walk.
     pub(super) number: u64,
     /// The steps that the walk may take.
     pub(super) steps_max: u32,
@@ -16,17 +16,17 @@ pub(super) struct Leg {
     pub(super) depth: u32,
 }
 
-/// The walks that lead to a state, one after the other, from a start state on. With the seed of the search they repeat their draws, so a way
-/// holds in any local transition system.
+/// The walks that lead to a state, one after the other, from a start state on. With the seed of the search they repeat their draws, so a
+/// path holds in any local transition system.
 #[derive(Debug)]
 pub(super) struct Way {
-    /// Where the last walk began, if not in a start state.
+    /// The path to the beginning of the last walk, if not a start state.
     pub(super) from: Option<Arc<Way>>,
     /// The last walk.
     pub(super) leg: Leg,
     /// Index of the start state.
     pub(super) start: usize,
-    /// How many goals were reached on it, each after the one before.
+    /// The number of goals reached on it, each after the one before.
     pub(super) reached: u32,
     legs: u32,
 }
@@ -37,17 +37,17 @@ impl Way {
         Self { from, leg, start, reached, legs }
     }
 
-    /// The steps from the start state.
+    /// Number of steps from the start state.
     pub(super) fn depth(&self) -> u32 {
         self.leg.depth
     }
 
-    /// How many walks it has.
+    /// Number of its walks.
     pub(super) fn legs(&self) -> u32 {
         self.legs
     }
 
-    /// Whether it has as many walks as a way may have.
+    /// Whether it has the maximum number of walks.
     pub(super) fn is_long(&self) -> bool {
         self.legs >= LEGS_MAX
     }

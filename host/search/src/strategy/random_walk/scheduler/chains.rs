@@ -5,18 +5,18 @@ use host_model::contract::fingerprint::Fingerprint;
 
 use crate::strategy::random_walk::scheduler::mixed;
 
-/// Messages in notes beyond those in flight before notes of lost messages are dropped.
+/// Number of notes in excess of the messages in flight at which notes of lost messages are dropped.
 const STALE_MAX: usize = 64;
 
-/// Distinct local events and faults with a count; beyond that the counts begin again.
+/// Maximum number of distinct local events and faults with a count; beyond that the counts restart.
 const COUNTED_MAX: usize = 256;
 
-/// Where an event comes from.
+/// The causal origin of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::strategy::random_walk) struct Origin {
-    /// Its causal chain: a local event or fault with all messages that are sent because of it, and because of these.
+    /// Its causal chain: a local event or fault with all messages that are sent because of it, directly or indirectly.
     pub(in crate::strategy::random_walk) chain: u64,
-    /// How many steps ago the message was sent; none of local events, faults, and messages that were in flight at the start.
+    /// The number of steps since the message was sent; none for local events, faults, and messages in flight at the start.
     pub(in crate::strategy::random_walk) age: Option<u32>,
 }
 
@@ -29,18 +29,18 @@ struct Sent {
     chain: u64,
 }
 
-/// The causal chains of a walk, by contents: it can continue in another local transition system. Messages can get lost without notice, so this
-/// says more about messages than there are.
+/// The causal chains of a walk, by contents: it can continue in another local transition system. Messages can get lost without notice, so
+/// there may be notes on more messages than exist.
 #[derive(Clone, Debug, Default)]
 pub(in crate::strategy::random_walk) struct Chains {
     /// By message, and by step.
     sent: Vec<Sent>,
-    /// How often each local event and fault has happened.
+    /// The number of times that each local event and fault has happened.
     counts: Vec<(u64, u64)>,
 }
 
 impl Chains {
-    /// Where a delivery or loss of a message in flight comes from, after this many steps. Of equal messages it is the one that was sent first.
+    /// The origin of a delivery or loss of a message in flight, after this many steps. Of equal messages it is the one sent first.
     pub(in crate::strategy::random_walk) fn of_message(&self, message: Fingerprint, steps: u32) -> Origin {
         let first = self.sent.partition_point(|sent| sent.message < message);
         match self.sent.get(first).filter(|sent| sent.message == message) {
@@ -49,13 +49,13 @@ impl Chains {
         }
     }
 
-    /// Where a local event or fault with this content comes from: each time it happens a chain begins.
+    /// The origin of a local event or fault with this content: each time it happens a chain begins.
     pub(in crate::strategy::random_walk) fn of_own(&self, content: u64) -> Origin {
         let count = self.counts.iter().find(|(counted, _)| *counted == content).map_or(0, |(_, count)| *count);
         Origin { chain: mixed(content, count + 1), age: None }
     }
 
-    /// A local event or fault happens.
+    /// Counts a local event or fault.
     pub(in crate::strategy::random_walk) fn count(&mut self, content: u64) {
         match self.counts.iter_mut().find(|(counted, _)| *counted == content) {
             Some((_, count)) => *count += 1,
@@ -68,7 +68,7 @@ impl Chains {
         }
     }
 
-    /// A message is not in flight any more.
+    /// Notes that a message is not in flight any more.
     pub(in crate::strategy::random_walk) fn take(&mut self, message: Fingerprint) {
         let first = self.sent.partition_point(|sent| sent.message < message);
         if self.sent.get(first).is_some_and(|sent| sent.message == message) {
@@ -76,7 +76,7 @@ impl Chains {
         }
     }
 
-    /// A message is sent because of an event of this chain, after this many steps.
+    /// Notes that a message is sent because of an event of this chain, after this many steps.
     pub(in crate::strategy::random_walk) fn send(&mut self, message: Fingerprint, chain: u64, step: u32) {
         let place = self.sent.partition_point(|sent| sent.message <= message);
         self.sent.insert(place, Sent { message, step, chain });
@@ -99,7 +99,7 @@ impl Chains {
     }
 }
 
-/// One number for a node and the content of an event.
+/// A hash of a node and the content of an event.
 pub(in crate::strategy::random_walk) fn content(node: NodeId, fingerprint: Fingerprint) -> u64 {
     mixed(mixed(fingerprint as u64, (fingerprint >> 64) as u64), node.into())
 }

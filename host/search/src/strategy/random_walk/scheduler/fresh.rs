@@ -1,19 +1,19 @@
-//! Messages that were sent lately first.
+//! Recently sent messages first.
 
 use rand_chacha::ChaCha8Rng;
 
 use crate::kernel::dice::draw;
 use crate::strategy::random_walk::scheduler::{Candidate, Scheduler};
 
-/// How much likelier a message is that was sent by the last step.
+/// The factor by which a message of the last step is likelier.
 const FRESHEST: u64 = 64;
 
 /// Fresh messages first.
 ///
-/// A message is likelier the later it was sent: 64 times as likely after the step that sent it, half of that after each two further steps. So
-/// a round of a protocol mostly ends before the next one begins, and some old messages stay for much later.
+/// A message is likelier the later it was sent: 64 times as likely after the step that sent it, half as likely after each two further
+/// steps. So a round of a protocol mostly ends before the next one begins, and some old messages stay for much later.
 ///
-/// Source: none; as depth-first searches do, most of the events are consequences of the last ones.
+/// Source: none; as in depth-first searches, most events are consequences of the last ones.
 #[derive(Debug)]
 pub(super) struct Fresh;
 

@@ -1,7 +1,7 @@
-//! How a walk chooses its next event, unless it draws evenly.
+//! The choice of the next event of a walk, unless it draws evenly.
 //!
-//! A choice depends on the contents of events, on what the walk has done and on its random numbers. Nothing here sees an id or another walk, so
-//! a walk chooses the same in any local transition system and with any number of workers.
+//! A choice depends on the contents of events, on the steps of the walk and on its random numbers. It never depends on ids or other walks,
+//! so a walk chooses the same in any local transition system and with any number of workers.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `priority` | random priorities with odds by weight |
 //! | `pct` | priorities of causal chains |
 //! | `pos` | priorities of events |
-//! | `fresh` | messages that were sent lately first |
+//! | `fresh` | recently sent messages first |
 //! | `swarm` | random weights for each walk |
 //! | `phases` | random weights for some steps |
 //! | `mix` | another scheduler for each walk |
@@ -33,17 +33,17 @@ pub(super) use crate::strategy::random_walk::scheduler::chains::{Chains, Origin,
 /// An enabled event, as a scheduler sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    /// Where it happens.
+    /// The node where it happens.
     pub(super) node: NodeId,
-    /// What it is.
+    /// The kind of the event.
     pub(super) kind: Kind,
     /// The sender of the message.
     pub(super) from: Option<NodeId>,
     /// The first byte of the message, which tells its type in most encodings.
     pub(super) tag: u8,
-    /// Made of its node and its content.
+    /// A hash of its node and its content.
     pub(super) content: u64,
-    /// Where it comes from.
+    /// Its causal origin.
     pub(super) origin: Origin,
     /// The weight of its kind.
     pub(super) weight: u64,
@@ -52,7 +52,7 @@ pub(super) struct Candidate {
 /// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Messages are delivered.
+    /// A delivery of messages.
     Delivery,
     /// A local event.
     Local(LocalKind),
@@ -64,7 +64,7 @@ pub(super) enum Kind {
 pub(super) trait Scheduler {
     /// Chooses one of the events that are enabled at a step; none if all of them have the weight 0.
     ///
-    /// What it chooses may depend on nothing but its earlier calls, the numbers that it draws, and the candidates.
+    /// The choice may depend only on its earlier calls, the numbers that it draws, and the candidates.
     fn choose(&mut self, dice: &mut ChaCha8Rng, candidates: &[Candidate]) -> Option<usize>;
 }
 

@@ -9,21 +9,21 @@ use crate::strategy::random_walk::scheduler::{Candidate, Scheduler, mixed};
 
 /// Probabilistic concurrency testing, on causal chains.
 ///
-/// Each chain has a random priority, and the event of the first chain happens. At some random steps the chain that would be first is last from
-/// then on, behind all others.
+/// Each chain has a random priority, and the event of the first chain happens. At some random steps the first chain becomes the last one,
+/// behind all others.
 ///
-/// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs" (PCT), ASPLOS
-/// 2010; for messages Ozkan, Majumdar, Niksic, Tabaei Befrouei, Weissenbacher, "Randomized testing of distributed systems with probabilistic
-/// guarantees" (PCTCP), OOPSLA 2018. Differs in: a chain is a local event or fault with all that is sent because of it, so events of one chain
-/// may be enabled together, and are drawn evenly; chains without end would starve all others, so a walk is a sequence of stretches with
-/// priorities of their own, of a length that it draws on a logarithmic scale. So the bounds of the papers do not hold.
+/// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs" (PCT),
+/// ASPLOS 2010; for messages Ozkan, Majumdar, Niksic, Tabaei Befrouei, Weissenbacher, "Randomized testing of distributed systems with
+/// probabilistic guarantees" (PCTCP), OOPSLA 2018. Differs in: a chain is a local event or fault with all messages sent because of it, so
+/// events of one chain may be enabled together, and are drawn evenly; chains without end would starve all others, so a walk is a sequence
+/// of stretches with their own priorities, of a length drawn on a logarithmic scale. So the bounds of the papers do not hold.
 #[derive(Debug)]
 pub(super) struct Pct {
     /// Changes of priorities in a stretch.
     changes_max: u32,
     /// Steps of a stretch.
     length: u32,
-    /// Makes the priorities of the stretch.
+    /// The seed of the priorities of the stretch.
     salt: u64,
     /// Steps at which the first chain becomes the last one, from the last to the first one.
     changes: Vec<u32>,
@@ -34,7 +34,7 @@ pub(super) struct Pct {
 }
 
 impl Pct {
-    /// On a walk of at most this many steps.
+    /// A scheduler for a walk of at most this many steps.
     pub(super) fn new(dice: &mut ChaCha8Rng, depth: u32, steps_max: u32) -> Self {
         // From eight steps to all of them.
         let scales = steps_max.max(8).ilog2() - 2;
@@ -54,7 +54,7 @@ impl Pct {
         self.changes.sort_unstable_by(|one, other| other.cmp(one));
     }
 
-    /// The chain that is first.
+    /// The chain with the first priority.
     fn first(&self, candidates: &[Candidate]) -> Option<u64> {
         let rank = |candidate: &Candidate| {
             let chain = candidate.origin.chain;

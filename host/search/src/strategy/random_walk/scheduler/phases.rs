@@ -6,28 +6,28 @@ use rand_chacha::ChaCha8Rng;
 use crate::kernel::dice::{below, draw};
 use crate::strategy::random_walk::scheduler::{Candidate, Kind, Scheduler};
 
-/// How much less likely a phase makes events.
+/// The factor by which a phase makes events less likely.
 const STARVED: u64 = 256;
 
 /// The lengths of phases: from this many steps to the product of both.
 const SHORTEST: u64 = 4;
 const SCALES: u64 = 4;
 
-/// What is unlikely in a phase.
+/// The events that are unlikely in a phase.
 #[derive(Clone, Copy, Debug, Default)]
 enum Phase {
-    /// Nothing in particular.
+    /// None in particular.
     #[default]
     Quiet,
     /// Messages from and to a node.
     Isolated(NodeId),
-    /// Events of all other nodes, but for deliveries of messages from this one.
+    /// Events of all other nodes, except deliveries of messages from this one.
     Favoured(NodeId),
     /// Messages on a link.
     Slow(NodeId, NodeId),
     /// Timers.
     NoTimers,
-    /// All but deliveries.
+    /// All except deliveries.
     Settling,
     /// All deliveries.
     Silent,
@@ -35,11 +35,11 @@ enum Phase {
 
 /// Phases.
 ///
-/// A walk is a sequence of phases of 4 to 63 steps. Some events are unlikely in each one: the messages of a node, those on a link, all events
-/// of other nodes, timers, local events, or deliveries; in some phases nothing is. So a node is cut off for a while, or a round ends before
-/// the next timer.
+/// A walk is a sequence of phases of 4 to 63 steps. Some events are unlikely in each one: the messages of a node, those on a link, all
+/// events of other nodes, timers, local events, or deliveries; in some phases no event is unlikely. So a node is cut off for a while, or a
+/// round ends before the next timer.
 ///
-/// Source: none; the nemesis of Jepsen (Kingsbury, 2013) makes faults in phases, here orders are.
+/// Source: none; the nemesis of Jepsen (Kingsbury, 2013) makes faults in phases, this scheduler makes orders.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     phase: Phase,
@@ -51,7 +51,7 @@ impl Phases {
     fn begin(&mut self, dice: &mut ChaCha8Rng, candidates: &[Candidate]) {
         let shortest = SHORTEST << below(dice, SCALES);
         self.left = shortest + below(dice, shortest);
-        // A node at which something can happen, and a sender.
+        // A node with an enabled event, and a sender.
         let some = &candidates[below(dice, candidates.len() as u64) as usize];
         self.phase = match below(dice, 8) {
             0 | 1 => Phase::Quiet,

@@ -11,11 +11,11 @@ use crate::strategy::random_walk::scheduler::{Candidate, Scheduler, mixed};
 /// Each enabled event has a random priority, and the first one happens. All events of the same node then draw again, since their order
 /// matters; those of other nodes keep their priorities.
 ///
-/// Source: Yuan, Yang, Gu, "Partial order aware concurrency sampling" (POS), CAV 2018; differs in: events are messages and local events, and
-/// those of one node are dependent.
+/// Source: Yuan, Yang, Gu, "Partial order aware concurrency sampling" (POS), CAV 2018; differs in: events are messages and local events,
+/// and those of one node are dependent.
 #[derive(Debug)]
 pub(super) struct Pos {
-    /// Makes the priorities of the walk.
+    /// The seed of the priorities of the walk.
     salt: u64,
     /// Events that have happened at each node.
     happened: Vec<u64>,

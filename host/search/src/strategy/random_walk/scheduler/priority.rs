@@ -3,19 +3,19 @@
 /// Bits after the point of a logarithm.
 const FRACTION: u32 = 20;
 
-/// The turn of something with this random number and weight: the least turn is first, and each one is with a probability in proportion to its
-/// weight (Efraimidis, Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters, 2006). Larger numbers are
-/// earlier. None with the weight 0, which never has one.
+/// The turn of an item with this random number and weight: the least turn is first, and each item is first with a probability in proportion
+/// to its weight (Efraimidis, Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters, 2006). Larger numbers
+/// are earlier. None with the weight 0, which never has a turn.
 pub(super) fn turn(random: u64, weight: u64) -> Option<u64> {
-    // In integers, so that it is the same on every machine.
+    // In integers, so that the result is the same on every machine.
     (weight > 0).then(|| (minus_log2(random) << 32) / weight)
 }
 
-/// The logarithm of a number below 2^64 as a part of that, with its sign changed.
+/// The negative base-2 logarithm of `number / 2^64`, with `FRACTION` bits after the point.
 fn minus_log2(number: u64) -> u64 {
     let number = number | 1;
     let zeros = number.leading_zeros();
-    // Between 1 and 2, with 62 bits after the point; squared again and again, each time one more bit of the logarithm shows.
+    // Between 1 and 2, with 62 bits after the point; each squaring yields one more bit of the logarithm.
     let mut mantissa = (number << zeros) >> 1;
     let mut log = 0;
     for _ in 0..FRACTION {

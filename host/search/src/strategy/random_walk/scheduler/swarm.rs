@@ -8,14 +8,14 @@ use crate::strategy::random_walk::scheduler::{Candidate, Kind, Scheduler, mixed}
 
 /// Swarm testing.
 ///
-/// Each walk draws weights for its nodes, for the messages of each type on each link, and for the local events and faults of each kind. Some
-/// are hundreds of times as likely as others.
+/// Each walk draws weights for its nodes, for the messages of each type on each link, and for the local events and faults of each kind.
+/// Some are hundreds of times as likely as others.
 ///
-/// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm testing", ISSTA 2012; differs in: features are unlikely instead of left out, since a walk
-/// without deliveries is over at once.
+/// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm testing", ISSTA 2012; differs in: features are unlikely instead of left out, since a
+/// walk without deliveries is over at once.
 #[derive(Debug)]
 pub(super) struct Swarm {
-    /// Makes the weights of the walk.
+    /// The seed of the weights of the walk.
     salt: u64,
 }
 
@@ -24,7 +24,7 @@ impl Swarm {
         Self { salt: dice.next_u64() }
     }
 
-    /// A power of four up to `4^(powers - 1)`, of something.
+    /// A power of four up to `4^(powers - 1)`, drawn by a hash of `of`.
     fn factor(&self, of: u64, powers: u64) -> u64 {
         1 << (2 * (mixed(self.salt, of) % powers))
     }
@@ -40,7 +40,7 @@ impl Scheduler for Swarm {
     }
 }
 
-/// The kind of an event with the type and sender of its message, or with its content if it is a local one.
+/// The kind of an event: with the type and sender of its message, or with its content if it is a local one.
 fn kind_of(candidate: &Candidate) -> u64 {
     match candidate.kind {
         Kind::Delivery => mixed(u64::from(candidate.tag), candidate.from.map_or(0, |from| u64::from(from) + 1)),
