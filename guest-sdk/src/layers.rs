@@ -114,7 +114,7 @@ pub enum Upcall<M> {
 /// gets no errors of connections.
 ///
 /// Properties are those of `P`. Two features are missing: quorums, which are refused unless the transport is `host`, and
-/// [interchangeable nodes](Protocol::interchangeable), of which there are none then.
+/// [interchangeable nodes](Protocol::interchangeable): there are none then.
 pub struct Layered<P, T> {
     protocol: P,
     transport: Option<T>,

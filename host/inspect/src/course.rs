@@ -1,4 +1,4 @@
-//! The courses of the properties: where in a trace each of them holds, is violated, is owed.
+//! The courses of the properties: the steps of a trace in which each of them holds, is violated or is owed.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use host_model::trace::replay::Replay;
 
 use crate::words;
 
-/// Letters of an explanation that are kept for each change of a course.
+/// The maximum length in letters of an explanation for a change of a course.
 const LETTERS_MAX: usize = 240;
 
 /// A property over time, at one node if it is of node scope.
@@ -19,7 +19,7 @@ pub struct Course {
     pub property: usize,
     /// The node, of a property of node scope.
     pub node: Option<NodeId>,
-    /// Each standing and the step since which it is that, counted from 1, 0 for the start.
+    /// Each standing with the step since which it holds, counted from 1, 0 for the start.
     pub standings: Vec<(usize, Standing)>,
 }
 
@@ -40,7 +40,7 @@ impl Course {
     }
 }
 
-/// The courses in the state in which a cluster starts: one for each property, of node scope for each node that is not absent.
+/// The courses in the state in which a cluster starts: one per property, and per node that is not absent for node scope.
 pub(crate) fn begin(
     replay: &mut Replay,
     properties: &[Property],
@@ -63,7 +63,7 @@ pub(crate) fn begin(
     Ok(courses)
 }
 
-/// Follows a step, which can have changed some of them.
+/// Extends the courses by a step that may have changed some of them.
 pub(crate) fn follow(
     courses: &mut [Course],
     replay: &mut Replay,
@@ -94,7 +94,7 @@ pub fn word(standing: &Standing) -> &'static str {
     }
 }
 
-/// The courses of one property that are the same at several nodes, such as `served at nodes 1, 2`.
+/// The courses of one property, grouped by nodes with equal ones, such as `served at nodes 1, 2`.
 pub fn grouped<'c>(courses: &'c [Course], properties: &[Property], names: &NodeNames) -> Vec<(String, &'c Course)> {
     let mut groups: Vec<(Vec<NodeId>, &Course)> = Vec::new();
     for course in courses {

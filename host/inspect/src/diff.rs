@@ -4,21 +4,21 @@ use serde_json::Value;
 
 use crate::words::{clipped, on_one_line, shortened, value_on_one_line, variant};
 
-/// Elements of a list that are compared with the other list one by one at most.
+/// The maximum length of lists that are compared element by element.
 const ELEMENTS_MAX: usize = 1000;
 
-/// Maximum number of differences shown.
+/// The maximum number of differences shown.
 const CHANGES_MAX: usize = 10_000;
 
-/// Maximum letters of the path to a field.
+/// The maximum length in letters of the path to a field.
 const PATH_LETTERS_MAX: usize = 512;
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The names on the way to it, with dots between them; empty for the whole state.
+    /// The names on the path to it, separated by dots; empty for the whole state.
     pub path: String,
-    /// The old and the new value, such as `0 -> 1`; or only what came and went, for lists.
+    /// The old and the new value, such as `0 -> 1`; or only the added and removed elements, for lists.
     pub what: String,
 }
 
@@ -31,8 +31,8 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// All fields that differ, in the order of the second state. Names of enum variants that both have are left out of the
-/// paths.
+/// All fields that differ, in the order of the second state. Names of enum variants that both states have are left out
+/// of the paths.
 pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(before, after, "", &mut changes);
@@ -49,7 +49,7 @@ fn compare(before: &Value, after: &Value, path: &str, changes: &mut Vec<Change>)
     }
     if let (Some((name, before)), Some((other, after))) = (variant(before), variant(after)) {
         if name == other {
-            // The name is of no interest where fields have names, too.
+            // Fields with names make the name of the variant redundant.
             let path = if has_names(before) && has_names(after) { path.to_owned() } else { join(path, name) };
             return compare(before, after, &path, changes);
         }
@@ -89,7 +89,7 @@ fn compare(before: &Value, after: &Value, path: &str, changes: &mut Vec<Change>)
     changes.push(Change { path: path.to_owned(), what });
 }
 
-/// Elements that came or went, if one list is the other one with elements in between.
+/// The added or removed elements, if one list is the other one with additional elements.
 fn list_changes(before: &[Value], after: &[Value]) -> Option<String> {
     if before.len().max(after.len()) > ELEMENTS_MAX {
         return None;
@@ -104,7 +104,7 @@ fn list_changes(before: &[Value], after: &[Value]) -> Option<String> {
     between(after, before).map(|removed| said('-', removed))
 }
 
-/// The elements of `long` that are not in `short`, if `short` is what remains without them.
+/// The elements of `long` that are missing in `short`, if removing them from `long` gives `short`.
 fn between<'v>(short: &[Value], long: &'v [Value]) -> Option<Vec<&'v Value>> {
     let mut rest = short.iter().peekable();
     let mut others = Vec::new();

@@ -1,14 +1,14 @@
-//! Text of others for terminals, logs, JSON, XML and HTML: shown, never obeyed.
+//! Escapes foreign text for terminals, logs, JSON, XML and HTML: it is shown, never obeyed.
 //!
 //! Text of a plugin or a file is not trusted. It must not move the cursor, recolour or reorder the text around it, look like
-//! another line of the program's own, or be a command to readers of the log: runners of workflows obey lines that begin
-//! with `::`, and `##[` or `##vso[` anywhere. Everything goes through [`escape`] where it is put into a sentence, and through
-//! [`guarded`] once more where a text leaves the program.
+//! another line of the program's own, or be a command to readers of the log: runners of workflows obey lines that begin with
+//! `::`, and `##[` or `##vso[` anywhere. [`escape`] treats each text that is put into a sentence, and [`guarded`] once more
+//! each text that leaves the program.
 
 use std::fmt::Write;
 
-/// Whether a letter acts on the text around it in place of being shown: controls (C0, DEL, C1), separators of lines, marks that
-/// reorder text, and invisible ones that can hide something in it.
+/// Whether a letter affects the text around it instead of being shown: controls (C0, DEL, C1), line separators, marks that
+/// reorder text, and invisible letters that can hide text.
 pub fn acts(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -24,12 +24,12 @@ pub fn acts(letter: char) -> bool {
         )
 }
 
-/// Escapes what acts on other text except line breaks and tabs.
+/// Escapes all letters that affect other text, except line breaks and tabs.
 pub fn without_controls(text: &str) -> String {
     escape(text, |letter| letter != '\n' && letter != '\t')
 }
 
-/// Escapes all that acts on other text, so that the text stays on its line.
+/// Escapes all letters that affect other text, so that the text stays on its line.
 pub fn on_one_line(text: &str) -> String {
     escape(text, |_| true)
 }
@@ -41,7 +41,7 @@ fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
     let mut before = ' ';
     while let Some(letter) = letters.next() {
         let is_doubled = letters.peek() == Some(&letter);
-        // A word is enough, since lines are broken between words.
+        // The beginning of a word suffices, since lines are broken between words.
         let is_command = is_doubled && (letter == '#' || letter == ':' && (before.is_whitespace() || acts(before)));
         if is_command {
             escaped.extend(letter.escape_unicode());
@@ -55,8 +55,8 @@ fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
     escaped
 }
 
-/// A text as it leaves the program, for whatever was forgotten where it was put together: without letters that act, and
-/// without lines that are commands. With `colours`, sequences that only choose one are left.
+/// A text that leaves the program, with a second line of defence: without letters that affect other text, and without
+/// lines that are commands. With `colours`, sequences that only choose a colour stay.
 pub fn guarded(text: &str, colours: bool) -> String {
     let mut guarded = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -78,19 +78,19 @@ pub fn guarded(text: &str, colours: bool) -> String {
     guarded
 }
 
-/// Bytes of the sequence at the beginning that chooses a colour; 0 if there is none.
+/// The length in bytes of the sequence at the beginning that chooses a colour; 0 if there is none.
 fn colour_len(text: &str) -> usize {
     let Some(parameters) = text.strip_prefix("\u{1b}[") else { return 0 };
     let digits = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
     if parameters.as_bytes().get(digits) == Some(&b'm') { 2 + digits + 1 } else { 0 }
 }
 
-/// JSON that means the same, with everything escaped that acts or is a command; it is read back as it was.
+/// Equivalent JSON in which all letters that affect other text, and all commands, are escaped; parsing it gives the same value.
 pub fn json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        // Line breaks are between values: in texts they are escaped already. All else that acts is within a text.
+        // Line breaks are between values: within texts they are escaped already. All other such letters are within texts.
         let is_doubled = letter == '#' && letters.peek() == Some(&'#');
         if letter == '\n' || !(acts(letter) || is_doubled) {
             escaped.push(letter);
@@ -103,12 +103,12 @@ pub fn json(text: &str) -> String {
     escaped
 }
 
-/// JSON inside of an element of HTML or XML: it means the same, and nothing in it is markup.
+/// Equivalent JSON for an element of HTML or XML: nothing in it is markup.
 pub fn json_in_markup(text: &str) -> String {
     let escaped = json(text);
     let mut inside = String::with_capacity(escaped.len());
     for letter in escaped.chars() {
-        // All of them are within texts.
+        // These letters occur only within texts.
         match letter {
             '<' | '>' | '&' => {
                 let _ = write!(inside, "\\u{:04x}", u32::from(letter));
@@ -119,7 +119,7 @@ pub fn json_in_markup(text: &str) -> String {
     inside
 }
 
-/// Text as XML 1.0 can hold it, in elements and in attributes, on one line.
+/// Text that XML 1.0 accepts in elements and in attributes, on one line.
 pub fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in escape(text, |letter| letter != '\n' && letter != '\t').chars() {
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// Letters of all kinds, the ones that matter more often than by chance.
+    /// Letters of all kinds; the important ones are more frequent than by chance.
     fn text(dice: &mut Dice) -> String {
         const OFTEN: [&str; 24] = [
             "\n",
@@ -204,7 +204,7 @@ mod tests {
                     "{text:?} becomes {guarded:?}"
                 );
             }
-            // What is escaped already is not escaped again.
+            // Escaped text is not escaped again.
             assert_eq!(guarded(&lines, false), lines, "{text:?}");
             let xml = xml(&text);
             assert!(!xml.chars().any(|letter| is_left(letter) || matches!(letter, '<' | '>' | '"' | '\n')), "{xml:?}");

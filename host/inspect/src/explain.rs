@@ -1,4 +1,4 @@
-//! A trace in words: what happened, what changed, what was sent, and why the end is wrong.
+//! A trace in words: events, changes, messages, and the reason for the verdict.
 
 use std::fmt::Write;
 
@@ -10,32 +10,32 @@ use crate::diff;
 use crate::recording::{Observed, Recording};
 use crate::words;
 
-/// Letters in a line before what a step did is put on several.
+/// The maximum length in letters of a line; longer effects of a step take several lines.
 const WIDTH: usize = 108;
 
-/// Maximum number of changes of a node's view that are shown; the last ones.
+/// The maximum number of changes of a node's view that are shown, the last ones.
 const VIEWS_MAX: usize = 6;
 
-/// Maximum number of changes of a step that are shown one by one.
+/// The maximum number of changes of a step that are shown individually.
 const CHANGES_MAX: usize = 12;
 
-/// Bytes of a text or drawing; the rest is omitted with a note. People do not read more.
+/// The maximum size in bytes of a text or drawing; the rest is omitted with a note. Longer ones are not read.
 pub const TEXT_BYTES_MAX: usize = 64 << 20;
 
-/// Where a text ends that would be longer.
+/// The end of a truncated text.
 const LEFT_OUT: &str = "  -- the rest is left out, the text would be too long --\n";
 
 /// Colours for terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// Text alone.
+    /// Plain text.
     Plain,
     /// With escape sequences.
     Coloured,
 }
 
 impl Paint {
-    /// A node has its own colour everywhere.
+    /// Each node has its own colour everywhere.
     fn node(self, node: NodeId, text: &str) -> String {
         const COLOURS: [u8; 6] = [36, 33, 35, 32, 34, 31];
         self.with(COLOURS[node as usize % COLOURS.len()], text)
@@ -89,7 +89,7 @@ pub fn start(recording: &Recording) -> String {
     text
 }
 
-/// Nodes with their numbers, in the heading of what they have in common.
+/// Nodes with their numbers, as a heading of their common states.
 fn group(recording: &Recording, nodes: &[NodeId]) -> String {
     let names = &recording.names;
     match nodes.iter().any(|node| names.get(*node).is_some()) {
@@ -98,7 +98,7 @@ fn group(recording: &Recording, nodes: &[NodeId]) -> String {
     }
 }
 
-/// The steps with their numbers. The first `prefix` of them are marked off from the rest.
+/// The steps with their numbers. The first `prefix` of them are set apart from the rest.
 pub fn steps(recording: &Recording, prefix: usize, paint: Paint) -> String {
     let mut text = steps_from(recording, 1, prefix, paint);
     if let Some(start) = loop_start(recording) {
@@ -137,7 +137,7 @@ pub fn loop_start(recording: &Recording) -> Option<usize> {
     recording.trace.promise().and_then(|promise| promise.loop_start)
 }
 
-/// The finding of a trace in one line: of a broken promise with the critical step.
+/// The finding of a trace in one line; a broken promise includes its critical step.
 pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -> String {
     let Finding::Promise(promise) = finding else { return words::finding(finding, node, &recording.names) };
     let (steps, sibling) = (recording.steps.len(), promise.sibling.len());
@@ -145,7 +145,7 @@ pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -
         (BreachClass::Lasso, _) => String::new(),
         (_, 0) => " from the start".to_owned(),
         _ if promise.critical.is_some() => format!(" since step {steps}"),
-        // It can have been so before.
+        // The promise may have been stuck before.
         (_, 1) => " after 1 step".to_owned(),
         _ => format!(" after {steps} steps"),
     };
@@ -162,7 +162,7 @@ pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -
     words::shortened(words::on_one_line(&text))
 }
 
-/// The calls of the application that alone lead on from where a promise is stuck; empty where there are none.
+/// The calls of the application that alone continue from a stuck state; empty without any.
 fn leads_on(recording: &Recording) -> String {
     let at = |(node, name): &(NodeId, String)| format!("{} at {}", words::on_one_line(name), recording.names.of(*node));
     let mut calls: Vec<String> = recording.calls.iter().map(at).collect();
@@ -173,7 +173,7 @@ fn leads_on(recording: &Recording) -> String {
     }
 }
 
-/// One way on from where a promise is dead, of a recording that continues for more steps than the trace.
+/// One continuation after a promise is dead, of a recording with more steps than the trace.
 pub fn way_on(recording: &Recording, trace_steps: usize, is_over: bool, paint: Paint) -> String {
     let steps = steps_from(recording, trace_steps + 1, 0, paint);
     let what = "nothing has to happen any more";
@@ -184,7 +184,7 @@ pub fn way_on(recording: &Recording, trace_steps: usize, is_over: bool, paint: P
     }
 }
 
-/// The heading of the steps from the critical one on, of the way with this many steps that keeps a promise.
+/// The heading of the steps from the critical one on, on the path with this many steps that keeps a promise.
 pub fn sibling_head(steps: usize, critical: usize) -> String {
     match steps + 1 - critical {
         0 => format!("before step {critical} the promise is kept"),
@@ -193,7 +193,7 @@ pub fn sibling_head(steps: usize, critical: usize) -> String {
     }
 }
 
-/// The effects of a step, a line or several.
+/// The effects of a step, in one or several lines.
 pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
     let (changes, observed) = (changes(recording, number), &recording.steps[number - 1]);
     let sent = sends(recording, &observed.sent);
@@ -219,7 +219,7 @@ pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
     if together.chars().count() <= WIDTH { vec![together] } else { parts }
 }
 
-/// The changes that a step made to the state of its node, counted from 1; empty if none.
+/// The changes of a step, counted from 1, to the state of its node; empty if none.
 pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
     let node = recording.trace.steps[number - 1].node;
     let before = recording.observed(node, recording.step_before(number, node));
@@ -234,7 +234,7 @@ pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
     }
 }
 
-/// The same field by field, where the plugin describes both states.
+/// The same field by field, if the plugin describes both states.
 pub fn field_changes(recording: &Recording, number: usize) -> Option<Vec<diff::Change>> {
     let node = recording.trace.steps[number - 1].node;
     let before = recording.observed(node, recording.step_before(number, node)).description.as_ref()?;
@@ -250,8 +250,8 @@ pub fn end(recording: &Recording) -> String {
     }
 }
 
-/// The views of each node that the property of the finding reads, and since which step; empty if it reads nothing. For a deadlock the
-/// states of all nodes.
+/// The views of each node that the property of the finding reads, each with its first step; empty if it reads nothing. For a
+/// deadlock, the states of all nodes.
 pub fn views(recording: &Recording) -> String {
     if recording.finding().is_some_and(|(_, finding)| matches!(finding, Finding::Deadlock { .. })) {
         return last_states(recording);
@@ -265,7 +265,7 @@ pub fn views(recording: &Recording) -> String {
     }
     let mut text = "the property reads\n".to_owned();
     for (node, history) in views {
-        // What was read at first is of interest only if it stayed.
+        // The first view is of interest only if it never changed.
         let skipped = history.len().saturating_sub(VIEWS_MAX).max(usize::from(history.len() > 1));
         let mut head = recording.names.with_number(node);
         for (since, view) in &history[skipped..] {
@@ -276,14 +276,14 @@ pub fn views(recording: &Recording) -> String {
     text
 }
 
-/// What a property reads of a node since a step, 0 for `init`. Unreadable bytes are left out where the plugin describes the state: then
-/// the changes of the description are shown.
+/// The view of a property at a node since a step, 0 for `init`. Unreadable bytes are replaced by the changes of the description if the
+/// plugin describes the state.
 fn viewed(recording: &Recording, node: NodeId, since: usize, view: Option<&[u8]>) -> String {
     let observed = recording.observed(node, since);
     let said = match view {
         None => Some("nothing".to_owned()),
         Some(bytes) if let Some(said) = recording.view(bytes) => Some(match &*said {
-            // What has no content, such as `()`.
+            // A view without content, such as `()`.
             "null" => "that it is there".to_owned(),
             said => words::clipped(said, WIDTH),
         }),
@@ -298,7 +298,7 @@ fn viewed(recording: &Recording, node: NodeId, since: usize, view: Option<&[u8]>
     said.map_or_else(String::new, |said| said + " ") + &format!("since step {since}{why}")
 }
 
-/// The states of the nodes at the end, and since which step.
+/// The states of the nodes at the end, each with its first step.
 fn last_states(recording: &Recording) -> String {
     let mut text = "at the end\n".to_owned();
     for node in 0..recording.nodes() {
@@ -320,7 +320,7 @@ pub fn state(observed: &Observed) -> String {
     }
 }
 
-/// The messages of a node that are in flight where a trace begins, a line for each, equal ones together.
+/// The messages of a node in flight at the beginning of a trace, a line for each, equal ones together.
 fn in_flight(recording: &Recording, from: NodeId, sent: &[Sent]) -> Vec<String> {
     let groups = sent.chunk_by(|one, other| one.payload == other.payload);
     let line = |group: &[Sent]| {
@@ -341,7 +341,7 @@ fn sends(recording: &Recording, sent: &[Sent]) -> Vec<String> {
     groups.map(line).collect()
 }
 
-/// The messages that are lost with a broken connection, a line for each link and content.
+/// The messages lost with a broken connection, a line for each link and content.
 fn losses(recording: &Recording, observed: &Observed) -> Vec<String> {
     let alike = |one: &LostMessage, other: &LostMessage| (one.is_sent, &one.payload) == (other.is_sent, &other.payload);
     let line = |group: &[LostMessage]| {

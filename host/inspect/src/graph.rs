@@ -29,17 +29,17 @@ pub struct Arrow {
     pub fate: Fate,
     /// The content.
     pub payload: Vec<u8>,
-    /// The step in which the copy before this one came to its end, of a message that is delivered again.
+    /// For a message that is delivered again, the step that ended the previous copy.
     pub again: Option<usize>,
 }
 
 impl Arrow {
-    /// The step that receives it, if one does.
+    /// The step that receives it, if any.
     pub fn delivered(&self) -> Option<usize> {
         if let Fate::Delivered(step) = self.fate { Some(step) } else { None }
     }
 
-    /// The step in which it ends, if it does.
+    /// The step that ends it, if any.
     pub fn end(&self) -> Option<usize> {
         match self.fate {
             Fate::InFlight => None,
@@ -55,8 +55,8 @@ impl Arrow {
 
 /// All messages in the order of sending.
 ///
-/// Of several equal messages the one that was sent first is delivered first: they are indistinguishable. A message that is
-/// delivered again has an arrow for each delivery.
+/// Equal messages are delivered in the order of sending: they are indistinguishable. A message that is delivered again has
+/// an arrow for each delivery.
 pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     let mut arrows = Vec::new();
     for (node, observed) in (0..).zip(&recording.init) {
@@ -74,7 +74,7 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     arrows
 }
 
-/// Ends the first of these messages that is in flight. Without one, a message is delivered again: it gets another arrow.
+/// Ends the first of these messages in flight. Without one, a message is delivered again: it gets another arrow.
 fn end(arrows: &mut Vec<Arrow>, from: NodeId, to: NodeId, payload: &[u8], fate: Fate) {
     let is_same = |arrow: &Arrow| (arrow.from, arrow.to, &*arrow.payload) == (from, to, payload);
     if let Some(arrow) = arrows.iter_mut().find(|arrow| arrow.fate == Fate::InFlight && is_same(arrow)) {
@@ -104,8 +104,8 @@ fn send(
     }));
 }
 
-/// The vector clock of each step, and of `init` in place 0 of each: how many events of each node happened before it or are
-/// it. `init` counts as an event.
+/// The vector clock of each step: for each node the number of its events that happened before the step, or are the step.
+/// `init` counts as an event.
 pub fn clocks(recording: &Recording) -> Vec<Vec<u64>> {
     let nodes = recording.nodes() as usize;
     let arrows = arrows(recording);

@@ -1,7 +1,7 @@
-//! The steps that change what the violated property reads, and which of their changes that is.
+//! The steps that change the view of the violated property, and the responsible fields.
 //!
-//! A view is bytes that only the plugin understands. The change that belongs to it is the one that comes along with it: of a field
-//! that changes in steps that change the view, and in no others.
+//! A view is bytes that only the plugin understands. The responsible change is the one that coincides with it: of a field that
+//! changes in the steps that change the view, and in no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use crate::explain;
 use crate::recording::Recording;
 use crate::words;
 
-/// The steps that change what the violated property reads, and the fields that this is.
+/// The steps that change the view of the violated property, and the responsible fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// For each step whether it changed what the violated property reads of its node, and the change in words.
+    /// For each step, the change in words, if it changed the violated property's view of its node.
     pub steps: Vec<Option<String>>,
-    /// The fields of these changes by node: names with points between them, `#` for any element of a list.
+    /// The fields of these changes by node: names separated by points, `#` for any element of a list.
     pub fields: BTreeMap<NodeId, BTreeSet<String>>,
 }
 
-/// The marks of a recording; none where no property is violated.
+/// The marks of a recording; none if no property is violated.
 pub fn marks(recording: &Recording) -> Marks {
     let mut marks = Marks { steps: vec![None; recording.steps.len()], fields: BTreeMap::new() };
     let views = recording.views();
@@ -55,8 +55,8 @@ pub fn marks(recording: &Recording) -> Marks {
     marks
 }
 
-/// How well the changes of a field fit those of the view, in parts of a million: twice the steps that change both, of the steps
-/// that change the one and those that change the other (Dice's coefficient).
+/// The fit of a field's changes to those of the view, in millionths: twice the number of steps that change both, divided by the
+/// sum of the steps that change each (Dice's coefficient).
 fn fits(changes: &[Vec<Change>], changed: &BTreeSet<usize>) -> BTreeMap<String, usize> {
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (number, of_step) in (1..).zip(changes) {
@@ -71,7 +71,7 @@ fn fits(changes: &[Vec<Change>], changed: &BTreeSet<usize>) -> BTreeMap<String, 
     counts.into_iter().map(|(field, counts)| (field, fit(counts))).collect()
 }
 
-/// The field of a change, whichever element of a list it is in.
+/// The field of a change, with `#` for any element of a list.
 fn field(change: &Change) -> String {
     let is_place = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     change.path.split('.').map(|name| if is_place(&name) { "#" } else { name }).collect::<Vec<_>>().join(".")

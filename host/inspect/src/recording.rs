@@ -1,4 +1,4 @@
-//! An execution of a trace with all that could be seen: what explanations, drawings and other formats are made of.
+//! An executed trace with all observations: the source of explanations, drawings and other formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub struct Observed {
     pub choices: Vec<Choice>,
     /// The messages sent, in order.
     pub sent: Vec<Sent>,
-    /// The messages that are lost with a broken connection.
+    /// The messages lost with a broken connection.
     pub lost: Vec<LostMessage>,
     /// The lines given to `log`.
     pub log: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Observed {
     pub fault: Option<Fault>,
     /// The canonical encoding of the node's state afterwards; none after a fault.
     pub state: Option<Vec<u8>>,
-    /// The state in the plugin's words.
+    /// The plugin's description of the state.
     pub description: Option<Value>,
     /// The views that the properties read of the node afterwards.
     pub views: Vec<Option<Vec<u8>>>,
@@ -37,7 +37,7 @@ pub struct Observed {
 /// An executed trace.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The trace, with what its steps sent and led to.
+    /// The trace, with the messages and states of its steps.
     pub trace: Trace,
     /// The effects of `init`, node by node.
     pub init: Vec<Observed>,
@@ -45,36 +45,36 @@ pub struct Recording {
     pub steps: Vec<Observed>,
     /// The properties of the protocol.
     pub properties: Vec<Property>,
-    /// The courses of the properties; up to where the execution came.
+    /// The courses of the properties, up to the end of the execution.
     pub courses: Vec<Course>,
-    /// The findings at the end, each with its node if it is about one.
+    /// The findings at the end, each with its node if it concerns one.
     pub findings: Vec<(Option<NodeId>, Finding)>,
-    /// The nodes that have crashed by the end, of a trace that shows a deadlock.
+    /// The crashed nodes at the end, for a deadlock.
     pub crashed: Vec<NodeId>,
-    /// The calls of the application that are possible at the end, of a trace that shows a stuck promise: nothing else leads on.
+    /// The possible calls of the application at the end, for a stuck promise: only these continue.
     pub calls: Vec<(NodeId, String)>,
-    /// What people call the nodes.
+    /// The names of the nodes.
     pub names: NodeNames,
-    /// The messages that were sent, in the plugin's words.
+    /// The plugin's descriptions of the sent messages.
     messages: BTreeMap<Vec<u8>, Value>,
-    /// The local events that happened, in the plugin's words.
+    /// The plugin's descriptions of the local events.
     locals: BTreeMap<LocalEvent, Value>,
-    /// The views that the property of the finding reads, in the plugin's words.
+    /// The plugin's descriptions of the views that the property of the finding reads.
     views: BTreeMap<Vec<u8>, Value>,
 }
 
-/// Bytes of one description of a state or a message that are kept as JSON; of a longer one the beginning is kept.
+/// The maximum size in bytes of one description of a state or a message that is kept as JSON; a longer one is shortened to a text.
 const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
 
-/// The views of a property at a node: since which step, counted from 1 and 0 for `init`, and the view.
+/// The views of a property at a node, each with its first step, counted from 1 and 0 for `init`.
 pub type History<'r> = Vec<(usize, Option<&'r [u8]>)>;
 
 impl Recording {
-    /// Executes a trace in fresh machines. If that ends early, what was seen until then comes with the error.
+    /// Executes a trace in fresh machines. If that ends early, the error comes with the observations so far.
     ///
     /// # Errors
     ///
-    /// A step cannot happen or differs from what was recorded; the host cannot provide an instance.
+    /// A step cannot happen or differs from the recorded one; the host cannot provide an instance.
     pub fn new(factory: &dyn MachineFactory, trace: &Trace) -> (Self, Result<(), ReplayError>) {
         let mut recording = Self {
             trace: Trace { steps: Vec::new(), ..trace.clone() },
@@ -94,7 +94,7 @@ impl Recording {
         (recording, result)
     }
 
-    /// The execution with the sibling in place of the critical step, of a trace that has one.
+    /// The execution of the sibling of a trace in place of its critical step, if the trace has one.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Recording {
         result.map(|()| Some(recording))
     }
 
-    /// The execution with one continuation from its end, see [`trace::way_on`], and whether no fair event is enabled at the end of that.
+    /// The execution with a continuation from its end, see [`trace::way_on`], and whether no fair event is enabled at the end of that.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Recording {
             let mut observed = self.observe(&mut replay, step.node, report);
             let (sent, state) = (Some(observed.sent.clone()), observed.state.clone().map(Hex));
             if matches!(step.event, TraceEvent::Lose { .. }) {
-                // The node was not asked, since nothing happens to it.
+                // No handler ran: a loss changes nothing at the node.
                 let before = self.observed(step.node, self.step_before(number, step.node)).clone();
                 (observed.state, observed.description) = (before.state, before.description);
             }
@@ -166,7 +166,7 @@ impl Recording {
             self.findings.insert(0, (promise.node, broken));
             trace::check_sibling(factory, trace)?;
         }
-        // Most protocols end somewhere: it is a finding only where the trace says so.
+        // Most protocols terminate somewhere: that is a finding only if the trace says so.
         if matches!(trace.finding, Some(Finding::Deadlock { .. })) {
             self.crashed = replay.crashed().unwrap_or_default();
             self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));
@@ -175,7 +175,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Asks for the words of the views that the property of the finding reads.
+    /// Asks the plugin for descriptions of the views that the property of the finding reads.
     fn describe_views(&mut self, replay: &mut Replay) {
         let Some(property) = self.read_property().and_then(|index| u32::try_from(index).ok()) else { return };
         let read: BTreeSet<Vec<u8>> = self
@@ -191,12 +191,12 @@ impl Recording {
         }
     }
 
-    /// A view that the property of the finding reads, in the plugin's words if it has any.
+    /// The plugin's description of a view that the property of the finding reads, if it has one.
     pub fn view(&self, view: &[u8]) -> Option<String> {
         self.views.get(view).map(words::value_on_one_line)
     }
 
-    /// Judges what a step may have changed: the properties that read something else of its node, and all where it is stuck in a fault.
+    /// Judges the properties that a step may have changed: those with another view of its node, and all if the node is stuck in a fault.
     fn follow(&mut self, replay: &mut Replay, number: usize) -> Result<(), ReplayError> {
         let node = self.trace.steps[number - 1].node;
         let mut courses = std::mem::take(&mut self.courses);
@@ -224,7 +224,7 @@ impl Recording {
             lost: report.lost,
             log: report.effects.log,
             fault: report.fault,
-            // The encoding that all languages share describes itself.
+            // The shared encoding of all languages describes itself.
             description: report
                 .description
                 .map(described)
@@ -250,7 +250,7 @@ impl Recording {
         before.rposition(|other| other.node == node).map_or(0, |index| index + 1)
     }
 
-    /// A message: in the plugin's words if it has any, else its bytes.
+    /// A message: the plugin's description if it has one, else its bytes.
     pub fn message(&self, payload: &[u8]) -> String {
         match self.messages.get(payload) {
             Some(value) => words::value_on_one_line(value),
@@ -258,13 +258,13 @@ impl Recording {
         }
     }
 
-    /// A message as the plugin describes it.
+    /// The description of a message.
     pub fn message_json(&self, payload: &[u8]) -> Option<Value> {
         let is_short = payload.len() <= DESCRIPTION_BYTES_MAX;
         self.messages.get(payload).cloned().or_else(|| if is_short { words::json(payload) } else { None })
     }
 
-    /// When a message was sent, by the step that [`Arrow::sent`](crate::graph::Arrow::sent) names.
+    /// The time at which a message was sent, by the step that [`Arrow::sent`](crate::graph::Arrow::sent) names.
     pub fn sent(&self, step: usize) -> String {
         match (step, &self.trace.beginning) {
             (0, None) => "at the start".to_owned(),
@@ -290,7 +290,7 @@ impl Recording {
         })
     }
 
-    /// The finding that the trace says it shows, or else the first one that is bad, with the node that it is about.
+    /// The finding that the trace records, or else the first bad one, with its node.
     pub fn finding(&self) -> Option<(Option<NodeId>, &Finding)> {
         let recorded = self.findings.iter().find(|(_, finding)| Some(finding) == self.trace.finding.as_ref());
         let is_bad = |finding: &Finding| {
@@ -301,7 +301,7 @@ impl Recording {
     }
 
     /// The views that the property of the finding reads, node by node: after `init` and at each step that changed one,
-    /// counted from 1, 0 for `init`. Only the node that it is about if the property reads one node.
+    /// counted from 1, 0 for `init`. If the property reads one node, only the finding's node is included.
     pub fn views(&self) -> Vec<(NodeId, History<'_>)> {
         let Some(index) = self.read_property() else { return Vec::new() };
         let at = self.finding().and_then(|(at, _)| at);
@@ -312,7 +312,7 @@ impl Recording {
         (0..self.nodes()).filter(is_read).map(|node| (node, self.history(node, index))).collect()
     }
 
-    /// The property that the finding is about, by its place; none if it is about none.
+    /// The index of the property of the finding; none if the finding concerns no property.
     pub(crate) fn read_property(&self) -> Option<usize> {
         let name = match self.finding()?.1 {
             Finding::Property { name, .. }
@@ -332,7 +332,7 @@ impl Recording {
     }
 }
 
-/// A description as JSON. What is so long is no description, and what is made of a recording has it many times.
+/// A description as JSON. A very long one describes nothing, and the results of a recording contain it many times.
 fn described(json: String) -> Value {
     match json.len() <= DESCRIPTION_BYTES_MAX {
         true => words::parsed(&json),

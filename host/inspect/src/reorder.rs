@@ -1,7 +1,7 @@
 //! The same events in an order that changes less often between nodes.
 //!
 //! Events of one node stay in their order, and a message stays behind the event that has sent it. Every such order leads
-//! through the same local states, so what the cluster shows at the end is the same.
+//! through the same local states, so the end of the cluster is the same.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,21 +9,21 @@ use host_model::contract::NodeId;
 
 use crate::traced_state::{Event, Tag};
 
-/// Sets of executed events that are kept at most while the best order is looked for; with more, each next event is
-/// chosen without looking ahead.
+/// The maximum number of sets of executed events in the search for the best order; with more, each next event is chosen
+/// without looking ahead.
 const SETS_MAX: usize = 200_000;
 
-/// How many events of each line are executed, and the line of the last one.
+/// The number of executed events of each line, and the line of the last one.
 type CutPosition = (Vec<u16>, usize);
 
-/// For each node its events in their order, as indices.
+/// The causal order of events, by their indices.
 struct CausalOrder<'e> {
     events: &'e [Event],
-    /// The events of each node that has any, in their order.
+    /// The events of each node that has any, in order.
     lines: Vec<(NodeId, Vec<usize>)>,
-    /// Which line and which place in it an event has.
+    /// The line of an event, and its place in the line.
     places: Vec<(usize, usize)>,
-    /// For each event those that have sent its messages, as far as they are among them.
+    /// For each event, the senders of its messages among the events.
     senders: Vec<Vec<usize>>,
 }
 
@@ -61,7 +61,7 @@ impl<'e> CausalOrder<'e> {
         Self { events, lines, places, senders: events.iter().map(senders).collect() }
     }
 
-    /// The next event of a line, if it can come now.
+    /// The next event of a line, if its messages are sent.
     fn next(&self, line: usize, done: &[u16]) -> Option<usize> {
         let index = *self.lines[line].1.get(done[line] as usize)?;
         let is_sent = self.senders[index].iter().all(|sender| {
@@ -114,7 +114,7 @@ impl<'e> CausalOrder<'e> {
         indices
     }
 
-    /// Stays at a node as long as something can happen there, then goes to the node that has waited longest.
+    /// Stays at a node while it has a possible event, then moves to the node that has waited longest.
     fn greedy(&self, before: Option<NodeId>) -> Vec<usize> {
         let mut done: Vec<u16> = vec![0; self.lines.len()];
         let mut at = before.and_then(|node| self.lines.iter().position(|(other, _)| *other == node)).unwrap_or(0);
@@ -124,7 +124,7 @@ impl<'e> CausalOrder<'e> {
                 let possible = (0..self.lines.len()).filter_map(|line| self.next(line, &done));
                 possible.min()
             });
-            // The order of the trace itself is one that is possible, so something always is.
+            // The order of the trace itself is possible, so some event always is.
             let Some(index) = index else { return (0..self.events.len()).collect() };
             at = self.places[index].0;
             done[at] += 1;

@@ -4,43 +4,43 @@ use serde_json::Value;
 
 use crate::words::{clipped, on_one_line, value_on_one_line};
 
-/// Rows of a tree, and letters of a name and of a value in it.
+/// The maximum number of rows of a tree, and of letters of a name and of a value in it.
 const ROWS_MAX: usize = 1_000;
 const NAME_LETTERS_MAX: usize = 120;
 const VALUE_LETTERS_MAX: usize = 240;
 
-/// What is so short stays on one line unless something in it has changed.
+/// The maximum length of an unchanged value on one line.
 const SHORT: usize = 56;
 
 /// The fate of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It is as it was.
+    /// Unchanged.
     Same,
-    /// It has another value, or there is a change below it.
+    /// It has another value, or a row below it has changed.
     Changed,
-    /// It was not there before.
+    /// It is new.
     Added,
-    /// It is no more there.
+    /// It is gone.
     Removed,
 }
 
 /// A row of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// How far inside it is.
+    /// The depth in the tree.
     pub depth: usize,
-    /// What became of it.
+    /// The change of the row.
     pub mark: Mark,
     /// The name of the field; empty for elements of lists.
     pub name: String,
-    /// The value; empty where it follows in rows below.
+    /// The value; empty if the rows below contain it.
     pub value: String,
     /// The value before.
     pub old: Option<String>,
 }
 
-/// The rows of a state after a step, with what was there before it.
+/// The rows of a state after a step, compared with the state before it.
 pub fn rows(before: &Value, after: &Value) -> Vec<Row> {
     let mut rows = Vec::new();
     match (before, after) {
@@ -78,7 +78,7 @@ fn walk(rows: &mut Vec<Row>, depth: usize, name: &str, before: Option<&Value>, a
         return;
     }
     let Some(value) = after.or(before) else { return };
-    // A text has no rows below it, however long it is.
+    // A text is a leaf, whatever its length.
     let is_leaf = !value.is_array() && !value.is_object();
     if mark != Mark::Changed && (is_leaf || fits(value, &mut SHORT.clone())) {
         rows.push(row(depth, mark, name, text(value)));
@@ -88,7 +88,7 @@ fn walk(rows: &mut Vec<Row>, depth: usize, name: &str, before: Option<&Value>, a
     children(rows, depth + 1, before, after);
 }
 
-/// Whether both are lists, or objects, so that they differ further down.
+/// Whether both are lists, or both are objects, so that the difference lies deeper.
 fn is_nested(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::Array(before), Value::Array(after)) => !before.is_empty() || !after.is_empty(),
@@ -116,7 +116,7 @@ fn children(rows: &mut Vec<Row>, depth: usize, before: Option<&Value>, after: Op
     }
 }
 
-/// The elements of two lists: what both begin and end with is the same, and what is between changes, comes and goes.
+/// The elements of two lists: the common prefix and suffix are unchanged, and the elements between are changed, added or removed.
 fn elements(rows: &mut Vec<Row>, depth: usize, before: &[Value], after: &[Value]) {
     let shorter = before.len().min(after.len());
     let begin = before.iter().zip(after).take_while(|(before, after)| before == after).count();
@@ -149,7 +149,7 @@ fn text(value: &Value) -> String {
     clipped(&value_on_one_line(value), VALUE_LETTERS_MAX)
 }
 
-/// Whether a value has room on a line; looks at no more of it than that.
+/// Whether a value fits on a line; reads no further than that.
 fn fits(value: &Value, room: &mut usize) -> bool {
     let needed = match value {
         Value::Null | Value::Bool(_) => 4,
@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows as text: a sign, two blanks for each level, name and values.
+    /// Rows as text: a sign, two blanks per level, name and values.
     fn shown(before: &Value, after: &Value) -> Vec<String> {
         let sign = |mark| match mark {
             Mark::Same => ' ',

@@ -1,4 +1,4 @@
-//! The shape of a trace: what it has in common with its variants by node and by value.
+//! The shape of a trace: the part that it shares with its variants by node and by value.
 
 use host_model::contract::NodeId;
 use host_model::trace::{Finding, TraceEvent, TraceStep};
@@ -14,12 +14,12 @@ const DIGITS: usize = 16;
 /// A hash over the causes of an event, by kind and name.
 type Label = blake3::Hash;
 
-/// The shape of a finding and of the way to it, as [`DIGITS`] hexadecimal digits: equal for two that differ in no more than which node
-/// does what, in what order, and values.
+/// The shape of a finding and of the way to it, as [`DIGITS`] hexadecimal digits: equal for two that differ only in the nodes of their
+/// events, in the order, and in values.
 ///
-/// A value is what a message or a local event says besides its name, an answer to `choose`, and a number in the words of a fault. The
-/// label of an event is a hash of its kind and name, and of the labels of the events that have sent what it receives. The shape is the
-/// multiset of these labels, with what was found.
+/// A value is the content of a message or a local event other than its name, an answer to `choose`, and a number in the words of a
+/// fault. The label of an event is a hash of its kind and name, and of the labels of the senders of its messages. The shape is the
+/// multiset of these labels, with the finding.
 pub fn shape(recording: &Recording, finding: &Finding) -> String {
     let mut labels: Vec<Label> = labels(recording);
     labels.sort_unstable_by_key(|label| *label.as_bytes());
@@ -39,7 +39,7 @@ fn labels(recording: &Recording) -> Vec<Label> {
         let is_end = |fate: Fate| fate == Fate::Delivered(number) || fate == Fate::Lost(number);
         let causes = arrows.iter().filter(|arrow| is_end(arrow.fate)).map(|arrow| {
             let mut hasher = blake3::Hasher::new();
-            // What `init` sends has no cause.
+            // Messages of `init` have no cause.
             if arrow.sent > 0 {
                 hasher.update(labels[arrow.sent - 1].as_bytes());
             }
@@ -80,7 +80,7 @@ fn is_self(peer: NodeId, node: NodeId) -> bool {
     peer == node
 }
 
-/// The name of a message, as far as its description has one.
+/// The name of a message, if its description has one.
 fn message(recording: &Recording, payload: &[u8]) -> String {
     recording.message_json(payload).map_or_else(String::new, |value| named(&value))
 }
@@ -99,7 +99,7 @@ fn named(value: &Value) -> String {
     }
 }
 
-/// What was found, without nodes and values.
+/// The finding, without nodes and values.
 fn found(finding: &Finding) -> String {
     match finding {
         Finding::Property { name, .. } => format!("property {name}"),

@@ -1,7 +1,7 @@
-//! A cluster in one global state: what can happen there, and what a step does to it.
+//! A cluster in one global state: its enabled actions, and the effects of a step.
 //!
-//! Steps are looked up in the local transition system, so going along a path of a thousand events costs a thousand
-//! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
+//! Steps are looked up in the local transition system, so a path of a thousand events costs a thousand look-ups. Unlike
+//! a search, this keeps the sender event of each message in flight.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, ClassId, Judgement, MachineError, NodeId, Role};
@@ -11,18 +11,18 @@ use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
 use host_model::trace::{Enabled, GlobalSituation, TraceStep, Unresolved, resolve};
 
-/// The event that has sent a message: a number from the caller that takes the steps.
+/// The event that has sent a message: a number assigned by the caller.
 pub type Tag = u32;
 
-/// Tags from here on are the nodes' `init`.
+/// Tags from this one on denote the nodes' `init`.
 pub const INIT: Tag = 1 << 31;
 
-/// Which of the messages of an event this is.
+/// The origin of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// The event that has sent it.
     pub tag: Tag,
-    /// Counted over the messages of this event to the same node, from 0.
+    /// Its number among the messages of this event to the same node, from 0.
     pub nth: u32,
 }
 
@@ -35,7 +35,7 @@ pub struct TracedMessage {
     pub origin: Origin,
 }
 
-/// Something that happens at a node.
+/// An event at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The node where it happens.
@@ -44,7 +44,7 @@ pub struct Action {
     pub cause: Cause,
     /// The answers to `choose`.
     pub choices: Box<[Choice]>,
-    /// Whether a connection is broken and the node does not hear of it.
+    /// Whether a connection is broken without a notice to the node.
     pub is_lost: bool,
 }
 
@@ -67,18 +67,18 @@ impl MatchRule {
     pub const ALL: [Self; 3] = [Self::Content, Self::Origin, Self::Sender];
 }
 
-/// How strictly an action has to match the requested one, where another path led to the present state.
+/// The strictness with which an action must match the requested one, if another path led to the present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchRule {
-    /// The message with the same content; if there is none, the one of the same origin.
+    /// The message with the same content; if there is none, the one with the same origin.
     Content,
-    /// The message of the same origin, whatever it says now; if there is none, one with the same content.
+    /// The message with the same origin, whatever its content; if there is none, one with the same content.
     Origin,
-    /// As `Origin`; if there is none, the last message that the same node has sent.
+    /// As `Origin`; if there is none, the last message of the same sender.
     Sender,
 }
 
-/// An event with the number that it had in the trace.
+/// An event with its number in the trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) tag: Tag,
@@ -115,22 +115,22 @@ impl TracedState {
         &self.in_flight
     }
 
-    /// A fingerprint of the messages in flight, in their order where the network keeps one.
+    /// A fingerprint of the messages in flight, ordered where the network is.
     pub fn fingerprint(&self, stepper: &Stepper<'_>) -> Fingerprint {
         let links = stepper.known().links(&self.locals);
         self.in_flight.fingerprint(&links, |traced| stepper.message(traced.message).fingerprint)
     }
 
-    /// The messages and notices in flight that can be taken next.
+    /// The messages and notices in flight that can be delivered next.
     fn next(&self, stepper: &Stepper<'_>) -> Vec<TracedMessage> {
         let mut next = Vec::new();
         self.in_flight.for_each_next(&stepper.known().links(&self.locals), |traced| next.push(*traced));
         next
     }
 
-    /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then quorums, then the
-    /// local events node by node. A node can decline a quorum, and a fault can change nothing: these have no outcome. Nothing can
-    /// happen where a node is stuck in a fault.
+    /// All enabled actions, with the first outcome of each: deliveries in the order of sending, then quorums, then the local
+    /// events node by node. A node can decline a quorum, and a fault can change nothing: then there is no outcome. No action
+    /// is enabled if a node is stuck in a fault.
     pub fn enabled(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Action>, MachineError> {
         if stepper.known().is_over(&self.locals) {
             return Ok(Vec::new());
@@ -145,7 +145,7 @@ impl TracedState {
                 Role::Held => {}
                 Role::Member(kind) => {
                     let members = &mut members[node as usize];
-                    // Of equal messages the first one stands for all.
+                    // The first of equal messages stands for all.
                     if members.iter().all(|member| member.item.message != traced.message) {
                         members.push(stepper.known().member(kind, traced.message, traced));
                     }
@@ -168,7 +168,7 @@ impl TracedState {
         Ok(enabled)
     }
 
-    /// The loss of each message that could be delivered next; none where a node is stuck in a fault.
+    /// The loss of each message that could be delivered next; none if a node is stuck in a fault.
     pub fn losses(&self, stepper: &Stepper<'_>) -> Vec<Action> {
         if stepper.known().is_over(&self.locals) {
             return Vec::new();
@@ -182,7 +182,7 @@ impl TracedState {
         next.into_iter().map(loss).collect()
     }
 
-    /// How its destination, which is not stuck in a fault, takes a message in this state.
+    /// The role of a message in this state at its destination, which is not stuck in a fault.
     pub fn role(&self, stepper: &mut Stepper<'_>, message: MessageId) -> Result<Role<KindId>, MachineError> {
         let (to, is_notice) = (stepper.message(message).to, stepper.message(message).is_notice);
         if is_notice { Ok(Role::Alone) } else { stepper.role(self.locals[to as usize], message) }
@@ -192,7 +192,7 @@ impl TracedState {
     ///
     /// # Errors
     ///
-    /// It cannot happen here; or the host cannot provide an instance.
+    /// The step cannot happen here; or the host cannot provide an instance.
     pub fn resolve(&self, stepper: &mut Stepper<'_>, step: &TraceStep) -> Result<Action, Unresolved> {
         let mut situation = GlobalSituation { stepper, locals: &self.locals, in_flight: &self.in_flight };
         let cause = resolve(&mut situation, step)?;
@@ -200,7 +200,7 @@ impl TracedState {
         Ok(Action { node: step.node, cause, choices: step.choices.clone().into(), is_lost })
     }
 
-    /// The action of this state that is most like one of another state; none if there is nothing like it.
+    /// The action of this state that is most similar to one of another state; none if nothing is similar.
     pub fn like(
         &self,
         stepper: &mut Stepper<'_>,
@@ -219,7 +219,7 @@ impl TracedState {
         Ok(is_possible.then_some(alike))
     }
 
-    /// The message to a node that can be taken next and is most like another one.
+    /// The deliverable message to a node that is most similar to another one.
     fn message_like(
         &self,
         stepper: &Stepper<'_>,
@@ -236,7 +236,7 @@ impl TracedState {
             same.find(|traced| stepper.message(traced.message).to == node)
         };
         let found = match rule {
-            // Of several equal messages the one that was meant, so that the others keep their origin.
+            // Of several equal messages the one with the same origin, so that the others keep theirs.
             MatchRule::Content => next.iter().find(|traced| **traced == wanted).or_else(by_content).or_else(by_origin),
             MatchRule::Origin => by_origin().or_else(by_content),
             MatchRule::Sender => by_origin().or_else(by_content).or_else(|| {
@@ -250,7 +250,7 @@ impl TracedState {
         found.copied()
     }
 
-    /// The event that is most like an action, if its messages are taken in this way.
+    /// The event most similar to an action, if its messages are taken in this way.
     fn alike(&self, stepper: &mut Stepper<'_>, action: &Action, rule: MatchRule) -> Option<Action> {
         if stepper.known().is_over(&self.locals) {
             return None;
@@ -284,9 +284,9 @@ impl TracedState {
         Some(Action { cause, ..action.clone() })
     }
 
-    /// Takes an action that is enabled here; `tag` is the origin of what it sends. Returns it as a step. If no outcome has
-    /// the choices of the action, the first one is taken. None if nothing would change, and nothing is taken: a reset can be
-    /// like that, and a quorum that is declined.
+    /// Takes an enabled action; `tag` is the origin of its messages. Returns it as a step. If no outcome has the choices of
+    /// the action, the first one is taken. None if nothing would change, as for some resets and for declined quorums; then
+    /// nothing is taken.
     pub fn take(&mut self, stepper: &mut Stepper<'_>, action: &Action, tag: Tag) -> Result<Option<Step>, MachineError> {
         let node = action.node;
         let trigger = action.cause.trigger(stepper);
@@ -307,8 +307,8 @@ impl TracedState {
         Ok(Some(Step { node, trigger, outcome }))
     }
 
-    /// The judgements of this state: of the nodes one by one, then of all together; where a node is stuck in a fault,
-    /// only that.
+    /// The judgements of this state: of the nodes one by one, then of all together; if a node is stuck in a fault, only
+    /// that one.
     pub fn judge(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Judgement>, MachineError> {
         let is_over = stepper.known().is_over(&self.locals);
         let states = self.locals.iter().map(|local| stepper.state(*local));
@@ -320,7 +320,7 @@ impl TracedState {
         Ok(judgements)
     }
 
-    /// The deadlock in this state, if nothing but faults can happen and some node is not done. None otherwise.
+    /// The deadlock in this state, if only faults can happen and some node is not done. None otherwise.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         let addressees = self.in_flight.iter().map(|traced| stepper.message(traced.message).to);
         let crashes_max = stepper.lts().scenario().faults.crashes;
@@ -331,7 +331,7 @@ impl TracedState {
     }
 }
 
-/// How many messages of this event to this node there are already.
+/// The number of existing messages of this event to this node.
 fn nth(stepper: &Stepper<'_>, sent: &[TracedMessage], tag: Tag, to: NodeId) -> u32 {
     let same = sent.iter().filter(|traced| traced.origin.tag == tag && stepper.message(traced.message).to == to);
     same.count() as u32

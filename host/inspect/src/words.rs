@@ -11,16 +11,16 @@ use serde_json::Value;
 use crate::escape::acts;
 pub use crate::escape::{on_one_line, without_controls};
 
-/// Bytes of what a property reads that are shown one by one.
+/// The maximum number of bytes of a view that are shown one by one.
 const VIEW_BYTES_MAX: usize = 8;
 
-/// Letters of a text that is taken for one without the word of the plugin.
+/// The minimum length in letters of bytes that count as a text without the plugin's description.
 const TEXT_LETTERS_MIN: usize = 4;
 
-/// Letters of a description that are shown.
+/// The maximum length in letters of a description.
 pub const LETTERS_MAX: usize = 4096;
 
-/// Values around each other in a description. Readers of JSON allow for 127 as a rule, and ours stands inside of others.
+/// The maximum nesting depth of a description. Readers of JSON usually accept 127, and ours is nested in other values.
 const NESTED_MAX: usize = 64;
 
 /// The word for the state of an absent node.
@@ -32,7 +32,7 @@ pub fn absent(scenario: &Scenario) -> String {
     if absent.is_empty() { String::new() } else { format!(", {} {ABSENT}", NodeNames::default().list(&absent)) }
 }
 
-/// How messages travel in a cluster, such as `unordered, 0-1 ordered`.
+/// The network of a cluster, such as `unordered, 0-1 ordered`.
 pub fn network(scenario: &Scenario) -> String {
     let links = links(&scenario.links).into_iter().map(|link| format!(", {link}"));
     scenario.network.to_string() + &links.collect::<String>()
@@ -47,7 +47,7 @@ pub fn links(links: &[Link]) -> Vec<String> {
 }
 
 /// One event, such as `node 1 <- node 0: Prepare {ballot: 1}` or `node 0: propose (application)`. `message` describes a
-/// payload; `argument` is that of a local event, if it is shown.
+/// payload; `argument` is the argument of a local event, if it is shown.
 pub fn event(
     step: &TraceStep,
     names: &NodeNames,
@@ -85,8 +85,8 @@ pub fn event(
     what + &choices(&step.choices, names)
 }
 
-/// The argument of a local event: as the plugin describes it, or else its bytes. Empty if it says no more than the name of the event,
-/// which many a protocol puts into it.
+/// The argument of a local event: the plugin's description, or else its bytes. Empty if it only repeats the name of the event, as in
+/// many protocols.
 pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
     let is_name = |text: &str| {
         let letters = |text: &str| -> String {
@@ -96,7 +96,7 @@ pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
     };
     let said = match described {
         Some(Value::Null) => String::new(),
-        // An empty text describes nothing.
+        // An empty text is no description.
         Some(value) if value.as_str() != Some("") => match variant(value) {
             Some((name, content)) if is_name(name) => value_on_one_line(content),
             _ => value_on_one_line(value),
@@ -106,19 +106,19 @@ pub fn argument(event: &LocalEvent, described: Option<&Value>) -> String {
     if is_name(&said) { String::new() } else { said }
 }
 
-/// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; adjacent equal ones are
-/// merged.
+/// Messages received together, such as
+/// `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; adjacent equal ones are merged.
 pub fn quorum(node: NodeId, names: &NodeNames, name: &str, senders: &[NodeId], mut said: Vec<String>) -> String {
     said.dedup();
     format!("{} <- {}: {} [{}]", names.of(node), names.list(senders), on_one_line(name), said.join(", "))
 }
 
-/// A message to a node that is lost.
+/// The loss of a message to a node.
 pub fn loss(node: NodeId, from: NodeId, names: &NodeNames, said: &str) -> String {
     format!("{}: a message from {} is lost: {said}", names.of(node), names.of(from))
 }
 
-/// The answers behind an event: to `choose`, and which messages were refused; empty if there were none.
+/// The answers in an event: to `choose`, and the refused messages; empty if there were none.
 pub fn choices(choices: &[Choice], names: &NodeNames) -> String {
     let chosen = choices.iter().filter(|choice| choice.to.is_none());
     let chosen: Vec<String> = chosen.map(|choice| format!("{} of {}", choice.picked, choice.alternatives)).collect();
@@ -132,7 +132,7 @@ pub fn choices(choices: &[Choice], names: &NodeNames) -> String {
     }
 }
 
-/// The finding at the end of a trace; `node` is where, if it is about one node and the finding does not say so itself.
+/// The finding at the end of a trace; `node` is the place, if the finding concerns one node and does not name it itself.
 pub fn finding(finding: &Finding, node: Option<NodeId>, names: &NodeNames) -> String {
     let at = node.map(|node| format!(" at {}", names.of(node))).unwrap_or_default();
     let text = match finding {
@@ -147,7 +147,7 @@ pub fn finding(finding: &Finding, node: Option<NodeId>, names: &NodeNames) -> St
     shortened(on_one_line(&text))
 }
 
-/// How a promise is broken, such as `served is dead since step 6 at node 1`; `since` comes behind a word of its own.
+/// The way in which a promise is broken, such as `served is dead since step 6 at node 1`; `since` brings its own preposition.
 pub fn broken(promise: &BrokenPromise, names: &NodeNames, since: &str) -> String {
     let at = promise.node.map(|node| format!(" at {}", names.of(node))).unwrap_or_default();
     let how = match (promise.class, promise.loop_start) {
@@ -161,7 +161,7 @@ pub fn broken(promise: &BrokenPromise, names: &NodeNames, since: &str) -> String
 }
 
 /// The JSON with which a plugin describes a message or a state, on one line: an object with one field is written as
-/// `Name value`, quotes around plain words are left out.
+/// `Name value`, and quotes around plain words are omitted.
 pub fn compact(json: &str) -> String {
     match serde_json::from_str::<Value>(json) {
         Ok(value) => value_on_one_line(&value),
@@ -169,18 +169,18 @@ pub fn compact(json: &str) -> String {
     }
 }
 
-/// The same for JSON that is read already.
+/// The same for parsed JSON.
 pub fn value_on_one_line(value: &Value) -> String {
     shortened(on_one_line(&value_text(value)))
 }
 
-/// A description as JSON; one that is not JSON, or nested too deep, is a string of it.
+/// A description as JSON; a description that is not JSON, or is nested too deeply, becomes a string.
 pub fn parsed(json: &str) -> Value {
     let value = serde_json::from_str(json).ok().filter(|value| is_nested(value, NESTED_MAX));
     value.unwrap_or_else(|| Value::String(json.to_owned()))
 }
 
-/// Whether a value has at most this many values around each other.
+/// Whether the nesting depth of a value is at most this.
 pub fn is_nested(value: &Value, levels_max: usize) -> bool {
     match value {
         Value::Array(values) => levels_max > 0 && values.iter().all(|value| is_nested(value, levels_max - 1)),
@@ -219,14 +219,14 @@ fn is_plain(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
-/// Bytes that the plugin does not describe: the encoding that all languages share can be read, and so can text; anything else is
+/// Bytes without the plugin's description: the shared encoding of all languages and text are readable; anything else is shown as
 /// digits.
 pub fn payload(bytes: &[u8]) -> String {
     readable(bytes).unwrap_or_else(|| shown(bytes))
 }
 
-/// Bytes that people can read: JSON, or a text of letters that are shown; a scalar of JSON is one, too. A few bytes may look like
-/// letters and be numbers.
+/// Readable bytes: JSON, or a text of printable letters; a scalar of JSON is such a text, too. Very short texts may be numbers
+/// that look like letters.
 pub fn readable(bytes: &[u8]) -> Option<String> {
     if let Some(value) = json(bytes) {
         return Some(value_on_one_line(&value));
@@ -240,7 +240,7 @@ pub fn readable(bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// A view that the plugin does not describe. More than a few digits tell people nothing: what changed with it does.
+/// A view without the plugin's description. More than a few digits say nothing: the changes that coincide with it do.
 pub fn view(bytes: &[u8]) -> String {
     match bytes.len() > VIEW_BYTES_MAX && readable(bytes).is_none() {
         true => format!("{} bytes", bytes.len()),
@@ -248,7 +248,7 @@ pub fn view(bytes: &[u8]) -> String {
     }
 }
 
-/// The value of a text in JSON. A number may as well be a byte that means something else, so it is not taken for one.
+/// The value of a JSON text. A number may as well be a byte with another meaning, so numbers are not accepted.
 pub fn json(bytes: &[u8]) -> Option<Value> {
     if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
         return None;
@@ -264,7 +264,7 @@ pub fn name(value: impl Serialize) -> String {
     }
 }
 
-/// Cuts a text that is too long to read, and says so. The texts of a plugin can have megabytes.
+/// Shortens a text that is too long to read, with a note. The texts of a plugin can have megabytes.
 pub fn shortened(text: String) -> String {
     match text.char_indices().nth(LETTERS_MAX) {
         None => text,
@@ -272,7 +272,7 @@ pub fn shortened(text: String) -> String {
     }
 }
 
-/// The first letters of a text, for where there is little room.
+/// The first letters of a text.
 pub fn clipped(text: &str, letters: usize) -> String {
     match text.char_indices().nth(letters) {
         None => text.to_owned(),
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(compact(r#""Note""#), "Note");
         assert_eq!(compact(r#"{"sent": ["a b", 1]}"#), r#"{sent: ["a b", 1]}"#);
         assert_eq!(compact("no JSON\u{1b}"), r"no JSON\u{1b}");
-        // Numbers are shown as they are written: 2^100 + 1 is no floating-point number.
+        // Numbers keep their digits: 2^100 + 1 is no floating-point number.
         let large = r#"{"id": 1267650600228229401496703205377, "share": 0.10}"#;
         assert_eq!(compact(large), "{id: 1267650600228229401496703205377, share: 0.10}");
         assert_eq!(payload(large.as_bytes()), compact(large));
@@ -333,7 +333,7 @@ mod tests {
         );
         assert_eq!((payload(b"idle"), payload(b"to whom?")), ("idle".to_owned(), "\"to whom?\"".to_owned()));
         assert_eq!(payload("h\u{e4}ngt".as_bytes()), "\"h\u{e4}ngt\"");
-        // Numbers as well as not, and what would act on the text around it.
+        // Possible numbers, and letters that would affect the text around them.
         for other in [&b"12"[..], b"{", b"[\xff]", b"abc", b"----", b"ab\ncd", b"ab\x1b[31m", "abc\u{202e}".as_bytes()]
         {
             assert_eq!(payload(other), shown(other));

@@ -9,8 +9,8 @@ use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
 use host_model::trace::replay::Replay;
 use host_model::trace::{PluginRef, TRACE_VERSION, Trace, TraceStep};
 
-/// Node 0 can go from 0 to 1 by itself and tells node 1, which then goes from 0 to 1, or at its own choice to 2. Both in
-/// state 1 is forbidden.
+/// Node 0 can go from 0 to 1 by itself and sends to node 1, which then goes from 0 to 1, or by its own choice to 2. Both
+/// in state 1 is forbidden.
 fn toy() -> Arc<Toy> {
     let mut toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 7)]).forbid(&[Some(1), Some(1)]);
     let go = |next| ToyOutcome::Go(next, Vec::new());
@@ -34,7 +34,7 @@ fn trace(steps: Vec<TraceStep>) -> Trace {
     }
 }
 
-/// Runs a session from the start of the toy, or of these steps; returns what the lines lead to.
+/// Runs a session from the start of the toy, or from the end of these steps; returns the replies to the lines.
 fn session(steps: Vec<TraceStep>, lines: &[&str]) -> Vec<Reply> {
     let toy = toy();
     let lts = Lts::new(&toy, Scenario::new(2)).expect("toys work");
@@ -52,7 +52,7 @@ fn text(reply: &Reply) -> &str {
     }
 }
 
-/// The steps of a session that went from the start to the violation.
+/// The steps of a session from the start to the violation.
 fn violation() -> Vec<TraceStep> {
     match session(Vec::new(), &["take 0", "take 0", "save x.json"]).pop() {
         Some(Reply::Save(file, steps)) if file == "x.json" && steps.len() == 2 => steps,
@@ -105,7 +105,7 @@ fn another_outcome_is_another_branch() {
                     >   1. 2 steps, ends with node 1 <- node 0: 07, choosing 1 of 2; this one\n";
     assert_eq!(text(&replies[3]), branches);
     assert_eq!(text(&replies[4]), "node 1\n      \"01\" -> \"02\"\n");
-    // The other branch is entered where it leaves this one.
+    // The session switches to the other branch where that leaves this one.
     assert!(text(&replies[5]).starts_with("a branch of 2 steps\n   1. "));
     assert_eq!(text(&replies[6]), "node 1\n      \"02\" -> \"01\"\n");
     assert!(matches!(&replies[7], Reply::Wrong(why) if why == "this event has 2 outcomes, counted from 0"));
@@ -140,7 +140,7 @@ fn an_event_that_is_not_enabled_says_why() {
 
 #[test]
 fn a_watch_shows_changes_only() {
-    // Toys describe themselves by their bytes, which are one string: the pointer to the whole is empty, so none fits.
+    // Toys describe themselves by their bytes, which are one string: only the empty pointer, to the whole, would fit.
     let replies = session(violation(), &["watch 1 /x", "watch 1 x", "watch 9 /x", "state", "state 1", "unwatch"]);
     assert_eq!(text(&replies[0]), "node 1 /x: nothing here\n");
     assert!(matches!(&replies[1], Reply::Wrong(why) if why.starts_with("a pointer begins with /")));
@@ -169,7 +169,7 @@ fn every_command_has_help_and_nonsense_is_refused() {
     assert_eq!(Console::complete("help bra"), ["branches", "branch"]);
 }
 
-/// Both outcomes of a step are places; a third place is one too many, and changes none of those that are there.
+/// Both outcomes of a step are places; a third place is one too many, and changes none of the existing ones.
 #[test]
 fn a_full_tree_refuses_places_and_keeps_those_that_are_there() {
     let toy = toy();
@@ -183,7 +183,7 @@ fn a_full_tree_refuses_places_and_keeps_those_that_are_there() {
     let one = moments.take(sent, &received, 0).expect("room for it");
     assert_eq!((sent, one), (1, Some(2)));
     assert_eq!(moments.take(sent, &received, 1), Err(CursorError::Full(3)));
-    // What was taken before needs no room.
+    // A step that was taken before needs no room.
     assert_eq!(moments.take(sent, &received, 0), Ok(one));
     assert_eq!((moments.places(), moments.children(sent)), (3, &[2][..]));
 }

@@ -1,4 +1,4 @@
-//! Messages that a step has lost, and messages that are delivered again, in words and drawings.
+//! Messages that a step loses, and messages that are delivered again, in words and drawings.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::{Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 
-/// Two messages 7 are on their way to node 1 at the start, and one 8. Node 1 counts.
+/// Two messages 7 are in flight to node 1 at the start, and one 8. Node 1 counts.
 fn recording(network: Network, events: Vec<TraceEvent>) -> Recording {
     let mut toy = Toy::new(2).in_flight(0, 1, 7).in_flight(0, 1, 7).in_flight(0, 1, 8);
     for state in 0..3 {
@@ -71,7 +71,7 @@ fn drawings_tell_what_is_lost_from_what_is_never_delivered() {
     }
 }
 
-/// A copy that is delivered again comes from where the first one came from, and one can be lost while the other arrives.
+/// A repeated delivery starts where the first one did, and one copy can be lost while the other arrives.
 #[test]
 fn each_delivery_of_a_copy_has_its_arrow() {
     let events = vec![deliver(7), deliver(7), deliver(7), lose(8), deliver(7)];

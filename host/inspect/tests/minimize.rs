@@ -1,4 +1,4 @@
-//! Minimisation on toys: what is left is an execution, shows the same, and has nothing to leave out.
+//! Minimisation on toys: the result is an execution, shows the same finding, and needs each of its events.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use host_model::toys::{Dice, Toy, ToyOutcome, ToyTrigger};
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::Unmonitored;
 
-/// A path through a toy: at each state the event and the outcome that the dice say, until something is bad.
+/// A walk through a toy: at each state a random event and outcome, until a finding.
 fn walk(toy: &Arc<Toy>, seed: u64, length: usize) -> Option<Trace> {
     let mut dice = Dice(seed);
     path(toy, length, |bound, _| dice.below(bound as u32) as usize)
 }
 
-/// The path where the node of the highest number that can do something does it.
+/// The path where always the enabled node with the highest number acts.
 fn from_the_last_node(toy: &Arc<Toy>) -> Trace {
     let last =
         |_: usize, enabled: &[Action]| (0..enabled.len()).max_by_key(|index| enabled[*index].node).unwrap_or_default();
     path(toy, 1000, last).expect("it leads to a violation")
 }
 
-/// The path where `pick` picks events, and outcomes where there are several, by index.
+/// The path where `pick` chooses events, and outcomes if there are several, by index.
 fn path(toy: &Arc<Toy>, length: usize, mut pick: impl FnMut(usize, &[Action]) -> usize) -> Option<Trace> {
     let lts = Lts::new(toy, Scenario::new(toy.nodes)).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");
@@ -95,8 +95,8 @@ fn minimized(toy: &Arc<Toy>, trace: &Trace, options: Options) -> Minimized {
     short
 }
 
-/// Node 0 counts to 3 by itself, and each time tells node 1, which goes from 0 to 1 and stays there; `noise` local events
-/// lead node 2 through as many states, where nothing matters.
+/// Node 0 counts to 3 by itself, and each time sends to node 1, which goes from 0 to 1 and stays there; `noise` local
+/// events lead node 2 through as many irrelevant states.
 fn noisy(noise: u8) -> Toy {
     let mut toy = Toy::new(3).forbid(&[Some(3), Some(1), None]);
     for state in 0..3 {
@@ -111,7 +111,7 @@ fn noisy(noise: u8) -> Toy {
 #[test]
 fn noise_is_left_out() {
     let toy = Arc::new(noisy(200));
-    // First 200 events of node 2; then node 0 gets 200 messages and counts three times, and node 1 hears of it.
+    // First 200 events of node 2; then node 0 receives 200 messages and counts three times, and node 1 receives its message.
     let long = from_the_last_node(&toy);
     assert!(long.steps.len() > 200);
     let short = minimized(&toy, &long, Options::default());
@@ -158,7 +158,7 @@ fn faults_are_findings_too() {
     assert_eq!(minimized(&toy, &long, Options::default()).steps.len(), 5);
 }
 
-/// Whatever a random system does: not longer, not a single event too many, and the recording of it is the trace.
+/// For random systems: the result is not longer, each event of it is needed, and its recording is the trace.
 #[test]
 fn every_event_that_is_left_is_needed() {
     let (mut tried, mut shorter) = (0, 0);
@@ -182,7 +182,7 @@ fn every_event_that_is_left_is_needed() {
         let (again, _) = Recording::new(&toy, &recording.trace);
         assert_eq!(again.trace, recording.trace, "seed {seed}");
     }
-    // The seeds above give 1,500 violations or so; far fewer would mean that the test tests nothing.
+    // The seeds above give about 1,500 violations; far fewer would mean that the test tests nothing.
     assert!(tried > 300 && shorter > 100, "{tried} violations, {shorter} made shorter");
 }
 

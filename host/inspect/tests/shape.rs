@@ -1,4 +1,4 @@
-//! Shapes of traces on toys: equal for variants by node, by value and by order, and for nothing else.
+//! Shapes of traces on toys: equal exactly for variants by node, by value and by order.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn found(name: &str) -> Finding {
     Finding::Property { name: name.to_owned(), kind: PropertyKind::Always, message: String::new() }
 }
 
-/// Three nodes: each can send 1 to each other, answers it with 2, and takes every message.
+/// Three nodes: each can send 1 to each other, answers 1 with 2, and takes every message.
 fn toy() -> Toy {
     let mut toy = Toy::new(3);
     for node in 0..3 {
@@ -74,7 +74,7 @@ fn variants_by_node_and_by_order_have_one_shape() {
     let renamed = of(&[local(2), local(1), deliver(2, 0), deliver(1, 0)], &found("p"));
     let reordered = of(&[local(1), local(0), deliver(1, 2), deliver(0, 2)], &found("p"));
     let interleaved = of(&[local(0), deliver(0, 2), local(1), deliver(1, 2)], &found("p"));
-    // Another node hears of the second one.
+    // Another node receives the second one.
     let placed = of(&[local(0), local(1), deliver(0, 2), deliver(1, 0)], &found("p"));
     assert_eq!([&renamed, &reordered, &interleaved, &placed], [&one; 4]);
 }

@@ -1,4 +1,4 @@
-//! Drawings of state graphs: texts of others stay texts, and are bounded.
+//! Drawings of state graphs: foreign texts stay texts, and are bounded.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ mod boxes;
 use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
 use host_model::toys::Dice;
 
-/// What a plugin could say to break out of a drawing.
+/// Texts with which a plugin could try to break out of a drawing.
 const HOSTILE: [&str; 6] = [
     "\"]; evil [label=\"",
     "</title><script>alert(1)</script>",
@@ -46,7 +46,7 @@ fn hostile_texts_stay_texts() {
     let svg = draw_states(&graph(), StatesForm::Svg);
     assert!(!svg.contains("<script") && !svg.contains("<!--") && svg.contains("&lt;script"), "{svg}");
     for line in draw_states(&graph(), StatesForm::Dot).lines() {
-        // Quotes that are not escaped come in pairs, and outside of them nothing of a text stands.
+        // Unescaped quotes come in pairs, and no part of a text stands outside of them.
         let mut outside = String::new();
         let (mut is_quoted, mut letters) = (false, line.chars());
         while let Some(letter) = letters.next() {
@@ -69,7 +69,7 @@ fn texts_without_end_are_cut_where_they_are_drawn() {
     graph.edges[0].event = "b".repeat(100_000);
     graph.title = "c".repeat(100_000);
     let svg = draw_states(&graph, StatesForm::Svg);
-    // Hover texts apart.
+    // Hover texts do not count.
     let shown = svg.split("<title>").map(|part| part.split_once("</title>").map_or(part, |(_, shown)| shown));
     let longest = shown.flat_map(str::lines).map(str::len).max();
     assert!(longest < Some(1_000), "{longest:?}");
@@ -78,7 +78,7 @@ fn texts_without_end_are_cut_where_they_are_drawn() {
     assert!(width.is_some_and(|width| width < 1_500.0), "{width:?}");
 }
 
-/// Whatever is cut off, states or arrows, the drawing says so; and nothing else does.
+/// If states or arrows are cut off, the drawing says so; otherwise it does not.
 #[test]
 fn a_drawing_that_is_too_large_says_so() {
     const BYTES_MAX: usize = 64 << 20;
@@ -109,7 +109,7 @@ fn a_drawing_that_is_too_large_says_so() {
     });
 }
 
-/// Each pair of states has one arrow, with its events, each once.
+/// Each pair of states has one arrow, with each of its events once.
 #[test]
 fn events_between_two_states_share_an_arrow() {
     let edge = |event: &str| DrawnEdge { from: 0, to: 1, event: event.to_owned() };

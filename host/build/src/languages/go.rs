@@ -35,8 +35,8 @@ const VERSION_MIN: Version = (1, 24);
 /// From this version on `encoding/json` is built on `encoding/json/v2`, unless a flag of the compiler prevents that.
 const VERSION_JSON_2: Version = (1, 27);
 
-/// Selects the earlier `encoding/json`. It gives the register 30 % less code,
-/// all of which is read again after each edit.
+/// Selects the earlier `encoding/json`. It gives the register 30 % less code:
+/// the host reads the whole code again after each edit.
 const SMALL_JSON: &str = "nojsonv2";
 
 const HINT: &str =

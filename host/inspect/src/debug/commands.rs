@@ -1,4 +1,4 @@
-//! The table of commands, what is typed behind them, and what they lead to.
+//! The table of commands, their arguments and their replies.
 
 use std::fmt::Display;
 
@@ -76,17 +76,17 @@ pub const COMMANDS: &[Command] = &[
 pub enum Reply {
     /// A text; with a line break at the end, unless it is empty.
     Text(String),
-    /// A command that makes no sense; a phrase.
+    /// A command without effect; the reason, a phrase.
     Wrong(String),
-    /// The path to here is to be written to this file.
+    /// A request to write the path to the present state into this file.
     Save(String, Vec<TraceStep>),
-    /// This file is to be read and given to [`Console::open`](super::Console::open).
+    /// A request to read this file and pass it to [`Console::open`](super::Console::open).
     Open(String),
-    /// The session is over.
+    /// The session ends.
     Quit,
 }
 
-/// Why a command has no effect; a phrase.
+/// The reason why a command has no effect; a phrase.
 pub(super) struct Wrong(pub String);
 
 impl<T: Display> From<T> for Wrong {
@@ -98,7 +98,7 @@ impl<T: Display> From<T> for Wrong {
 /// The result of a command before it is a reply.
 pub(super) type Answer = Result<Reply, Wrong>;
 
-/// The command with this name or short form, or the only one that begins so.
+/// The command with this name or short form, or the only one with this prefix.
 pub(super) fn find(name: &str) -> Option<&'static Command> {
     let exact =
         COMMANDS.iter().find(|command| command.name == name || (!command.short.is_empty() && command.short == name));
@@ -128,19 +128,19 @@ pub(super) fn regex(text: &str) -> Result<Regex, Wrong> {
     regex.map_err(|error| format!("`{}` is no regular expression: {error}", words::on_one_line(text)).into())
 }
 
-/// A word that must not be left out.
+/// A required word.
 pub(super) fn needed(text: &str, what: &str) -> Result<String, Wrong> {
     if text.is_empty() { Err(format!("{what} is missing").into()) } else { Ok(text.to_owned()) }
 }
 
-/// A number that can be left out.
+/// An optional number.
 pub(super) fn number_or(text: &str, default: usize) -> Result<usize, Wrong> {
     if text.is_empty() { Ok(default) } else { number(text, "N, a number") }
 }
 
 /// A number.
 pub(super) fn number(text: &str, what: &str) -> Result<usize, Wrong> {
-    // Larger numbers are no numbers of anything here.
+    // No number here is larger.
     let number = text.parse::<u32>().map(|number| number as usize);
     number.map_err(|_| format!("expected {what}, not `{}`", words::on_one_line(text)).into())
 }

@@ -1,4 +1,4 @@
-//! The debugger's session: a line in, a text out. Commands that need files are left to the caller.
+//! The debugger's session: a line in, a text out. The caller executes commands that need files.
 
 use host_model::contract::NodeId;
 use host_model::trace::Trace;
@@ -9,7 +9,7 @@ use crate::debug::cursor::Cursor;
 use crate::debug::moments::Place;
 use crate::words;
 
-/// A command that has nothing to say but where it leads.
+/// The reply of a command that only moves the cursor.
 fn moved() -> Answer {
     Ok(Reply::Text(String::new()))
 }
@@ -25,7 +25,7 @@ struct Watch {
 pub struct Console<'l> {
     pub(super) cursor: Cursor<'l>,
     watches: Vec<Watch>,
-    /// The ends of the branches as `branches` numbered them last.
+    /// The ends of the branches, in the numbering of the last `branches`.
     pub(super) branches: Vec<Place>,
 }
 
@@ -46,7 +46,7 @@ impl<'l> Console<'l> {
         format!("{}/{}> ", self.cursor.depth(), self.cursor.length())
     }
 
-    /// Executes a line. An empty one, and what follows `#`, is nothing.
+    /// Executes a line. Empty lines, and text behind `#`, are ignored.
     pub fn execute(&mut self, line: &str) -> Reply {
         let line = line.split_once(" #").map_or(line, |(line, _)| line).trim();
         if line.is_empty() || line.starts_with('#') {
@@ -64,7 +64,7 @@ impl<'l> Console<'l> {
         }
     }
 
-    /// Adds a trace that was asked for as a branch.
+    /// Adds a trace that a command requested as a branch.
     pub fn open(&mut self, trace: &Trace) -> Reply {
         match self.cursor.open(trace) {
             Ok(()) => {
@@ -75,7 +75,7 @@ impl<'l> Console<'l> {
         }
     }
 
-    /// Completions of a word: commands, after `help` too.
+    /// Completions of a word: commands, also after `help`.
     pub fn complete(line: &str) -> Vec<&'static str> {
         let word = line.strip_prefix("help ").unwrap_or(line);
         if word.contains(' ') {
@@ -118,11 +118,11 @@ impl<'l> Console<'l> {
         }
     }
 
-    /// The step that led here, what it did, and the watches that changed.
+    /// The step to the present state, its effects, and the watches that changed.
     fn arrived(&mut self) -> String {
         let here = self.cursor.here();
         let mut text = format!("{:>4}. {}\n", self.cursor.depth(), self.cursor.moments.event(here));
-        // A step forward or backward: one step says it all. After a jump, the step that led here alone.
+        // A single step, forward or backward, shows its effects. A jump shows only the last step.
         if let [.., parent, _] = self.cursor.moments.line_to(here)[..] {
             text.push_str(&self.effects(parent, here));
         }
@@ -216,7 +216,7 @@ impl<'l> Console<'l> {
         moved()
     }
 
-    /// Numbers new branches behind the known ones. A branch that continued keeps its number.
+    /// Numbers new branches behind the known ones. A branch that has grown keeps its number.
     pub(super) fn renumber(&mut self) {
         let leaves: Vec<Place> = self.cursor.branches().into_iter().map(|(leaf, _)| leaf).collect();
         let mut numbered: Vec<Place> = Vec::new();
@@ -276,7 +276,7 @@ impl<'l> Console<'l> {
             let rest = text.strip_prefix(names.get(node)?)?;
             (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| (node, rest.trim()))
         });
-        // `client 1 (old)` is another node than `client 1`.
+        // `client 1 (old)` is not the same node as `client 1`.
         let (node, rest) = match named.min_by_key(|(_, rest)| rest.len()) {
             Some(found) => found,
             None => {

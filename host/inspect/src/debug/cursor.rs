@@ -1,4 +1,4 @@
-//! A position in a tree of executions, and the way back.
+//! A position in a tree of executions, with undo.
 
 use host_model::contract::MachineFactory;
 use host_model::lts::Stepper;
@@ -7,7 +7,7 @@ use host_model::trace::{Trace, TraceStep};
 use crate::debug::moments::{CursorError, Moments, Place};
 use crate::traced_state::Action;
 
-/// Where the cursor is: the branch, from the beginning to its end, and how far along it.
+/// The position of the cursor: a branch, from the beginning to its end, and an index into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Position {
     line: Vec<Place>,
@@ -23,8 +23,8 @@ pub struct Cursor<'l> {
 }
 
 impl<'l> Cursor<'l> {
-    /// A cursor at the beginning of a trace, or of a cluster where nothing has happened yet: `trace` is then one without
-    /// steps.
+    /// A cursor at the beginning of a trace, or in the start state of a
+    /// cluster: `trace` then has no steps.
     ///
     /// # Errors
     ///
@@ -37,15 +37,15 @@ impl<'l> Cursor<'l> {
         Ok(cursor)
     }
 
-    /// Adds the steps of another trace as a branch, and goes to its beginning.
+    /// Adds the steps of another trace as a branch, and moves to its beginning.
     ///
     /// # Errors
     ///
-    /// It cannot be followed; what could be is a branch then.
+    /// The trace cannot be followed; its possible part is then a branch.
     pub fn open(&mut self, trace: &Trace) -> Result<(), CursorError> {
         let (line, result) = match self.moments.open(trace) {
             Ok(line) => (line, Ok(())),
-            // Nothing of it is a branch, or the host itself cannot continue.
+            // No part of it is a branch, or the host itself cannot continue.
             Err((_, error @ (CursorError::Elsewhere(_) | CursorError::Machine(_)))) => return Err(error),
             Err((line, error)) => (line, Err(error)),
         };
@@ -92,7 +92,7 @@ impl<'l> Cursor<'l> {
         true
     }
 
-    /// The first step behind the present state of the present branch that fits; its number.
+    /// The number of the first fitting step behind the present state on the present branch.
     pub fn find(&mut self, mut fits: impl FnMut(&mut Self, usize) -> bool) -> Option<usize> {
         (self.now.at + 1..self.now.line.len()).find(|depth| fits(self, *depth))
     }
@@ -114,7 +114,7 @@ impl<'l> Cursor<'l> {
         if line.get(self.now.at + 1) != Some(&next) {
             line.truncate(self.now.at + 1);
             line.push(next);
-            // As far as this was explored before.
+            // Continues along the steps that were explored before.
             while let Some(child) = self.moments.children(line[line.len() - 1]).first() {
                 line.push(*child);
             }
@@ -123,7 +123,7 @@ impl<'l> Cursor<'l> {
         Ok(())
     }
 
-    /// Takes back the last move; false if there is none.
+    /// Undoes the last move; false if there is none.
     pub fn undo(&mut self) -> bool {
         match self.undo.pop() {
             Some(position) => {
@@ -134,13 +134,13 @@ impl<'l> Cursor<'l> {
         }
     }
 
-    /// The ends of all branches in the order in which they were made, and where each leaves the present one.
+    /// The ends of all branches in the order of their creation, with the steps that each shares with the present branch.
     pub fn branches(&self) -> Vec<(Place, usize)> {
         let leaves = (0..self.moments.places()).filter(|place| self.moments.children(*place).is_empty());
         leaves.map(|leaf| (leaf, self.shared(&self.moments.line_to(leaf)))).collect()
     }
 
-    /// How many steps a line has in common with the present one.
+    /// The number of steps that a line shares with the present one.
     fn shared(&self, line: &[Place]) -> usize {
         line.iter().zip(&self.now.line).take_while(|(one, other)| one == other).count() - 1
     }
@@ -150,7 +150,7 @@ impl<'l> Cursor<'l> {
         self.now.line.last() == Some(&place)
     }
 
-    /// Goes over to the branch that ends at a place, where it leaves the present one.
+    /// Switches to the branch that ends at a place, at the point where it leaves the present one.
     pub fn switch(&mut self, leaf: Place) {
         let line = self.moments.line_to(leaf);
         let at = self.shared(&line).min(self.now.at);

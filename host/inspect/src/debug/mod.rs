@@ -1,7 +1,7 @@
 //! A debugger without a terminal: a tree of executions, a cursor in it, and the commands that move the cursor.
 //!
 //! In the style of MDB (Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition", NSDI 2007, section
-//! 5): forwards and backwards, other branches, and what differs between a path that dies and one that lives.
+//! 5): forwards and backwards, other branches, and the difference between a path that dies and one that lives.
 //!
 //! | module | what it holds |
 //! |---|---|

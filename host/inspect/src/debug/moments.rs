@@ -1,4 +1,4 @@
-//! A tree of executions: every state that was visited, and what can be asked of it.
+//! A tree of executions: all visited states, and queries about them.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use crate::diff::{self, Change};
 use crate::traced_state::{Action, Cause, TracedState};
 use crate::words;
 
-/// A state in the tree; 0 is where everything begins.
+/// A state in the tree; 0 is the root.
 pub type Place = usize;
 
-/// Places of a tree, and messages in flight at all of them: several gigabytes at most.
+/// The maximum number of places in a tree, and of messages in flight at all of them: up to several gigabytes.
 pub const PLACES_MAX: usize = 1_000_000;
 const MESSAGES_MAX: usize = 100_000_000;
 
-/// Descriptions of states and of messages that are kept for the next time.
+/// The maximum number of cached descriptions, of states and of messages.
 const DESCRIPTIONS_MAX: usize = 10_000;
 
-/// Why a tree of executions does not grow or begin.
+/// The reason why a tree of executions cannot begin or grow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CursorError {
     /// A trace cannot be followed.
     #[error("step {step} of the trace cannot happen: {why}")]
     Trace {
-        /// Counted from 1.
+        /// Its number, counted from 1.
         step: usize,
-        /// A lower-case phrase.
+        /// The reason, a lower-case phrase.
         why: String,
     },
     /// A trace begins in another state than the session.
@@ -43,12 +43,12 @@ pub enum CursorError {
     /// The host itself cannot continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// The tree has as many states as it may have.
+    /// The tree has reached its maximum number of states.
     #[error("this session has {0} states, the most that it keeps: save what matters and begin another one")]
     Full(usize),
 }
 
-/// A state and the step that led there.
+/// A state and the step that leads to it.
 struct Point {
     parent: Place,
     depth: usize,
@@ -59,14 +59,14 @@ struct Point {
     children: Vec<Place>,
 }
 
-/// A tree of executions of one cluster. No place ever changes or goes; a step that is taken again leads to the same place.
+/// A tree of executions of one cluster. Places never change or disappear; a step that is repeated leads to the same place.
 pub struct Moments<'l> {
     stepper: Stepper<'l>,
     describer: Box<dyn Machine>,
     names: NodeNames,
     start: Start,
     points: Vec<Point>,
-    /// Places that the tree may have, and messages in flight at all places.
+    /// The maximum number of places of this tree, and its messages in flight at all places.
     places_max: usize,
     messages_in_flight: usize,
     states: BTreeMap<LocalStateId, Value>,
@@ -99,18 +99,18 @@ impl<'l> Moments<'l> {
         })
     }
 
-    /// Bounds the number of places; [`PLACES_MAX`] at most.
+    /// Bounds the number of places, by at most [`PLACES_MAX`].
     #[must_use]
     pub fn with_places_max(mut self, places_max: usize) -> Self {
         self.places_max = places_max.min(PLACES_MAX);
         self
     }
 
-    /// Adds the steps of a trace, and returns the places along it, the beginning first.
+    /// Adds the steps of a trace, and returns the places along it, from the beginning.
     ///
     /// # Errors
     ///
-    /// It cannot be followed; the places as far as it could be come with the error.
+    /// The trace cannot be followed; the error carries the places of its possible part.
     pub fn open(&mut self, trace: &Trace) -> Result<Vec<Place>, (Vec<Place>, CursorError)> {
         let mut line = vec![0];
         if trace.beginning.as_ref() != self.start.origin.states() {
@@ -130,7 +130,7 @@ impl<'l> Moments<'l> {
         Ok(line)
     }
 
-    /// The place behind a step of a trace with this number.
+    /// The place behind a step, which has this number in its trace.
     fn follow(&mut self, from: Place, step: &TraceStep, number: usize) -> Result<Place, CursorError> {
         let action = match self.points[from].traced.resolve(&mut self.stepper, step) {
             Ok(action) => action,
@@ -146,12 +146,12 @@ impl<'l> Moments<'l> {
         self.start.locals.len() as NodeId
     }
 
-    /// What people call the nodes.
+    /// The names of the nodes.
     pub fn names(&self) -> &NodeNames {
         &self.names
     }
 
-    /// The step that led to a place, as one line.
+    /// The step to a place, as one line.
     pub fn event(&mut self, place: Place) -> String {
         match self.points[place].step.clone() {
             None => "start".to_owned(),
@@ -162,7 +162,7 @@ impl<'l> Moments<'l> {
         }
     }
 
-    /// The step that led to a place; none at the beginning.
+    /// The step to a place; none at the beginning.
     pub fn step_at(&self, place: Place) -> Option<&TraceStep> {
         self.points[place].step.as_ref()
     }
@@ -172,12 +172,12 @@ impl<'l> Moments<'l> {
         self.points.len()
     }
 
-    /// All that can happen at a place.
+    /// All enabled actions at a place.
     pub fn enabled(&mut self, place: Place) -> Result<Vec<Action>, MachineError> {
         let mut enabled = self.points[place].traced.enabled(&mut self.stepper)?;
         let mut idle = Vec::new();
         for action in &enabled {
-            // A reset that would change nothing does not happen, nor a quorum that is declined.
+            // A reset that would change nothing does not happen, nor does a declined quorum.
             let may_be_idle = matches!(action.cause, Cause::Fault(_) | Cause::Quorum(_));
             idle.push(may_be_idle && self.outcomes(place, action)? == 0);
         }
@@ -196,7 +196,7 @@ impl<'l> Moments<'l> {
         &self.points[place].traced
     }
 
-    /// The local transition system, to execute what it does not know yet.
+    /// Mutable access to the local transition system, to execute unknown handlers.
     pub fn stepper_mut(&mut self) -> &mut Stepper<'l> {
         &mut self.stepper
     }
@@ -206,7 +206,7 @@ impl<'l> Moments<'l> {
         &self.stepper
     }
 
-    /// How many outcomes an action has at a place, by its choices.
+    /// The number of outcomes of an action at a place, by its choices.
     pub fn outcomes(&mut self, place: Place, action: &Action) -> Result<usize, MachineError> {
         let local = self.traced(place).locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut self.stepper);
@@ -214,8 +214,8 @@ impl<'l> Moments<'l> {
         Ok(self.stepper.outcomes(row).len())
     }
 
-    /// How a message would be taken at a place, if its destination is not stuck in a fault: none if by itself, else why it cannot be
-    /// delivered alone.
+    /// The reason why a message cannot be delivered alone at a place; none if
+    /// it can. Its destination must not be stuck in a fault.
     pub fn not_alone(&mut self, place: Place, message: MessageId) -> Result<Option<String>, MachineError> {
         let node = self.stepper.message(message).to;
         Ok(match self.points[place].traced.role(&mut self.stepper, message)? {
@@ -233,14 +233,14 @@ impl<'l> Moments<'l> {
         })
     }
 
-    /// An action that is enabled at a place, as a trace writes it.
+    /// An enabled action at a place, in the form of a trace.
     pub fn trace_event(&mut self, place: Place, action: &Action) -> TraceEvent {
         let local = self.traced(place).locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut self.stepper);
         trace::event(&self.stepper, local, trigger, action.is_lost)
     }
 
-    /// An action that is enabled at a place, with the choices of the outcome of this number.
+    /// An enabled action at a place, with the choices of the outcome of this number.
     ///
     /// # Errors
     ///
@@ -253,8 +253,8 @@ impl<'l> Moments<'l> {
         Ok(Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..action.clone() })
     }
 
-    /// Takes an action that is enabled at a place, with the outcome of this number, and returns the place behind it; none if it
-    /// changes nothing.
+    /// Takes an enabled action at a place, with the outcome of this number, and returns the place behind it; none if it changes
+    /// nothing.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl<'l> Moments<'l> {
         self.child(place, &taken)
     }
 
-    /// Takes an action that is enabled at a place, with its own choices, and returns the place behind it; none if it changes nothing.
+    /// Takes an enabled action at a place, with its own choices, and returns the place behind it; none if it changes nothing.
     ///
     /// # Errors
     ///
@@ -273,7 +273,7 @@ impl<'l> Moments<'l> {
         self.child(place, action)
     }
 
-    /// The places behind a place, in the order in which they were tried.
+    /// The places behind a place, in the order of their creation.
     pub fn children(&self, place: Place) -> &[Place] {
         &self.points[place].children
     }
@@ -288,7 +288,7 @@ impl<'l> Moments<'l> {
         self.points[place].depth
     }
 
-    /// The places on the way to a place, the beginning first.
+    /// The places on the path to a place, from the beginning.
     pub fn line_to(&self, place: Place) -> Vec<Place> {
         let mut line = vec![place];
         while let Some(last) = line.last().copied().filter(|last| *last != 0) {
@@ -298,17 +298,17 @@ impl<'l> Moments<'l> {
         line
     }
 
-    /// The steps that lead to a place.
+    /// The steps on the path to a place.
     pub fn path(&self, place: Place) -> Vec<TraceStep> {
         self.line_to(place).into_iter().filter_map(|place| self.points[place].step.clone()).collect()
     }
 
-    /// The state of a node at a place: as the plugin describes it, or a string of its bytes.
+    /// The state of a node at a place: the plugin's description, or a string of its bytes.
     pub fn state(&mut self, place: Place, node: NodeId) -> Value {
         self.local_state(self.points[place].traced.locals()[node as usize])
     }
 
-    /// A local state: as the plugin describes it, or a string of its bytes.
+    /// A local state: the plugin's description, or a string of its bytes.
     pub fn local_state(&mut self, local: LocalStateId) -> Value {
         if let Some(state) = self.states.get(&local) {
             return state.clone();
@@ -326,11 +326,11 @@ impl<'l> Moments<'l> {
         if let Some(fault) = state.fault() {
             return Value::String(format!("stuck in a fault: {fault}"));
         }
-        // It has no state that a machine could go to.
+        // An absent node has no state that a machine could restore.
         if self.stepper.lts().scenario().absent.contains(&state.protocol.node) {
             return Value::String(words::ABSENT.to_owned());
         }
-        // What fails to describe itself is shown as bytes; what fails to do that, too, has no state to show.
+        // If the description fails, the bytes are shown; if encoding fails too, the state is not shown.
         let snapshot = state.protocol.snapshot.as_ref();
         if self.describer.restore(snapshot).is_ok()
             && let Ok(Some(json)) = self.describer.describe_state()
@@ -339,13 +339,13 @@ impl<'l> Moments<'l> {
         }
         let bytes = self.describer.restore(snapshot).ok().and_then(|()| self.describer.serialize().ok());
         match bytes {
-            // The encoding that all languages share describes itself.
+            // The shared encoding of all languages describes itself.
             Some(bytes) => words::json(&bytes).unwrap_or_else(|| Value::String(words::payload(&bytes))),
             None => Value::String("unknown".to_owned()),
         }
     }
 
-    /// What a local event is about: in the plugin's words if it has any, else its bytes.
+    /// The argument of a local event: the plugin's description if it has one, else its bytes.
     pub fn argument(&mut self, event: &LocalEvent) -> String {
         let described = match self.describer.restore(None) {
             Ok(()) => self.describer.describe_local(event).ok().flatten(),
@@ -354,7 +354,7 @@ impl<'l> Moments<'l> {
         words::argument(event, described.map(|json| words::parsed(&json)).as_ref())
     }
 
-    /// A message: in the plugin's words if it has any, else its bytes.
+    /// A message: the plugin's description if it has one, else its bytes.
     pub fn message(&mut self, payload: &[u8]) -> String {
         if let Some(text) = self.messages.get(payload) {
             return text.clone();
@@ -371,7 +371,7 @@ impl<'l> Moments<'l> {
         text
     }
 
-    /// Differences between two places, node by node; nodes that do not differ are left out.
+    /// Differences between two places, node by node; unchanged nodes are left out.
     pub fn diff(&mut self, one: Place, other: Place) -> Vec<(NodeId, Vec<Change>)> {
         let mut differences = Vec::new();
         for node in 0..self.nodes() {
@@ -390,7 +390,7 @@ impl<'l> Moments<'l> {
         traced.judge(&mut self.stepper)
     }
 
-    /// The `eventually` properties that do not hold at a place, at which node those of node scope, and why.
+    /// The `eventually` properties that do not hold at a place, with the node for node scope, and the reason.
     pub fn owed(&mut self, place: Place) -> Result<Vec<(u32, Option<NodeId>, String)>, MachineError> {
         let locals = self.traced(place).locals().to_vec();
         let mut owed = Vec::new();
@@ -400,14 +400,14 @@ impl<'l> Moments<'l> {
         Ok(owed)
     }
 
-    /// The state behind an action at a place and the step that leads there, without going there; none if the action changes nothing.
+    /// The state behind an action at a place and the step to it, without adding a place; none if the action changes nothing.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
     pub fn peek(&mut self, from: Place, action: &Action) -> Result<Option<(TracedState, TraceStep)>, MachineError> {
         let mut traced = self.points[from].traced.clone();
-        // What it sends is sent by the step to the place that it would be.
+        // The origin of its messages is the step to the place that would be added.
         let tag = u32::try_from(self.points.len()).expect("fewer than four billion places");
         let before = traced.locals().to_vec();
         let Some(step) = traced.take(&mut self.stepper, action, tag)? else { return Ok(None) };
@@ -415,7 +415,7 @@ impl<'l> Moments<'l> {
         Ok(Some((traced, step)))
     }
 
-    /// The child of a place by an action, made if it is not there; none if the action changes nothing.
+    /// The child of a place by an action, created if it is missing; none if the action changes nothing.
     fn child(&mut self, from: Place, action: &Action) -> Result<Option<Place>, CursorError> {
         let Some((traced, step)) = self.peek(from, action)? else { return Ok(None) };
         let known = self.points[from].children.iter();
@@ -435,7 +435,7 @@ impl<'l> Moments<'l> {
     }
 }
 
-/// The effect of a step on a message with this content to this node, if it takes it out of flight.
+/// The effect of a step on a message with this content to this node, if the step removes it from flight.
 pub(super) fn taken(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8]) -> Option<&'static str> {
     match &step.event {
         _ if step.node != to => None,

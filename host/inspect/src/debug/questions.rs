@@ -1,4 +1,4 @@
-//! Events of a tree of executions in words, and how the properties stand in its states.
+//! Events of a tree of executions in words, and the standings of the properties in its states.
 
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId, PropertyKind, PropertyScope};
 use host_model::trace::{Standing, TraceStep};
@@ -7,28 +7,28 @@ use crate::debug::moments::{Moments, Place};
 use crate::traced_state::{Action, TracedState};
 use crate::words;
 
-/// An event that is enabled, in words.
+/// An enabled event, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The event.
     pub event: String,
-    /// The same with what a local event is about, if another one is enabled that has the same words.
+    /// The same with the argument of a local event, if another enabled event has the same words.
     pub full: String,
 }
 
-/// How a property stands in a state.
+/// The standing of a property in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stands {
     /// Its place among the properties.
     pub property: usize,
     /// The node, of a property of node scope.
     pub node: Option<NodeId>,
-    /// How it stands.
+    /// The standing.
     pub standing: Standing,
 }
 
 impl Moments<'_> {
-    /// Actions that are enabled at a place, in words.
+    /// Enabled actions at a place, in words.
     pub fn told(&mut self, place: Place, actions: &[Action]) -> Vec<Told> {
         let events: Vec<String> = actions.iter().map(|action| self.tell(place, action, false)).collect();
         let told = actions.iter().zip(&events).map(|(action, event)| {
@@ -48,7 +48,7 @@ impl Moments<'_> {
         words::event(&step, &names, argument, |payload| self.message(payload))
     }
 
-    /// How the properties stand in a state: in their order, those of node scope at each node that is not absent.
+    /// The standings of the properties in a state, in their order; those of node scope at each node that is not absent.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Moments<'_> {
     }
 }
 
-/// What judgements say of a property that asks for no future.
+/// The standing that judgements give an `always` or `sometimes` property.
 fn judged(property: usize, kind: PropertyKind, judgements: &[Judgement]) -> Standing {
     for judgement in judgements {
         match judgement {

@@ -1,4 +1,4 @@
-//! Commands that show something and move nothing.
+//! Commands that show something without moving the cursor.
 
 use std::fmt::Write;
 
@@ -13,16 +13,16 @@ use crate::debug::questions::Told;
 use crate::debug::why::Asked;
 use crate::words;
 
-/// Steps that `list` shows around the present one if it has no search text.
+/// The number of steps that `list` shows around the present one without a search text.
 const LIST_MAX: usize = 40;
 
-/// A text, or what stands for an empty one.
+/// A text, or a substitute for an empty one.
 fn text_or(text: String, nothing: &str) -> Reply {
     Reply::Text(if text.is_empty() { format!("{nothing}\n") } else { text })
 }
 
 impl Console<'_> {
-    /// The changes and messages of the step between two states.
+    /// The changes and messages of the step between a state and its successor.
     pub(super) fn effects(&mut self, parent: Place, place: Place) -> String {
         let mut text = String::new();
         for change in self.cursor.moments.diff(parent, place).iter().flat_map(|(_, changes)| changes) {
@@ -118,7 +118,7 @@ impl Console<'_> {
         let said = (!message.is_notice).then(|| self.cursor.moments.message(&message.payload));
         let names = self.cursor.moments.names();
         let Some(said) = said else {
-            // It has no text: the network makes it, not the protocol.
+            // A notice has no content: the network makes it, not the protocol.
             return format!(
                 "notice to {}: the connection to {} is broken",
                 names.of(message.to),

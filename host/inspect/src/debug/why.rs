@@ -19,7 +19,7 @@ pub struct Asked<'a, 'l> {
     pub at: usize,
 }
 
-/// A message, whichever of several equal ones.
+/// A message, standing for all equal ones.
 struct Sought {
     from: NodeId,
     to: NodeId,
@@ -27,7 +27,7 @@ struct Sought {
 }
 
 impl Asked<'_, '_> {
-    /// Reasons why the messages to a node whose description fits, and its local events, can or cannot happen; a sentence each.
+    /// Reasons why matching messages to a node, and its matching local events, can or cannot happen; a sentence each.
     pub fn why(&mut self, node: NodeId, wanted: &Regex) -> Vec<String> {
         let traced = self.moments.traced(self.here()).clone();
         if let Some((node, fault)) = self.moments.stepper().known().stuck(traced.locals()) {
@@ -65,7 +65,7 @@ impl Asked<'_, '_> {
         self.moments.step_at(*self.line.get(number)?)
     }
 
-    /// The names of the local events that are enabled at a node after this many steps.
+    /// The names of the local events enabled at a node after this many steps.
     fn local_events(&self, depth: usize, node: NodeId) -> Vec<String> {
         let Some(place) = self.line.get(depth) else { return Vec::new() };
         let stepper = self.moments.stepper();
@@ -73,7 +73,7 @@ impl Asked<'_, '_> {
         state.protocol.local_events.iter().map(|event| stepper.lts().local_event(*event).name.clone()).collect()
     }
 
-    /// The fate of the messages that fit.
+    /// The fates of the matching messages.
     fn messages(&mut self, node: NodeId, wanted: &Regex, reasons: &mut Vec<String>) {
         let mut known: BTreeSet<(NodeId, Vec<u8>)> = BTreeSet::new();
         for place in 0..self.moments.places() {
@@ -126,7 +126,7 @@ impl Asked<'_, '_> {
         }
     }
 
-    /// Why a message in flight cannot be delivered alone, if it cannot.
+    /// The reason why a message in flight cannot be delivered alone, if it cannot.
     fn not_alone(&mut self, sought: &Sought) -> Option<String> {
         let here = self.here();
         let in_flight = self.moments.traced(here).in_flight().iter().map(|flying| flying.message);
@@ -139,7 +139,7 @@ impl Asked<'_, '_> {
         self.moments.not_alone(here, found).ok().flatten()
     }
 
-    /// When a local event with this name was or becomes possible, and why it is not here.
+    /// The steps at which a local event with this name was or becomes enabled, and the reason why it is not enabled here.
     fn local_event(&mut self, node: NodeId, wanted: &Regex) -> Vec<String> {
         let possible =
             |this: &Self, depth: usize| this.local_events(depth, node).into_iter().find(|name| wanted.is_match(name));

@@ -1,4 +1,4 @@
-//! Drawings as graphs for Graphviz: events are nodes of the graph, what happens before what are its edges.
+//! Drawings as graphs for Graphviz: events are nodes of the graph, and happens-before gives its edges.
 
 use std::fmt::Write;
 
@@ -77,7 +77,7 @@ pub(super) fn draw(recording: &Recording) -> String {
     text
 }
 
-/// A text as Graphviz reads it.
+/// A text in the syntax of Graphviz.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -1,7 +1,7 @@
-//! The ground of a diagram: where lines and texts are, and where another text has room.
+//! The ground of a diagram: the places of lines and texts, and the free places for other texts.
 //!
-//! No text is ever on another one. Each text that may move has a home; homes do not overlap, and no text moves into the home of
-//! another one, or onto a text. So the home of a text is free whenever its turn comes.
+//! Texts never overlap. Each text that may move has a home; homes do not overlap, and no text moves into the home of another
+//! one. So the home of a text is free when the text is placed.
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,16 +21,16 @@ impl Area {
 /// A straight line in pixels.
 pub(super) type Line = [(f64, f64); 2];
 
-/// Pixels of a band: lines and texts are looked up by the bands that they are in.
+/// The height of a band in pixels: lines and texts are looked up by their bands.
 const BAND: f64 = 48.0;
 
-/// Bands with lines that a ground keeps, all lines together; later lines are not kept apart from texts.
+/// The maximum number of entries of lines in bands; texts may cross later lines.
 const ENTRIES_MAX: usize = 1 << 20;
 
 /// The price of a crossing with a line.
 const LINE: f64 = 10.0;
 
-/// Where lines and texts are.
+/// The placed lines and texts.
 #[derive(Default)]
 pub(super) struct Ground {
     bands: Vec<Band>,
@@ -41,7 +41,7 @@ pub(super) struct Ground {
 struct Band {
     lines: Vec<Line>,
     texts: Vec<Area>,
-    /// The homes, and whose they are.
+    /// The homes with their owners.
     homes: Vec<(Area, usize)>,
 }
 
@@ -69,15 +69,15 @@ impl Ground {
         &mut self.bands[band]
     }
 
-    /// Keeps an area free for the text of this number.
+    /// Reserves an area for the text of this number.
     pub(super) fn add_home(&mut self, area: Area, owner: usize) {
         for band in bands(area.top, area.top + area.height) {
             self.band(band).homes.push((area, owner));
         }
     }
 
-    /// The cheapest of some places for a text, if one is free; each has a price of its own, and crossings with lines come on top. The
-    /// text is there then. `owner` is the number of the text, if it has a home.
+    /// Places a text at the cheapest free place, if one is free; each place has its own price, to which crossings with lines are
+    /// added. Returns the index of the place. `owner` is the number of the text, if it has a home.
     pub(super) fn place(
         &mut self,
         owner: Option<usize>,
@@ -87,7 +87,7 @@ impl Ground {
         self.place_lines(owner, places)
     }
 
-    /// The same for a text of several lines in one area: a crossing of each of them counts.
+    /// The same for a text of several lines in one area: each line pays for its crossings.
     pub(super) fn place_lines(
         &mut self,
         owner: Option<usize>,
@@ -111,7 +111,7 @@ impl Ground {
         Some(index)
     }
 
-    /// Whether no text is there, and no home of another one.
+    /// Whether an area overlaps no text, and no home of another text.
     fn is_free(&self, area: Area, owner: Option<usize>) -> bool {
         bands(area.top, area.top + area.height).filter_map(|band| self.bands.get(band)).all(|band| {
             let is_taken = |(home, whose): &(Area, usize)| Some(*whose) != owner && overlap(*home, area);
@@ -119,7 +119,7 @@ impl Ground {
         })
     }
 
-    /// The price of all crossings of a text with lines.
+    /// The price of all crossings of an area with lines.
     fn price(&self, area: Area) -> f64 {
         let bands = bands(area.top, area.top + area.height).filter_map(|band| self.bands.get(band));
         let crossed = bands.map(|band| band.lines.iter().filter(|line| crosses(**line, area)).count());
@@ -137,7 +137,7 @@ fn overlap(one: Area, other: Area) -> bool {
     !apart(one.left, one.width, other.left, other.width) && !apart(one.top, one.height, other.top, other.height)
 }
 
-/// Whether a line goes through an area. Liang and Barsky, "A new concept and method for line clipping", ACM Transactions on
+/// Whether a line crosses an area. Liang and Barsky, "A new concept and method for line clipping", ACM Transactions on
 /// Graphics 1984.
 fn crosses([(x1, y1), (x2, y2)]: Line, area: Area) -> bool {
     let (dx, dy) = (x2 - x1, y2 - y1);
@@ -178,11 +178,11 @@ mod tests {
         let mut ground = Ground::default();
         let at = |top: f64| Area { top, ..AREA };
         ground.add_line([(0.0, 15.0), (100.0, 15.0)]);
-        // The first place is on the line, the second is free; so is the third, but it costs more.
+        // The first place is on the line, the second is free; the third is free as well, but costs more.
         assert_eq!(ground.place(None, [(at(10.0), 0.0), (at(20.0), 1.0), (at(40.0), 2.0)]), Some(1));
-        // Now there is a text.
+        // Now the second place has a text.
         assert_eq!(ground.place(None, [(at(10.0), 0.0), (at(20.0), 1.0), (at(40.0), 2.0)]), Some(2));
-        // On the line, and never on a text.
+        // A place on the line is possible, a place on a text is not.
         assert_eq!(ground.place(None, [(at(20.0), 0.0), (at(10.0), 0.0)]), Some(1));
         assert_eq!(ground.place(None, [(at(15.0), 0.0), (at(25.0), 0.0)]), None);
     }

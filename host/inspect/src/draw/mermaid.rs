@@ -1,7 +1,7 @@
 //! Drawings as sequence diagrams for Mermaid.
 //!
-//! A sequence diagram has no message that is on its way while others overtake it: an arrow stands where the message is
-//! delivered, with the number of the step that has sent it.
+//! A sequence diagram has no message that others overtake: an arrow stands at the delivery of the message, with the
+//! number of the sending step.
 
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     text
 }
 
-/// The messages of a step that are not delivered, 0 for those sent before.
+/// The undelivered messages that a step sends, 0 for those sent before.
 fn crosses(text: &mut String, recording: &Recording, arrows: &[Arrow], sent: usize) {
     for arrow in arrows.iter().filter(|arrow| arrow.sent == sent && arrow.delivered().is_none()) {
         if is_full(text) {
@@ -91,7 +91,7 @@ fn when(recording: &Recording, sent: usize) -> String {
     }
 }
 
-/// Text that Mermaid takes as it is: no end of a statement, no comment, no markup.
+/// Text without special meaning in Mermaid: no end of a statement, no comment, no markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -52,7 +52,7 @@ impl Form {
         }
     }
 
-    /// The ending of its files.
+    /// The extension of its files.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Mermaid => "mmd",
@@ -65,20 +65,20 @@ impl Form {
         Self::ALL.into_iter().find(|form| form.name() == name)
     }
 
-    /// The form of a file by its ending.
+    /// The form with this file extension.
     pub fn of_extension(extension: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.extension() == extension)
     }
 }
 
-/// What a drawing shows in addition to the recording.
+/// Additions of a drawing to the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'d> {
-    /// Number of steps at the beginning that are marked off from the rest.
+    /// Number of steps at the beginning that are set apart from the rest.
     pub prefix: usize,
     /// The command that replays the trace.
     pub replay: Option<&'d str>,
-    /// The way that keeps the promise which the recording shows to be broken.
+    /// The path that keeps the promise that the recording breaks.
     pub sibling: Option<&'d Recording>,
 }
 

@@ -1,4 +1,4 @@
-//! What all drawings say of steps, messages and the finding.
+//! The texts of steps, messages and the finding in all drawings.
 
 use crate::explain;
 use crate::graph::{Arrow, Fate};
@@ -16,19 +16,19 @@ pub(super) fn label(recording: &Recording, number: usize) -> String {
     label.to_owned()
 }
 
-/// Whether a drawing is so long that the rest is left out.
+/// Whether a drawing has reached its maximum size, so that the rest is left out.
 pub(super) fn is_full(drawing: &str) -> bool {
     drawing.len() > explain::TEXT_BYTES_MAX
 }
 
-/// The text of a step where there is room.
+/// The full text of a step.
 pub(super) fn details(recording: &Recording, number: usize) -> String {
     let mut lines = vec![format!("{number}. {}", recording.event(number))];
     lines.extend(explain::lines(recording, number));
     lines.join("\n")
 }
 
-/// The fate of a message that is not delivered.
+/// The fate of an undelivered message.
 pub(super) fn undelivered(arrow: &Arrow) -> String {
     match arrow.fate {
         Fate::Lost(step) => format!("lost in step {step}"),

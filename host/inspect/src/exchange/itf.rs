@@ -1,9 +1,9 @@
 //! The Informal Trace Format of Apalache and Quint.
 //!
 //! Source: "ADR-015: Informal Trace Format in JSON", apalache-mc.org; `mbt::actionTaken` and `mbt::nondetPicks` as Quint
-//! writes them with `--mbt`. The variables are the states of the nodes, the messages in flight, what happened, and all that
-//! was picked for it. What the format has no place for, such as the plugin's digest, is one string in its `#meta`, so
-//! that a trace comes back as it was.
+//! writes them with `--mbt`. The variables are the states of the nodes, the messages in flight, the action, and all its
+//! nondeterministic picks. Data without a place in the format, such as the plugin's digest, is one string in its `#meta`,
+//! so that a trace survives the round trip.
 
 use host_model::trace::{Finding, PluginRef, Trace, TraceEvent, TraceStep};
 use serde::{Deserialize, Serialize};
@@ -36,18 +36,18 @@ struct Head {
     finding: Option<Finding>,
 }
 
-/// Bytes of a document, written or read: every state has the states of all nodes and all messages in flight, so a short trace
-/// can make a long document.
+/// The maximum size in bytes of a document, written or read: every state has the states of all nodes and all messages in
+/// flight, so a short trace can make a long document.
 pub const ITF_BYTES_MAX: usize = 64 << 20;
 
-/// Values around each other in a value of the protocol; one that is nested deeper is a text.
+/// The maximum nesting depth of a value of the protocol; a deeper value is a text.
 const NESTED_MAX: usize = 24;
 
 /// A recording as ITF.
 ///
 /// # Errors
 ///
-/// The document would have more than [`ITF_BYTES_MAX`] bytes.
+/// The document would exceed [`ITF_BYTES_MAX`].
 pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
     let trace = &recording.trace;
     let head = Head {
@@ -86,14 +86,14 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         "vars": ["nodes", "in_flight", ACTION, PICKS],
         "states": states,
     });
-    // The states from there on are repeated; the state before is that of the last step.
+    // The states after it repeat; the state before the loop equals that of the last step.
     if let Some(start) = explain::loop_start(recording) {
         document["loop"] = json!(start + 1);
     }
     Ok(document)
 }
 
-/// The global state after this many steps, and the step that led there.
+/// The global state after this many steps, and the step to it.
 fn state(recording: &Recording, arrows: &[Arrow], step: usize) -> Value {
     let nodes: Vec<Value> = (0..recording.nodes())
         .map(|node| {
@@ -129,7 +129,7 @@ fn state(recording: &Recording, arrows: &[Arrow], step: usize) -> Value {
     })
 }
 
-/// The last step of a node up to this one.
+/// The last step of a node up to and including this one.
 fn last_of(recording: &Recording, step: usize, node: u32) -> usize {
     if recording.trace.steps[step - 1].node == node { step } else { recording.step_before(step, node) }
 }
@@ -139,7 +139,7 @@ fn message(recording: &Recording, payload: &[u8]) -> Value {
     described.unwrap_or_else(|| json!(host_model::trace::Hex(payload.to_vec())))
 }
 
-/// The name of an action, and what was picked for it, each as an option.
+/// The name of an action, and its picks, each as an option.
 fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
     let step = &recording.trace.steps[number - 1];
     let (name, said) = match &step.event {
@@ -172,7 +172,7 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
     (name, picks)
 }
 
-/// A document that [`itf`] wrote, as far as a trace needs it. The rest is not looked at, whatever it is.
+/// A document written by [`itf`], with the parts that a trace needs. Other parts are ignored.
 #[derive(Deserialize)]
 pub struct Document {
     #[serde(rename = "#meta", default)]
@@ -203,11 +203,11 @@ struct Picks {
     state: Value,
 }
 
-/// A trace from what [`itf`] wrote.
+/// A trace from a document written by [`itf`].
 ///
 /// # Errors
 ///
-/// A lower-case phrase that says what is missing or wrong.
+/// The missing or wrong part; a lower-case phrase.
 pub fn from_itf(document: &Document) -> Result<Trace, String> {
     let head = document.meta.host.as_deref().ok_or("it was not written by `host`: `#meta` has no `host`")?;
     let head: Head = serde_json::from_str(head).map_err(|error| format!("`host` in `#meta` is wrong: {error}"))?;
@@ -255,7 +255,7 @@ fn none() -> Value {
 fn encoded(value: &Value) -> Value {
     match value {
         Value::Null => none(),
-        // As it is written: at any length, and a fraction or a power of ten as a text.
+        // In its own digits: integers of any length; a fraction or a power of ten becomes a text.
         Value::Number(number) => {
             let text = number.to_string();
             let is_whole = text.bytes().all(|letter| letter == b'-' || letter.is_ascii_digit());
@@ -276,7 +276,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|letter: char| letter.is_ascii_digit()) && !name.starts_with('#')
 }
 
-/// The JSON behind an ITF expression that [`encoded`] wrote, as far as events of a trace need it.
+/// The JSON behind an ITF expression written by [`encoded`], as far as events of a trace need it.
 fn decoded(value: &Value) -> Value {
     match value {
         Value::Array(values) => Value::Array(values.iter().map(decoded).collect()),

@@ -11,7 +11,7 @@ mod shiviz;
 pub use itf::{Document, ITF_BYTES_MAX, from_itf, itf};
 pub use shiviz::{SHIVIZ_PARSER, shiviz};
 
-/// A document would have more bytes than anybody reads.
+/// A document would exceed its maximum size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it would have more than {}", crate::words::bytes(*.0 as u64))]
 pub struct TooLarge(pub usize);

@@ -1,4 +1,4 @@
-//! Logs with vector clocks, as ShiViz draws them.
+//! Logs with vector clocks for ShiViz.
 //!
 //! Source: Beschastnikh, Wang, Brun, Ernst, "Debugging distributed systems", CACM 2016; bestchai.bitbucket.io/shiviz.
 
@@ -10,21 +10,21 @@ use crate::graph::clocks;
 use crate::recording::Recording;
 use crate::words;
 
-/// The regular expression for the field "Log parsing regular expression" of ShiViz; it is the one that stands there.
+/// The regular expression for the field "Log parsing regular expression" of ShiViz; it is the default there.
 pub const SHIVIZ_PARSER: &str = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})";
 
-/// Bytes of a log: each line has a clock with a number per node.
+/// The maximum size in bytes of a log: each line has a clock with a number per node.
 pub const SHIVIZ_BYTES_MAX: usize = 64 << 20;
 
-/// Two lines an event: what happened; and the node with its vector clock.
+/// Two lines per event: the event; and the node with its vector clock.
 ///
 /// # Errors
 ///
-/// The log would have more than [`SHIVIZ_BYTES_MAX`] bytes.
+/// The log would exceed [`SHIVIZ_BYTES_MAX`].
 pub fn shiviz(recording: &Recording) -> Result<String, TooLarge> {
     let mut log = String::new();
     let nodes = recording.nodes();
-    // A number of eight bytes each.
+    // Each number takes eight bytes.
     if recording.steps.len().saturating_mul(nodes as usize) > SHIVIZ_BYTES_MAX {
         return Err(TooLarge(SHIVIZ_BYTES_MAX));
     }
@@ -51,7 +51,7 @@ pub fn shiviz(recording: &Recording) -> Result<String, TooLarge> {
 }
 
 fn line(log: &mut String, node: u32, text: &str, clock: &[u64]) {
-    // A node that nothing is known of is left out of the clock.
+    // The clock omits nodes without known events.
     let known = clock.iter().enumerate().filter(|(_, count)| **count > 0);
     let known: Vec<String> = known.map(|(node, count)| format!("\"node{node}\": {count}")).collect();
     let _ = writeln!(log, "{}\nnode{node} {{{}}}", words::on_one_line(text), known.join(", "));

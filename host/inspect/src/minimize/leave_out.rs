@@ -1,4 +1,4 @@
-//! Which parts of a trace are tried.
+//! The parts of a trace that are tried.
 
 use host_model::contract::MachineError;
 
@@ -6,27 +6,27 @@ use crate::minimize::trial::Trial;
 use crate::minimize::trials::{Goal, Trials};
 use crate::traced_state::{Cause, Event, MatchRule};
 
-/// Rounds over everything at most; each but the last one makes the trace shorter.
+/// The maximum number of rounds over everything; each but the last one makes the trace shorter.
 const ROUNDS_MAX: usize = 64;
 
-/// Traces up to this length are tried without every pair of events.
+/// The maximum length of a trace for which every pair of events is tried.
 const PAIRS_LENGTH_MAX: usize = 80;
 
-/// Traces up to this length are tried without every three events.
+/// The maximum length of a trace for which every three events are tried.
 const TRIPLES_LENGTH_MAX: usize = 30;
 
-/// Where leaving out begins.
+/// The end of the trace where the removal begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// With the last events, which have caused the least.
+    /// The last events, which have caused the least.
     End,
-    /// With the first events, whatever happened before the mistake.
+    /// The first events, which may have happened long before the mistake.
     Beginning,
 }
 
 impl Trials<'_, '_> {
-    /// Leaves out what can be left out: faults, local events with all that they cause, then events of every kind, then few at a
-    /// time.
+    /// Removes unneeded events: faults, local events with all their effects,
+    /// then events of every kind, then few at a time.
     pub(super) fn shorten(&mut self, mut best: Trial, side: Side) -> Result<Trial, MachineError> {
         for _ in 0..ROUNDS_MAX {
             let length = best.events.len();
@@ -42,7 +42,7 @@ impl Trials<'_, '_> {
         Ok(best)
     }
 
-    /// Leaves out parts of the events that may go, half of them at first, single ones at last.
+    /// Removes parts of the events that `may_go` accepts: first half of them, in the end single ones.
     fn without(&mut self, best: &mut Trial, side: Side, may_go: impl Fn(&Event) -> bool) -> Result<(), MachineError> {
         let candidates = |run: &Trial| -> Vec<usize> {
             let indices = run.events.iter().enumerate().filter(|(_, event)| may_go(event));
@@ -72,8 +72,8 @@ impl Trials<'_, '_> {
         Ok(())
     }
 
-    /// Leaves out what lies between any two events of a trace that shows a broken promise: a cycle that goes round more than once, or
-    /// the way into it.
+    /// Removes the events between any two events of a trace with a broken promise: repeated rounds of a cycle, or parts of the path
+    /// to it.
     fn without_rounds(&mut self, best: &mut Trial) -> Result<(), MachineError> {
         if matches!(self.goal, Goal::State(..)) {
             return Ok(());
@@ -95,7 +95,7 @@ impl Trials<'_, '_> {
         }
     }
 
-    /// Leaves out every two and every three events.
+    /// Removes every two and every three events.
     fn without_few(&mut self, best: &mut Trial) -> Result<(), MachineError> {
         'again: loop {
             let length = best.events.len();
@@ -105,7 +105,7 @@ impl Trials<'_, '_> {
             for first in (0..length).rev() {
                 for second in 0..first {
                     let thirds = if length <= TRIPLES_LENGTH_MAX { second } else { 0 };
-                    // The third one is the second one itself where only two are to go.
+                    // If the third one equals the second one, only two events are removed.
                     for third in (0..thirds).chain([second]) {
                         let without = [first, second, third];
                         let rest = best.events.iter().enumerate().filter(|(index, _)| !without.contains(index));
@@ -123,7 +123,7 @@ impl Trials<'_, '_> {
         }
     }
 
-    /// Answers calls of `choose` with 0 where that does not matter.
+    /// Replaces answers to `choose` by 0 where that keeps the finding.
     pub(super) fn with_plain_choices(&mut self, best: &mut Trial) -> Result<(), MachineError> {
         for index in 0..best.events.len() {
             let Some(event) = best.events.get(index) else { return Ok(()) };
@@ -133,7 +133,7 @@ impl Trials<'_, '_> {
                 if std::mem::replace(&mut answer.picked, 0) == 0 || self.is_exhausted() {
                     continue;
                 }
-                // What is picked first can decide what is asked next; then the handler's first outcome is taken.
+                // The first answer can determine the next question; then the handler's first outcome is taken.
                 if let Some(run) = self.run(&events, MatchRule::Content)?
                     && run.events.len() <= best.events.len()
                     && picked(&run) < picked(best)
@@ -149,7 +149,7 @@ impl Trials<'_, '_> {
     }
 }
 
-/// Calls of `choose` that are answered with another number than 0.
+/// The number of calls of `choose` with another answer than 0.
 fn picked(run: &Trial) -> usize {
     let choices = run.events.iter().flat_map(|event| event.action.choices.iter());
     choices.filter(|choice| choice.picked != 0).count()

@@ -1,13 +1,13 @@
-//! From a counterexample to a short one.
+//! Shortens a counterexample.
 //!
 //! Delta debugging (Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", TSE 2002) over the events
-//! of a trace. A part of the events is rarely an execution: what is received must have been sent. So a trial takes the
-//! events one after the other and leaves out those that cannot happen, which is the largest part that is an execution in
-//! this order. Local events are tried first, since all that they cause goes with them (as external inputs in Scott et
+//! of a trace. A part of the events is rarely an execution: each received message must have been sent. So a trial
+//! executes the events in order and skips those that cannot happen, which gives the largest part that is an execution
+//! in this order. Local events are tried first, since all their effects go with them (as external inputs in Scott et
 //! al., "Minimizing faulty executions of distributed systems", NSDI 2016).
 //!
-//! A trial continues where a message says something else because an earlier event is gone, such as a lower ballot: an event
-//! stands for a message with the same content, or one that the same event has sent, or at last any of the same sender
+//! A trial continues even if a message has another content because an earlier event is gone, such as a lower ballot: an
+//! event stands for a message with the same content, or one that the same event has sent, or at last any of the same sender
 //! ([`MatchRule`](crate::traced_state::MatchRule)).
 //!
 //! | module | what it holds |
@@ -38,19 +38,19 @@ use crate::minimize::trials::{Goal, Trials};
 use crate::reorder;
 use crate::traced_state::{Event, MatchRule, Tag, TracedState};
 
-/// Events that are looked up at most, unless the caller says otherwise: some seconds.
+/// The default maximum of events that are looked up: some seconds.
 pub const WORK_MAX: u64 = 20_000_000;
 
-/// How much may be done, and what must stay.
+/// The bounds of minimisation, and the parts to keep.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// This many events at the beginning stay as they are: a prefix that the user chose.
+    /// The number of events at the beginning that stay unchanged: a prefix that the user chose.
     pub keep: usize,
-    /// Events that are looked up at most.
+    /// The maximum number of events that are looked up.
     pub work_max: u64,
-    /// Whether it is known that no shorter trace shows the same. Then only its order and its answers to `choose` may change.
+    /// Whether no shorter trace shows the same, by a proof. Then only its order and its answers to `choose` may change.
     pub is_shortest: bool,
-    /// The kind of what it shows, if others are reported with it: the end must be of that kind, or a kind that is easier to reach would
+    /// The kind of the finding, if others are reported with it: the end must keep the kind, or a kind that is easier to reach would
     /// take its place. None if any violation of the property will do.
     pub kind: Option<ViolationKind>,
 }
@@ -64,38 +64,38 @@ impl Default for Options {
 /// Result of minimising.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimized {
-    /// The events, with what they send; the states are for a replay to fill in.
+    /// The events, with their messages; a replay fills in the states.
     pub steps: Vec<TraceStep>,
     /// The judgement at the end: the same property, perhaps in other words.
     pub judgement: Judgement,
     /// The broken promise that it shows; none if it shows something else.
     pub promise: Option<BrokenPromise>,
-    /// How often a part of the events was executed.
+    /// The number of executed parts of the trace.
     pub trials: u64,
-    /// How often two events that follow each other are of different nodes, before and after.
+    /// The number of changes of node between consecutive events, before and after.
     pub switches: (usize, usize),
-    /// Whether the bound on the work ended it early.
+    /// Whether the bound on the work ended minimisation early.
     pub is_cut: bool,
 }
 
-/// Why a trace cannot be minimised.
+/// The reason why a trace cannot be minimised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MinimizeError {
     /// It shows nothing at its end.
     #[error("it shows no violation at its end, so every part of it would do")]
     NoFinding,
-    /// It shows something else than it says.
+    /// It shows another finding than it records.
     #[error("its steps can happen, but do not lead to what it says that it shows")]
     Unconfirmed,
-    /// It may break a promise as it says, but a proof from its states alone is missing, so no part of it can be compared.
+    /// It may break a promise as recorded, but a proof from its states alone is missing, so its parts cannot be compared.
     #[error(
         "its steps can happen, but its states alone do not prove that the promise of progress is broken as it says"
     )]
     Unproven,
-    /// It shows a broken promise, and to judge parts of it would be more than was asked of it.
+    /// It shows a broken promise, and judging its parts would exceed the bounds.
     #[error("it shows a broken promise of progress, and {0}")]
     Promise(&'static str),
-    /// It does not begin or cannot happen.
+    /// It does not start or cannot happen.
     #[error(transparent)]
     Start(#[from] StartError),
     /// The host itself cannot continue.
@@ -103,11 +103,11 @@ pub enum MinimizeError {
     Machine(#[from] MachineError),
 }
 
-/// A shorter trace that ends in the same finding, if there is one. Of a broken promise its class stays, and its critical step.
+/// A shorter trace that ends in the same finding, if there is one. A broken promise keeps its class and its critical step.
 ///
 /// # Errors
 ///
-/// The trace has no finding, or cannot happen. A fault of the host, or the monitor ends it.
+/// The trace has no finding, or cannot happen. A fault of the host, or the monitor, ends it.
 pub fn minimize(
     stepper: &mut Stepper<'_>,
     trace: &Trace,
@@ -153,7 +153,7 @@ pub fn minimize(
     Ok(Minimized { steps, judgement, promise, trials: count, switches: (before, after), is_cut })
 }
 
-/// The finding at the end of a minimised trace, in the words of a trace. A fault names its node.
+/// The finding at the end of a minimised trace, in the form of a trace. A fault names its node.
 pub fn finding(lts: &Lts<'_>, minimized: &Minimized) -> Finding {
     if let Some(promise) = &minimized.promise {
         return Finding::Promise(promise.clone());
@@ -162,16 +162,16 @@ pub fn finding(lts: &Lts<'_>, minimized: &Minimized) -> Finding {
     Finding::new(lts.properties(), Some(last), &minimized.judgement)
 }
 
-/// The shorter one of two tries: what is left out first decides which of several short executions results, and a second try costs
-/// little.
+/// The shorter result of two tries: the first removal decides which of several short executions results, and a second try is
+/// cheap.
 fn shorter(trials: &mut Trials<'_, '_>, whole: Trial) -> Result<Trial, MachineError> {
     let best = trials.shorten(whole.clone(), Side::End)?;
     let other = trials.shorten(whole, Side::Beginning)?;
     Ok(if other.events.len() < best.events.len() { other } else { best })
 }
 
-/// Puts the parts of a trace into an order with fewer changes of node. On other networks than an unordered one more may depend on the
-/// order, so it is tried.
+/// Puts the parts of a trace into an order with fewer changes of node. On networks other than unordered ones, more may depend on the
+/// order, so the new order is executed.
 fn reorder(trials: &mut Trials<'_, '_>, before: Option<&Event>, best: &mut Trial) -> Result<(), MachineError> {
     for part in trials.parts(best) {
         let before = part.start.checked_sub(1).map_or(before, |index| best.events.get(index));
@@ -185,7 +185,7 @@ fn reorder(trials: &mut Trials<'_, '_>, before: Option<&Event>, best: &mut Trial
     Ok(())
 }
 
-/// How often two events that follow each other are of different nodes.
+/// The number of changes of node between consecutive events.
 fn switches<'e>(events: impl Iterator<Item = &'e Event>) -> usize {
     let nodes: Vec<_> = events.map(|event| event.action.node).collect();
     nodes.windows(2).filter(|pair| pair[0] != pair[1]).count()

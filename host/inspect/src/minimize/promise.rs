@@ -1,7 +1,7 @@
-//! The broken promise of progress that a part of the events must show: in the same way, by the same critical step.
+//! The broken promise that a part of the events must show: in the same way, by the same critical step.
 //!
-//! No state shows it, so a part is executed to its end and judged as a whole. Of a lasso the events of the cycle must lead back to where
-//! the cycle begins. It may be entered at any of its states, so a path that reaches one of them earlier is as good.
+//! No single state shows it, so a part is executed to its end and judged as a whole. The cycle of a lasso must lead back to the state
+//! where it begins. It may be entered at any of its states, so a shorter path to any of them will do.
 
 use host_model::contract::{Judgement, MachineError};
 use host_model::lts::{Lts, Promise, Step, Stepper};
@@ -16,7 +16,7 @@ use crate::minimize::MinimizeError;
 use crate::minimize::trial::{Broken, State, Trial, take_like};
 use crate::traced_state::{Event, MatchRule, Tag, TracedState};
 
-/// What stays of an event that is critical: without it the finding would be another one.
+/// The parts of a critical event that must stay: otherwise the finding would be another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Critical {
     tag: Tag,
@@ -24,30 +24,30 @@ struct Critical {
     refusals: usize,
 }
 
-/// The promise that is to be broken, and how.
+/// The promise that must be broken, and the way to break it.
 pub(super) struct Promised<'l> {
     judge: Judge<'l>,
     class: BreachClass,
-    /// Where the whole trace begins, and the events that stay.
+    /// The start of the whole trace, and the events that stay.
     start: Start,
     kept: Vec<Step>,
     /// The number of the first event of the cycle.
     cycle: Tag,
-    /// The critical step, which ends the trace; none if none is known, or it is among the events that stay.
+    /// The critical step, which ends the trace; none if it is unknown, or among the events that stay.
     critical: Option<Critical>,
-    /// Whether nothing else may be wrong on the way, since nothing was; not known before the whole trace was tried.
+    /// Whether the path must have no other findings, as the whole trace has none; unknown before the whole trace was tried.
     is_clean: Option<bool>,
-    /// Whether the promise may be broken in a more certain way before, since it was; not known before the whole trace was tried.
+    /// Whether the promise may be broken earlier in a more certain way, as in the whole trace; unknown before the whole trace was tried.
     may_be_dead: Option<bool>,
     entries: Vec<(State, Tag)>,
 }
 
 impl<'l> Promised<'l> {
-    /// That of a trace: where it begins, the events that stay, and the others.
+    /// Splits a trace: its start, the events that stay, and the others.
     ///
     /// # Errors
     ///
-    /// There is no such promise, or a part of the trace could not be judged.
+    /// The promise does not exist, or a part of the trace could not be judged.
     pub(super) fn new(
         lts: &'l Lts<'l>,
         promise: &BrokenPromise,
@@ -75,17 +75,17 @@ impl<'l> Promised<'l> {
         })
     }
 
-    /// Work of the questions so far.
+    /// The work of the proofs so far.
     pub(super) fn work(&self) -> u64 {
         self.judge.work()
     }
 
-    /// The cycle of the best run may be entered at any of its states.
+    /// Lets the cycle of the best run be entered at any of its states.
     pub(super) fn enter_by(&mut self, best: &Broken) {
         self.entries.clone_from(&best.entries);
     }
 
-    /// Executes these events as far as they can happen; none if that does not break the promise in the wanted way.
+    /// Executes these events as far as they can happen; none if they do not break the promise in the required way.
     pub(super) fn run(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -100,7 +100,7 @@ impl<'l> Promised<'l> {
             if first.is_some() {
                 break;
             }
-            // The critical step is that event: the same message, or the one that the same event has sent.
+            // The critical step must be the same event: the same message, or the one with the same origin.
             let is_critical = self.critical.as_ref().is_some_and(|critical| critical.tag == event.tag);
             let rule = if is_critical && rule == MatchRule::Sender { MatchRule::Origin } else { rule };
             if run.take(stepper, event, rule)? && self.class == BreachClass::Lasso {
@@ -134,13 +134,13 @@ impl<'l> Promised<'l> {
             return Ok(None);
         }
         let path = run.path.split_off(self.kept.len());
-        // The words are asked for once, of the trace that remains.
+        // The message is computed once, for the remaining trace.
         let judgement = Judgement::Violated { property: u32::MAX, message: String::new() };
         let broken = Some(Broken { cycle, proof, entries });
         Ok(Some(Trial { events: run.events, path, judgement, broken }))
     }
 
-    /// The event of the cycle that leads on from a state; none if the cycle does not go through it.
+    /// The event of the cycle that continues from a state; none if the cycle does not contain the state.
     fn entry(&self, stepper: &Stepper<'_>, traced: &TracedState) -> Option<Tag> {
         if self.entries.is_empty() {
             return None;
@@ -163,12 +163,12 @@ struct Run {
     traced: TracedState,
     events: Vec<Event>,
     path: Vec<Step>,
-    /// Whether nothing bad was said of the states so far.
+    /// Whether no state so far has a finding.
     is_clean: bool,
 }
 
 impl Run {
-    /// Takes an event, if it can happen; whether it did.
+    /// Takes an event, if it can happen; returns whether it did.
     fn take(&mut self, stepper: &mut Stepper<'_>, event: &Event, rule: MatchRule) -> Result<bool, MachineError> {
         let Some((taken, step, before)) = take_like(stepper, &mut self.traced, event, rule)? else { return Ok(false) };
         self.events.push(taken);
@@ -180,13 +180,13 @@ impl Run {
     }
 }
 
-/// What is in flight, and where the nodes are.
+/// The local states and the messages in flight.
 fn state(stepper: &Stepper<'_>, traced: &TracedState) -> State {
     let messages = traced.in_flight().iter().map(|traced| traced.message).collect();
     (traced.locals().to_vec(), InFlight::of(&stepper.known().links(traced.locals()), messages))
 }
 
-/// The promise that a finding is about; none if there is no such property.
+/// The promise of a finding; none if there is no such property.
 fn of(lts: &Lts<'_>, promise: &BrokenPromise) -> Option<Promise> {
     let named = (0..).zip(lts.properties()).find(|(_, property)| property.name == promise.name);
     named.map(|(property, _)| Promise { property, node: promise.node })
@@ -199,7 +199,7 @@ fn machine_error(error: SearchError) -> MachineError {
     }
 }
 
-/// What a path shows that breaks a promise: the judgement at its end, and the finding.
+/// The judgement at the end of a path that breaks a promise, and the finding.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
-//! The end that a part of the events must lead to, where a state says so.
+//! The end state to which a part of the events must lead.
 
 use host_model::contract::{FaultKind, Judgement};
 use host_model::lts::Lts;
 use host_model::trace::Finding;
 
-/// The end that a part of the events must lead to.
+/// The end state to which a part of the events must lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// The property is violated, or reached if it is a `sometimes`.
@@ -13,12 +13,12 @@ pub(super) enum Target {
     Broken(u32),
     /// A node is stuck in a fault of this kind.
     Fault(FaultKind),
-    /// Nothing can happen any more, and some node is not done.
+    /// Only faults are possible, and some node is not done.
     Deadlock,
 }
 
 impl Target {
-    /// That of a finding; none if its property is not there, or an execution shows it and no state.
+    /// The target of a finding; none if its property is missing, or an execution shows it and no state.
     pub(super) fn of(lts: &Lts<'_>, finding: &Finding) -> Option<Self> {
         let index = |wanted: &String| {
             let mut named = (0..).zip(lts.properties()).filter(|(_, property)| property.name == *wanted);
@@ -33,7 +33,7 @@ impl Target {
         }
     }
 
-    /// Whether a judgement is what is looked for.
+    /// Whether a judgement matches the target.
     pub(super) fn is_hit(self, judgement: &Judgement) -> bool {
         match (self, judgement) {
             (Self::Property(wanted), Judgement::Violated { property, .. } | Judgement::Witnessed { property })

@@ -9,31 +9,31 @@ use host_search::outlook::execution::Proof;
 
 use crate::traced_state::{Action, Event, MatchRule, Tag, TracedState};
 
-/// An execution that shows what is looked for.
+/// An execution that reaches the goal.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) events: Vec<Event>,
     pub(super) path: Vec<Step>,
     pub(super) judgement: Judgement,
-    /// How it breaks a promise, if that is what is looked for.
+    /// The way in which it breaks a promise, if that is the goal.
     pub(super) broken: Option<Broken>,
 }
 
-/// A global state, without the events that have sent its messages.
+/// A global state, without the origins of its messages.
 pub(super) type State = (Vec<LocalStateId>, InFlight<MessageId>);
 
-/// How an execution breaks a promise.
+/// The way in which an execution breaks a promise.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Broken {
-    /// This many of its events, at the end, are the cycle.
+    /// The number of its last events that form the cycle.
     pub(super) cycle: usize,
     pub(super) proof: Proof,
-    /// The states of the cycle, each with the event that leads on from there.
+    /// The states of the cycle, each with the event that continues from it.
     pub(super) entries: Vec<(State, Tag)>,
 }
 
 impl Broken {
-    /// The parts of an execution of this many events inside which they may change places: the way to the critical step, or to the cycle,
+    /// The parts of an execution of this length inside which events may be reordered: the path to the critical step, or to the cycle,
     /// and the cycle.
     pub(super) fn parts(&self, len: usize) -> Vec<Range<usize>> {
         let way = len - self.cycle - usize::from(self.proof.is_critical && len > 0);
@@ -41,8 +41,8 @@ impl Broken {
     }
 }
 
-/// Takes the event that is most like another one, if there is one and it changes something: returns it as it was taken, as a step, and
-/// with the local state before.
+/// Takes the event that is most similar to another one, if one exists and changes something; returns it as taken, as a step, and with
+/// the local state before.
 pub(super) fn take_like(
     stepper: &mut Stepper<'_>,
     traced: &mut TracedState,
@@ -54,7 +54,7 @@ pub(super) fn take_like(
     let Some(step) = traced.take(stepper, &action, event.tag)? else { return Ok(None) };
     let row = stepper.known().row(before, step.trigger).expect("it was executed just now");
     let outcome = &stepper.outcomes(row)[step.outcome as usize];
-    // With the choices that were made in the end.
+    // With the choices of the outcome that was taken.
     let action = Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..action };
     Ok(Some((Event { tag: event.tag, action }, step, before)))
 }

@@ -11,9 +11,9 @@ use crate::minimize::target::Target;
 use crate::minimize::trial::{Trial, take_like};
 use crate::traced_state::{Event, MatchRule, TracedState};
 
-/// What a part of the events must show.
+/// The goal of an execution of a part of the events.
 pub(super) enum Goal<'l> {
-    /// A state that it leads to, and the kind of what is there if that matters.
+    /// A final state, and the kind of its finding if that matters.
     State(Target, Option<ViolationKind>),
     /// A broken promise of progress.
     Promise(Box<Promised<'l>>),
@@ -31,24 +31,24 @@ pub(super) struct Trials<'s, 'l> {
 }
 
 impl<'s, 'l> Trials<'s, 'l> {
-    /// No part was tried yet.
+    /// No part has been tried yet.
     pub(super) fn new(stepper: &'s mut Stepper<'l>, base: TracedState, goal: Goal<'s>, work_max: u64) -> Self {
         Self { stepper, base, goal, work: 0, work_max, trials: 0 }
     }
 
-    /// Whether no more trials are worth their time.
+    /// Whether the bound on the work is reached.
     pub(super) fn is_exhausted(&self) -> bool {
         let judged = if let Goal::Promise(promised) = &self.goal { promised.work() } else { 0 };
         self.work + judged >= self.work_max
     }
 
-    /// The parts of an execution inside which events may change places.
+    /// The parts of an execution inside which events may be reordered.
     pub(super) fn parts(&self, run: &Trial) -> Vec<Range<usize>> {
         let all = run.events.len();
         run.broken.as_ref().map_or_else(|| std::iter::once(0..all).collect(), |broken| broken.parts(all))
     }
 
-    /// Takes these events as far as they can happen, until they show what is looked for; none if they do not.
+    /// Executes these events as far as they can happen, until they reach the goal; none if they do not.
     pub(super) fn run(&mut self, events: &[Event], rule: MatchRule) -> Result<Option<Trial>, MachineError> {
         self.trials += 1;
         match &mut self.goal {
@@ -106,7 +106,7 @@ impl<'s, 'l> Trials<'s, 'l> {
         Ok(false)
     }
 
-    /// Replaces the best run if these events are all possible and show what is looked for.
+    /// Replaces the best run if these events are all possible and reach the goal.
     pub(super) fn accept(&mut self, events: &[Event], best: &mut Trial) -> Result<bool, MachineError> {
         match self.run(events, MatchRule::Content)? {
             Some(run) if run.events.len() <= best.events.len() => {

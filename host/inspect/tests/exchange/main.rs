@@ -19,7 +19,7 @@ use host_model::trace::{Hex, Received, TraceEvent};
 
 use serde_json::json;
 
-/// What a reader of ITF looks at.
+/// The part of a state that a reader of ITF needs.
 #[derive(serde::Deserialize)]
 struct Seen {
     #[serde(rename = "mbt::actionTaken")]
@@ -37,7 +37,7 @@ fn recording(seed: u64) -> Recording {
     walks::executed(&toy, &walks::trace(&toy, seed))
 }
 
-/// A document as it is read from a file.
+/// A document as read from a file.
 fn read(document: &serde_json::Value) -> exchange::Document {
     serde_json::from_str(&document.to_string()).expect("a document")
 }
@@ -51,7 +51,7 @@ fn a_trace_comes_back_from_itf_as_it_was() {
         assert_eq!(from_itf(&read(&document)), Ok(recording.trace.clone()), "seed {seed}");
         steps += recording.steps.len();
         losses += recording.trace.steps.iter().filter(|step| matches!(step.event, TraceEvent::Lose { .. })).count();
-        // Another implementation reads it, and sees as many states and the actions.
+        // Another implementation reads it, with the same number of states and the actions.
         let text = document.to_string();
         let read: ::itf::Trace<Seen> = ::itf::trace_from_str(&text).expect("it is ITF");
         let actions: Vec<&str> = read.states.iter().map(|state| state.value.action.as_str()).collect();
@@ -79,7 +79,7 @@ fn what_host_did_not_write_is_refused() {
     assert!(from_itf(&read(&document)).is_err_and(|why| why.contains("was not written by `host`")));
 }
 
-/// The form of each kind of event, which traces of earlier versions have.
+/// The form of each kind of event in traces of earlier versions.
 #[test]
 fn events_are_written_as_ever() {
     let payload = || Hex(vec![7]);
@@ -107,7 +107,7 @@ fn events_are_written_as_ever() {
     for (event, text) in &cases {
         assert_eq!(serde_json::to_string(event).expect("plain data"), *text);
         assert_eq!(serde_json::from_str::<TraceEvent>(text).expect(text), *event);
-        // Each field of it is needed or has a default, and none of another kind is taken.
+        // Each field of it is required or has a default, and fields of other kinds are refused.
         let alien = text.replace('}', r#","wrong":1}"#);
         assert!(serde_json::from_str::<TraceEvent>(&alien).is_err(), "{alien}");
     }
@@ -133,7 +133,7 @@ fn events_are_written_as_ever() {
     });
 }
 
-/// Budgets and fault states name what is not 0, and take what earlier versions wrote.
+/// Budgets and fault states name only values other than 0, and accept the form of earlier versions.
 #[test]
 fn numbers_of_faults_are_written_by_name() {
     let faults = Faults { resets: 1, crashes: 2, ..Faults::default() };
@@ -148,7 +148,7 @@ fn numbers_of_faults_are_written_by_name() {
     assert!(serde_json::from_value::<FaultState>(json!({ "fires": 1 })).is_err());
 }
 
-/// Reads a log as ShiViz does by default: a line with the event, a line with host and clock.
+/// Reads a log with ShiViz's defaults: a line with the event, a line with host and clock.
 fn read_shiviz(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
     let lines: Vec<&str> = log.lines().collect();
     let events = lines.chunks(2).map(|pair| {
@@ -165,8 +165,8 @@ fn shiviz_sees_the_happens_before_of_the_trace() {
         let log = read_shiviz(&shiviz(&recording).expect("a short trace"));
         let nodes = recording.nodes() as usize;
         assert_eq!(log.len(), nodes + recording.steps.len());
-        // The index of the last event of each node, and the clocks as the definition says: the own entry counts up, all
-        // entries are at least those of the event before and of the one that sent the message.
+        // The index of the last event of each node, and the clocks by definition: the own entry counts up, all entries
+        // are at least those of the previous event and of the event that sent the message.
         let index = |node: u32, step: usize| if step == 0 { node as usize } else { nodes + step - 1 };
         for (number, step) in (1..).zip(&recording.trace.steps) {
             let (host, clock) = &log[index(step.node, number)];

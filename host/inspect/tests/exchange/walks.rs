@@ -1,4 +1,4 @@
-//! Ways through random systems.
+//! Walks through random systems.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use host_model::scenario::Scenario;
 use host_model::toys::Toy;
 use host_model::trace::{self, PluginRef, TRACE_VERSION, Trace, start};
 
-/// Some way through a system, the oldest message or else the first local event first. In one of three messages are lost, and one of
-/// three begins in exported states.
+/// A walk through a system, which takes the oldest message or else the first local event. One in three loses messages, and one
+/// in three begins in exported states.
 pub fn trace(toy: &Arc<Toy>, seed: u64) -> Trace {
     let lts = Lts::new(toy, Scenario::new(3)).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");

@@ -5,7 +5,7 @@
 pub struct Text {
     /// Its classes.
     pub class: String,
-    /// What it says.
+    /// Its content.
     pub said: String,
     /// Its rectangle in pixels.
     pub left: f64,
@@ -31,7 +31,7 @@ pub fn number(tag: &str, name: &str) -> f64 {
     attribute(tag, name).and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no number {name} in {tag}"))
 }
 
-/// The texts of an SVG, as wide as their letters are in a font of even width.
+/// The texts of an SVG, as wide as their letters in a monospaced font.
 pub fn texts(svg: &str) -> Vec<Text> {
     let drawn = svg.split("<text").skip(1).filter_map(|rest| rest.split_once('>'));
     let drawn = drawn.map(|(tag, rest)| {
@@ -42,7 +42,7 @@ pub fn texts(svg: &str) -> Vec<Text> {
             .iter()
             .fold(said.to_owned(), |said, (from, to)| said.replace(from, to));
         let has = |name: &str| class.split(' ').any(|one| one == name);
-        // 0.61 of the size of the font, which DejaVu Sans Mono takes; Menlo, Consolas and Liberation Mono take less.
+        // 0.61 of the font size, the width of DejaVu Sans Mono; Menlo, Consolas and Liberation Mono are narrower.
         let letter = if has("title") {
             7.9
         } else if has("name") {
@@ -66,14 +66,14 @@ pub fn texts(svg: &str) -> Vec<Text> {
     drawn.collect()
 }
 
-/// The size of the drawing, as its view box says.
+/// The size of the drawing, from its view box.
 pub fn size(svg: &str) -> (f64, f64) {
     let view = attribute(svg, "viewBox").expect("a drawing has a view box");
     let numbers: Vec<f64> = view.split(' ').map(|number| number.parse().expect("a number")).collect();
     (numbers[2], numbers[3])
 }
 
-/// Checks a drawing; returns how many texts it has.
+/// Checks a drawing; returns the number of its texts.
 pub fn check(svg: &str, which: &str) -> usize {
     let (texts, (width, height)) = (texts(svg), size(svg));
     for (index, one) in texts.iter().enumerate() {

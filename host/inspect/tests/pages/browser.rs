@@ -1,6 +1,6 @@
-//! What the script of a page makes of it, in Chromium without a window: `CHROMIUM` names it, or it is one of the programs in `PATH`.
+//! The result of a page's script, in headless Chromium: `CHROMIUM` names it, or it is one of the programs in `PATH`.
 //!
-//! Where there is none, the tests say so and check nothing.
+//! Without Chromium, the tests say so and check nothing.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::content::{HOSTILE, hostile};
 use super::sample::{described, page, recording};
 use super::walks;
 
-/// Goes through a page by its keys, and leaves what it has seen behind.
+/// Steps through a page by its keys, and records its contents.
 const DRIVER: &str = r##"
 const all = (query) => [...document.querySelectorAll(query)];
 const text = (query) => (document.querySelector(query) || { textContent: null }).textContent;
@@ -57,10 +57,10 @@ const drive = async () => {
 drive();
 "##;
 
-/// What a policy says that allows any script. Put together, so that this file does not have the keyword of the same name.
+/// The keyword of a policy that allows any script, in two parts, so that this file does not contain the keyword of Rust.
 const ANY_SCRIPT: &str = concat!("un", "safe-inline");
 
-/// Chromium, if there is one.
+/// Chromium, if it is installed.
 fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
     let folders = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
@@ -75,11 +75,11 @@ fn chromium() -> Option<PathBuf> {
     chromium
 }
 
-/// What became of a page.
+/// A page after loading.
 struct Loaded {
     /// The document after the script.
     document: String,
-    /// What was written to the console, and each address that was asked for but the page itself.
+    /// The output on the console, and each requested address other than the page's own.
     complaints: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ fn load(chromium: &Path, page: &str, place: &str) -> Loaded {
         "--disable-extensions",
     ]);
     command.args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"]);
-    // Nothing leaves this machine even if a page asks for it.
+    // No request leaves this machine, even if a page makes one.
     command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
     command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
     command.arg(format!("--log-net-log={}", log.display()));
@@ -112,7 +112,7 @@ fn load(chromium: &Path, page: &str, place: &str) -> Loaded {
     Loaded { document: String::from_utf8(ran.stdout).expect("a document is text"), complaints }
 }
 
-/// Goes through a page that has no other script, by its keys.
+/// Steps through a page that has no other script, by its keys.
 fn driven(chromium: &Path, recording: &Recording) -> Value {
     let page = page(recording);
     let (before, rest) = page.split_once("script-src '").expect("there is a policy");
@@ -128,7 +128,7 @@ fn driven(chromium: &Path, recording: &Recording) -> Value {
     serde_json::from_str(&report).expect("the report is JSON")
 }
 
-/// The messages in flight after a step, by taking away what is received and lost.
+/// The messages in flight after a step, computed by removing received and lost ones.
 pub fn in_flight(recording: &Recording, step: usize) -> Vec<String> {
     let mut flying: Vec<(NodeId, NodeId, &[u8])> = Vec::new();
     for (node, observed) in (0..).zip(&recording.init) {
@@ -155,7 +155,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Compares what the page shows in a step with the recording.
+/// Compares the contents of the page in a step with the recording.
 #[track_caller]
 fn compare(recording: &Recording, seen: &Value, step: usize) {
     assert_eq!(seen["present"], format!("step {step} of {}", recording.steps.len()));
@@ -172,7 +172,7 @@ fn compare(recording: &Recording, seen: &Value, step: usize) {
     if step == 0 {
         return;
     }
-    // The field that counts, before and after.
+    // The counting field, before and after.
     let node = recording.trace.steps[step - 1].node;
     let count =
         |step: usize| recording.observed(node, step).description.as_ref().map(|it| it["Running"]["state"].clone());
@@ -197,7 +197,7 @@ fn a_page_shows_the_step_that_its_address_names() {
     let loaded = load(&chromium, &page(&recording), "#step-3");
     assert_eq!(loaded.complaints, Vec::<String>::new());
     assert!(loaded.document.contains(">step 3 of 6</span>"), "{}", loaded.document);
-    // Without its policy, a request of the page is seen: what finds none above can find one.
+    // Without its policy, a request of the page is noticed: so the check above can fail.
     let asking = page(&recording).replace("</body>", "<img src=\"http://x.invalid/y\"></body>");
     assert!(!load(&chromium, &asking, "").complaints.is_empty());
     let (before, rest) = asking.split_once("<meta http-equiv").expect("there is a policy");
@@ -232,7 +232,7 @@ fn no_text_of_others_becomes_markup_or_code() {
     let Some(chromium) = chromium() else { return };
     let recording = hostile();
     let report = driven(&chromium, &recording);
-    // The data, the script, and what drives it.
+    // The data, the page's script, and the driver.
     assert_eq!(report["scripts"], 3);
     let harmless = driven(&chromium, &super::sample::recording());
     let others: Vec<&Value> =

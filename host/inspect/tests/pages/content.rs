@@ -1,4 +1,4 @@
-//! What is in a page and in a picture: parts, texts of others, sizes.
+//! The contents of a page and of a picture: parts, foreign texts, sizes.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use super::sample::{REPLAY, page, recording};
 use super::walks;
 
-/// Line breaks, escape sequences, C1 controls, what reorders or hides text, commands to runners of workflows, markup of all kinds.
+/// Line breaks, escape sequences, C1 controls, letters that reorder or hide text, commands to runners of workflows, markup of all kinds.
 pub const HOSTILE: &str = "\n::error::x\r##[error]x\u{1b}[2J\u{7f}\u{85}\u{9b}31m\u{202e}\u{2066}\u{2028}\u{feff}\u{e0041}\
     </title></style></script></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"'`${1}<!--]]>&amp;&lt;<a href=\"https://x.invalid/\">";
 
-/// What a page has recorded, with the values of its pool in their places.
+/// The recorded data of a page, with the values of its pool in place.
 pub fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"recording\">").expect("there is data");
     let mut data: Value = serde_json::from_str(rest.split_once("</script>").expect("it ends").0).expect("it is JSON");
@@ -38,12 +38,12 @@ pub fn data(page: &str) -> Value {
     data
 }
 
-/// A page without its script and its style, which are the same in all of them.
+/// A page without its script and its style sheet, which are the same in all pages.
 fn without_script(page: &str) -> String {
     page.replace(host_inspect::page::SCRIPT, "").replace(host_inspect::page::STYLE, "")
 }
 
-/// The recording with a text of others wherever there can be one.
+/// The recording with a foreign text wherever possible.
 pub fn hostile() -> Recording {
     let mut recording = recording();
     let text = || HOSTILE.to_owned();
@@ -85,7 +85,7 @@ fn a_page_is_one_file_that_asks_for_nothing() {
     assert!(page.contains("default-src 'none'; script-src 'sha256-") && page.contains("base-uri 'none'"));
     assert!(!page.contains("connect-src"), "what the script could ask for is refused");
     let own = without_script(&page);
-    // An icon that is empty is all that it links to, and there is no element or style that could load anything.
+    // Its only link is an empty icon, and no element or style could load anything.
     assert_eq!(own.matches("href=\"").count(), own.matches("href=\"data:,\"").count());
     for word in ["://", "src=", "url(", "@import", "<img", "<iframe", "innerHTML", "eval(", "fetch("] {
         assert!(!own.contains(word), "{word} in the page");
@@ -138,7 +138,7 @@ fn a_page_has_each_step_with_and_without_its_script() {
     let about = &data["session"]["about"];
     assert_eq!(about[1], json!({ "name": "replay", "value": REPLAY }));
     assert!(data["session"]["verdict"][0].as_str().is_some_and(|verdict| verdict.starts_with("forbidden is violated")));
-    // What is lost, what comes again, and what a reset is.
+    // Losses, repeated deliveries, and resets.
     let event = |number: usize| &data["states"][number]["step"]["event"];
     assert_eq!((&event(4)["kind"], &event(4)["received"][0]["lost"]), (&json!("lose"), &json!(true)));
     assert_eq!((&event(3)["received"][0]["sent"], &event(3)["received"][0]["lost"]), (&json!(1), &json!(false)));
@@ -147,7 +147,7 @@ fn a_page_has_each_step_with_and_without_its_script() {
     assert_eq!(received, arrows(&recording).iter().filter(|arrow| arrow.end().is_some()).count());
 }
 
-/// The messages in flight after each step, by taking away what is received and lost.
+/// The messages in flight after each step, computed by removing received and lost ones.
 #[test]
 fn a_page_has_what_is_in_flight() {
     let mut compared = 0;
@@ -167,7 +167,7 @@ fn a_page_has_what_is_in_flight() {
     assert!(compared > 300, "{compared} messages test little");
 }
 
-/// The steps that change what the violated property reads have rings, as in the picture, and the field is named.
+/// The steps that change the view of the violated property have rings, as in the picture, and the field is named.
 #[test]
 fn a_page_has_the_rings_of_the_picture() {
     let (mut rings, mut fields) = (0, 0);
@@ -194,7 +194,7 @@ fn a_page_has_the_rings_of_the_picture() {
     assert!(rings > 20 && fields > 5, "{rings} rings and {fields} fields test little");
 }
 
-/// Names stand at the lifelines with their numbers, and by themselves in the events. A node without a name has its number.
+/// Lifelines have names with numbers, events have names alone. A node without a name has its number.
 #[test]
 fn drawings_have_the_names_of_the_nodes() {
     let mut recording = recording();
@@ -211,11 +211,11 @@ fn drawings_have_the_names_of_the_nodes() {
     }
     let svg = draw(&recording, Form::Svg, Context::default());
     assert!(svg.contains(">replica of the second sha\u{2026}</text>"), "{svg}");
-    // The events of the page begin with these.
+    // The events of the page begin with these names.
     assert_eq!(data(&page(&recording))["session"]["nodes"], json!(["client", long, "node 2"]));
 }
 
-/// The finding of a promise: its loop, the critical step and the way that keeps it.
+/// The finding of a promise: its loop, the critical step and the path that keeps it.
 #[test]
 fn a_page_shows_what_became_of_a_promise() {
     let mut recording = recording();
@@ -248,7 +248,7 @@ fn a_page_shows_what_became_of_a_promise() {
     assert!(item.contains("<strong>the critical step</strong>") && !before.contains("the critical step</strong>"));
     let (_, way) = page.split_once("<h2>in place of step 6").expect("the way is there");
     assert!(way.starts_with(", this one keeps the promise</h2>\n<ol start=\"6\">\n<li>node 0"));
-    // The other continuation is a branch that parts before the critical step.
+    // The other continuation is a branch that begins before the critical step.
     let sibling = &recorded["session"]["sibling"];
     assert_eq!(sibling["line"], json!([0, 1, 2, 3, 4, 5, 7]));
     assert_eq!(sibling["text"], "in place of step 6, this one keeps the promise");
@@ -300,7 +300,7 @@ fn texts_of_others_are_shown_and_not_obeyed() {
     {
         assert_eq!(own.matches(element).count(), count, "{element}");
     }
-    // Without its script, it has the elements of a list.
+    // The elements of the page without its script are those of a list.
     let elements = own.split('<').skip(1).filter_map(|rest| rest.split(|it: char| !it.is_ascii_alphanumeric()).next());
     let mut elements: Vec<&str> = elements.filter(|element| !element.is_empty()).collect();
     elements.sort_unstable();
@@ -382,7 +382,7 @@ fn a_picture_says_what_happens() {
     assert_eq!([pieces(0), pieces(1), pieces(2)], [1, 2, 1], "node 1 restarts once");
 }
 
-/// Places of texts in a picture, as wide as their letters are in a font of even width.
+/// The rectangles of texts in a picture, as wide as their letters in a monospaced font.
 fn boxes(svg: &str) -> Vec<[f64; 4]> {
     let number = |tag: &str, name: &str| -> f64 {
         let (_, rest) = tag.split_once(&format!(" {name}=\"")).expect("the place of a text");
@@ -415,7 +415,7 @@ fn ways(svg: &str) -> Vec<[f64; 4]> {
     numbers.flat_map(corners).collect()
 }
 
-/// Texts never overlap each other, and cover no arrow where there is room. These systems send a message in nearly every step, which
+/// Texts never overlap each other, and cover no arrow if there is room. These systems send a message in nearly every step, which
 /// leaves no room for one text in a dozen.
 #[test]
 fn texts_avoid_arrows() {

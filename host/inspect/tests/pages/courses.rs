@@ -29,8 +29,8 @@ fn toy(seed: u64) -> Arc<Toy> {
     Arc::new(toy)
 }
 
-/// What is asked of a cluster that has taken the first steps of a trace and no more: by the functions with which findings are
-/// confirmed.
+/// The standing in a cluster that has taken only the first steps of a trace,
+/// by the functions that confirm findings.
 fn reference(toy: &Arc<Toy>, trace: &Trace, step: usize, course: &Course, name: &str) -> Option<&'static str> {
     let (mut replay, _) = Replay::new(toy, &trace.scenario, &trace.origin()).expect("toys start");
     for step in &trace.steps[..step] {
@@ -82,7 +82,7 @@ fn a_course_says_what_a_replay_of_the_first_steps_finds() {
     assert!(compared > 5_000 && changes > 100, "{compared} standings with {changes} changes test little");
 }
 
-/// A trap is the end, and nothing is known there.
+/// A trap ends the execution, and no standing is known there.
 #[test]
 fn nothing_is_known_of_a_cluster_with_a_node_in_a_fault() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(1), 1, &[]).trap(0, 1, ToyTrigger::Local(1));

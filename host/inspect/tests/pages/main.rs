@@ -9,13 +9,13 @@
 //! | `places` | where the texts of drawings are |
 //! | `browser` | what the script of a page makes of it, in Chromium |
 
-// Drawings of state graphs need only a part of it, too.
+// Tests of drawings of state graphs need only a part of it.
 mod boxes;
 mod browser;
 mod content;
 mod courses;
 mod places;
 mod sample;
-// The same ways as those that go through other formats.
+// The same walks as in the tests of other formats.
 #[path = "../exchange/walks.rs"]
 mod walks;

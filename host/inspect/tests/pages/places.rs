@@ -1,4 +1,4 @@
-//! Where the texts of drawings are, by the drawings' own coordinates: never on one another, near what they belong to, inside.
+//! The places of texts in drawings, by the drawings' own coordinates: never overlapping, near their subjects, inside the drawing.
 
 use std::fs;
 use std::path::Path;
@@ -15,10 +15,10 @@ use serde_json::json;
 use super::boxes::{Text, check, number, texts};
 use super::walks;
 
-/// Pixels between a text and what it belongs to, at most: 62 next to a lifeline and 24 above or below a step make 67.
+/// The maximum distance in pixels between a text and its subject: 62 next to a lifeline and 24 above or below a step make 67.
 const AWAY_MAX: f64 = 67.0;
 
-/// Pixels from a text to a point; none if it is inside.
+/// The distance in pixels from a text to a point; none if it is inside.
 fn away(text: &Text, (x, y): (f64, f64)) -> f64 {
     let beyond = |low: f64, at: f64, high: f64| (low - at).max(at - high).max(0.0);
     beyond(text.left, x, text.right).hypot(beyond(text.top, y, text.bottom))
@@ -31,7 +31,7 @@ fn steps(svg: &str) -> Vec<((f64, f64), Vec<Text>)> {
     groups.map(|group| (sign(group), texts(group))).collect()
 }
 
-/// Where the sign of a step is.
+/// The place of the sign of a step.
 fn sign(group: &str) -> (f64, f64) {
     let (_, drawn) = group.split_once("</title>").expect("a step has a hover text");
     if let Some((_, rest)) = drawn.split_once("<rect") {
@@ -47,7 +47,7 @@ fn sign(group: &str) -> (f64, f64) {
     (number(rest, "cx"), number(rest, "cy"))
 }
 
-/// The ends of messages that are not delivered.
+/// The ends of undelivered messages.
 fn crosses(svg: &str) -> Vec<(f64, f64)> {
     let crosses = svg.split("<path class=\"cross\" d=\"M").skip(1);
     let crosses = crosses.map(|rest| {
@@ -57,7 +57,7 @@ fn crosses(svg: &str) -> Vec<(f64, f64)> {
     crosses.collect()
 }
 
-/// Checks that texts of steps and of messages stand at what they belong to.
+/// Checks that texts of steps and of messages are near their subjects.
 fn check_distances(svg: &str, which: &str) {
     let steps = steps(svg);
     for (at, texts) in &steps {
@@ -91,7 +91,7 @@ fn recording(seed: u64) -> Recording {
         let name = |node: u64| Some(format!("replica {node} of the {} shard", "n".repeat((seed % 7) as usize * 3)));
         recording.names = NodeNames::new((0..3).map(name));
     }
-    // More messages that go nowhere, some of them equal, from the start too.
+    // More undelivered messages, some of them equal, also from the start.
     for (number, observed) in (0..).zip(recording.init.iter_mut().chain(&mut recording.steps)) {
         for message in 0..(seed + number) % 6 * 2 {
             let payload = Hex(json!({ "Promise": { "ballot": message / 2, "value": seed } }).to_string().into_bytes());
@@ -135,7 +135,7 @@ fn texts_are_never_on_one_another_and_stand_at_their_events() {
     assert!(texts > 25_000, "{texts} texts test little");
 }
 
-/// The drawings of all mistakes that are in the tree on purpose.
+/// The drawings of all deliberate mistakes in the tree.
 #[test]
 fn drawings_of_bundled_protocols_have_texts_at_their_events() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");

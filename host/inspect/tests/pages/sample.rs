@@ -1,4 +1,4 @@
-//! A trace with all that a page can show.
+//! A trace with every element that a page can show.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::{Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use serde_json::json;
 
-/// The command that its drawings show.
+/// The command in its drawings.
 pub const REPLAY: &str = "host replay found/trace.json --plugin 'my plugins/toy'";
 
-/// Node 0 sends to both others. Node 1 receives that twice, answers, and restarts; what node 2 should receive is lost, and a copy
-/// of it never delivered. The state of node 0 after the answer is forbidden, and was promised.
+/// Node 0 sends to both others. Node 1 receives its message twice, answers, and restarts; the message to node 2 is lost, and a
+/// copy of it never delivered. The state of node 0 after the answer is forbidden, and promised.
 pub fn recording() -> Recording {
     let toy = Toy::new(3)
         .rule(0, 0, ToyTrigger::Local(1), 1, &[(1, 7), (2, 7)])
@@ -61,7 +61,7 @@ fn local() -> host_model::contract::LocalEvent {
     host_model::contract::LocalEvent { name: "local1".to_owned(), kind, payload: vec![1] }
 }
 
-/// Gives the states of toys, which do not describe themselves, a description with fields that change and fields that do not.
+/// Describes the states of toys, which do not describe themselves, with fields that change and fields that do not.
 pub fn described(recording: &mut Recording) {
     for observed in recording.init.iter_mut().chain(&mut recording.steps) {
         let Some(state) = observed.state.as_ref().map(|state| state[0]) else { continue };

@@ -1,8 +1,8 @@
-//! Pages for browsers: the page of `host explore` with all that it would ask of a server, in one file that needs no network.
+//! Pages for browsers: the page of `host explore` with all answers of its server, in one file that needs no network.
 //!
-//! It can be read without its script: the finding, the properties, and the list of all steps.
+//! It is readable without its script: the finding, the properties, and the list of all steps.
 //!
-//! What a plugin says cannot become markup or code: texts are escaped where they are written, the recording is JSON without `<`, and the
+//! Text of a plugin cannot become markup or code: texts are escaped where they are written, the recording is JSON without `<`, and the
 //! page's policy allows this one script and this one style sheet, by their digests, and no request at all.
 //!
 //! | module | what it holds |
@@ -27,10 +27,10 @@ use crate::page::{self, SCRIPT, STYLE};
 use crate::recording::Recording;
 use crate::words::clipped;
 
-/// Bytes of a page: of its parts each has a share, and leaves out what is more.
+/// The maximum size in bytes of a page: each of its parts has a share, and leaves out the rest.
 pub const PAGE_BYTES_MAX: usize = 16 << 20;
 
-/// Letters of the finding.
+/// The maximum length in letters of the finding.
 const LETTERS_MAX: usize = 4_096;
 
 /// A recording as a page.
@@ -69,7 +69,7 @@ fn footer(recording: &Recording, context: Context<'_>) -> String {
     html
 }
 
-/// SHA-256 in base 64, as a policy has it: RFC 4648, with the padding that a digest of 32 bytes needs.
+/// SHA-256 in base64, in the form of a policy: RFC 4648, with the padding for a digest of 32 bytes.
 fn digest(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digest = Sha256::digest(text.as_bytes());
@@ -85,13 +85,13 @@ fn digest(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// NIST's test vector for "abc", in base 64.
+    /// NIST's test vector for "abc", in base64.
     #[test]
     fn a_digest_is_that_of_the_standard() {
         assert_eq!(digest("abc"), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     }
 
-    /// In the element of a script or a style nothing is escaped.
+    /// The content of a script or style element is not escaped.
     #[test]
     fn script_and_style_end_where_their_elements_do() {
         for text in [SCRIPT, STYLE] {

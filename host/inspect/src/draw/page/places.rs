@@ -13,17 +13,17 @@ use crate::recording::{Observed, Recording};
 use crate::rows::{self, Mark};
 use crate::words::{clipped, shortened};
 
-/// Letters of a message, and of a state that the plugin does not describe.
+/// The maximum length in letters of a message, and of a state without description.
 const LETTERS_MAX: usize = 400;
 
 /// A recording and the places of its steps.
 pub(super) struct Line<'r> {
     pub(super) recording: &'r Recording,
     pub(super) story: Story,
-    /// The place after each step, the beginning first.
+    /// The place after each step, from the beginning.
     pub(super) places: Vec<usize>,
     arrows: Vec<Arrow>,
-    /// By step the messages that are in flight from then on, and those that end there.
+    /// By step, the messages whose flight begins there, and those whose flight ends there.
     began: Vec<Vec<usize>>,
     ended: Vec<Vec<usize>>,
 }
@@ -34,7 +34,7 @@ impl<'r> Line<'r> {
         let mut began = vec![Vec::new(); places.len()];
         let mut ended = vec![Vec::new(); places.len()];
         for (index, arrow) in arrows.iter().enumerate() {
-            // A copy that is delivered again is there from the end of the one before it on.
+            // The flight of a copy that is delivered again begins at the end of the copy before it.
             began[arrow.again.unwrap_or(arrow.sent)].push(index);
             if let Some(end) = arrow.end() {
                 ended[end].push(index);
@@ -77,7 +77,7 @@ impl<'r> Line<'r> {
         }
     }
 
-    /// Takes the messages in flight from before a step to after it.
+    /// Updates the messages in flight by a step.
     pub(super) fn follow(&self, number: usize, flight: &mut BTreeSet<usize>) {
         for gone in &self.ended[number] {
             flight.remove(gone);
@@ -92,13 +92,13 @@ impl<'r> Line<'r> {
         Flying { from: arrow.from, to: arrow.to, text, sent }
     }
 
-    /// How the properties stand after a step.
+    /// The standings of the properties after a step.
     pub(super) fn standings(&self, number: usize) -> Vec<Standing> {
         let shown = |course: &Course| page::standing(course.property, course.node, course.after(number));
         self.recording.courses.iter().map(shown).collect()
     }
 
-    /// The state of a node after a step, against that before it.
+    /// The state of a node after a step, compared with the state before it.
     pub(super) fn rows(&self, number: usize, node: NodeId) -> Vec<Row> {
         let now = self.recording.observed(node, self.since(number, node));
         let before = match number.checked_sub(1) {
@@ -108,12 +108,12 @@ impl<'r> Line<'r> {
         rows(before, now).into_iter().map(Row::from).collect()
     }
 
-    /// The step since which a node has the state that it has after a step.
+    /// The step since which a node has had its state after a step.
     pub(super) fn since(&self, number: usize, node: NodeId) -> usize {
         self.recording.step_before(number + 1, node)
     }
 
-    /// The fault that a node is stuck in after a step.
+    /// The fault in which a node is stuck after a step.
     pub(super) fn stuck(&self, number: usize, node: NodeId) -> Option<String> {
         let observed = self.recording.observed(node, self.since(number, node));
         observed.fault.as_ref().map(|fault| page::clean(&fault.to_string()))

@@ -1,6 +1,6 @@
-//! The answers that a page has in place of a server: the session and its states as one JSON object.
+//! The recorded answers of a page without a server: the session and its states as one JSON object.
 //!
-//! Every text in it is one that can be shown as it is: letters that act on others are escaped before the JSON is made.
+//! Every text in it can be shown unchanged: control letters are escaped before the JSON is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ use crate::recording::Recording;
 use super::PAGE_BYTES_MAX;
 use super::places::Line;
 
-/// Bytes of the states as they stand in the page; those that follow are left out, which the page says.
+/// The maximum size in bytes of the states in the page; later states are left out, with a note.
 const STATES_BYTES_MAX: usize = PAGE_BYTES_MAX / 2;
 
-/// Bytes of the marks of single steps.
+/// The maximum size in bytes of the marks of single steps.
 const STORY_BYTES_MAX: usize = PAGE_BYTES_MAX / 16;
 
-/// A state: what is equal in many of them are numbers of values in the pool.
+/// A state: parts that many states share are numbers of values in the pool.
 #[derive(Serialize)]
 struct Recorded {
     step: Step,
@@ -39,7 +39,7 @@ struct Node {
     stuck: Option<String>,
 }
 
-/// The object, as it can stand in an element of the page.
+/// The object, escaped for an element of the page.
 pub(super) fn json(recording: &Recording, context: Context<'_>) -> String {
     let steps = recording.steps.len();
     let line = Line::new(recording, Story::new(recording, context.prefix), (0..=steps).collect());
@@ -50,7 +50,7 @@ pub(super) fn json(recording: &Recording, context: Context<'_>) -> String {
     if let Some((sibling, critical)) = context.sibling.zip(critical)
         && critical < kept
     {
-        // What the critical step follows is the same.
+        // Up to the critical step, both paths are the same.
         let own = sibling.steps.len() + 1 - critical;
         let places = (0..critical).chain(steps + 1..=steps + own).collect();
         let other = Line::new(sibling, Story::new(sibling, 0), places);
@@ -62,7 +62,7 @@ pub(super) fn json(recording: &Recording, context: Context<'_>) -> String {
     escape::json_in_markup(&recorded.to_string())
 }
 
-/// The session; this many places of the line are there.
+/// The session; the page has this many places of the line.
 fn session(line: &Line<'_>, context: Context<'_>, kept: usize) -> Session {
     let (recording, story) = (line.recording, &line.story);
     let reference = &recording.trace.plugin;
@@ -104,7 +104,7 @@ fn session(line: &Line<'_>, context: Context<'_>, kept: usize) -> Session {
     }
 }
 
-/// The states so far, and what they share.
+/// The recorded states, and the pool of their values.
 #[derive(Default)]
 struct Record {
     states: Vec<Value>,
@@ -114,7 +114,7 @@ struct Record {
 }
 
 impl Record {
-    /// Records the states of a line from a step on, as far as there is room, and returns how many places of the line are there.
+    /// Records the states of a line from a step on, until the page is full, and returns the number of places of the line in the page.
     fn states(&mut self, line: &Line<'_>, first: usize) -> usize {
         let mut flight = BTreeSet::new();
         for number in 0..line.places.len() {
@@ -122,7 +122,7 @@ impl Record {
             if number < first {
                 continue;
             }
-            // The beginning is always there.
+            // The beginning is always included.
             if number > 0 && self.bytes > STATES_BYTES_MAX {
                 return number;
             }

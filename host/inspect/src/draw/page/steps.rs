@@ -12,13 +12,13 @@ use crate::words::clipped;
 
 use super::PAGE_BYTES_MAX;
 
-/// Bytes of a list.
+/// The maximum size in bytes of a list.
 const LIST_BYTES_MAX: usize = PAGE_BYTES_MAX / 16;
 
-/// Letters of a line.
+/// The maximum length in letters of a line.
 const LETTERS_MAX: usize = 1_000;
 
-/// How the properties stand at the end.
+/// The standings of the properties at the end.
 pub(super) fn properties(recording: &Recording) -> String {
     let mut html = "<ul>\n".to_owned();
     for (name, course) in course::grouped(&recording.courses, &recording.properties, &recording.names) {
@@ -85,7 +85,7 @@ fn effects(html: &mut String, recording: &Recording, number: usize) {
     html.push_str("</ul>");
 }
 
-/// The steps in place of the critical one that lead to where a promise is kept; empty without a critical step.
+/// The steps in place of the critical one that keep the promise; empty without a critical step.
 pub(super) fn sibling(recording: &Recording, context: Context<'_>) -> String {
     let critical = recording.trace.promise().and_then(|promise| promise.critical);
     let Some((sibling, critical)) = context.sibling.zip(critical) else { return String::new() };

@@ -1,37 +1,37 @@
-//! Arrows between states, and where the events of each have room: on its way, apart from states and from one another.
+//! Arrows between states, and the places of their events: along the arrow, apart from states and from one another.
 
 use crate::draw::ground::{Area, Ground};
 
 use super::layout::{Layout, Room};
 use super::{StateGraph, TEXTS_MAX, short};
 
-/// Pixels of a letter and of a line of a label, and around it.
+/// The size in pixels of a letter and of a line of a label, and the margin around it.
 const LETTER: f64 = 6.1;
 pub(super) const LINE: f64 = 12.0;
 const AROUND: f64 = 3.0;
 
-/// How often the drawing is made larger for labels without room; with each time there is more of it.
+/// The maximum number of times that the drawing grows for labels without room, by more each time.
 const ROUNDS_MAX: usize = 12;
 
-/// Places on a way that are tried.
+/// The number of places tried along a way.
 const PLACES: u32 = 80;
 
 /// Pixels between a state and the label of an arrow to itself, and between the states and the arrows back.
 const LOOP: f64 = 32.0;
 const BACK: f64 = 40.0;
 
-/// A curve of third degree: start, two points that bend it, and end.
+/// A cubic Bézier curve: start, two control points, and end.
 #[derive(Clone, Copy)]
 pub(super) struct Way([(f64, f64); 4]);
 
 impl Way {
-    /// The path of an SVG.
+    /// The path in the syntax of SVG.
     pub(super) fn path(self) -> String {
         let [(x, y), (x1, y1), (x2, y2), (x3, y3)] = self.0;
         format!("M{x:.1} {y:.1} C{x1:.1} {y1:.1} {x2:.1} {y2:.1} {x3:.1} {y3:.1}")
     }
 
-    /// Its point at a part of it.
+    /// The point at a fraction of the curve.
     fn at(self, part: f64) -> (f64, f64) {
         let rest = 1.0 - part;
         let weights = [rest.powi(3), 3.0 * rest * rest * part, 3.0 * rest * part * part, part.powi(3)];
@@ -45,7 +45,7 @@ pub(super) struct Arrow {
     pub way: Way,
     /// All events.
     pub events: Vec<String>,
-    /// The label, and the middle of its top; none if it has no room.
+    /// The label, and the middle of its top edge; none if it has no room.
     pub label: Vec<String>,
     pub at: Option<(f64, f64)>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Arrow {
 /// The layout of a graph with room for the labels of its arrows, and the arrows.
 pub(super) fn arranged(graph: &StateGraph, title: usize) -> (Layout, Vec<Arrow>) {
     let arrows = graph.arrows();
-    // Where states are drawn with their numbers alone, events are in hover texts alone.
+    // Where states are drawn only with their numbers, events are only in hover texts.
     let label = |events: &Vec<String>| match graph.states.len() > TEXTS_MAX {
         true => Vec::new(),
         false => short(events).lines().map(str::to_owned).collect::<Vec<_>>(),
@@ -102,18 +102,18 @@ fn way(layout: &Layout, from: usize, to: usize) -> Way {
     }
     let row = layout.row_at(start.top + start.height / 2.0);
     if (to_y - y).abs() < 1.0 && layout.gaps[row].1 > layout.gaps[row].0 {
-        // In the gap below the row.
+        // Within a row: through the gap below it.
         let (top, other) = (start.top + start.height, end.top + end.height);
         let below = layout.gaps[row].1 - 8.0;
         return Way([(x, top), (x, below), (to_x, below), (to_x, other)]);
     }
-    // Back: around the right side.
+    // Back to an earlier row: around the right side.
     let (right, other) = (start.left + start.width, end.left + end.width);
     let out = layout.right + BACK;
     Way([(right, y), (out, y), (out, to_y), (other, to_y)])
 }
 
-/// The middle of the top of each label that has room. Arrows from a state to itself have theirs next to the state, so they come first.
+/// The middle of the top edge of each label with room. Arrows from a state to itself have theirs next to the state, so they come first.
 fn place(
     layout: &Layout,
     arrows: &[((usize, usize), Vec<String>)],
@@ -124,7 +124,7 @@ fn place(
     for state in &layout.boxes {
         ground.add_text(*state);
     }
-    // Title and legend.
+    // The area of title and legend.
     ground.add_text(Area { left: 0.0, top: 0.0, width: layout.width, height: 58.0 });
     let mut order: Vec<usize> = (0..arrows.len()).filter(|index| !labels[*index].is_empty()).collect();
     order.sort_by_key(|index| arrows[*index].0.0 != arrows[*index].0.1);
@@ -138,7 +138,7 @@ fn place(
     places
 }
 
-/// Places of a label on the way of its arrow, from the middle to both ends.
+/// Places of a label along its arrow, from the middle to both ends.
 fn areas(layout: &Layout, ends: (usize, usize), way: Way, label: &[String]) -> Vec<Area> {
     let (from, to) = ends;
     let (width, height) = (width(label) + 2.0 * AROUND, height(label));

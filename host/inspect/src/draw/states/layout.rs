@@ -1,7 +1,7 @@
-//! The place of each state of a graph: rows by depth, and in a row the order with few crossings.
+//! The place of each state of a graph: rows by depth, and in a row an order with few crossings.
 //!
 //! Source: Sugiyama, Tagawa, Toda, "Methods for visual understanding of hierarchical system structures", 1981; the rows are given, and
-//! arrows over several rows go straight.
+//! arrows across several rows are straight.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ const MARGIN: f64 = 28.0;
 /// The height of the title.
 const TOP: f64 = 64.0;
 
-/// Sweeps over all rows, down and up.
+/// The number of sweeps over all rows, down and up.
 const SWEEPS: usize = 4;
 
 /// All rectangles, and the size of the drawing.
 pub(super) struct Layout {
     pub boxes: Vec<Area>,
-    /// The height at which each row of states ends, and the next one begins.
+    /// The bottom of each row of states, and the top of the next one.
     pub gaps: Vec<(f64, f64)>,
-    /// Where the widest row ends.
+    /// The right end of the widest row.
     pub right: f64,
     pub width: f64,
     pub height: f64,
@@ -65,19 +65,19 @@ impl Layout {
             gaps.push((top + height, top + height + gap));
             top += height + gap;
         }
-        // Arrows back bulge to the right.
+        // Arrows back bend to the right.
         let right = widest + MARGIN;
         Self { boxes, gaps, right, width: right + MARGIN + ROW_GAP + room.right, height: top + MARGIN }
     }
 
-    /// The row whose gap below is at, or next to, this height.
+    /// The row whose gap below is at this height, or next to it.
     pub(super) fn row_at(&self, y: f64) -> usize {
         let below = self.gaps.iter().position(|(_, end)| y <= *end);
         below.unwrap_or(self.gaps.len().saturating_sub(1))
     }
 }
 
-/// More room than a drawing has without labels.
+/// The room for labels, in addition to a drawing without them.
 #[derive(Default)]
 pub(super) struct Room {
     /// Below rows.
@@ -88,7 +88,7 @@ pub(super) struct Room {
     pub right: f64,
 }
 
-/// The states of each row, by depth, in the order in which they stand.
+/// The states of each row by depth, from left to right.
 fn ordered(graph: &StateGraph) -> BTreeMap<u32, Vec<usize>> {
     let mut rows = BTreeMap::<u32, Vec<usize>>::new();
     for (state, drawn) in graph.states.iter().enumerate() {
@@ -111,7 +111,7 @@ fn ordered(graph: &StateGraph) -> BTreeMap<u32, Vec<usize>> {
         let depths: Vec<u32> = if is_down { depths } else { depths.into_iter().rev().collect() };
         for depth in depths {
             let row = rows.get_mut(&depth).expect("the depths are the keys of the rows");
-            // The middle of the neighbours in the rows that are settled; without any, a state stays.
+            // The middle of the neighbours in rows that are ordered already; without any, a state stays.
             let wish = |state: usize| {
                 let settled = neighbours[state].iter().filter(|other| {
                     let theirs = graph.states[**other].depth;

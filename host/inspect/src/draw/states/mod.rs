@@ -15,26 +15,26 @@ mod svg;
 use crate::escape::on_one_line;
 use crate::words::clipped;
 
-/// Letters of a line in a state, and of the events of an arrow.
+/// The maximum length in letters of a line in a state, and of the events of an arrow.
 const LINE_LETTERS: usize = 44;
 const EVENT_LETTERS: usize = 60;
 
-/// More states than this are drawn with their numbers alone; the rest is in hover texts.
+/// The number of states above which only their numbers are drawn; the rest is in hover texts.
 const TEXTS_MAX: usize = 120;
 
-/// Events of one arrow that are named.
+/// The maximum number of named events per arrow.
 const EVENTS_MAX: usize = 3;
 
-/// A graph in words. All texts may be of a plugin: they are escaped where they are drawn.
+/// A graph in words. Any text may come from a plugin: all are escaped when they are drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateGraph {
-    /// What is drawn, on one line.
+    /// The subject of the drawing, on one line.
     pub title: String,
-    /// The states; an arrow names them by their place here.
+    /// The states; arrows refer to them by index.
     pub states: Vec<DrawnState>,
     /// The steps between them.
     pub edges: Vec<DrawnEdge>,
-    /// What is not drawn, a sentence; none if everything is.
+    /// A sentence about the parts that are not drawn; none if the drawing is complete.
     pub left_out: Option<String>,
 }
 
@@ -43,9 +43,9 @@ pub struct StateGraph {
 pub struct DrawnState {
     /// Number of events on a shortest path to it.
     pub depth: u32,
-    /// Which part of the drawing it belongs to: parts stand side by side.
+    /// The part of the drawing that it belongs to: parts stand side by side.
     pub part: u32,
-    /// What it is, for where there is room.
+    /// Its description, if the drawing has room.
     pub lines: Vec<String>,
     /// Further facts about it.
     pub details: Vec<String>,
@@ -53,18 +53,18 @@ pub struct DrawnState {
     pub is_start: bool,
     /// Whether a finding is about it.
     pub is_violating: bool,
-    /// Whether nothing can happen there.
+    /// Whether it has no enabled events.
     pub is_terminal: bool,
-    /// Whether it is not known what can happen there.
+    /// Whether its enabled events are unknown.
     pub is_open: bool,
 }
 
 /// A step from a state to a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawnEdge {
-    /// Where it begins.
+    /// The state where it begins.
     pub from: usize,
-    /// Where it leads.
+    /// The state where it ends.
     pub to: usize,
     /// The event.
     pub event: String,
@@ -83,7 +83,7 @@ impl StatesForm {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Svg, Self::Dot];
 
-    /// The name, which is also the ending of its files.
+    /// The name, which is also the extension of its files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Svg => "svg",
@@ -106,7 +106,7 @@ pub fn draw_states(graph: &StateGraph, form: StatesForm) -> String {
 }
 
 impl StateGraph {
-    /// The lines of a state as they are drawn; its number first.
+    /// The drawn lines of a state, its number first.
     fn lines(&self, state: usize) -> Vec<String> {
         let drawn = &self.states[state];
         let number = format!("{state}{}", drawn.marks());
@@ -137,7 +137,7 @@ impl StateGraph {
 }
 
 impl DrawnState {
-    /// What is marked, in words.
+    /// The marks of the state, in words.
     fn marks(&self) -> String {
         let marks = [
             (self.is_start, "start"),
@@ -150,7 +150,7 @@ impl DrawnState {
     }
 }
 
-/// The events of an arrow where there is little room.
+/// The events of an arrow, shortened.
 fn short(events: &[String]) -> String {
     let named: Vec<String> = events.iter().take(EVENTS_MAX).map(|event| clipped(event, EVENT_LETTERS)).collect();
     let more = events.len() - named.len();

@@ -10,7 +10,7 @@ use crate::draw::parts::{LEFT_OUT, is_full};
 use crate::escape::{on_one_line, xml};
 use crate::words::clipped;
 
-/// Letters of the title.
+/// The maximum length in letters of the title.
 const TITLE_LETTERS: usize = 160;
 
 const STYLE: &str = "text{font:11px monospace;fill:#222}.title{font-size:13px;font-weight:bold}.note{fill:#a33}\
@@ -60,7 +60,7 @@ pub(super) fn draw(graph: &StateGraph) -> String {
     svg
 }
 
-/// An arrow with its events where they have room.
+/// An arrow, with its events if they have room.
 fn arrow(svg: &mut String, Arrow { way, events, label, at }: &Arrow) {
     let _ = write!(
         svg,

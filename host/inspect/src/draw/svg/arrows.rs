@@ -1,4 +1,4 @@
-//! Messages as arrows: to where they are delivered, or to a note where they are not.
+//! Messages as arrows: to their delivery, or to a note if they are not delivered.
 
 use std::fmt::Write;
 
@@ -11,20 +11,20 @@ use super::layout::LEFT;
 use super::notes::{LETTER, LINE, Note, name};
 use super::{COLOURS, Painter};
 
-/// Messages that the hover text of one note names.
+/// The maximum number of messages in the hover text of one note.
 const TITLES_MAX: usize = 20;
 
-/// The way of an arrow, or of all those that one note stands for.
+/// The way of an arrow, or of all arrows that one note stands for.
 pub(super) struct Route<'d> {
     arrow: &'d Arrow,
-    /// The messages, by their places in the list of all.
+    /// The messages, as indices into the list of all.
     arrows: Vec<usize>,
-    /// Its corners.
+    /// The corners of the way.
     points: Vec<(f64, f64)>,
 }
 
 impl<'d> Painter<'d> {
-    /// The ways of all messages, which are taken on the ground.
+    /// Routes all messages and enters their ways into the ground.
     pub(super) fn routes(&mut self) -> Vec<Route<'d>> {
         let mut routes: Vec<Route<'d>> = Vec::new();
         let mut is_noted = vec![false; self.arrows.len()];
@@ -46,23 +46,23 @@ impl<'d> Painter<'d> {
         routes
     }
 
-    /// Where the cross of a note is.
+    /// The place of the cross of a note.
     pub(super) fn cross(&self, note: &Note) -> (f64, f64) {
         note.cross(self.layout.x(note.node), self.layout.notes_top(note))
     }
 
-    /// The way of an arrow to the step in which it ends.
+    /// The way of an arrow to the step that ends it.
     fn points(&self, arrow: &Arrow) -> Vec<(f64, f64)> {
         let end = arrow.end().expect("an arrow without an end has a note in its place");
         let (from, to) =
             ((self.layout.x(arrow.from), self.layout.y(arrow.sent)), (self.layout.x(arrow.to), self.layout.y(end)));
         if arrow.from == arrow.to {
-            // A bulge to the left of the lifeline, the wider the longer the message is in flight.
+            // A bulge to the left of the lifeline; the longer the message is in flight, the wider.
             let bulge = 12.0 + ((end - arrow.sent) as f64).min(10.0);
             let bend = 12.0f64.min((to.1 - from.1) / 2.0);
             return vec![from, (from.0 - bulge, from.1 + bend), (to.0 - bulge, to.1 - bend), (to.0 - 7.0, to.1)];
         }
-        // Up to the rim of the sign of the step.
+        // The way ends at the rim of the step's sign.
         let length = ((to.0 - from.0).powi(2) + (to.1 - from.1).powi(2)).sqrt();
         let rim = if arrow.delivered().is_some() { 7.0 } else { 16.0 };
         let (dx, dy) = ((to.0 - from.0) / length * rim, (to.1 - from.1) / length * rim);
@@ -102,13 +102,13 @@ impl<'d> Painter<'d> {
         }
     }
 
-    /// A message, its sender and the step that sends it.
+    /// The text of a message, its sender and the sending step.
     fn head(&self, arrow: &Arrow) -> String {
         let (from, sent) = (self.recording.names.of(arrow.from), self.recording.sent(arrow.sent));
         format!("{}\nsent by {from} {sent}", self.recording.message(&arrow.payload))
     }
 
-    /// The hover text of messages that are not delivered: equal ones once, with all destinations.
+    /// The hover text of undelivered messages: equal ones once, with all destinations.
     fn undelivered(&self, all: &[usize]) -> String {
         let mut said: Vec<(&Arrow, Vec<u32>)> = Vec::new();
         for arrow in all.iter().map(|index| &self.arrows[*index]) {
@@ -126,8 +126,8 @@ impl<'d> Painter<'d> {
         said.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// The notes, and next to other arrows, where there is room, the word at those that are delivered again and the names of those that
-    /// are lost: the text of the step that loses a message names it, too.
+    /// Draws the notes, and next to other arrows, if there is room, the word at repeated deliveries and the names of lost messages: the
+    /// text of the losing step names them, too.
     pub(super) fn names(&mut self, routes: &[Route<'_>]) {
         for index in 0..self.layout.notes.len() {
             if self.is_full() {
@@ -173,14 +173,14 @@ fn lines(points: &[(f64, f64)]) -> impl Iterator<Item = Line> {
     points.windows(2).map(|ends| [ends[0], ends[1]])
 }
 
-/// Spots near the end of a way, then nearer to its beginning.
+/// Spots near the end of a way, then towards its beginning.
 fn along(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let [from, to] = [points[points.len() - 2], points[points.len() - 1]];
     let spot = |part: f64| (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
     [0.8, 0.65, 0.5, 0.35, 0.2].map(spot).to_vec()
 }
 
-/// Places around a spot, the best ones first.
+/// Places around a spot, cheapest first.
 fn around(x: f64, y: f64, width: f64) -> Vec<(Area, f64)> {
     let mut places = Vec::new();
     for (row, price) in [(0.0, 0.0), (0.6, 0.4), (-0.6, 0.5), (1.2, 0.8), (-1.2, 1.0), (2.0, 2.0), (-2.0, 2.4)] {
@@ -194,7 +194,7 @@ fn around(x: f64, y: f64, width: f64) -> Vec<(Area, f64)> {
             places.push(side(x - width / 2.0, 0.3));
         }
     }
-    // Left of it are the numbers of the steps.
+    // The numbers of the steps stand left of it.
     places.retain(|(area, _)| area.left > LEFT - 32.0);
     places
 }

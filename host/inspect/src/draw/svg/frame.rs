@@ -14,23 +14,23 @@ use super::layout::{LEFT, letters, wrapped};
 use super::notes::LETTER;
 use super::{COLOURS, Painter};
 
-/// Lines of the finding and of the command, and components that are named.
+/// The maximum number of lines of the finding and of the command, and of named components.
 const LINES_MAX: usize = 6;
 const COMPONENTS_MAX: usize = 8;
 
-/// What interrupts a lifeline.
+/// The interruption of a lifeline.
 #[derive(Clone, Copy, PartialEq)]
 enum Cut {
     /// The node restarts.
     Restart,
     /// A connection breaks.
     Break,
-    /// The node does nothing any more.
+    /// The node takes no further step.
     End,
 }
 
 impl Painter<'_> {
-    /// Lines for nodes and steps, and their names.
+    /// Draws the lines of nodes and steps, and their names.
     pub(super) fn columns(&mut self) {
         for (line, text) in self.layout.title.clone().iter().enumerate() {
             let y = 28.0 + 17.0 * line as f64;
@@ -137,7 +137,7 @@ impl Painter<'_> {
         format!("<text class=\"name f{}\" x=\"{x:.1}\" y=\"{y:.1}\">{head}</text>", node % COLOURS)
     }
 
-    /// The finding under the last step, and crosses where the property reads something; then what the signs mean, the components
+    /// Draws the finding under the last step, with crosses at the nodes that the property reads; then the legend, the components
     /// and the command. Returns the height of the drawing.
     pub(super) fn end(&mut self) -> f64 {
         let mut y = self.layout.bottom() + 8.0;

@@ -1,4 +1,4 @@
-//! Where things are in a diagram: a column per node as wide as its texts, and a row per step as high as its texts.
+//! The layout of a diagram: a column per node as wide as its texts, and a row per step as high as its texts.
 
 use std::collections::BTreeMap;
 
@@ -14,46 +14,46 @@ use crate::words::{ABSENT, clipped};
 
 use super::notes::{LETTER, LINE, Note, notes};
 
-/// Pixels above the first step: names of the nodes.
+/// Pixels above the first step, for the names of the nodes.
 pub(super) const HEAD: f64 = 64.0;
 
-/// Pixels left of the first node: numbers of the steps.
+/// Pixels left of the first node, for the numbers of the steps.
 pub(super) const LEFT: f64 = 76.0;
 
-/// Pixels that a letter of a change takes.
+/// The width in pixels of a letter of a change.
 pub(super) const SMALL_LETTER: f64 = 6.1;
 
-/// Pixels between two steps at least, and those of a column.
+/// The minimum distance in pixels between two steps, and between two columns.
 const ROW_MIN: f64 = 32.0;
 const COLUMN_MIN: f64 = 130.0;
 
-/// Letters of the name of a node above its lifeline, and the pixels of each.
+/// The maximum length in letters of a node's name above its lifeline, and the width in pixels of a letter.
 const HEAD_LETTERS: usize = 26;
 const HEAD_LETTER: f64 = 7.4;
 
 /// Pixels above the names of the nodes, without a title.
 const TOP: f64 = 28.0;
 
-/// Pixels between two texts of one column, one below the other.
+/// The distance in pixels between two texts in one column.
 const BETWEEN: f64 = 22.0;
 
-/// Pixels between the end of the prefix and what follows.
+/// The distance in pixels between the prefix and the other steps.
 const PREFIX: f64 = 16.0;
 
-/// Letters of a line, and lines of an event and of its changes.
+/// The maximum length in letters of a line, and the maximum number of lines of an event and of its changes.
 const LETTERS_MAX: usize = 48;
 const LINES_MAX: usize = 3;
 
-/// Pixels of the whole drawing at least: the legend has room in it.
+/// The minimum width in pixels of the drawing: the legend needs it.
 const WIDTH_MIN: f64 = 640.0;
 
 /// The text next to a step.
 pub(super) struct StepText {
     /// The event.
     pub(super) event: Vec<String>,
-    /// What changed, the change that matters to the property before all others.
+    /// The change, the one that matters to the property first.
     pub(super) change: Vec<String>,
-    /// Whether it is such a change.
+    /// Whether it has such a change.
     pub(super) is_marked: bool,
 }
 
@@ -72,7 +72,7 @@ impl StepText {
         (widest(&self.event) * LETTER).max(widest(&self.change) * SMALL_LETTER)
     }
 
-    /// The lines of the text in its area, each as wide as it is.
+    /// The areas of the lines of the text, each as wide as its line.
     pub(super) fn lines(&self, area: Area, is_left: bool) -> Vec<Area> {
         let event = self.event.iter().map(|line| LETTER * line.chars().count() as f64);
         let change = self.change.iter().map(|line| SMALL_LETTER * line.chars().count() as f64);
@@ -88,7 +88,7 @@ impl StepText {
     }
 }
 
-/// Where things are.
+/// The layout of a diagram.
 pub(super) struct Layout {
     /// The lifeline of each node, and the right end of the last column.
     columns: Vec<f64>,
@@ -102,14 +102,14 @@ pub(super) struct Layout {
     pub(super) notes: Vec<Note>,
     /// The names of the nodes.
     pub(super) heads: Vec<String>,
-    /// Pixels of the whole drawing.
+    /// The width in pixels of the drawing.
     pub(super) width: f64,
     /// Lines above the names of the nodes.
     pub(super) title: Vec<String>,
 }
 
 impl Layout {
-    /// That of a recording with this many steps in its prefix.
+    /// The layout of a recording with this many steps in its prefix.
     pub(super) fn new(recording: &Recording, arrows: &[Arrow], title: &str, prefix: usize) -> Self {
         let marks = marks(recording).steps;
         let text = |(number, mark): (usize, &Option<String>)| StepText::new(recording, number, mark.as_ref());
@@ -125,7 +125,7 @@ impl Layout {
         layout
     }
 
-    /// Room for the names of the nodes, for the texts right of each lifeline, and for the notes left of the next one.
+    /// Makes room for the names of the nodes, for the texts right of each lifeline, and for the notes left of the next one.
     fn set_columns(&mut self) {
         let half =
             |node: usize| self.heads.get(node).map_or(16.0, |head| HEAD_LETTER * head.chars().count() as f64 / 2.0);
@@ -135,7 +135,7 @@ impl Layout {
         for (node, text) in self.nodes.iter().zip(&self.texts) {
             need(*node as usize, text.width() + 60.0);
         }
-        // Of each step, and of the start, where all nodes may send: notes right of a lifeline, and left of the next one.
+        // For each step, and for the start, where all nodes may send: notes right of a lifeline, and left of the next one.
         let mut aside: BTreeMap<(usize, NodeId), [f64; 2]> = BTreeMap::new();
         for note in &self.notes {
             // No note is left of the first lifeline.
@@ -155,7 +155,7 @@ impl Layout {
         self.width = self.columns.last().expect("the first column begins somewhere").max(WIDTH_MIN);
     }
 
-    /// Room for the texts and notes of each step, and above a step for its text where messages leave to the right.
+    /// Makes room for the texts and notes of each step, and above a step for its text if messages leave to the right.
     fn set_rows(&mut self, arrows: &[Arrow], prefix: usize) {
         let start = TOP + 17.0 * self.title.len() as f64 + HEAD - 20.0;
         let mut leaves_right = vec![false; self.texts.len() + 1];
@@ -184,28 +184,28 @@ impl Layout {
         self.rows.push(self.y(self.steps()) + ROW_MIN.max(last.max(notes[self.steps()]) + 16.0));
     }
 
-    /// Pixels from the top of a step's text to the notes of that step.
+    /// The distance in pixels from the top of a step's text to the notes of that step.
     fn above_notes(&self, note: &Note) -> f64 {
         let is_below = note.row > 0 && !note.is_left && self.nodes[note.row - 1] == note.node;
         if is_below { self.texts[note.row - 1].height() + 1.0 } else { 10.0 }
     }
 
-    /// Where the notes begin to which this one belongs.
+    /// The top of the group of notes with this one.
     pub(super) fn notes_top(&self, note: &Note) -> f64 {
         self.y(note.row) - 7.0 + self.above_notes(note)
     }
 
-    /// Where the text of a note is.
+    /// The area of the text of a note.
     pub(super) fn area(&self, note: &Note) -> Area {
         note.area(self.x(note.node), self.notes_top(note))
     }
 
-    /// The lifeline of a node.
+    /// The position of the lifeline of a node.
     pub(super) fn x(&self, node: NodeId) -> f64 {
         self.columns[node as usize]
     }
 
-    /// Pixels between the lifeline of a node and the next one.
+    /// The distance in pixels between the lifeline of a node and the next one.
     pub(super) fn column(&self, node: NodeId) -> f64 {
         self.columns[node as usize + 1] - self.x(node)
     }
@@ -220,12 +220,12 @@ impl Layout {
         self.texts.len()
     }
 
-    /// Where the lifelines end.
+    /// The bottom of the lifelines.
     pub(super) fn bottom(&self) -> f64 {
         *self.rows.last().expect("the end is a row")
     }
 
-    /// Between which heights the steps before and after a step of its node are.
+    /// The heights of the previous and the next step of a step's node.
     pub(super) fn neighbours(&self, step: usize) -> (f64, f64) {
         let node = self.nodes[step - 1];
         let before = self.nodes[..step - 1].iter().rposition(|other| *other == node);
@@ -244,16 +244,16 @@ fn head(recording: &Recording, node: NodeId) -> String {
     }
 }
 
-/// Letters of a width.
+/// The number of letters that fit into a width.
 pub(super) fn letters(width: f64, letter: f64) -> usize {
     (width / letter) as usize
 }
 
-/// A text in lines; what does not fit is cut off, which its end shows.
+/// A text in lines; a text that does not fit is cut off, which its end shows.
 pub(super) fn wrapped(text: &str, letters_max: usize, lines_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    // No more than fits is looked at.
+    // Only as much text as can fit is examined.
     for word in clipped(text, letters_max * lines_max + 1).split(' ') {
         let mut rest: Vec<char> = word.chars().collect();
         let room = letters_max.saturating_sub(line.chars().count() + 1);

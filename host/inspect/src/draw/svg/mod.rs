@@ -28,18 +28,19 @@ use crate::recording::Recording;
 use layout::{Layout, StepText};
 use notes::LINE;
 
-/// How lines and texts look.
+/// The style sheet of lines and texts.
 const STYLE: &str = include_str!("svg.css");
 
-/// Pixels between a lifeline and the texts next to it, how far they move away from it at most, and in how many steps.
+/// The distance in pixels between a lifeline and the texts next to it, the maximum by which they move away from it, and the number of
+/// steps.
 const ASIDE: f64 = 14.0;
 const MOVED_MAX: f64 = 48.0;
 const SHIFTS: u32 = 8;
 
-/// Nodes with a colour of their own; more nodes begin again.
+/// The number of colours; further nodes reuse them.
 const COLOURS: u32 = 8;
 
-/// A diagram that is being drawn.
+/// A diagram in progress.
 struct Painter<'d> {
     recording: &'d Recording,
     arrows: &'d [Arrow],
@@ -69,12 +70,12 @@ pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
 }
 
 impl Painter<'_> {
-    /// Whether the drawing is so long that the rest is left out.
+    /// Whether the drawing has reached its maximum size, so that the rest is left out.
     fn is_full(&self) -> bool {
         self.svg.len() > TEXT_BYTES_MAX
     }
 
-    /// The names of the nodes and the notes are where they are; texts of steps have a home right of their sign.
+    /// Reserves the fixed places of the nodes' names and the notes; texts of steps have a home right of their sign.
     fn reserve(&mut self) {
         let (top, width) = (self.layout.y(0) - 44.0, self.layout.width);
         self.ground.add_text(Area { left: 0.0, top, width, height: 18.0 });
@@ -86,7 +87,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Where the text of a step has room in any case.
+    /// The reserved area of the text of a step.
     fn home(&self, number: usize) -> Area {
         let (node, text) = (self.recording.trace.steps[number - 1].node, &self.layout.texts[number - 1]);
         let (left, top) = (self.layout.x(node) + ASIDE, self.layout.y(number) - 7.0);
@@ -107,7 +108,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Draws a bracket along the steps of the loop, with an arrow back to the first of them.
+    /// Draws a bracket along the steps of the loop, with an arrow back to the first one.
     fn mark_loop(&mut self) {
         let Some(start) = explain::loop_start(self.recording) else { return };
         let first = self.layout.y((start + 1).min(self.layout.steps()));
@@ -161,7 +162,7 @@ impl Painter<'_> {
         let _ = writeln!(self.svg, "<g class=\"event\"><title>{details}</title>{ring}{shape}{said}</g>");
     }
 
-    /// The text of a step where lines leave room for it.
+    /// Draws the text of a step where lines leave room for it.
     fn step_text(&mut self, number: usize, node: NodeId, is_fault: bool) -> String {
         let (x, y) = (self.layout.x(node), self.layout.y(number));
         let right = self.layout.column(node);
@@ -169,7 +170,7 @@ impl Painter<'_> {
         let text = &self.layout.texts[number - 1];
         let (before, after) = self.layout.neighbours(number);
         let mut places = places(text, x, y, left, right);
-        // No further from its own sign than from another one of its node.
+        // A text must not be nearer to another sign of its node than to its own.
         let away = |area: Area, y: f64| (area.top - y).max(y - area.top - area.height).max(0.0);
         places.retain(|Place { area, .. }| away(*area, y) <= away(*area, before).min(away(*area, after)));
         let lines = |Place { area, price, is_left }: &Place| (*area, text.lines(*area, *is_left), *price);
@@ -189,7 +190,7 @@ impl Painter<'_> {
         said
     }
 
-    /// The whole document around what was drawn.
+    /// The whole document around the drawing.
     fn within(self, height: f64) -> String {
         let width = self.layout.width;
         let name = xml(&title(self.recording));
@@ -217,14 +218,14 @@ struct Place {
     is_left: bool,
 }
 
-/// Places for a text next to a lifeline at (x, y): right of it, and left of it where the last column has room.
+/// Places for a text next to a lifeline at (x, y): right of it, and left of it if the last column has room.
 fn places(text: &StepText, x: f64, y: f64, left: f64, right: f64) -> Vec<Place> {
     let (width, height) = (text.width(), text.height());
     if width == 0.0 {
         return Vec::new();
     }
     let mut tops = vec![(y - 7.0, 0.0), (y - 6.0 - height, 0.5), (y + 6.0, 0.6)];
-    // A little further away, where an arrow comes or goes nearly level.
+    // A little further away, in case an arrow begins or ends nearly level.
     let further = [4.0, 8.0, 12.0, 16.0];
     tops.extend(further.map(|away| (y - 6.0 - height - away, 1.0 + away / 8.0)));
     tops.extend(further.map(|away| (y + 6.0 + away, 1.1 + away / 8.0)));

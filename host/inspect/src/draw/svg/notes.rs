@@ -1,5 +1,5 @@
-//! Notes at a lifeline, in addition to the texts of the steps, each on a line of its own: messages that go nowhere, and the end of a
-//! node.
+//! Notes at a lifeline, in addition to the texts of the steps, each on its own
+//! line: undelivered messages, and the end of a node.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,23 @@ use crate::graph::{Arrow, Fate};
 use crate::recording::Recording;
 use crate::words::clipped;
 
-/// Pixels that a letter of an event or a note takes, and those between the lines of a text.
+/// The width in pixels of a letter of an event or a note, and the distance between the lines of a text.
 pub(super) const LETTER: f64 = 6.7;
 pub(super) const LINE: f64 = 12.5;
 
-/// Letters of a message; of a longer one the kind is named. Letters of the list of its destinations, and of a whole note.
+/// The maximum length in letters of a message; a longer one is named by its kind. The same of the list of its destinations, and of a
+/// whole note.
 const LETTERS_MAX: usize = 30;
 const NOTE_LETTERS_MAX: usize = 48;
 
-/// Notes on one side of a lifeline at one step; the last one stands for all others.
+/// The maximum number of notes on one side of a lifeline at one step; the last one stands for all others.
 const NOTES_MAX: usize = 8;
 
-/// Pixels between a lifeline and the crosses of its notes, and from a cross to its text.
+/// The distances in pixels between a lifeline and the crosses of its notes, and from a cross to its text.
 const CROSS: f64 = 12.0;
 const GAP: f64 = 8.0;
 
-/// The note with which a node ends.
+/// The text of a crashed node's note.
 const CRASHED: &str = "crashed";
 
 /// A line at a lifeline.
@@ -37,43 +38,43 @@ pub(super) struct Note {
     pub(super) row: usize,
     /// Whether it stands left of the lifeline.
     pub(super) is_left: bool,
-    /// How many notes of its step stand above it.
+    /// The number of notes of its step above it.
     pub(super) place: usize,
-    /// What it says.
+    /// The text.
     pub(super) text: String,
-    /// The messages by their places in the list of all; none where a node ends.
+    /// The messages as indices into the list of all; none for the end of a node.
     pub(super) arrows: Vec<usize>,
 }
 
 impl Note {
-    /// Pixels from its lifeline to its end.
+    /// The distance in pixels from its lifeline to its end.
     pub(super) fn width(&self) -> f64 {
         CROSS + GAP + LETTER * self.text.chars().count() as f64
     }
 
-    /// Where its text is, at a lifeline at `x` whose notes begin at `top`.
+    /// The area of its text, at a lifeline at `x` whose notes begin at `top`.
     pub(super) fn area(&self, x: f64, top: f64) -> Area {
         let left = if self.is_left { x - self.width() } else { x + CROSS + GAP };
         Area { left, top: top + LINE * self.place as f64, width: self.width() - CROSS - GAP, height: LINE }
     }
 
-    /// Where its cross is, next to its text.
+    /// The place of its cross, next to its text.
     pub(super) fn cross(&self, x: f64, top: f64) -> (f64, f64) {
         (if self.is_left { x - CROSS } else { x + CROSS }, top + LINE * (self.place as f64 + 0.5))
     }
 
-    /// Whether a node ends there.
+    /// Whether it marks the end of a node.
     pub(super) fn is_end(&self) -> bool {
         self.arrows.is_empty()
     }
 }
 
-/// Whether an arrow ends at no step of its destination, so that a note stands for it.
+/// Whether an arrow ends at no step of its destination, so that a note replaces it.
 fn is_noted(arrow: &Arrow) -> bool {
     arrow.fate == Fate::InFlight || (arrow.delivered().is_none() && arrow.from == arrow.to)
 }
 
-/// For each step of a node how many arrows begin or end there on its left, and on its right.
+/// For each step of a node, the number of arrows that begin or end on its left, and on its right.
 fn touching(arrows: &[Arrow]) -> BTreeMap<(usize, NodeId), [usize; 2]> {
     let mut touching: BTreeMap<(usize, NodeId), [usize; 2]> = BTreeMap::new();
     for arrow in arrows.iter().filter(|arrow| !is_noted(arrow) && arrow.from != arrow.to) {
@@ -85,11 +86,11 @@ fn touching(arrows: &[Arrow]) -> BTreeMap<(usize, NodeId), [usize; 2]> {
     touching
 }
 
-/// All notes of a recording, each on the side of its lifeline where fewer arrows are, or else on that of its destination. Equal
+/// All notes of a recording, each on the side of its lifeline with fewer arrows, or else on the side of its destination. Equal
 /// messages of one step to several nodes on one side share a note.
 pub(super) fn notes(recording: &Recording, arrows: &[Arrow]) -> Vec<Note> {
     let touching = touching(arrows);
-    // For each step and side: groups of equal messages.
+    // Groups of equal messages, by step and side.
     let mut sides: BTreeMap<(usize, NodeId, bool), Vec<Vec<usize>>> = BTreeMap::new();
     for (index, arrow) in arrows.iter().enumerate().filter(|(_, arrow)| is_noted(arrow)) {
         let [left, right] = touching.get(&(arrow.sent, arrow.from)).copied().unwrap_or_default();
@@ -128,7 +129,7 @@ pub(super) fn notes(recording: &Recording, arrows: &[Arrow]) -> Vec<Note> {
     notes
 }
 
-/// Equal messages with their destinations, or their fate.
+/// The text of equal messages with their destinations, or their fate.
 fn said(recording: &Recording, arrows: &[Arrow], group: &[usize]) -> String {
     let arrow = &arrows[group[0]];
     let name = name(recording, arrow);
@@ -142,7 +143,7 @@ fn said(recording: &Recording, arrows: &[Arrow], group: &[usize]) -> String {
     clipped(&format!("{name} to {to}"), NOTE_LETTERS_MAX)
 }
 
-/// A message where there is little room.
+/// A message, shortened.
 pub(super) fn name(recording: &Recording, arrow: &Arrow) -> String {
     let message = recording.message(&arrow.payload);
     let is_short = message.chars().count() <= LETTERS_MAX;
