@@ -32,7 +32,7 @@ impl Board {
         self.lock().busy = Some(Instant::now());
     }
 
-    /// Publishes the counts of the node, which has nothing to do now if it `waits`.
+    /// Publishes the counts of the node; `waits` if it has nothing to do now.
     pub(crate) fn publish(&self, measured: Measured, waits: bool) {
         let mut published = self.lock();
         published.measured = measured;

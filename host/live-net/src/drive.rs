@@ -41,7 +41,7 @@ use crate::udp::Udp;
 use crate::watch::{CheckerThread, Watch, Watched};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked};
 
-/// The longest wait for an arrival between two checks whether the node has to end.
+/// The longest wait for an arrival between two checks whether the node has to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Arrivals handled before timers, requests and outputs.
 const ARRIVALS_AT_ONCE: usize = 256;
@@ -73,21 +73,21 @@ pub struct Place {
     pub ways: Ways,
 }
 
-/// Why a node ended.
+/// The reason why a node ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// An address that other machines can reach.
+    /// The address is reachable from other machines.
     #[error("{0} is no loopback address, and nothing here proves who a peer is; use 127.0.0.1 or [::1]")]
     NotLoopback(SocketAddr),
-    /// There is no TLS for datagrams.
+    /// TLS is not available for datagrams.
     #[error("TLS is for links with an order: there is none over UDP")]
     Datagrams,
-    /// There is not one address per node.
+    /// The number of addresses differs from the number of nodes.
     #[error("there are {addresses} addresses for {nodes} nodes")]
     Addresses {
-        /// How many.
+        /// The number of addresses.
         addresses: usize,
-        /// How many there should be.
+        /// The number of nodes.
         nodes: u32,
     },
     /// For example, the address is in use.
@@ -114,7 +114,7 @@ pub enum RunError {
 pub struct Ended {
     /// The counts of the node itself.
     pub counts: Counts,
-    /// Which start of the node it was.
+    /// The number of this start of the node.
     pub incarnation: u64,
     /// Bytes of a torn record that were cut off at the start.
     pub torn: usize,
@@ -134,7 +134,7 @@ pub struct Ended {
 ///
 /// # Errors
 ///
-/// It cannot start, or cannot continue. Whatever it has acknowledged is on the disk.
+/// It cannot start, or cannot continue. Acknowledged state is on the disk.
 pub fn run(
     factory: &dyn MachineFactory,
     place: &Place,
@@ -190,14 +190,14 @@ pub fn run(
         known: (0, DiskId::default()),
     };
     running.publish(false);
-    // The start is durable before the log names it: a node that is killed right after the line starts again with the next number.
+    // The start is durable before the log names it: a node that is killed right after the line starts with the next number.
     let result = running.execute().and_then(|()| {
         running.tell_start();
         running.run(&arrivals, stop)
     });
     stopped.store(true, Ordering::Relaxed);
     match result {
-        // The judge of the node may see the request to stop first.
+        // The node may see the request to stop before this thread does.
         Err(RunError::Node(Failure::Machine(MachineError::Stopped(_)))) if stop.load(Ordering::Relaxed) => {}
         result => result?,
     }
@@ -207,7 +207,7 @@ pub fn run(
 /// The file that ends steering.
 struct Switch {
     file: PathBuf,
-    /// When to look for it.
+    /// The time of the next check.
     next: Time,
 }
 
@@ -242,7 +242,7 @@ struct Running {
     board: Arc<Board>,
     /// The last update of the board.
     published: Instant,
-    /// The earliest time from which on outputs wait.
+    /// The time since which outputs wait at the earliest.
     executed: Instant,
     log: Log,
     /// Frames of the node to itself, with their bytes.
@@ -252,13 +252,13 @@ struct Running {
     /// Memory that others make the node hold.
     budget: Budget,
     distrusted: BTreeMap<&'static str, u64>,
-    /// The requests of clients that the node has not seen; at most one per connection.
+    /// The requests of clients that have not reached the node; at most one per connection.
     asked: VecDeque<Asked>,
     /// The requests of clients that wait for an answer.
     waiting: Waiting,
-    /// Records, and the time that the disk took for them.
+    /// The number of records, and the disk's time for them.
     written: (u64, Duration),
-    /// The latest start that others know, if it is a later one, and the disk by which they know the node, if it is another one.
+    /// The latest start that others know, if it is later, and the disk by which they know the node, if it is another one.
     known: (u64, DiskId),
 }
 
@@ -277,7 +277,7 @@ impl Running {
             match arrival {
                 Ok(arrival) => {
                     self.take(arrival)?;
-                    // Each may take as long as a handler, and a node that has to end skips the rest.
+                    // Each may take as long as a handler, and a node that has to stop skips the rest.
                     let may_continue = |_: &Arrival| !stop.load(Ordering::Relaxed);
                     for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE).take_while(may_continue) {
                         self.take(arrival)?;
@@ -384,8 +384,8 @@ impl Running {
         Ok(())
     }
 
-    /// Sends a frame of the node to itself. Without room, it is treated like a frame to a peer: a datagram is lost, a connection breaks and
-    /// loses its queue.
+    /// Sends a frame of the node to itself. Without room, it is treated like a frame to a peer: a datagram is lost; a connection breaks
+    /// and loses its queue.
     fn keep_own(&mut self, frame: Vec<u8>) {
         if self.own.len() < WAITING_MAX
             && let Ok(share) = self.budget.take(Account::To(self.me), frame.len())

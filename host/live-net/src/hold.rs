@@ -1,7 +1,7 @@
-//! Hold and look ahead: a thread of a running node that explores from an event, while its effects are held.
+//! Holding and looking ahead: a thread of a running node that explores from an event, while its effects are held.
 //!
 //! The node waits for the answer up to a deadline; then the effects leave. It asks no further question before the thread has answered, so
-//! a thread that hangs or has ended costs the node nothing more.
+//! a thread that hangs or has ended delays the node only once.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -28,9 +28,9 @@ const EVENTS_MAX: u64 = 2_000;
 pub struct HoldCounts {
     /// Events whose exploration was complete within the bounds while their effects were held.
     pub looked: u64,
-    /// Events whose effects left before that, or at once since the thread still explored from an earlier event.
+    /// Events whose effects left before that, or at once because the thread was still exploring from an earlier event.
     pub cut: u64,
-    /// Events whose effects had left when the answer arrived that they must not.
+    /// Events whose effects had left when the answer to hold them back arrived.
     pub too_late: u64,
     /// Whether the thread has ended, by a panic or since the host cannot continue.
     pub is_ended: bool,
@@ -63,11 +63,11 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Starts the thread for a cluster in this scenario; effects are held no longer than `patience`.
+    /// Starts the thread for a cluster in this scenario; effects are held for at most `patience`.
     pub(crate) fn start(factory: Arc<dyn MachineFactory>, scenario: Scenario, patience: Duration) -> io::Result<Self> {
         let (questions, asked) = sync_channel(1);
         let (answer, answers) = sync_channel(1);
-        // Its end is not awaited: it ends when the node does.
+        // The thread is not joined: it ends when the node does.
         thread::Builder::new().name("look-ahead".to_owned()).spawn(move || {
             let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
             if alone.is_ok() {
@@ -82,7 +82,7 @@ impl Hold {
         self.counts
     }
 
-    /// Whether an event leads to a violation, and its substitute does not; false if that is not known in time.
+    /// Whether an event leads to a violation, and its substitute does not; false if the answer comes too late.
     pub(crate) fn is_to_blame(&mut self, event: Pattern, fork: Fork) -> bool {
         self.hear();
         if self.waits || self.counts.is_ended {
@@ -113,7 +113,7 @@ impl Hold {
         }
     }
 
-    /// Takes an answer that has arrived too late, if there is one.
+    /// Takes a late answer, if one has arrived.
     fn hear(&mut self) {
         match self.answers.try_recv() {
             Ok(Answer { number, is_to_blame, .. }) => {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!((numbers(), hold.counts()), (vec![3], HoldCounts { cut: 4, too_late: 1, ..counts }));
     }
 
-    /// No thread can be started to look ahead.
+    /// Machines that cannot be made, so the thread cannot look ahead.
     struct Broken;
 
     impl MachineFactory for Broken {

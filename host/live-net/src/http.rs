@@ -23,7 +23,7 @@ const LIMITS: Limits =
     Limits { connections: 256, patience: Duration::from_secs(30), hearing_out: Duration::from_secs(2) };
 /// Bytes of the head of a request.
 const HEAD_MAX: usize = 16 << 10;
-/// Bytes of the body of a request: a local event takes no more.
+/// Bytes of the body of a request: a local event holds no more.
 const BODY_MAX: usize = 1 << 20;
 const HEADERS_MAX: usize = 64;
 
@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    /// Answers the next request, which may be received in part already. Returns whether the connection stays open.
+    /// Answers the next request, possibly received in part already. Returns whether the connection stays open.
     fn serve_one(&self, client: &mut Limited<'_>, patience: Duration, received: &mut Received) -> Result<bool, Close> {
         client.until = Instant::now() + patience;
         let head = loop {
@@ -196,7 +196,7 @@ struct Received {
 }
 
 impl Received {
-    /// Receives further bytes from a client.
+    /// Receives more bytes from a client.
     fn hear(&mut self, client: &mut Limited<'_>) -> Result<(), Close> {
         let mut more = [0; 1 << 13];
         match client.read(&mut more) {
@@ -217,14 +217,14 @@ impl Received {
         }
     }
 
-    /// Returns the memory that is not needed any more.
+    /// Returns memory that is no longer needed.
     fn give_back(&mut self) -> Result<(), Close> {
         self.bytes.shrink_to_fit();
         self.share.resize(2 * self.bytes.len()).map_err(|Exceeded| Close(None))
     }
 }
 
-/// The head that these bytes begin with; none if it is not complete.
+/// The head at the beginning of these bytes; none if it is incomplete.
 fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     let refuse = |status, why: &str| Err(Close(Some(Response::words(status, format!("{why}\n")))));
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -241,7 +241,7 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
     let all = |name: &'static str| parsed.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
     let first =
         |name| all(name).next().map(|header| String::from_utf8_lossy(header.value.trim_ascii()).to_ascii_lowercase());
-    // Visitors of a web page have not agreed to its requests here. Not every request that a page can cause has an `Origin`.
+    // Visitors of a web page have not agreed to its requests here. Some requests that a page can cause have no `Origin`.
     if first("origin").is_some() || first("sec-fetch-site").is_some_and(|site| site != "none") {
         return refuse(403, "requests of web pages are not taken");
     }

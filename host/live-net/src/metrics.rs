@@ -109,7 +109,7 @@ impl Collector for Measured {
     }
 }
 
-/// Refusals and undone handlers, by reason.
+/// Counts refusals and undone handlers, by reason.
 fn encode_refused(measured: &Measured, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
     let families = [
         ("frames_refused", "Frames that were refused", &measured.counts.refused),

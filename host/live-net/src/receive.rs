@@ -24,7 +24,7 @@ use crate::wire::Arrival;
 
 /// The maximum number of strangers.
 pub(crate) const PLACES: usize = 256;
-/// Threads that read streams: those of strangers, those of strangers that have just made room, and those of peers.
+/// Threads that read streams: of strangers, of strangers that are being evicted, and of peers.
 const THREADS_MAX: usize = 2 * PLACES + 1_024;
 /// The maximum time for the greeting of a stream, and then, without authentication, for its first frame.
 const GREETING: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ impl Strangers {
         }
     }
 
-    /// Removes a stream that is a stranger no more, or is gone; none if it was evicted.
+    /// Removes a stream that is no longer a stranger, or is gone; none if it was evicted.
     fn leave(&self, number: u64) -> Option<TcpStream> {
         self.lock().remove(&number)
     }
@@ -112,11 +112,11 @@ fn receive(stream: TcpStream, number: u64, strangers: &Strangers, shared: &Share
     Arrival::Gone { stream: number, refusal }
 }
 
-/// Why nothing more is read from a stream.
+/// The reason why a stream is not read any further.
 enum End {
     /// The stream or the node is gone, or a deadline has passed.
     Gone,
-    /// Its bytes are refused, and where the next frame begins is unknown.
+    /// Its bytes are refused, and the start of the next frame is unknown.
     Refused(Refusal),
 }
 
@@ -181,7 +181,7 @@ impl Frames<'_> {
         Ok(u64::from_le_bytes(number))
     }
 
-    /// Reads the next frame, with memory allocated as its bytes arrive; none if it was refused, with nothing of it kept.
+    /// Reads the next frame, with memory allocated as its bytes arrive; none if it was refused and discarded.
     fn next_frame(&mut self) -> Result<Option<(Vec<u8>, Share)>, End> {
         let mut head = [0; HEAD];
         self.stream.read_exact(&mut head)?;
@@ -367,7 +367,7 @@ mod tests {
             assert_eq!((&found[..], refused), (&frames[..], vec![]), "{piece}");
             assert!(matches!(end, End::Gone));
         }
-        // Nothing of a refused frame is kept, and the next frame begins where it ends.
+        // A refused frame is discarded, and the next frame begins at its end.
         let mut foreign = frame(&[3; 100]);
         foreign[6] ^= 1;
         let (found, refused, _) = read([&foreign[..], &frames[0]].concat(), 7);

@@ -23,10 +23,10 @@ impl Waiting {
         self.0.len()
     }
 
-    /// Answers a request, if it is still waited for.
+    /// Answers a request, if a client still waits for the answer.
     pub(crate) fn answer(&mut self, number: u64, response: Response) {
         if let Some((_, reply)) = self.0.remove(&number) {
-            // Each channel has room for one answer; a client that has gone away gets none.
+            // Each channel has room for one answer; if the client is gone, the answer is dropped.
             let _ = reply.try_send(response);
         }
     }

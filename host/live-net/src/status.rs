@@ -1,4 +1,4 @@
-//! Whether a node runs, from outside.
+//! The status of a node, from outside.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -88,7 +88,7 @@ mod tests {
             let address = listener.local_addr().expect("it is bound");
             let slow = std::thread::spawn(move || {
                 let (mut stream, _) = listener.accept().expect("it is asked");
-                // It ends only because the other end does.
+                // Ends only when the other end closes.
                 while !is_dripping || stream.write_all(b"H").is_ok() {
                     std::thread::sleep(Duration::from_millis(20));
                     if !is_dripping && matches!(stream.read(&mut [0; 1 << 10]), Ok(0) | Err(_)) {

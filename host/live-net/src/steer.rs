@@ -21,7 +21,7 @@ use crate::hold::{Hold, HoldCounts};
 /// The interval at which the node checks for the file that ends all steering.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
-/// How a node is steered.
+/// The configuration of steering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steer {
     /// The share of its events that the node may filter.
@@ -31,7 +31,7 @@ pub struct Steer {
     /// The maximum time that the effects of an event are held while the node looks ahead from it; none if effects are not held. Only on
     /// links without an order.
     pub hold: Option<Duration>,
-    /// Whether the substitute of a message on an ordered link is to break the connection with its sender.
+    /// Whether the substitute of a message on an ordered link breaks the connection with its sender.
     pub breaks: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct SteeringCounts {
     pub filters: u64,
     /// Rounds with a prediction that no filters of the node prevent without causing another one.
     pub unhelpful: u64,
-    /// How often steering suspended itself because it reached its quota.
+    /// The number of times that steering suspended itself because it reached its quota.
     pub suspensions: u64,
     /// Whether it is neither switched off nor suspended.
     pub is_active: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Inbox(Mutex<News>);
 /// Filters and views that the gate has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// The views of each node in the latest snapshot that it is in.
+    /// The views of each node in the latest snapshot with that node.
     pub(crate) views: Vec<Option<Views>>,
     /// The filters, and the time between two rounds.
     pub(crate) filters: Option<(BTreeSet<Pattern>, Duration)>,
@@ -83,7 +83,7 @@ impl Inbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).filters = Some((patterns, interval));
     }
 
-    /// Takes the news in place of the gate.
+    /// Takes the news for a test, in place of the gate.
     #[cfg(test)]
     pub(crate) fn news(&self) -> News {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -118,7 +118,7 @@ impl Steerer {
         self
     }
 
-    /// Sets whether the substitute of a message on an ordered link is to break the connection.
+    /// Sets whether the substitute of a message on an ordered link breaks the connection.
     pub(crate) fn breaking(self, breaks: bool) -> Self {
         Self { breaks, ..self }
     }
@@ -130,12 +130,12 @@ impl Steerer {
         self
     }
 
-    /// Ends all steering, for good.
+    /// Ends all steering permanently.
     pub(crate) fn kill(&mut self) {
         self.gate.table.kill();
     }
 
-    /// The results so far, without [`SteeringCounts::unhelpful`], which the checker counts.
+    /// The results so far, except [`SteeringCounts::unhelpful`], which the checker counts.
     pub(crate) fn counts(&self, now: Time) -> SteeringCounts {
         let table = &self.gate.table;
         SteeringCounts {

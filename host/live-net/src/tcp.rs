@@ -37,7 +37,7 @@ pub(crate) const WAITING_MANY: usize = WAITING_MAX / 2;
 struct Waiting {
     place: Place,
     frame: Vec<u8>,
-    /// Its bytes, until it is sent or lost.
+    /// The share for its bytes, until it is sent or lost.
     _share: Share,
 }
 
@@ -60,7 +60,7 @@ struct Sending {
 pub(crate) struct Tcp {
     senders: Vec<Sender>,
     budget: Budget,
-    /// Held as long as the node runs.
+    /// Held while the node runs.
     _listening: Listening,
 }
 
@@ -173,7 +173,7 @@ fn begin(
     Some((number, stream))
 }
 
-/// Connects to a peer, and retries until it succeeds or the stream is not needed any more. Returns a handle to close the stream, and its
+/// Connects to a peer, and retries until it succeeds or the stream is no longer needed. Returns a handle to close the stream, and its
 /// writing end.
 fn connect(
     peer: NodeId,
@@ -198,7 +198,7 @@ fn connect(
             Ok(stream) => return Some((handle, Box::new(stream))),
             Err(distrust) => {
                 *not_before = Instant::now() + DISTRUSTED;
-                // An attempt that is not needed any more may have failed because it was aborted.
+                // An attempt that is no longer needed may have failed because it was aborted.
                 if !is_over() && shared.arrivals.send(Arrival::Distrusted(distrust)).is_err() {
                     return None;
                 }
@@ -214,7 +214,7 @@ fn reach(address: SocketAddr) -> io::Result<(TcpStream, TcpStream)> {
     if leads_to_itself(&stream)? {
         return Err(ErrorKind::ConnectionRefused.into());
     }
-    // A node waits for single messages, so they must not wait for others.
+    // A node waits for single messages, so they must not be delayed to fill a packet.
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PAUSE))?;
     Ok((stream.try_clone()?, stream))

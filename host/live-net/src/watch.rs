@@ -1,4 +1,4 @@
-//! The checker of a node: a thread of its own, for which the node never waits.
+//! The checker of a node: a separate thread, for which the node never waits.
 //!
 //! When the checker wants a snapshot, the node collects one and puts it into a [`Slot`], where it replaces one that the checker has not
 //! begun. So a checker that rests, hangs or has ended costs the node nothing; a checker that never rests wants a new snapshot at any time.
@@ -39,22 +39,22 @@ pub struct Watch {
     pub factory: Arc<dyn MachineFactory>,
     /// The cluster as the checker explores it.
     pub scenario: Scenario,
-    /// The bounds of a round; they are lower after a round that was cut short.
+    /// The bounds of a round; they are lower after a truncated round.
     pub limits: Limits,
     /// The maximum time of a round. A checker that steers uses half of it for predictions, and the rest for filters.
     pub round_time: Duration,
     /// The minimum time between two snapshots.
     pub every: Duration,
-    /// The share of the time that the checker may work, at most all of it; it rests after each round accordingly.
+    /// The share of the time in which the checker may work; it rests after each round accordingly.
     pub share: Share,
     /// Called for each round, in the thread of the checker.
     pub report: Box<Report>,
-    /// Called for each node that has been in no snapshot for a while, in a thread of its own.
+    /// Called for each node that has been in no snapshot for a while, in a separate thread.
     pub missing: Arc<dyn Fn(Missing) + Send + Sync>,
     /// Paths to violations that earlier processes predicted, the latest last. Each round tries them first, and a steered node is armed
     /// with them at its start.
     pub kept: Vec<Vec<TraceStep>>,
-    /// How the node is steered, if it is.
+    /// The configuration of steering, if the node is steered.
     pub steer: Option<Steer>,
 }
 
@@ -67,7 +67,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Held for as long as a copy takes, so no node waits for its checker.
+    /// The lock is held only while the counts are copied, so no node waits for its checker.
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,11 +76,11 @@ impl Tally {
 /// The results of snapshots and rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watched {
-    /// How snapshots have ended.
+    /// The outcomes of snapshots.
     pub snapshots: Collected,
-    /// What the checker has counted.
+    /// The counts of the checker.
     pub checker: Counts,
-    /// Whether the checker has ended, by a panic or since the host cannot continue.
+    /// Whether the checker has ended, by a panic or because the host cannot continue.
     pub is_ended: bool,
 }
 
@@ -99,10 +99,10 @@ impl CheckerThread {
         let missing = Arc::clone(&watch.missing);
         let collector = Collector::new(me, watch.scenario.nodes, watch.every);
         let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
-        // Its end is not awaited: a round may be running when the process ends.
+        // The thread is not joined: a round may be running when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
             let _ending = Ending(&counted);
-            // Searches spread over the threads of the pool that they are in. The node and others need the rest of the machine.
+            // Searches use all threads of their pool. The node and others need the rest of the machine.
             let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
             if alone.is_ok() {
                 rounds::check(watch, me, &taken, &inbox, &counted);
@@ -111,17 +111,17 @@ impl CheckerThread {
         Ok(Self { collector, missing, slot, tally })
     }
 
-    /// When the next snapshot is due; none as long as the checker wants none, or one is being collected.
+    /// The time of the next snapshot; none while the checker wants none, or one is being collected.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.slot.is_wanted().then(|| self.collector.deadline()).flatten()
     }
 
-    /// Whether a snapshot is due now: who is to be left out of it, and how long it may take.
+    /// If a snapshot is due now: the nodes to leave out, and the maximum time.
     pub(crate) fn due(&mut self, now: Time) -> Option<(BTreeSet<NodeId>, Duration)> {
         if self.slot.is_wanted() { self.collector.due(now) } else { None }
     }
 
-    /// Records an answer for a snapshot that was given up, this long after the request.
+    /// Records an answer that arrived after its snapshot was given up, this long after the request.
     pub(crate) fn late(&mut self, time: Duration) {
         self.collector.late(time);
     }
@@ -131,7 +131,7 @@ impl CheckerThread {
         let (missing, snapshot) = self.collector.gathered(now, outcome);
         for missing in missing {
             let report = Arc::clone(&self.missing);
-            // A reader may take its time, and the node does not wait for it.
+            // The report may block, and the node does not wait for it.
             let _ = thread::Builder::new().name("missing".to_owned()).spawn(move || report(missing));
         }
         snapshot.into_iter().for_each(|snapshot| self.slot.put(snapshot));
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// Searches of a checker use one thread, its own.
+    /// Searches of a checker use only the thread of the checker.
     #[test]
     fn a_checker_takes_no_other_thread() {
         struct Tells(Mutex<Sender<usize>>);

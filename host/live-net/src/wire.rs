@@ -20,7 +20,7 @@ pub(crate) enum Arrival {
     Frame { stream: Option<u64>, bytes: Vec<u8>, share: Share },
     /// A frame was refused and discarded.
     Refused(Refusal),
-    /// A stream is gone, with the refusal that ended it, if one did.
+    /// A stream is gone, with the refusal that ended it, if any.
     Gone { stream: u64, refusal: Option<Refusal> },
     /// A connection failed because one end did not authenticate.
     Distrusted(PeerRejection),
@@ -28,7 +28,7 @@ pub(crate) enum Arrival {
     Asked(Asked),
 }
 
-/// A request, and the channel for its answer, which is dropped if there is none.
+/// A request, and the channel for its answer; the channel is dropped without an answer.
 pub(crate) struct Asked {
     pub(crate) request: Request,
     pub(crate) reply: SyncSender<Response>,

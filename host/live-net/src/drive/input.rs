@@ -10,11 +10,11 @@ use crate::connections::{Broken, Meeting};
 use crate::drive::{Net, RunError, Running};
 use crate::wire::{Arrival, Asked};
 
-/// How long outputs wait for those of further inputs: about as long as a disk takes for a record.
+/// The maximum time that outputs wait for those of further inputs: about as long as a disk takes for a record.
 const WAIT_MAX: Duration = Duration::from_millis(5);
 
 impl Running {
-    /// Handles an arrival. Its outputs leave after those behind it were handled too, unless they need the room.
+    /// Handles an arrival. Its outputs leave after the arrivals behind it were handled too, unless they need the room.
     pub(super) fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
         match arrival {
             Arrival::Connected { stream, peer, place, handle } => {
@@ -40,7 +40,8 @@ impl Running {
         self.make_room()
     }
 
-    /// Handles requests of clients until a timer is due. Frames come before them: a node with many clients hears its peers.
+    /// Handles requests of clients until a timer is due. Frames come first, so a node with many clients still handles the frames of its
+    /// peers.
     pub(super) fn take_requests(&mut self, stop: &AtomicBool) -> Result<(), RunError> {
         while let Some(asked) = self.asked.pop_front() {
             self.take_request(asked);
@@ -53,8 +54,8 @@ impl Running {
         Ok(())
     }
 
-    /// Executes the outputs of the node if it has no room for more, or if they have waited for a while. Otherwise they wait for those of
-    /// the next inputs, so that one record on the disk serves all.
+    /// Executes the outputs of the node if it has no room for more, or if they have waited for [`WAIT_MAX`]. Otherwise they wait for
+    /// those of the next inputs, so that one record on the disk serves all.
     fn make_room(&mut self) -> Result<(), RunError> {
         if self.node.is_full() || self.executed.elapsed() >= WAIT_MAX { self.execute() } else { Ok(()) }
     }
@@ -63,7 +64,7 @@ impl Running {
     fn take_request(&mut self, Asked { request, reply }: Asked) {
         match self.node.request(self.now(), &request) {
             Ok(number) => self.waiting.add(number, reply),
-            // A client that has closed its connection gets none.
+            // If the client has closed its connection, the answer is dropped.
             Err(why) => drop(reply.try_send(Response::words(503, format!("{why}\n")))),
         }
     }
@@ -91,7 +92,7 @@ impl Running {
     /// another disk, its next start is refused.
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let Err(refusal) = self.node.receive(self.now(), bytes) else { return Ok(()) };
-        // The disk comes before the log: a node killed because of the log line must not start again as if nothing was lost.
+        // The disk comes before the log: a node killed because of the log line must not restart as if nothing was lost.
         if let Some((start, disk)) = refusal.known()
             && (start > self.known.0 || disk > self.known.1)
         {

@@ -1,4 +1,4 @@
-//! What a node begins with: its ports, its gate, and whether it can run where it should.
+//! The start of a node: its ports, its gate, and the checks of its configuration.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::steer::{Inbox, Steer, Steerer};
 use crate::watch::Watch;
 use crate::wire::Port;
 
-/// The gate of a node, if it is steered: then there are kinds of messages. Machines of the checker may hang, and none works for it here.
+/// The gate of a node, if it is steered and its messages have kinds. Machines of the checker may hang, so the gate uses none.
 pub(super) fn gate(
     watch: Option<&Watch>,
     node: NodeId,
@@ -36,13 +36,13 @@ pub(super) fn gate(
     Ok(Some(steerer.armed(armed, *every)))
 }
 
-/// Whether a node can run there.
+/// Checks whether a node can run at a place.
 pub(super) fn check(place: &Place) -> Result<(), RunError> {
     let Place { identity, settings, addresses, tls, clients, metrics, .. } = place;
     if tls.is_some() && settings.network != Network::Ordered {
         return Err(RunError::Datagrams);
     }
-    // Who a client is, nothing proves in any case.
+    // Clients are never authenticated.
     let unproven = addresses.iter().filter(|_| tls.is_none()).chain(clients).chain(metrics);
     if let Some(address) = unproven.into_iter().find(|address| !address.ip().is_loopback()) {
         return Err(RunError::NotLoopback(*address));

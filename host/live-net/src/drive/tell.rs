@@ -11,7 +11,7 @@ use crate::metrics::Measured;
 use crate::watch::CheckerThread;
 
 impl Running {
-    /// Publishes the counts; `waits` if the node has nothing to do then.
+    /// Publishes the counts; `waits` if the node has nothing to do now.
     pub(super) fn publish(&mut self, waits: bool) {
         self.published = Instant::now();
         self.board.publish(self.measured(), waits);
@@ -48,7 +48,7 @@ impl Running {
     }
 
     pub(super) fn tell_refused(&mut self, refusal: Refusal) {
-        // What is late, or comes twice, is as networks are.
+        // Late and duplicate frames are normal in a network.
         let is_usual = match refusal {
             Refusal::Dropped(dropped) => !matches!(dropped, Dropped::LaterStart(_) | Dropped::Malformed),
             refusal => matches!(refusal, Refusal::Overtaken | Refusal::NoBase),

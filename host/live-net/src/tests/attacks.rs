@@ -153,7 +153,7 @@ const ATTACKS: [Attack; 10] = [
             for _ in 0..50 {
                 for bytes in [&foreign[..], &vec![7; 60_000], b"HLIV"] {
                     socket.send_to(bytes, target.address).expect("it leaves");
-                    // The other end has room for a few of them.
+                    // The receive buffer of the other end holds a few of them.
                     thread::sleep(Duration::from_millis(1));
                 }
             }
@@ -169,7 +169,7 @@ impl Target<'_> {
     /// A stream to the target with these bytes; the target may read fewer.
     fn say(&self, pieces: &[&[u8]]) -> TcpStream {
         let mut stream = connected(self.address);
-        // A write blocks if the target stops reading.
+        // A write blocks when the target stops reading.
         stream.set_write_timeout(Some(Duration::from_secs(30))).expect("a socket can");
         let _ = pieces.iter().try_for_each(|piece| stream.write_all(piece));
         stream
@@ -217,7 +217,7 @@ impl Target<'_> {
         bytes.extend(1_u32.to_le_bytes());
         bytes.extend(77_u64.to_le_bytes());
         bytes.extend(u32::try_from(packet.len()).expect("it is short").to_le_bytes());
-        // Its disk, and none of the target.
+        // The disk of node 2, and no disk of the target.
         bytes.extend([0_u64, 77, 0, 0].into_iter().flat_map(u64::to_le_bytes));
         bytes.extend(packet);
         let hash = blake3::hash(&bytes);
@@ -300,8 +300,8 @@ fn under_tls_places_are_for_peers_that_speak() {
     });
 }
 
-/// A frame in the name of a node from another address, over a stream or in a datagram, with a start that never was, of that node or of the
-/// receiver. It is refused, and frames of the real node in its own start are still accepted.
+/// A frame in the name of a node from another address, over a stream or in a datagram, with a start that never happened, of that node or
+/// of the receiver. It is refused, and frames of the real node in its own start are still accepted.
 #[test]
 fn a_forged_start_parts_no_nodes() {
     let rows = [Network::Ordered, Network::Unordered]
@@ -315,7 +315,7 @@ fn a_forged_start_parts_no_nodes() {
         let ended = trial.run(|running| {
             running.wait_for_start(1);
             let _open = match network {
-                // Node 2 is there, and has made no such stream.
+                // Node 2 runs, and has made no such stream.
                 Network::Ordered => {
                     let _own = Listening::open(trial.seen[1][2], Arc::default(), |mut stream| {
                         drop(stream.read_exact(&mut [0; 24]).and_then(|()| stream.write_all(&[0])));

@@ -13,7 +13,7 @@ use host_model::toys::{Toy, ToyTrigger};
 use super::trial::{Trial, answer};
 use crate::run;
 
-/// Nodes 0 and 1 tell each other something again and again, and take whatever comes.
+/// Nodes 0 and 1 send to each other again and again, and accept every message.
 fn talkers() -> Toy {
     let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
     [(0, 1), (1, 0)].into_iter().fold(toy, |toy, (node, other)| {
@@ -22,9 +22,9 @@ fn talkers() -> Toy {
     })
 }
 
-/// What one node has said that the other one has not heard.
+/// The number of messages sent by one node and not received by the other.
 fn lost(from: SocketAddr, to: SocketAddr) -> u64 {
-    // First what was said, so that nothing counts as lost that was said meanwhile.
+    // Sent messages are counted first, so that none sent meanwhile counts as lost.
     let said = counted(from, "local_events_total");
     said.saturating_sub(counted(to, "messages_total"))
 }
@@ -44,8 +44,8 @@ fn wait(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A stranger is where node 1 should be, and leaves once node 0 has heard node 1, so that only the stream of node 0 breaks. Then both hear each
-/// other again, and lose nothing more.
+/// A stranger listens at the address of node 1, and leaves once node 0 has received from node 1, so that only the stream of node 0
+/// breaks. Then both receive from each other again, and lose nothing more.
 #[test]
 fn a_break_at_one_end_leads_to_no_other_ones() {
     let trial =
@@ -69,7 +69,7 @@ fn a_break_at_one_end_leads_to_no_other_ones() {
                 TcpStream::connect(at_one).is_ok() && counted(at_one, "messages_total") > 0
             });
             for (from, to) in [(at_zero, at_one), (at_one, at_zero)] {
-                // Until node 1 was there, and while the connection was broken, what node 0 said was lost.
+                // Until node 1 listened, and while the connection was broken, the messages of node 0 were lost.
                 let (before, heard) = (lost(from, to), counted(to, "messages_total"));
                 wait("too much is lost", || counted(to, "messages_total") >= heard + 50 && lost(from, to) <= before);
             }

@@ -21,7 +21,7 @@ use super::trial::{Trial, answer, at_once};
 use crate::budget::PEER_MAX;
 use crate::{Ended, Place, RunError, run};
 
-/// Where node 0 of a trial runs, with ports for clients and for metrics; where these are.
+/// The place of node 0 of a trial, with ports for clients and for metrics; and the address for metrics.
 fn place(trial: &Trial, folder: &TempDir) -> (Place, SocketAddr) {
     let with_port = |address: &SocketAddr, more| SocketAddr::new(address.ip(), address.port() + more);
     let clients = trial.seen[0].iter().map(|address| with_port(address, 2)).collect();
@@ -29,14 +29,14 @@ fn place(trial: &Trial, folder: &TempDir) -> (Place, SocketAddr) {
     (Place { clients, metrics: Some(metrics), ..trial.place(0, folder.path().join("disk")) }, metrics)
 }
 
-/// Node 0 sends itself a message, and answers each of these by `answers`.
+/// Node 0 sends itself a message, and reacts to each by sending `answers`.
 fn speaks_to_itself(answers: &[(NodeId, u8)], network: Network) -> Trial {
     let toy = Toy::new(3).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 1, &[(0, 1)]);
     let toy = toy.rule(0, 1, ToyTrigger::Message(0, 1), 1, answers);
     Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy, network) }
 }
 
-/// A node runs in a thread until it is stopped; how it ends.
+/// Runs a node in a thread until it is stopped; the channel receives its end.
 fn start(
     machines: Arc<dyn MachineFactory>,
     place: &Place,
@@ -44,7 +44,7 @@ fn start(
 ) -> Receiver<Result<Ended, RunError>> {
     let (at_end, ended) = sync_channel(1);
     let (for_node, to_stop) = (place.clone(), Arc::clone(stop));
-    // One that goes deaf would never be joined.
+    // A node that hangs could never be joined.
     thread::spawn(move || drop(at_end.send(run(&*machines, &for_node, None, &to_stop))));
     let begun = Instant::now();
     while TcpStream::connect(place.metrics.expect("it has some")).is_err() {
@@ -54,7 +54,7 @@ fn start(
     ended
 }
 
-/// It answers each of its own messages by another one to itself, and all the same hears of others, and ends when it is to.
+/// The node answers each of its own messages with another one to itself; it still receives from others, and stops on request.
 #[test]
 fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     let trial = speaks_to_itself(&[(0, 1)], Network::Ordered);
@@ -71,7 +71,7 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it does not speak to itself");
         thread::sleep(Duration::from_millis(5));
     }
-    // A toy takes no requests, which it says itself.
+    // A toy refuses requests, with its own words.
     assert!(answer(place.clients[0], "/").starts_with("HTTP/1.1 501 "));
     assert!(answer(metrics, "/metrics").contains("incarnation"));
     stop.store(true, Ordering::Relaxed);
@@ -79,8 +79,8 @@ fn who_talks_to_itself_without_an_end_does_not_go_deaf() {
     assert!(ended.counts.messages > 100, "{ended:?}");
 }
 
-/// Each of its messages to itself leads to two more: they have the room of those to a peer. What does not fit is lost as datagrams are, or with the
-/// connection; the node hears others, and ends when it is to.
+/// Each of its messages to itself leads to two more: these have the same room as those to a peer. Excess messages are lost as datagrams,
+/// or with the connection; the node receives from others, and stops on request.
 #[test]
 fn who_talks_to_itself_ever_more_has_no_room() {
     at_once([Network::Ordered, Network::Unordered], |network| {
@@ -101,10 +101,10 @@ fn who_talks_to_itself_ever_more_has_no_room() {
     });
 }
 
-/// Where the handler of a request stands, if it does, and whether it may continue.
+/// Whether a handler of a request has begun, and whether it may continue.
 type Standing = Arc<(Mutex<(bool, bool)>, Condvar)>;
 
-/// Only answers: the first request after permission, each later one after a while. Its timers change nothing.
+/// A protocol that only answers: the first request after permission, each later one after a while. Its timers change nothing.
 #[derive(Clone, Default)]
 struct Slow {
     standing: Standing,
@@ -196,7 +196,7 @@ impl Transfer for Slow {
     }
 }
 
-/// The handler ends only once metrics were answered.
+/// The handler ends only after metrics were answered.
 #[test]
 fn metrics_are_answered_while_a_handler_runs() {
     let trial = Trial::new(Toy::new(3), Network::Ordered);
@@ -216,7 +216,7 @@ fn metrics_are_answered_while_a_handler_runs() {
     ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
 }
 
-/// While slow requests queue up, a timer fires when it is due, not after the last request.
+/// While slow requests are queued, a timer fires on time, not after the last request.
 #[test]
 fn timers_do_not_wait_for_a_queue_of_requests() {
     const REQUESTS: usize = 40;
@@ -232,7 +232,7 @@ fn timers_do_not_wait_for_a_queue_of_requests() {
     let first = ask();
     slow.wait_for_request();
     let others: Vec<_> = (0..REQUESTS).map(|_| ask()).collect();
-    // Long enough for all of them to be queued; fewer are on a slow machine, which makes the test weaker and never wrong.
+    // Long enough to queue all of them; fewer on a slow machine, which makes the test weaker and never wrong.
     thread::sleep(Duration::from_millis(200));
     slow.permit();
     for asked in [first].into_iter().chain(others) {

@@ -2,10 +2,10 @@
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-/// An authority with a key of its own.
+/// An authority with its own key.
 pub struct Authority(pub CertifiedIssuer<'static, KeyPair>);
 
-/// What a node shows: texts in PEM.
+/// The credentials of a node as PEM texts.
 #[derive(Clone)]
 pub struct Shown {
     pub authority: String,
@@ -14,7 +14,7 @@ pub struct Shown {
 }
 
 impl Authority {
-    /// One that no other one has signed.
+    /// A self-signed authority.
     pub fn new() -> Self {
         let key = KeyPair::generate().expect("there is chance");
         Self(CertifiedIssuer::self_signed(of_an_authority("root"), key).expect("it can be written"))
@@ -30,7 +30,7 @@ impl Authority {
         self.credentials_with(names, |_| {})
     }
 
-    /// The same, for which something is asked besides.
+    /// The same with changed parameters.
     pub fn credentials_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Shown {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("they are DNS names");
@@ -41,7 +41,7 @@ impl Authority {
     }
 }
 
-/// What is asked for an authority.
+/// The parameters of an authority's certificate.
 pub fn of_an_authority(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);

@@ -1,4 +1,4 @@
-//! Both ends of a connection, threads and network in any order: streams end, and nodes start again.
+//! Both ends of a connection, with threads and network in any order: streams end, and nodes restart.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -138,7 +138,7 @@ impl World {
         }
     }
 
-    /// Starts a node again, as its next start.
+    /// Restarts a node, as its next start.
     fn start(&mut self, node: usize) {
         let start = self.nodes[node].start + 2;
         self.nodes[node] = Node { start, ..Node::default() };
@@ -252,7 +252,7 @@ fn breaks_end() {
     }
 }
 
-/// A stream from before a break that its maker has yet to learn of is closed. The number of the next stream shows that the maker knows of
+/// A stream from before a break that its maker does not know yet is closed. The number of the next stream shows that the maker knows of
 /// the break, or has broken the connection itself.
 #[test]
 fn what_was_sent_before_a_break_is_heard_of_is_lost() {

@@ -8,7 +8,7 @@ use super::certificates::{Authority, Shown, of_an_authority};
 use crate::{CredentialFile, Credentials, Tls, TlsError};
 
 impl Shown {
-    /// The same for a node.
+    /// The same, as a node receives them.
     pub(super) fn of(&self) -> Credentials<'_> {
         Credentials {
             authority: self.authority.as_bytes(),
@@ -17,19 +17,19 @@ impl Shown {
         }
     }
 
-    /// Nodes that take these as well.
+    /// Credentials that also trust another authority.
     pub(super) fn taking(self, other: &Authority) -> Self {
         Self { authority: self.authority + &other.pem(), ..self }
     }
 }
 
-/// Has a certificate be valid until then.
+/// Ends the validity of a certificate at this time.
 pub(super) fn until(end: SystemTime) -> impl FnOnce(&mut CertificateParams) {
     let end = end.duration_since(SystemTime::UNIX_EPOCH).expect("it is later");
     move |params| params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(end.as_secs())
 }
 
-/// What is wrong with these credentials of node 1 of 3.
+/// The error of these credentials for node 1 of 3.
 fn wrong(shown: &Shown) -> TlsError {
     Tls::new(1, 3, shown.of()).expect_err("no node runs with them")
 }
@@ -67,14 +67,14 @@ fn credentials_that_others_would_refuse_are_refused_at_the_start() {
     for (shown, error) in &cases {
         assert_eq!(wrong(shown), *error);
     }
-    // No peer could connect to it.
+    // No peer could connect to a node with this certificate.
     let for_clients = |params: &mut CertificateParams| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     };
     assert!(matches!(wrong(&authority.credentials_with(&["node-1"], for_clients)), TlsError::Certificate(_)));
 }
 
-/// What stands between the authority and the node comes with the certificate of the node.
+/// A node's certificate comes with the certificates between the authority and the node.
 #[test]
 fn an_authority_may_have_another_one_sign() {
     let authority = Authority::new();

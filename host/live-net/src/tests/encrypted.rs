@@ -1,4 +1,4 @@
-//! Nodes that prove who they are, and those that do not.
+//! Nodes that authenticate, and nodes that do not.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -25,7 +25,7 @@ use crate::tcp::begins_with;
 use crate::tls::PeerRejection;
 use crate::{Tls, run};
 
-/// What a node of three proves who it is by.
+/// The TLS of a node of three with these credentials.
 fn tls(node: NodeId, shown: &Shown) -> Tls {
     Tls::new(node, 3, shown.of()).expect("they fit")
 }
@@ -36,7 +36,7 @@ pub(super) fn trial(authority: &Authority) -> Trial {
     Trial { checked: None, tls: [of(0), of(1), of(2)], ..Trial::new(counter(), Network::Ordered) }
 }
 
-/// Where node 1 is.
+/// The address of node 1.
 fn address(trial: &Trial) -> SocketAddr {
     trial.seen[1][1]
 }
@@ -99,13 +99,13 @@ fn who_reads_along_reads_no_frames() {
         assert!(ended.iter().all(|ended| ended.distrusted.is_empty() && ended.counts.refused.is_empty()), "{ended:?}");
         let noted = noted.lock().expect("no thread panics with it");
         let frames = noted.windows(4).filter(|four| *four == b"HLIV").count();
-        // Head and hash of each frame are 50 bytes, and there are five of them.
+        // Head and hash of each frame are 50 bytes, and at least five frames pass.
         assert!(noted.len() > 250, "{}", noted.len());
         assert!(if is_encrypted { frames == 0 } else { frames >= usize::from(LAST) }, "{frames}");
     }
 }
 
-/// Shows no certificate, and otherwise does what it should.
+/// A peer without a certificate that otherwise follows the protocol.
 fn nameless(authority: &Authority, address: SocketAddr) {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).expect("it is one")).expect("it is one");
@@ -134,7 +134,7 @@ fn strangers_are_refused_and_counted_and_the_others_continue() {
     let end = SystemTime::now() + Duration::from_secs(3);
     let short = tls(2, &authority.credentials_with(&["node-2"], until(end)));
     let foreign = tls(2, &other.credentials(&["node-2"]).taking(&authority));
-    // They take themselves for nodes of other clusters, one of two nodes and one of eight.
+    // These are valid for other clusters, one of two nodes and one of eight.
     let several = Tls::new(0, 2, authority.credentials(&["node-0", "node-2"]).of()).expect("they fit");
     let eighth = Tls::new(7, 8, authority.credentials(&["node-7"]).of()).expect("they fit");
     let distrusting = tls(2, &other.credentials(&["node-2"]));
@@ -143,7 +143,7 @@ fn strangers_are_refused_and_counted_and_the_others_continue() {
             let silent = scope.spawn(|| hear_out(&connected(address)));
             let slow = scope.spawn(|| {
                 let mut stream = connected(address);
-                // The beginning of a record of 16 KiB, one byte after the other: the record alone would take 160 s.
+                // The beginning of a record of 16 KiB, byte by byte: the record alone would take 160 s.
                 let bytes = [22, 3, 1, 64, 0].into_iter().chain(std::iter::repeat_n(1, 1 << 14));
                 bytes
                     .take_while(|byte| {
@@ -185,7 +185,7 @@ fn strangers_are_refused_and_counted_and_the_others_continue() {
     assert!(ended.iter().all(|ended| ended.counts.refused.is_empty()), "{ended:?}");
 }
 
-/// What node 0 sends to node 1 when it counts to one, as it is on the wire.
+/// The frame in which node 0 sends the number one to node 1, as on the wire.
 pub(super) fn frame(trial: &Trial) -> Vec<u8> {
     let place = trial.place(0, "none".into());
     let mut node =
@@ -204,7 +204,7 @@ pub(super) fn frame(trial: &Trial) -> Vec<u8> {
     }
 }
 
-/// A frame of node 0 comes over a connection of node 2, and then over one of node 0.
+/// A frame of node 0 arrives over a connection of node 2, and then over one of node 0.
 #[test]
 fn a_node_cannot_speak_for_another_one() {
     let trial = Trial { running: vec![1], ..trial(&Authority::new()) };
@@ -229,7 +229,7 @@ fn a_node_cannot_speak_for_another_one() {
     assert!(ended.distrusted.is_empty(), "{ended:?}");
 }
 
-/// At the address of node 1 runs node 2, or node 1 without TLS. Node 0 sends it nothing, and tries again once per second.
+/// Node 2 runs at the address of node 1, or node 1 without TLS. Node 0 sends it nothing, and retries once per second.
 #[test]
 fn a_peer_with_a_wrong_identity_receives_nothing() {
     thread::scope(|scope| {
@@ -260,7 +260,7 @@ fn a_peer_with_a_wrong_identity_receives_nothing() {
     });
 }
 
-/// First, all connections to the address of node 1 are closed; then node 1 starts there.
+/// All connections to the address of node 1 are closed at first; then node 1 starts there.
 #[test]
 fn a_peer_that_was_refused_is_tried_again() {
     let trial = trial(&Authority::new());

@@ -62,12 +62,12 @@ impl Service {
         Ok(answer)
     }
 
-    /// All that comes back, once there is a place.
+    /// The whole answer, retried until the port has a place.
     fn told(&self, request: &str) -> String {
         until("there is no place", || self.exchange(request).ok().filter(|answer| !answer.is_empty()))
     }
 
-    /// Waits until there is a place for another client.
+    /// Waits until the port has a place for another client.
     fn wait(&self) {
         until("there is no place", || {
             let answer = self.exchange("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
@@ -76,7 +76,7 @@ impl Service {
     }
 }
 
-/// Tries until there is something.
+/// Retries until a result is available.
 fn until<T>(what: &str, mut once: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -88,11 +88,11 @@ fn until<T>(what: &str, mut once: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The deadline holds although there is always a byte to read, also while the rest of a refused request is read.
+/// The deadline holds although a byte is always available, also while the rest of a refused request is read.
 #[test]
 fn a_client_that_trickles_bytes_is_late() {
     let service = Service::new(SHORT);
-    // A test thread that is late itself gets no answer.
+    // If the test thread itself is late, the client gets no answer.
     let status = until("there is no answer", || {
         let mut stream = service.connect();
         let mut sending = stream.try_clone().expect("a socket can");
@@ -116,7 +116,7 @@ fn a_client_that_does_not_read_gives_up_its_place() {
     service.wait();
 }
 
-/// The length is that of the body which would be there, so that clients learn it without the body.
+/// The length is that of the body for `GET`, so that clients learn it without the body.
 #[test]
 fn the_answer_to_head_is_that_to_get_without_the_body() {
     let service = Service::new(PATIENCE);
@@ -126,7 +126,7 @@ fn the_answer_to_head_is_that_to_get_without_the_body() {
     assert_eq!(format!("{head}blue"), get);
 }
 
-/// An intermediary between a client and a node may read another length, and take another end for that of the request.
+/// An intermediary between a client and a node may read another length, and mistake another position for the end of the request.
 #[test]
 fn a_length_has_digits_alone() {
     let service = Service::new(PATIENCE);
@@ -139,7 +139,7 @@ fn a_length_has_digits_alone() {
     }
 }
 
-/// A visitor of a page has not agreed to its requests here: neither from where it is, nor under a name of its own that leads here.
+/// A visitor of a page has not agreed to its requests here: neither from its origin, nor under a name that it resolves to this machine.
 #[test]
 fn requests_of_web_pages_are_refused() {
     let service = Service::new(PATIENCE);
@@ -158,7 +158,7 @@ fn requests_of_web_pages_are_refused() {
         ("Host: pages.example", 403),
         ("Host: 127.0.0.1.pages.example", 403),
         ("Host: localhost\r\nHost: pages.example", 403),
-        // A typed address, and all that a curl sends.
+        // A typed address, and the headers of curl.
         ("Sec-Fetch-Site: none", 200),
         ("Host: 127.0.0.1:8101", 200),
         ("Host: 127.0.0.1", 200),
@@ -175,12 +175,13 @@ fn requests_of_web_pages_are_refused() {
     }
 }
 
-/// Many clients send most of a long request, and not its end: those without room get an answer that says so, and none holds room beyond.
+/// Many clients send most of a long request, but not its end: clients without room get an answer with the reason, and the total stays
+/// within the budget.
 #[test]
 fn clients_that_do_not_end_their_requests_have_so_much_room_together() {
     let service = Service::with(PATIENCE, 64);
     let begun = [&b"PUT / HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n"[..], &vec![0; (1 << 20) - 1]].concat();
-    // Each takes its bytes twice.
+    // Each request takes twice its bytes.
     let fitting = CLIENTS_MAX >> 21;
     let mut streams: Vec<TcpStream> = (0..fitting + 8).map(|_| service.connect()).collect();
     streams.iter_mut().for_each(|stream| drop(stream.write_all(&begun)));
@@ -190,7 +191,7 @@ fn clients_that_do_not_end_their_requests_have_so_much_room_together() {
     });
     assert!(holding.most <= CLIENTS_MAX, "{holding:?}");
     assert!(service.budget.take(Account::Metrics, 1 << 20).is_ok(), "who asks for metrics has room");
-    // Those that have room end their requests, and there is room again.
+    // Clients with room end their requests, which frees the room.
     streams.iter_mut().for_each(|stream| drop(stream.write_all(&[0])));
     until("they are answered", || (service.budget.holding().bytes == 0).then_some(()));
     let mut answers = streams.into_iter().map(|mut stream| {

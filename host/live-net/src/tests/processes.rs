@@ -20,13 +20,14 @@ use crate::{Place, Ways, run};
 
 /// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
 const NODE: &str = "HOST_LIVE_NET_TEST_NODE";
-/// With this one as well, it rejoins its cluster if it has to.
+/// With this variable as well, it rejoins its cluster if necessary.
 const REJOINS: &str = "HOST_LIVE_NET_TEST_REJOINS";
 const LAST: u8 = 250;
 /// The number of the next address.
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
-/// Node 0 counts, has the count on its disk, and tells the others, which keep it on theirs. It tells the last one again and again.
+/// Node 0 counts, stores the count on its disk, and sends it to the others, which store it on theirs. It sends the last one again and
+/// again.
 fn counter() -> Toy {
     let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
     let toy = toy.rule(0, LAST, ToyTrigger::Local(0), LAST, &[(1, LAST), (2, LAST)]);
@@ -40,7 +41,7 @@ fn counter() -> Toy {
     })
 }
 
-/// In a process of its own, a node that runs until it is killed; else nothing.
+/// In a separate process, a node that runs until it is killed; otherwise nothing.
 #[test]
 fn node_of_another_test() {
     let Ok(what) = std::env::var(NODE) else { return };
@@ -69,7 +70,7 @@ fn node_of_another_test() {
     panic!("it runs until it is killed: {ended:?}");
 }
 
-/// Addresses of three nodes. All of 127.0.0.0/8 is loopback, and the ports are none that the system gives away: nothing else has these. The next
+/// Addresses of three nodes. All of 127.0.0.0/8 is loopback, and the system does not assign these ports: nothing else uses them. The next
 /// nine ports are free as well.
 pub(super) fn free_addresses() -> Vec<SocketAddr> {
     const OF_A_PORT: u16 = 240;
@@ -79,12 +80,12 @@ pub(super) fn free_addresses() -> Vec<SocketAddr> {
     (last..last + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], port))).collect()
 }
 
-/// What runs in these tests.
+/// The component in these tests.
 pub(super) fn component() -> (String, String) {
     ("toy".to_owned(), "none".to_owned())
 }
 
-/// Which start and what count a file of a node says, in use or not.
+/// The start and the count in a node's file, which may be in use.
 pub(super) fn durable(disk: &Path) -> (u64, u8) {
     let Ok(bytes) = std::fs::read(disk) else { return (0, 0) };
     let record = records::read(&bytes).expect("it is whole but for its end").last;
@@ -95,7 +96,7 @@ struct Cluster {
     folder: tempfile::TempDir,
     network: &'static str,
     addresses: Vec<SocketAddr>,
-    /// Where the others think that each node is, if something stands in between.
+    /// The address of each node as the others know it, if a relay stands in between.
     seen: Vec<SocketAddr>,
     relays: Vec<Relay>,
     children: Vec<Child>,
@@ -134,14 +135,14 @@ impl Cluster {
         command
     }
 
-    /// Kills a node, which cannot do anything about it.
+    /// Kills a node, which it cannot prevent.
     fn stop(&mut self, node: usize) {
         assert_eq!(self.children[node].try_wait().expect("it is a child"), None, "node {node} runs until then");
         self.children[node].kill().expect("it runs");
         self.children[node].wait().expect("it is a child");
     }
 
-    /// Kills a node and starts it again.
+    /// Kills a node and restarts it.
     fn kill(&mut self, node: usize) {
         self.stop(node);
         self.start(node);
@@ -151,17 +152,17 @@ impl Cluster {
         self.children[node] = self.command(node).spawn().expect("it starts");
     }
 
-    /// What is on the disk of a node: its start and its count. Its process runs or not, so a copy is opened.
+    /// The start and the count on the disk of a node. Its process may run, so a copy is opened.
     fn durable(&self, node: usize) -> (u64, u8) {
         durable(&self.folder.path().join(format!("node-{node}.disk")))
     }
 
-    /// Waits until a node has counted so far; gives up after a minute.
+    /// Waits until a node has reached a count; gives up after a minute.
     fn wait(&mut self, node: usize, count: u8) {
         self.wait_until(node, |cluster| cluster.durable(node).1 >= count);
     }
 
-    /// Waits for something of a node; gives up after a minute.
+    /// Waits for a condition on a node; gives up after a minute.
     fn wait_until(&mut self, node: usize, is_there: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !is_there(self) {
@@ -196,7 +197,7 @@ fn nothing_is_lost(network: &'static str, is_rough: bool) {
         assert!(last[0] >= last[1].max(last[2]), "round {round}: {last:?}");
     }
     (0..3).for_each(|node| cluster.wait(node, LAST));
-    // Ten rounds: node 0 was killed four times, the others three times.
+    // Ten rounds: node 0 was killed four times, the others three times each.
     assert_eq!([0, 1, 2].map(|node| cluster.durable(node).0), [5, 4, 4]);
     for child in &mut cluster.children {
         assert_eq!(child.try_wait().expect("it is a child"), None, "all of them run");
@@ -234,7 +235,7 @@ fn a_foreign_protocol_is_cut_off_without_harm() {
     cluster.wait(1, 5);
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"HLIV\xff\xff", &[0; 100_000]] {
         let mut stream = TcpStream::connect(cluster.addresses[1]).expect("it listens");
-        // The node may cut it off meanwhile.
+        // The node may cut the stream off meanwhile.
         let _ = stream.write_all(bytes);
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
         let end = std::io::Read::read(&mut stream, &mut [0; 1]);
@@ -245,7 +246,7 @@ fn a_foreign_protocol_is_cut_off_without_harm() {
 }
 
 /// Node 0 loses its disk while no other node runs, and starts more often than before. The others know it by its disk, so they refuse its
-/// frames, and it does not start again with the new disk. Once it has rejoined, they accept its frames.
+/// frames, and it refuses to start again with the new disk. Once it has rejoined, they accept its frames.
 #[test]
 fn a_node_that_lost_its_disk_is_refused_however_often_it_starts() {
     for network in ["tcp", "udp"] {

@@ -54,7 +54,7 @@ fn addresses_that_others_reach_or_have_are_refused() {
     assert!(error.starts_with(&format!("cannot listen at {address}: Address already in use")), "{error}");
 }
 
-/// Where peers prove who they are, a node may be anywhere: that of this test is at an address that no machine has. Its clients may not.
+/// With TLS, a node may have any address: the one in this test belongs to no machine. Its clients may not.
 #[test]
 fn addresses_that_others_reach_take_tls_and_tls_takes_connections() {
     let (here, elsewhere) = ("127.0.0.1:0".parse().expect("an address"), "192.0.2.1:7431".parse().expect("an address"));

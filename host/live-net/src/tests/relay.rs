@@ -1,4 +1,4 @@
-//! A relay between the nodes in a test: it delays, loses, repeats and swaps datagrams, and cuts connections.
+//! A relay between the nodes in a test: it delays, loses, duplicates and reorders datagrams, and cuts connections.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};

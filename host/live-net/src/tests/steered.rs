@@ -76,8 +76,8 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
     });
 }
 
-/// Nodes 0 and 1 must not both have taken their step. The checkers do not look ahead, so node 1 knows only from its snapshots that node 0
-/// has.
+/// Nodes 0 and 1 must not both have taken their step. The checkers do not look ahead, so node 1 knows the step of node 0 only from its
+/// snapshots.
 #[test]
 fn the_immediate_check_judges_a_node_with_the_others_in_its_snapshot() {
     let toy = [0, 1].into_iter().fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, node| {
@@ -85,7 +85,7 @@ fn the_immediate_check_judges_a_node_with_the_others_in_its_snapshot() {
     });
     let trial = Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        // A snapshot is complete by then.
+        // A snapshot is complete by this time.
         timers: [100, 3_000, 100].map(Duration::from_millis),
         ..Trial::steering(toy.forbid(&[Some(1), Some(1), None]), Network::Unordered, &[0, 1, 2])
     };
@@ -101,8 +101,8 @@ fn the_immediate_check_judges_a_node_with_the_others_in_its_snapshot() {
     assert_eq!(substitutes(node), [("postpone", node.counts.discarded)]);
 }
 
-/// The checker ends with its first filters, which postpone the first steps; then they are over, and the immediate check is left, which
-/// refuses the last step only.
+/// The checker ends with its first filters, which postpone the first steps; then they expire, and only the immediate check remains,
+/// which refuses the last step only.
 #[test]
 fn filters_of_a_checker_that_has_ended_are_over_soon() {
     let trial = Trial {
@@ -121,7 +121,7 @@ fn filters_of_a_checker_that_has_ended_are_over_soon() {
     assert_eq!(steered(node).filters, 0);
 }
 
-/// Nothing may be filtered.
+/// The quota is zero.
 #[test]
 fn beyond_its_quota_steering_suspends_itself_and_everything_happens() {
     let mut trial = Trial::steering(forbidden(), Network::Ordered, &[0]);
@@ -131,8 +131,8 @@ fn beyond_its_quota_steering_suspends_itself_and_everything_happens() {
     assert_eq!((suspensions, is_active, is_off), (1, false, false));
 }
 
-/// Node 0 takes a step by a timer and tells node 1, which must not hear of it. Only node 0 is steered, no checker has filters, and the
-/// immediate check sees nothing wrong at node 0: who holds what the step sends sees what it leads to.
+/// Node 0 takes a step by a timer and sends to node 1, which must not receive the message. Only node 0 is steered, no checker has
+/// filters, and the immediate check finds nothing wrong at node 0: only looking ahead from the held effects finds the violation.
 fn fatal_message() -> Trial {
     let toy = Toy::new(3)
         .of_kind(0, LocalKind::Timer)
@@ -143,7 +143,7 @@ fn fatal_message() -> Trial {
         .forbid(&[None, Some(1), None]);
     Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        // A snapshot is complete by then.
+        // A snapshot is complete by this time.
         timers: [2_000, 100, 100].map(Duration::from_millis),
         ..Trial::steering(toy, Network::Unordered, &[0])
     }
@@ -167,7 +167,7 @@ fn an_event_is_held_while_its_node_looks_ahead_from_it() {
     });
 }
 
-/// Who looks ahead has no time for it: the effects leave.
+/// Without time to look ahead, the effects leave.
 #[test]
 fn effects_are_not_held_for_long() {
     let trial = Trial { hold: Some(Duration::ZERO), ..fatal_message() };

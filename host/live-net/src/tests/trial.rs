@@ -35,7 +35,7 @@ pub(super) fn counter() -> Toy {
     })
 }
 
-/// A checker that ends at once, in a panic.
+/// A checker that panics at once.
 pub(super) struct Panics;
 
 impl MachineFactory for Panics {
@@ -55,7 +55,7 @@ impl MachineFactory for Sleeps {
     }
 }
 
-/// Runs a function for each item in a thread of its own: trials wait most of the time.
+/// Runs a function for each item in its own thread: trials wait most of the time.
 pub(super) fn at_once<T: Send>(each: impl IntoIterator<Item = T>, run: impl Fn(T) + Sync) {
     thread::scope(|scope| each.into_iter().for_each(|one| drop(scope.spawn(|| run(one)))));
 }

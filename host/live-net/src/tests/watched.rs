@@ -30,7 +30,7 @@ fn to_the_end(trial: &Trial, counted: &[(&str, u64)]) -> Trialed {
     })
 }
 
-/// The nodes do the same whatever the checker does.
+/// The nodes behave alike, whatever the checker does.
 fn check_counts(ended: &[Ended]) {
     assert_eq!([0, 1, 2].map(|node: usize| ended[node].counts.local), [u64::from(LAST), 0, 0]);
     assert_eq!([0, 1, 2].map(|node: usize| ended[node].counts.messages), [0, LAST.into(), LAST.into()]);
@@ -79,7 +79,7 @@ fn no_node_waits_for_its_checker() {
         check_counts(&ended);
         ended.into_iter().filter_map(|ended| ended.watched).collect::<Vec<_>>()
     };
-    // Nothing is forbidden where nodes are steered: the immediate check works without a checker.
+    // Without properties where nodes are steered: the immediate check works without a checker.
     let steered: [&[NodeId]; 2] = [&[], &[0, 1, 2]];
     thread::scope(|scope| {
         scope.spawn(move || assert!(with(&[], None, false).is_empty()));
@@ -114,7 +114,7 @@ fn a_node_says_that_a_promise_will_be_dead() {
 /// Without time for a single step ahead, each round is cut short, counts as such, and predicts nothing, also if it looks for filters.
 #[test]
 fn rounds_without_time_are_cut_short_and_the_checker_continues() {
-    // As above, nothing is forbidden where nodes are steered.
+    // As above, steered nodes have no properties.
     let steered = Trial::steering(counter(), Network::Unordered, &[0, 1, 2]);
     at_once([trial(Network::Unordered, None), steered], |trial| {
         let Trialed { ended, predictions, seen } =
@@ -131,12 +131,12 @@ fn rounds_without_time_are_cut_short_and_the_checker_continues() {
 #[test]
 fn a_checker_with_a_small_share_works_less() {
     let rounds = |share, least| {
-        // Rounds that are cut short are not spared where nothing is new.
+        // Rounds that were cut short are repeated even for an unchanged snapshot.
         let trial = Trial { share, round_time: Duration::ZERO, ..trial(Network::Unordered, None) };
         let ended = to_the_end(&trial, &[("check_rounds_total", least)]).ended;
         ended.iter().map(|ended| ended.watched.expect("it was watched").checker.rounds).sum::<u64>()
     };
-    // One that may work a millionth of the time rests for seconds after the shortest round, on any machine.
+    // A checker that may work a millionth of the time rests for seconds after the shortest round, on any machine.
     let [all, few] = thread::scope(|scope| {
         let each = [(Share::ALL, 10), (Share(1), 1)].map(|(share, least)| scope.spawn(move || rounds(share, least)));
         each.map(|rounds| rounds.join().expect("it does not panic"))
@@ -144,8 +144,8 @@ fn a_checker_with_a_small_share_works_less() {
     assert!(few >= 3 && few * 2 < all, "{few} and {all} rounds");
 }
 
-/// Node 2 does not run. Over UDP that is unknown, and it is waited for in vain every other time; over TCP a node that cannot be reached is
-/// absent at once. In both cases the others are looked at, and what they can do is predicted.
+/// Node 2 does not run. Over UDP its absence is unknown, and every other snapshot waits for it in vain; over TCP an unreachable node is
+/// absent at once. In both cases the checker explores from the other nodes, and predicts their violations.
 #[test]
 fn a_silent_node_is_left_out_of_a_snapshot() {
     at_once([Network::Ordered, Network::Unordered], |network| {
@@ -168,7 +168,8 @@ fn a_silent_node_is_left_out_of_a_snapshot() {
     });
 }
 
-/// Nodes 0 and 1 name each other, and node 2 both: no other node is asked, and the actions of the two are predicted.
+/// Nodes 0 and 1 name each other as neighbours, and node 2 names both: other nodes are not asked, and the actions of the two are
+/// predicted.
 #[test]
 fn nodes_ask_their_neighbours() {
     let near = |toy: Toy, node, named: &[NodeId]| (0..=LAST).fold(toy, |toy, state| toy.near(node, state, Some(named)));
@@ -189,8 +190,8 @@ fn nodes_ask_their_neighbours() {
     assert!(partial <= late, "{late} were late: {seen:?}");
 }
 
-/// Nodes that may send next to nothing in checkpoints refuse them to those who ask, and these wait 100 ms, 200 ms and so on: ten refusals
-/// would take a minute and more. The protocol continues as it does.
+/// Nodes with almost no bandwidth for checkpoints refuse requests for them, and the requesting nodes wait 100 ms, 200 ms and so on: ten
+/// refusals would take more than a minute. The protocol is not affected.
 #[test]
 fn who_gets_no_checkpoints_asks_less_often() {
     at_once([Network::Ordered, Network::Unordered], |network| {

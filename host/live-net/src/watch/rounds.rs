@@ -20,7 +20,7 @@ use crate::steer::Inbox;
 /// The checker: one round after the other, until the node ends or the host cannot continue.
 pub(super) fn check(mut watch: Watch, me: NodeId, slot: &Slot, inbox: &Inbox, tally: &Tally) {
     let deadline = Deadline::new();
-    // The tally records that it has ended; the node has no use for the reason.
+    // The tally records the end of the checker; the node has no use for the reason.
     let _ = rounds(&mut watch, me, inbox, tally, &deadline).and_then(|mut thread| thread.run(slot));
 }
 
@@ -101,8 +101,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Rests. A checker that steers renews the views of the other nodes meanwhile: what the node knows of them must not become as old as a
-    /// rest is long. That work makes the rest longer.
+    /// Rests. Meanwhile a checker that steers renews the views of the other nodes, which must not become as old as a rest is long. This
+    /// work prolongs the rest.
     fn rest(&mut self, slot: &Slot, rest: Duration) -> Result<(), MachineError> {
         if !self.is_steering || rest.is_zero() {
             slot.rest(rest, self.every);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::steer::Steer;
 
-    /// The state of two nodes; node 0 may go from 0 to 1 by a timer, and must not.
+    /// The states of two nodes; node 0 can go from 0 to 1 by a timer, which is a violation.
     fn states(states: [u8; 2]) -> Snapshot {
         let checkpoint = |(node, state)| {
             let checkpoint =
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Calls a function while such a checker runs in a thread of its own.
+    /// Calls a function while such a checker runs in its own thread.
     fn with_checker<R>((round_time, share): (Duration, Share), then: impl FnOnce(&Slot, &Inbox, &Tally) -> R) -> R {
         let watch = watch(round_time, share);
         let (slot, inbox, tally) = (&Slot::default(), &Inbox::default(), &Tally::default());
@@ -188,7 +188,7 @@ mod tests {
         (counts.rounds, counts.unchanged)
     }
 
-    /// The checker looks at a snapshot, after this many others.
+    /// Puts a snapshot, after this many others, and waits until the checker has handled it.
     fn look_at(snapshot: [u8; 2], others: u64, (slot, tally): (&Slot, &Tally)) {
         slot.put(states(snapshot));
         while counts(tally).0 + counts(tally).1 <= others || !slot.is_wanted() {
@@ -196,11 +196,11 @@ mod tests {
         }
     }
 
-    /// An unchanged snapshot needs no round: the filters of the last one are handed over again, so that they stay in force. A round
-    /// without enough time has no filters, and the next one has lower bounds.
+    /// An unchanged snapshot needs no round: the filters of the last one are put again, so that they stay in force. A round without
+    /// enough time has no filters, and the next one has lower bounds.
     #[test]
     fn what_is_unchanged_is_not_explored_again() {
-        // A checker that does not work all the time wants a snapshot once it is through with the last one.
+        // A checker with a share below 100 % wants a snapshot only after it has handled the last one.
         let share = Share(Share::ALL.0 - 1);
         let looked_at = |round_time| {
             with_checker((round_time, share), |slot, inbox, tally| {
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(looked_at(Duration::ZERO), (1..=5).map(|round| ((round, 0), 0)).collect::<Vec<_>>());
     }
 
-    /// A round of a tenth of a millisecond has a rest of a hundred seconds.
+    /// A round of a tenth of a millisecond requires a rest of a hundred seconds.
     #[test]
     fn what_is_known_of_the_others_is_renewed_while_a_checker_rests() {
         with_checker((Duration::from_secs(3_600), Share(1)), |slot, inbox, tally| {
