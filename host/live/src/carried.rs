@@ -1,5 +1,5 @@
-//! What a node knows of the cluster between two snapshots: the latest one, updated with the messages that the node has sent and taken
-//! since.
+//! The latest snapshot of the cluster, updated with the messages that the node
+//! has sent and taken since.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use host_model::contract::{Envelope, NodeId};
 use host_model::trace::{Beginning, Flight, Hex, NodeState};
 
-/// Messages of the node in the log for the next snapshot. A snapshot that began before the log is not updated.
+/// The maximum length of the log of the node's messages for the next snapshot. A snapshot that began before the log is not updated.
 const LOG_MAX: usize = 4_096;
-/// Messages in flight up to which a snapshot is updated: with more, it is too old to look ahead from.
+/// The maximum number of messages in flight in an updated snapshot: with more, it is too old to look ahead from.
 const IN_FLIGHT_MAX: usize = 1_024;
 
-/// An event whose effects are held, as far as the node knows the cluster: the state after it, and the state with its substitute in its
-/// place.
+/// An event whose effects are held, in the cluster as the node knows it: the state after it, and the state with its substitute
+/// instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// The node.
@@ -43,7 +43,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// Nothing is known before the first snapshot.
+    /// No snapshot is known at first.
     pub fn new(node: NodeId) -> Self {
         Self { node, latest: None, log: VecDeque::new(), forgotten: None }
     }
@@ -72,7 +72,7 @@ impl Carried {
     }
 
     /// The fork at an event of the node, which leads from one state to another and sends these messages. The message that it handles must
-    /// have been logged as taken. None if too little is known of the other nodes.
+    /// have been logged as taken. None if the node knows too little of the other nodes.
     pub fn fork(&self, before: NodeState, after: NodeState, sent: &[Envelope]) -> Option<Fork> {
         let latest = self.latest.as_ref().filter(|latest| latest.in_flight.len() <= IN_FLIGHT_MAX)?;
         let at = |state: NodeState| {
@@ -96,7 +96,7 @@ impl Carried {
     }
 }
 
-/// The messages that a node sends, in flight.
+/// The sent messages of a node, in flight.
 fn flights(node: NodeId, sent: &[Envelope]) -> impl Iterator<Item = Flight> {
     sent.iter().map(move |Envelope { to, payload }| flight(node, *to, payload))
 }

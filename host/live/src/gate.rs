@@ -1,8 +1,9 @@
-//! The gate between a node and the world: what steering may do to an event before it is handled, and to its effects before they leave.
+//! The gate between a node and the world: decisions of steering about an event before it is handled, and about its effects before they
+//! leave.
 //!
 //! A node runtime calls [`Gate::before`] for each event that can be filtered, and [`Gate::after`] once its handler has run and before any
-//! effect has left: no message sent, nothing written to disk. It never calls them for transport errors and restarts, which cannot be
-//! refused. [`Open`] is the gate of an unsteered node, [`Steered`](crate::steered::Steered) that of a steered one.
+//! effect has left: no message has been sent, nothing has been written to disk. It never calls them for transport errors and restarts,
+//! which cannot be refused. [`Open`] is the gate of an unsteered node, [`Steered`](crate::steered::Steered) that of a steered one.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, Input, LocalEvent, LocalKind, NodeId};
@@ -38,7 +39,7 @@ pub enum Cause<'e> {
     Local(&'e LocalEvent),
 }
 
-/// What happens in place of a filtered event. The network or the scheduler may do each of these at any time.
+/// The substitute of a filtered event. The network or the scheduler may do the same at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Substitute {
     /// The message is dropped, which an unordered link may do.
@@ -127,7 +128,7 @@ pub struct Happened<'h> {
 
 /// The decisions of steering, as a node requests them.
 pub trait Gate<V = Views> {
-    /// Whether it judges states. Otherwise [`after`](Self::after) is not called.
+    /// Whether the gate judges states. Otherwise [`after`](Self::after) is not called.
     fn judges(&self) -> bool {
         true
     }
@@ -143,14 +144,14 @@ pub trait Gate<V = Views> {
     /// Decides whether the effects of a handler leave. Called if the handler has changed the state.
     fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_, V>) -> Verdict;
 
-    /// Whether it looks ahead from events whose effects are held. Otherwise [`ahead`](Self::ahead) is not called, and the node keeps no log
-    /// for it.
+    /// Whether the gate looks ahead from events whose effects are held. Otherwise [`ahead`](Self::ahead) is not called, and the node
+    /// keeps no log for it.
     fn looks_ahead(&self) -> bool {
         false
     }
 
     /// Decides whether the effects of a handler that has passed [`after`](Self::after) leave, by looking ahead from it. The fork is
-    /// computed on demand; it is none if too little is known of the other nodes.
+    /// computed on demand; it is none if the node knows too little of the other nodes.
     fn ahead(&mut self, _now: Time, _event: &Event<'_>, _fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
         Verdict::Pass
     }
@@ -214,7 +215,7 @@ impl<V, G: Gate<V>> Gate<V> for Option<G> {
 mod tests {
     use super::*;
 
-    /// The only event that may be lost is a message that the network may lose, and internal events cannot be postponed.
+    /// Only a message that the network may lose can be dropped, and internal events cannot be postponed.
     #[test]
     fn each_cause_has_its_sound_substitute() {
         let local = |kind| LocalEvent { name: String::new(), kind, payload: Vec::new() };

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 pub enum Kind {
     /// The variants that the description of the message names, from the outermost to the innermost: `Raft.what.Append`.
     Variant(String),
-    /// The first byte of a message without such a description; none of an empty one.
+    /// The first byte of a message without such a description; none for an empty one.
     First(Option<u8>),
 }
 
@@ -21,14 +21,14 @@ pub enum Kind {
 const DEPTH_MAX: usize = 4;
 /// Bytes of the longest name of a variant or a field. Anything longer is a text.
 const NAME_MAX: usize = 64;
-/// Fields in which a description names its variant.
+/// The fields in which a description may name its variant.
 const TAGS: [&str; 3] = ["kind", "type", "tag"];
 /// Bytes of messages in the cache of kinds; beyond, it is cleared.
 const KNOWN_BYTES_MAX: usize = 1 << 20;
 
 /// Finds the kinds of the messages of a protocol.
 ///
-/// If a protocol describes its messages, kinds are variants; otherwise they are the first byte. In an encoding of nested enums, the first
+/// If a protocol describes its messages, kinds are variants; otherwise they are first bytes. In an encoding of nested enums, the first
 /// byte is only the outermost variant, which is often the same for all messages.
 #[derive(Default)]
 pub struct Kinds(Option<Mutex<Described>>);

@@ -1,4 +1,4 @@
-//! The neighbourhood of a node: the nodes from whose states its checker looks ahead.
+//! The neighbourhood of a node: the nodes whose states its checker explores from.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ pub enum Neighbourhood {
     All,
     /// The nodes that the protocol names.
     Said(BTreeSet<NodeId>),
-    /// All nodes, because those that the protocol names are unusable; the reason.
+    /// All nodes, with the reason why those that the protocol names are unusable.
     Unusable(String),
 }
 
 impl Neighbourhood {
-    /// The meaning of a node's answer, in a cluster of this size.
+    /// Interprets the answer of a node's protocol, in a cluster of this size.
     pub fn of(said: Result<Option<Vec<NodeId>>, Fault>, me: NodeId, nodes: u32) -> Self {
         match said {
             Ok(None) => Self::All,

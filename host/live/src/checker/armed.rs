@@ -10,9 +10,9 @@ use crate::filter::Pattern;
 use crate::gate::{Cause, Event};
 use crate::kinds::Kinds;
 
-/// The filters of a node at its start, before its checker has a snapshot: on each of these paths to violations, the first event of the node
-/// that can be filtered, in any state and with any content of its kind. A violation that was predicted before may still be ahead, and
-/// after a start the checker cannot know. `may_break` allows breaking connections in place of messages on ordered links.
+/// The filters of a node at its start, before its checker has a snapshot: on each of these paths to violations, the first event of the
+/// node that can be filtered, in any state and with any content of its kind. A violation that was predicted before may still be ahead,
+/// and a checker without a snapshot cannot tell. `may_break` allows breaking connections in place of messages on ordered links.
 pub fn armed(
     paths: &[Vec<TraceStep>],
     node: NodeId,

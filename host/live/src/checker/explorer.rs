@@ -1,4 +1,4 @@
-//! What rounds explore with.
+//! The explorer of a checker's rounds.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::checker::round::{CheckError, Checker, Round};
 use crate::checker::steering::Steering;
 use crate::gate::Views;
 
-/// Explores for the rounds of a checker: that checker, or a memory of what it has explored before.
+/// Explores for the rounds of a checker: the checker itself, or a cache of its earlier results.
 ///
 /// # Errors
 ///
-/// Each method: the state is none of this cluster, or the host cannot continue. The next call is not affected.
+/// Each method: the state is not one of this cluster, or the host cannot continue. The next call is not affected.
 pub trait Explorer {
-    /// How far the next rounds may go, in events and states.
+    /// Sets the limits of the next rounds, in events and states.
     fn set_reach(&mut self, reach: (u64, u64));
 
     /// As [`Checker::round`].

@@ -1,4 +1,4 @@
-//! Hold and look ahead: whether an event whose effects are held leads to what is about to go wrong.
+//! Hold and look ahead: whether an event whose effects are held leads to a violation.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,20 @@ use crate::carried::Fork;
 use crate::checker::round::{CheckError, Checker, Limits, Prediction};
 use crate::filter::{Pattern, What};
 
-/// What looking ahead from an event has reached.
+/// The result of looking ahead from an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreseen {
-    /// What is about to go wrong after the event, and is not where its substitute takes its place.
+    /// A violation ahead after the event, if its substitute leads to none.
     pub prediction: Option<Prediction>,
-    /// Whether it was stopped before it had come as far as it may go. Then what it has not found is not known.
+    /// Whether it was stopped before it reached its limits. Then a missing prediction proves nothing.
     pub is_cut: bool,
     /// Units of work.
     pub work: u64,
 }
 
 impl Limits {
-    /// How far to look ahead from a single event, while its effects wait: this many events of the unfolding, and nothing for depth.
+    /// The limits of looking ahead from a single event while its effects are held: this many events of the unfolding, and no search for
+    /// depth.
     pub fn of_an_event(events_max: u64) -> Self {
         Self {
             events_max,
@@ -33,11 +34,11 @@ impl Limits {
 }
 
 impl Checker<'_> {
-    /// Looks ahead from an event, which this exact pattern matches, and from its substitute: a message is lost, and a local event waits, for
-    /// as long as that helps. What goes wrong in both is none of the event's doing, and what is wrong already after it is the business of
-    /// the immediate check.
+    /// Looks ahead from an event, which this exact pattern matches, and from its substitute: a message is lost, and a local event waits
+    /// while the filter matches. A violation after both is not caused by the event, and a violation in the state right after it is left
+    /// to the immediate check.
     ///
-    /// `turns` is called between the two, so that the owner of the deadline can give the second as long as the first.
+    /// `turns` is called between the two, so that the owner of the deadline can give the second as much time as the first.
     ///
     /// # Errors
     ///

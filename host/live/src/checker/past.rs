@@ -1,4 +1,4 @@
-//! Paths that led to a violation before.
+//! Earlier paths to violations.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use host_search::kernel::{FoundViolation, judge_system_state};
 
 use crate::kinds::Kinds;
 
-/// Paths, the latest ones last.
+/// The paths, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Past {
     paths: VecDeque<Vec<TraceStep>>,
@@ -18,12 +18,12 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// None, and room for this many.
+    /// An empty list, with room for this many paths.
     pub(super) fn new(most: usize) -> Self {
         Self { paths: VecDeque::new(), most }
     }
 
-    /// A path has led to a violation.
+    /// Remembers a path that led to a violation.
     pub(super) fn remember(&mut self, steps: &[TraceStep]) {
         let is_same = |path: &Vec<TraceStep>| {
             path.len() == steps.len() && path.iter().zip(steps).all(|(one, other)| is_same_event(one, other))
@@ -37,9 +37,9 @@ impl Past {
         }
     }
 
-    /// Takes up each path from another state, the latest first: its local events as far as they can happen, with the same answers to
-    /// `choose`, and the messages that follow from them. The first violation, and how many steps were tried. Asks before each path whether
-    /// to stop.
+    /// Repeats each path from another state, the latest first: its local events if they are possible, with the same
+    /// answers to `choose`, and the resulting messages. Returns the first violation, and the number of steps that were
+    /// tried. Polls the stop flag before each path.
     pub(super) fn follow(
         &self,
         stepper: &mut Stepper<'_>,
@@ -95,8 +95,8 @@ fn follow(
     Ok(None)
 }
 
-/// What corresponds to a recorded step: the same local event, or a message of the same kind between the same nodes, best with the
-/// same content. Faults are not repeated.
+/// The trigger that corresponds to a recorded step: the same local event, or a message of the same kind between the same nodes,
+/// preferably with the same content. Faults are not repeated.
 fn corresponding(stepper: &Stepper<'_>, kinds: &Kinds, at: &Start, recorded: &TraceStep) -> Option<Trigger> {
     match &recorded.event {
         TraceEvent::Local { name, payload, .. } => {

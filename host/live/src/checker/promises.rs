@@ -1,4 +1,4 @@
-//! Promises of progress that a state ahead cannot keep any more.
+//! Promises of progress that a state ahead can no longer keep.
 
 use host_model::contract::{Judgement, MachineError};
 use host_model::lts::{Promise, Step, Stepper};
@@ -15,17 +15,17 @@ use host_search::outlook::{self, Outlook, is_owed};
 use crate::checker::round::{CheckError, Checker, Prediction, Round};
 use crate::checker::stopping::Asking;
 
-/// States for which a certificate is tried, of each promise.
+/// The number of states, per promise, for which a certificate is tried.
 const CERTIFICATES: usize = 8;
 
 impl Checker<'_> {
-    /// Looks ahead from where a round has begun, which has found nothing wrong, for states in which a promise of progress cannot be kept any
-    /// more: one prediction per promise at most, each proven. All messages in flight have to be there: what counts as lost may be the way
-    /// back. Where nodes are absent, or promises do not count, there is none.
+    /// Looks ahead from the state of a round without findings for states in which a promise of progress can no longer be kept: at most
+    /// one prediction per promise, each proven. All messages in flight must be known: one that counts as lost may be the way back. If
+    /// nodes are absent, or promises are ignored, there is no prediction.
     ///
-    /// All states close by are explored, up to the bound of consequence prediction, and dead is what has no way back among them and leads
-    /// nowhere else. Where that shows none, a certificate is tried for some of the states without a known way, which nothing has to be
-    /// explored for.
+    /// All states close by are explored, up to the bound of consequence prediction: a state is dead if no path leads from it to a kept
+    /// promise or out of the explored states. If none is, a certificate is tried for some of the states without a known way back, which
+    /// needs no exploration.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ struct Ahead<'a, 'l> {
 }
 
 impl Ahead<'_, '_> {
-    /// A state that is dead since all that follows from it was explored, if there is one.
+    /// A dead state, proven by exploring all its successors, if there is one.
     fn explored(
         &mut self,
         checked: &Checked,
@@ -85,7 +85,8 @@ impl Ahead<'_, '_> {
         self.found(promise, &breach.prefix, breach.critical.map(|_| breach.sibling)).map(Some)
     }
 
-    /// One of a few that have a certificate, those farthest away first: what is dead stays dead. None after a request to stop.
+    /// A state with a certificate among a few of those that owe the promise, the farthest first: a dead state stays dead. None after a
+    /// request to stop.
     fn certified(
         &mut self,
         checked: &Checked,
@@ -112,7 +113,7 @@ impl Ahead<'_, '_> {
         Ok(None)
     }
 
-    /// The same after the step by which it died, as far as that is known.
+    /// The same state after the step by which it died, as far as that is known.
     fn since(&mut self, promise: Promise, mut path: Vec<Step>) -> Result<FoundViolation, SearchError> {
         let mut is_fault = Vec::with_capacity(path.len());
         for (depth, step) in path.iter().enumerate() {
@@ -124,7 +125,7 @@ impl Ahead<'_, '_> {
         Ok(self.found(promise, &path, turn.way)?)
     }
 
-    /// What a certificate says of a state.
+    /// The outlook of a state by a certificate.
     fn outlook(&mut self, promise: Promise, path: &[Step]) -> Result<Outlook, MachineError> {
         let state = self.after(path)?;
         if !is_owed(&mut self.stepper, &state.locals, promise)? {
@@ -145,7 +146,7 @@ impl Ahead<'_, '_> {
         Ok(at)
     }
 
-    /// A promise that is dead after a path, with what would have kept it instead of the last step, if that is known.
+    /// A promise that is dead after a path, with an alternative to the last step that keeps it, if one is known.
     fn found(
         &mut self,
         promise: Promise,

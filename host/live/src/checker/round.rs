@@ -28,8 +28,8 @@ pub struct Limits {
     pub states_max: u64,
     /// Random walks, which run if the unfolding is incomplete and neither search has found anything.
     pub walks_max: u64,
-    /// Small steps of a search, which its own counts do not include: the combinations of node states grow with each node that a property of
-    /// system scope reads. The evaluation of such a property counts as 500.
+    /// Small steps of a search, which its own counts do not include: the combinations of node states multiply with each node that a
+    /// property of system scope reads. The evaluation of such a property counts as 500.
     pub steps_max: u64,
     /// Different violations that a search collects.
     pub violations_max: u64,
@@ -39,11 +39,11 @@ pub struct Limits {
     pub bytes_max: u64,
     /// Bytes of each search of a round, including the cache of handlers.
     pub round_bytes_max: u64,
-    /// Bytes of all states and messages of a beginning.
+    /// Bytes of all states and messages of a global state in which a round begins.
     pub beginning_max: usize,
     /// The rules by which a state is dead; none if promises are ignored.
     pub promises: Option<Rules>,
-    /// Whether connections may be broken in place of messages on ordered links. Then they can break in the scenario.
+    /// Whether connections may be broken in place of messages on ordered links. If so, they can break in the scenario.
     pub breaks: bool,
 }
 
@@ -65,10 +65,10 @@ impl Default for Limits {
     }
 }
 
-/// Why a round has no result.
+/// The reason why a round has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// The global state is not one of this cluster: a node has reported something false.
+    /// The global state is not one of this cluster: a node has reported a wrong state.
     #[error("the snapshot is refused: {0}")]
     Refused(String),
     /// The host has failed.
@@ -109,7 +109,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Its trace, made from an empty trace of the same cluster. `scenario` is that of the checker after the round.
+    /// Its trace, made from an empty trace of the same cluster. `scenario` is the scenario of the checker after the round.
     pub fn trace(&self, scenario: Scenario, beginning: &Arc<Beginning>, empty: Trace) -> Trace {
         Trace {
             scenario,
@@ -132,7 +132,7 @@ pub struct Round {
     pub dead: Vec<Prediction>,
     /// Whether the first prediction was found along a past path.
     pub is_known: bool,
-    /// Violations in the state in which the round begins: each has no steps, and replays. Nothing is predicted then.
+    /// Violations in the state in which the round begins: each has no steps, and replays. Then nothing is predicted.
     pub violated: Vec<Prediction>,
     /// Whether the search is complete.
     pub is_complete: bool,
@@ -156,7 +156,7 @@ pub struct Checker<'f> {
 }
 
 impl<'f> Checker<'f> {
-    /// For a cluster in this scenario, whose budgets of faults are those of one look ahead.
+    /// A checker for a cluster in this scenario, whose budgets of faults are those of one look ahead.
     ///
     /// # Errors
     ///
@@ -167,43 +167,43 @@ impl<'f> Checker<'f> {
         Ok(Self { factory, limits, lts, stop: &Never, kinds, past: Past::new(limits.past_max), generation: 0 })
     }
 
-    /// The kinds of messages by which its filters are coarse.
+    /// The kinds of messages for its coarser filters.
     pub fn kinds(&self) -> &Arc<Kinds> {
         &self.kinds
     }
 
-    /// A path of an earlier process led to a violation.
+    /// Remembers a path from an earlier process that led to a violation.
     pub fn remember(&mut self, steps: &[TraceStep]) {
         self.past.remember(steps);
     }
 
-    /// The same, which asks while it explores whether to stop: after each handler that it executes, and every few thousand steps. What it
-    /// has found by then stands.
+    /// The same with a stop flag, polled after each handler that it executes, and every few thousand steps. Results found before the
+    /// stop stay valid.
     #[must_use]
     pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
         Self { stop, ..self }
     }
 
-    /// How far the next rounds may go, in events and states; all else stays.
+    /// Sets the limits of the next rounds, in events and states; the other limits stay.
     pub fn set_reach(&mut self, (events_max, states_max): (u64, u64)) {
         (self.limits.events_max, self.limits.states_max) = (events_max, states_max);
     }
 
-    /// How often what was known of handlers was forgotten.
+    /// The number of times that the cache of handlers was cleared.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// What is known of handlers.
+    /// The cache of handlers.
     pub fn lts(&self) -> &Lts<'f> {
         &self.lts
     }
 
-    /// Looks ahead from a global state. Nodes without a state are absent: they absorb what they are sent.
+    /// Looks ahead from a global state. Nodes without a state are absent: they absorb messages.
     ///
     /// # Errors
     ///
-    /// The state is none of this cluster, or the host cannot continue. The next round is not affected.
+    /// The state is not one of this cluster, or the host cannot continue. The next round is not affected.
     pub fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Round, CheckError> {
         check_size(beginning, self.limits.beginning_max)?;
         self.renew(beginning)?;
@@ -240,8 +240,8 @@ impl<'f> Checker<'f> {
         Ok(round)
     }
 
-    /// The views of each node in a global state, next to those of others; none of absent nodes. What it takes to
-    /// know is known to the round that begins there.
+    /// The views of each node in a global state, by property; none of absent nodes. The round that begins there reuses
+    /// the cached handlers.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl<'f> Checker<'f> {
         Ok(views.collect())
     }
 
-    /// The scenario of a round that begins there: nodes without a state are absent.
+    /// The scenario of a round that begins in this state: nodes without a state are absent.
     pub fn scenario_of(&self, beginning: &Beginning) -> Scenario {
         let scenario = self.lts.scenario();
         let present: BTreeSet<NodeId> = beginning.states.iter().map(|state| state.node).collect();
@@ -264,12 +264,13 @@ impl<'f> Checker<'f> {
         Scenario { absent, ..scenario.clone() }
     }
 
-    /// Looks ahead next in the scenario of a round that begins there: the round itself may have been another checker's, or an earlier one.
+    /// Switches to the scenario of a round that begins in this state: the round itself may have been another checker's, or an earlier
+    /// one.
     pub(crate) fn attend(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
         if self.scenario_of(beginning).absent == self.lts.scenario().absent { Ok(()) } else { self.renew(beginning) }
     }
 
-    /// Begins another generation where what is known takes too much room, or other nodes are absent.
+    /// Begins another generation if the cache of handlers exceeds its limit, or other nodes are absent.
     fn renew(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
         let scenario = self.scenario_of(beginning);
         if scenario.absent != self.lts.scenario().absent {
@@ -283,7 +284,7 @@ impl<'f> Checker<'f> {
     }
 }
 
-/// An empty local transition system for these limits: of no use are witnesses, and promises that do not count.
+/// An empty local transition system for these limits, without witnesses, and without promises if they are ignored.
 pub(super) fn new_lts<'f>(
     factory: &'f dyn MachineFactory,
     scenario: Scenario,
@@ -296,13 +297,13 @@ pub(super) fn new_lts<'f>(
     Ok(Lts::new(factory, scenario)?.leaving_out(of_no_use))
 }
 
-/// What is wrong in a state, as findings after no step.
+/// The violations in a state, as findings without steps.
 fn violated(stepper: &mut Stepper<'_>, start: &Start) -> Result<Vec<Prediction>, MachineError> {
     let wrong = judge_system_state(stepper, &start.locals).bad()?.into_iter();
     wrong.map(|(node, judgement)| prediction(stepper, &FoundViolation::new(start, &[], node, judgement))).collect()
 }
 
-/// A violation in the words of a trace.
+/// A violation in the form of a trace.
 fn prediction(stepper: &mut Stepper<'_>, violation: &FoundViolation) -> Result<Prediction, MachineError> {
     let property = match &violation.judgement {
         Judgement::Violated { property, .. } => Some(*property),
@@ -321,7 +322,7 @@ fn check_size(beginning: &Beginning, most: usize) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// What was seen ahead.
+/// The results of an exploration.
 #[derive(Default)]
 pub(super) struct Ahead {
     pub(super) found: Vec<FoundViolation>,

@@ -1,4 +1,4 @@
-//! Whether filters make anything worse.
+//! The check that filters make nothing worse.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use crate::checker::round::{CheckError, Checker, Limits, look_ahead, new_lts};
 use crate::checker::stopping::Asking;
 use crate::filter::{Pattern, Patterns};
 
-/// Why filters are not to be used.
+/// The reason why filters must not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unsafe {
-    /// With them a violation is still to come, or a new one: what the node could filter on each path there, earliest first.
+    /// With them a violation remains, or a new one appears: the events that the node could filter on each path to it, earliest first.
     Violated(Vec<Vec<Pattern>>),
-    /// A promise of progress that could be kept cannot be kept any more, by its number among all.
+    /// A promise of progress that could be kept is dead with them, by its number among all.
     Dead(usize),
-    /// It was stopped before it had come as far as it may go: nothing is known of them.
+    /// The check was stopped before it reached its limits: it proves nothing.
     Unexplored,
 }
 
-/// The answer, and what it took.
+/// The result of a check, and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Why they are not to be used; none if they are safe as far as the budget sees.
+    /// The reason why they must not be used; none if they are safe within the budget.
     pub refused: Option<Unsafe>,
-    /// Whether everything that can happen with them was explored.
+    /// Whether all executions with them were explored.
     pub is_complete: bool,
     /// Units of work.
     pub work: u64,
 }
 
 impl Checker<'_> {
-    /// Explores ahead from a state with filters in force at one node, whose substitutes take the place of what they match, by the same
+    /// Explores ahead from a state with filters in force at one node, whose substitutes replace the matching events, by the same
     /// strategies and within the same budget as a [round](Self::round). Filters pass if no violation is found, and if no promise of
     /// progress that can be kept without them is dead with them.
     ///
@@ -65,7 +65,7 @@ impl Checker<'_> {
             let mut paths = Vec::with_capacity(ahead.found.len());
             for found in &ahead.found {
                 let mut path = candidates(&mut stepper, node, self.limits.breaks, found)?;
-                // What is filtered already changes nothing.
+                // Filtered events cannot be filtered again.
                 path.retain(|pattern| !patterns.iter().any(|filter| filter.covers(pattern, &self.kinds)));
                 paths.push(path);
             }
@@ -90,7 +90,7 @@ impl Checker<'_> {
         Ok(Checked { refused, is_complete, work })
     }
 
-    /// The first promise of progress that is dead with filters and not without.
+    /// The first promise of progress that is dead with the filters and not without them.
     fn find_dead(
         &self,
         lts: &Lts<'_>,
@@ -118,7 +118,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a promise of progress is proven to be dead, and what that took. An error where it is stopped.
+/// Whether a promise of progress is proven to be dead, and the cost of the proof. An error if the proof was stopped.
 fn is_dead(
     lts: &Lts<'_>,
     stepper: &mut Stepper<'_>,

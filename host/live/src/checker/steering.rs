@@ -1,4 +1,4 @@
-//! What one node can filter so that none of the predictions comes true.
+//! Filters of one node that prevent all predictions.
 
 use std::collections::BTreeSet;
 
@@ -8,34 +8,34 @@ use crate::checker::round::{CheckError, Checker, Round};
 use crate::checker::safety::Unsafe;
 use crate::filter::{Pattern, smallest_hitting_set};
 
-/// Filters that are tried together at most: more at once are a sign that the node cannot help.
+/// The maximum number of filters that are tried together: more suggest that the node cannot help.
 const TOGETHER_MAX: usize = 6;
 
-/// Sets of filters of a grain that are tried before the node gives up.
+/// The maximum number of sets of filters of a grain that are tried.
 const ATTEMPTS_MAX: usize = 12;
 
-/// How often the exact pattern of an event is made coarser, in the order in which filters are looked for. An event that can happen in
-/// many local states takes as many exact filters, and one in any state.
+/// The number of steps by which the exact pattern of an event is coarsened, in the order of the search for filters. An event that is
+/// possible in many local states needs as many exact filters, or a single one for any state.
 const GRAINS: [usize; 3] = [1, 0, 2];
 
 /// The result for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steering {
-    /// The filters; none if there is nothing to filter, or nothing helps.
+    /// The filters; empty if nothing is predicted, or no filters help.
     pub patterns: BTreeSet<Pattern>,
-    /// Whether something is predicted, and no filters of this node keep it from happening without making anything worse.
+    /// Whether a violation is predicted that no filters of this node prevent without making something worse.
     pub is_unhelpful: bool,
-    /// Whether it was stopped. Filters that were found by then stand, and may be less coarse than they could be; where there are none,
-    /// it is not known whether any help.
+    /// Whether it was stopped. Filters found before that stay valid, but may not be the coarsest; without any, it is unknown whether
+    /// some help.
     pub is_cut: bool,
     /// Units of work.
     pub work: u64,
 }
 
 impl Checker<'_> {
-    /// Looks for filters of one node after a round: a smallest set of events that meets all violating paths, earliest first, which
+    /// Searches filters of one node after a round: a smallest set of events that meets all violating paths, earliest first, and that
     /// [passes](Self::check_filters); first of events whatever the local state is, then of those in one state, then of kinds of events.
-    /// Another path that is found has to be met, too. Then the coarsest patterns of these events that pass.
+    /// If the check finds another path, the set must meet that as well. Then the coarsest patterns of these events that pass.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Checker<'_> {
         Ok(patterns)
     }
 
-    /// A pattern that was made coarser so often, as far as it goes.
+    /// A pattern coarsened by this many steps, or as far as possible.
     fn coarsened(&self, pattern: &Pattern, times: usize) -> Pattern {
         (0..times).fold(pattern.clone(), |pattern, _| pattern.coarser(&self.kinds).unwrap_or(pattern))
     }

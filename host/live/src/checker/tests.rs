@@ -196,7 +196,7 @@ fn cases(count: u64) -> Vec<(Toy, Global)> {
     unreachable!("there are toys without end")
 }
 
-/// A violation is predicted exactly if one is reachable, and each prediction replays from the states that it begins in.
+/// A violation is predicted exactly if one is reachable, and each prediction replays from the states in which it begins.
 #[test]
 fn predictions_are_exactly_the_reachable_violations_and_replay() {
     let (mut predicted, mut quiet, mut known) = (0, 0, 0);
@@ -220,7 +220,7 @@ fn predictions_are_exactly_the_reachable_violations_and_replay() {
     assert!(known > predicted / 2, "paths of the past lead there again: {known} of {predicted}");
 }
 
-/// Random sets of the filters that match an event: a set passes the check exactly if, under it, the reference finds no violation and no
+/// Random sets of filters that match an event: a set passes the check exactly if, under it, the reference finds no violation and no
 /// promise that the filters have made dead.
 #[test]
 fn filters_pass_exactly_where_nothing_gets_worse() {
@@ -330,7 +330,7 @@ fn filters_decide_whether_the_second_message_is_fatal() {
     assert_eq!(round.predictions.len(), 1);
     let steering = checker.steer(0, &round).expect("it is native");
     assert_eq!(steering.patterns.len(), 1);
-    // Without and with filters, by exhaustive search: from here, and from the start with one filter per message.
+    // Without and with filters, by exhaustive search: from this state, and from the start with one filter per message.
     let all = |patterns: &BTreeSet<Pattern>, at: &Global| is_violated(&toy, &reach(&toy, at, patterns).expect("small"));
     assert!(all(&BTreeSet::new(), &at) && !all(&steering.patterns, &at));
     // The sender cannot help: it has no more events.

@@ -1,8 +1,8 @@
 //! The record that a node keeps of the messages to and from a peer.
 //!
-//! Messages are counted from 1 for each destination and each incarnation of the sender.
-//! Messages to or from a former incarnation are not delivered once the receiver knows of the newer one, as on a connection that has
-//! broken: otherwise a node without memory could not say which messages it has not received.
+//! Messages are counted from 1 for each destination and each incarnation of the sender. Messages to or from a former incarnation
+//! are not delivered once the receiver knows of the newer one, as on a connection that has broken: otherwise a node without memory
+//! could not report which messages it has not received.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,29 +14,29 @@ use serde::{Deserialize, Serialize};
 pub struct Sequences(VecDeque<(u64, u64)>);
 
 impl Sequences {
-    /// Whether a number is in it.
+    /// Whether the set contains a number.
     pub fn contains(&self, sequence: u64) -> bool {
         let next = self.0.partition_point(|(_, last)| *last < sequence);
         self.0.get(next).is_some_and(|(first, _)| *first <= sequence)
     }
 
-    /// The highest number in it; 0 if it is empty.
+    /// The highest number; 0 if the set is empty.
     pub fn last(&self) -> u64 {
         self.0.back().map_or(0, |(_, last)| *last)
     }
 
-    /// The bounds of one range of consecutive numbers, a different range each turn. None if it is empty.
+    /// The bounds of one range of consecutive numbers, a different range each turn. None if the set is empty.
     pub(super) fn range(&self, turn: u64) -> Option<(u64, u64)> {
         let place = turn.checked_rem(self.0.len() as u64)?;
         self.0.get(place as usize).copied()
     }
 
-    /// Whether all from 1 to this one are in it.
+    /// Whether the set contains all numbers from 1 to this one.
     pub(super) fn has_all_up_to(&self, last: u64) -> bool {
         self.0.front().is_some_and(|(first, end)| *first == 1 && last <= *end)
     }
 
-    /// Adds a number, and all numbers more than `late_max` below the highest one. Returns false if it was there.
+    /// Adds a number, and all numbers more than `late_max` below the highest one. Returns false if the set already had it.
     pub(super) fn insert(&mut self, sequence: u64, late_max: u64) -> bool {
         if self.contains(sequence) {
             return false;

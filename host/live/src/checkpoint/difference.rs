@@ -1,12 +1,12 @@
-//! Checkpoints on their way, as differences where that is possible.
+//! The encoding of packets: checkpoints as differences where possible.
 //!
-//! A request names the last checkpoint of its destination that the node still has, and the answer is compressed with that one as
-//! dictionary, if its sender has it as well. Each side keeps two checkpoints per peer for that, and neither depends on the other to have
-//! them: a start, a loss or a limit makes the next answer a whole one.
+//! A request names the last checkpoint of its destination that the requesting node still has, and the answer is compressed with it as
+//! dictionary, if its sender still has it as well. Each side keeps two checkpoints per peer for that, and relies on no copy at the
+//! other side: after a restart, a loss or a limit, the next answer is a whole one.
 //!
-//! The [`Manager`](crate::checkpoint::Manager) knows nothing of it, so that what it decides cannot depend on it. An answer that cannot be
-//! read is a lost packet, and none that its receiver still waits for is one: that is to the latest request to its sender, and what this
-//! one has named stays.
+//! The [`Manager`](crate::checkpoint::Manager) does not know of differences, so its decisions cannot depend on them. An undecodable
+//! answer is a lost packet, and its receiver no longer waits for it: it waits only for the answer to its latest request, and keeps the
+//! checkpoint that this one has named.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,57 +17,57 @@ use lz4_flex::block;
 use crate::checkpoint::cost::{Cost, Shape};
 use crate::checkpoint::packet::{Body, Checkpoint, Header, Packet};
 
-/// Bytes of the longest packet that is compressed.
+/// The maximum length of a packet that is compressed.
 const PACKET_MAX: usize = 16 << 20;
-/// Bytes of the longest checkpoint that is kept as a dictionary.
+/// The maximum length of a checkpoint that is kept as a dictionary.
 const BASE_MAX: usize = 1 << 20;
-/// Bytes of memory that a packet takes at most once it is read.
+/// The maximum memory of a decoded packet, in bytes.
 pub const COST_MAX: usize = 2 * PACKET_MAX;
-/// Answers that are read for each request: one, and another one as a network may deliver it twice.
+/// Decoded answers per request: one, and its possible duplicate.
 const ANSWERS_PER_REQUEST: u8 = 2;
-/// Answers that are read at most until the next request: those to earlier requests may come late.
+/// The maximum number of decoded answers before the next request: answers to earlier requests may be late.
 const ANSWERS_MAX: u8 = 8;
-/// Bytes that stand before the checkpoint in an answer, at most.
+/// The maximum length of the bytes before the checkpoint in an answer.
 const ANSWER_HEAD_MAX: usize = 128;
 /// The numbers of [`Body::Message`] and [`Body::Answer`] on the wire.
 const MESSAGE: u8 = 0;
 const ANSWER: u8 = 2;
-/// Bytes that are compressed together: half of what LZ4 can look back.
+/// The length of a piece that is compressed at once: half of LZ4's window.
 const PIECE: usize = 32 << 10;
-/// Bytes before and behind a piece that are looked at in the dictionary, too: all of it together is what LZ4 can look back.
+/// The number of bytes before and behind a piece in its dictionary: together with the piece they fill LZ4's window.
 const AROUND: usize = 16 << 10;
 
-/// What a packet begins with: the packet follows as it is; its length and pieces of it; a digest, and then the packet as it is, or its
-/// length and pieces.
+/// The first byte of a packet: the plain packet follows; its length and compressed pieces; a digest, and then the plain packet, or its
+/// length and compressed pieces.
 const PLAIN: u8 = 0;
 const COMPRESSED: u8 = 1;
 const NAMING: u8 = 2;
 const DIFFERENCE: u8 = 3;
 
-/// What tells a checkpoint from others.
+/// The identity of a checkpoint.
 type Digest = [u8; 16];
 
-/// Why a packet cannot be read.
+/// The reason why a packet is not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is none.
+    /// It is no packet.
     Damaged,
-    /// It is a difference from a checkpoint that is not there.
+    /// It is a difference from an unknown checkpoint.
     NoBase,
-    /// It is an answer, and this node has not asked, or has had enough answers.
+    /// It is an answer without a request, or beyond [`ANSWERS_MAX`].
     Unasked,
-    /// It would take more memory than [`COST_MAX`] once it is read.
+    /// It would take more memory than [`COST_MAX`].
     Costly,
 }
 
-/// What a packet says about checkpoints that can be dictionaries. It counts once the manager has taken the packet.
+/// The information in a packet about checkpoints that can be dictionaries. It counts once the manager has accepted the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// Nothing.
     Nothing,
-    /// Its sender has this checkpoint, or none.
+    /// Its sender has this checkpoint, or none that can be a dictionary.
     Has(Option<Digest>),
-    /// It brings one.
+    /// It contains a checkpoint.
     Brings(Base),
 }
 
@@ -88,18 +88,18 @@ impl Base {
     }
 }
 
-/// What is known of the checkpoints that a peer has, and what of it is here.
+/// The checkpoints that a peer has, as far as known, and copies of some.
 #[derive(Debug, Default)]
 struct Peer {
-    /// The last one that has arrived from it.
+    /// The last one received from it.
     latest: Option<Arc<Base>>,
-    /// The one that the last request to it has named.
+    /// The one that the last request to it named.
     named: Option<Arc<Base>>,
-    /// The last one that was sent to it.
+    /// The last one sent to it.
     sent: Option<Arc<Base>>,
-    /// The one that its last request has named.
+    /// The one that its last request named.
     confirmed: Option<Arc<Base>>,
-    /// Answers of it that are still read.
+    /// The number of its answers that may still be decoded.
     answers_left: u8,
 }
 
@@ -108,7 +108,7 @@ struct Peer {
 pub struct Differences(BTreeMap<NodeId, Peer>);
 
 impl Differences {
-    /// The header of a packed message of the protocol, which one it is, and its content; none of any other packet.
+    /// The header, the sequence number and the content of an encoded message of the protocol; none for any other packet.
     pub(crate) fn message(bytes: &[u8]) -> Option<(Header, u64, &[u8])> {
         let (&PLAIN, rest) = bytes.split_first()? else { return None };
         let (header, rest) = postcard::take_from_bytes::<Header>(rest).ok()?;
@@ -116,7 +116,7 @@ impl Differences {
         (kind == u32::from(MESSAGE)).then_some((header, sequence, payload))
     }
 
-    /// A packet to a peer as bytes. An answer is compressed; a message is short, and there are many of them.
+    /// Encodes a packet to a peer. An answer is compressed; messages are short, and frequent.
     pub fn pack(&mut self, to: NodeId, packet: &Packet) -> Vec<u8> {
         let mut start = vec![PLAIN];
         let peer = self.0.entry(to).or_default();
@@ -136,12 +136,12 @@ impl Differences {
         if compressed.len() < whole.len() { compressed } else { whole }
     }
 
-    /// Admits what a peer has sent to be [read](Self::unpack): an answer takes far more time and memory than its sender has spent, so a node
-    /// reads as many as it has asked for.
+    /// Admits bytes of a peer for [decoding](Self::unpack): an answer takes far more time and memory than it cost its sender, so a node
+    /// decodes only as many as it has requested.
     ///
     /// # Errors
     ///
-    /// It is an answer that is [not asked for](Unreadable::Unasked).
+    /// It is an [unrequested](Unreadable::Unasked) answer.
     pub fn admit(&mut self, from: NodeId, bytes: &[u8]) -> Result<(), Unreadable> {
         let is_answer = match bytes.split_first() {
             Some((&(COMPRESSED | DIFFERENCE), _)) => true,
@@ -158,11 +158,11 @@ impl Differences {
         Ok(())
     }
 
-    /// The packet that these bytes of a peer are. It takes no more room than its content is known to fill, and than [`COST_MAX`].
+    /// Decodes a packet of a peer. Memory grows with the decoded content, and is at most [`COST_MAX`].
     ///
     /// # Errors
     ///
-    /// There is none that can be read.
+    /// The bytes are no packet that can be decoded.
     pub fn unpack(&self, from: NodeId, bytes: &[u8]) -> Result<(Packet, News), Unreadable> {
         let (kind, rest) = bytes.split_first().ok_or(Unreadable::Damaged)?;
         let (digest, rest) = match *kind {
@@ -196,7 +196,7 @@ impl Differences {
         Ok((packet, news))
     }
 
-    /// The manager has taken the packet of a peer that said so.
+    /// Learns the news of a packet that the manager has accepted.
     pub fn learn(&mut self, from: NodeId, news: News) {
         match news {
             News::Nothing => {}
@@ -214,7 +214,7 @@ impl Differences {
         }
     }
 
-    /// A checkpoint was sent to a peer, which may receive it.
+    /// Notes that a checkpoint was sent to a peer, which may receive it.
     pub fn sent(&mut self, to: NodeId, checkpoint: &Checkpoint) {
         let base = Base::new(checkpoint);
         if base.bytes.len() <= BASE_MAX {
@@ -222,7 +222,7 @@ impl Differences {
         }
     }
 
-    /// What a peer may have taken as a dictionary.
+    /// The checkpoint with this digest, if a peer may have used it as a dictionary.
     fn base_of(&self, from: NodeId, digest: &Digest) -> Option<&Base> {
         let peer = self.0.get(&from)?;
         [&peer.named, &peer.latest].into_iter().flatten().find(|base| base.digest == *digest).map(AsRef::as_ref)
@@ -244,7 +244,8 @@ pub(super) fn compressed(plain: &[u8], base: Option<&Base>) -> Vec<u8> {
     bytes
 }
 
-/// Undoes it. Room is made for one piece at a time, once the last one is as long as it should be: a claim alone takes no room.
+/// Decompresses the pieces. Memory is allocated for one piece at a time, after the last one had its full length: a claimed length alone
+/// allocates nothing.
 pub(super) fn expand(bytes: &[u8], base: Option<&Base>, plain: &mut Vec<u8>) -> Option<()> {
     let (length, mut rest) = bytes.split_first_chunk()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= PACKET_MAX)?;
@@ -263,7 +264,7 @@ pub(super) fn expand(bytes: &[u8], base: Option<&Base>, plain: &mut Vec<u8>) -> 
     rest.is_empty().then_some(())
 }
 
-/// The dictionary of the piece behind this past: what is around it in the base, or without one that past.
+/// The dictionary of the piece behind this past: its surroundings in the base, or without a base the end of the past.
 fn dictionary<'b>(base: Option<&'b Base>, past: &'b [u8]) -> &'b [u8] {
     let start = past.len();
     let Some(Base { bytes, .. }) = base else { return &past[start.saturating_sub(PIECE + 2 * AROUND)..] };

@@ -16,7 +16,7 @@ pub enum Outcome {
     Complete(Snapshot),
     /// An inconsistent snapshot, which is unusable.
     Inconsistent(Snapshot, Inconsistency),
-    /// In every attempt, a node had discarded its checkpoint.
+    /// In every attempt, some node had discarded its checkpoint.
     Refused,
     /// This node sends no more checkpoints for now.
     Capped(NodeId),

@@ -23,9 +23,9 @@ pub struct Limits {
     pub kept_max: usize,
     /// Total size of these, in bytes.
     pub kept_bytes_max: usize,
-    /// How far a message may be behind the latest one of its sender and still be taken: 0 on ordered links.
+    /// The maximum by which a message may lag behind the latest one of its sender and still be accepted: 0 on ordered links.
     ///
-    /// Messages further behind count as received. Otherwise a gap would stay forever, and so would the messages kept by the sender.
+    /// Messages further behind count as received. Otherwise a gap, and the messages kept by the sender, would stay forever.
     pub late_max: u64,
     /// Numbers reserved at a time, to save writes to the disk; at least 1.
     pub block: u64,
@@ -66,7 +66,7 @@ pub enum Output {
     Gathered(Outcome),
 }
 
-/// Why a packet is not processed.
+/// The reason why a packet is not processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Dropped {
     /// A later incarnation of its sender is known.
@@ -75,13 +75,13 @@ pub enum Dropped {
     /// It is for a former incarnation of the node.
     #[error("it is for a former incarnation of this node")]
     FormerAddressee,
-    /// The message was received before, or is too late to know.
+    /// The message was received before, or is too late to tell.
     #[error("it was received before")]
     Repeated,
     /// Its number is above the largest to which one packet can raise a node: a packet was forged, to this node or to its sender.
     #[error("its number is too far ahead of this node")]
     FarAhead,
-    /// It is for a start of this node that has yet to happen: the data on its disk is lost, or the packet is forged.
+    /// It is for a start of this node that has not happened yet: the data on its disk is lost, or the packet is forged.
     #[error(
         "it is for start {0} of this node, which knows of fewer: its data file was lost, or is an old copy; restore it, or start the node \
          again with `--rejoin`, as one that knows nothing"

@@ -16,7 +16,7 @@ pub struct Packet {
     pub body: Body,
 }
 
-/// What each packet carries.
+/// The header of each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Header {
     /// The number of the sender when it was sent.
@@ -25,11 +25,11 @@ pub struct Header {
     pub incarnation: u64,
     /// The latest incarnation of the destination that the sender knows; 0 for none.
     pub addressee: u64,
-    /// The bounds of one range of messages of that incarnation that the sender has received, or no longer takes. Of several ranges, each
-    /// packet has a different one.
+    /// The bounds of one range of messages of that incarnation that the sender has received, or no longer accepts. Of several ranges,
+    /// each packet has a different one.
     ///
-    /// A node forgets acknowledged messages. No snapshot misses them: this packet forces checkpoints like any other, so if its receipt is
-    /// inside of the cut, so is that of the messages that it acknowledges.
+    /// A node forgets acknowledged messages. Snapshots still include them: this packet forces checkpoints like any other, so if its
+    /// receipt is inside the cut, so is that of the messages that it acknowledges.
     pub acknowledged: Option<(u64, u64)>,
 }
 

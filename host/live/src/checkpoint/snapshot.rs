@@ -45,9 +45,9 @@ pub struct Contents<'s> {
 }
 
 impl Snapshot {
-    /// Looks for a message that was received inside and sent outside: the second line of defence. Under the
-    /// [sound rule](crate::checkpoint::Rule::SOUND) there is none, but a peer with another program can answer anything. It misses messages
-    /// received before a reset of the receiver, which has forgotten the receipt.
+    /// Searches for a message that was received inside and sent outside: the second line of defence. Under the
+    /// [sound rule](crate::checkpoint::Rule::SOUND) there is none, but a peer with another program can send any answer. It misses
+    /// messages received before a reset of the receiver, which has forgotten the receipt.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ const OTHER: &str = "Others know the node by another disk: ";
 
 /// The operations on the files of a node: its file, the next file, and a note. A failed operation may have been executed in part.
 pub trait Files {
-    /// Why an operation failed.
+    /// The reason why an operation failed.
     type Error;
 
     /// The content of the file; none if there is no file.
@@ -113,7 +113,7 @@ impl<F: Files> Files for &mut F {
     }
 }
 
-/// Why a node cannot use its file.
+/// The reason why a node cannot use its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble<E> {
     /// An operation has failed.
@@ -122,7 +122,7 @@ pub enum Trouble<E> {
     Foreign,
     /// The file is from another node, or another plugin.
     Other(Box<Owner>),
-    /// The file is from another build or another cluster; the text says what differs.
+    /// The file is from another build or another cluster; the text names the differences.
     Changed(String),
     /// The file is missing, although the note says that there was one.
     Lost,
@@ -149,12 +149,12 @@ impl<E> From<E> for Trouble<E> {
 pub struct Ways {
     /// A file from another build or another cluster.
     pub takes_over: bool,
-    /// A file with fewer starts than other nodes know, or not the one by which they know the node: the next start has a number above the
-    /// known ones, and a disk identity that they accept.
+    /// A file with fewer starts than other nodes know, or not the file by which they know the node: the next start has a number above
+    /// the known ones, and a disk identity that they accept.
     pub rejoins: bool,
 }
 
-/// What other nodes know of the node, read from the note.
+/// The knowledge of other nodes about the node, read from the note.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// Its latest start; 0 if not in the note.
@@ -163,7 +163,7 @@ struct Known {
     disk: DiskId,
 }
 
-/// How a file is older than what other nodes know.
+/// The way in which a file is older than other nodes know.
 enum Behind {
     Start,
     Disk,
@@ -192,7 +192,7 @@ impl Known {
         Self { start: start.unwrap_or_default(), disk: disk.unwrap_or_default() }
     }
 
-    /// How a file with this last record is older; none if it is not.
+    /// The way in which a file with this last record is too old; none if it is not.
     fn refuses(&self, last: Option<&Record>) -> Option<Behind> {
         let (start, disk) = last.map_or_else(Default::default, |last| (last.numbers.incarnation, last.disks.own));
         match () {
@@ -283,8 +283,8 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Notes that other nodes know this start of the node, and if the disk is not the default one, know the node by it. The node does not
-    /// restart from a file that is older, unless [`Ways`] allows it.
+    /// Notes that other nodes know this start of the node, and by which disk they know it, if the disk is not the default one. The node
+    /// does not start from an older file, unless [`Ways`] allows it.
     ///
     /// # Errors
     ///

@@ -118,7 +118,7 @@ pub struct Content {
     pub end: usize,
 }
 
-/// Why the bytes are not a file of a node.
+/// The reason why the bytes are not a file of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// They are from another program.
@@ -181,11 +181,11 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     }
 }
 
-/// What follows at an offset of a file.
+/// The content at an offset of a file.
 enum Next<'b> {
     /// The content of a complete record, and the length of the record.
     Whole(&'b [u8], usize),
-    /// Nothing, or a record that was not acknowledged.
+    /// The end, or a record that was not acknowledged.
     Torn,
     /// A damaged record.
     Damaged,

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The maximum number of sets to try.
 const TRIED_MAX: u64 = 200_000;
 
-/// A smallest set that shares an element with each path. Of several, the one whose elements are earliest: that with the least sum of first
-/// positions, then the first one in the order of the elements. None if a path is empty, if no set of at most `most` elements exists, or if
-/// there are too many to try.
+/// A smallest set that shares an element with each path. Ties are broken by earliness: by the least sum of first
+/// positions, then by the order of the elements. None if a path is empty, if no set of at most `most` elements exists,
+/// or if too many sets would have to be tried.
 ///
 /// Exact: sets are tried by size, and each is extended by an element of the first path that it does not meet.
 pub fn smallest_hitting_set<E: Ord + Clone>(paths: &[Vec<E>], most: usize) -> Option<BTreeSet<E>> {

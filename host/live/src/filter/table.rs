@@ -27,7 +27,7 @@ const MESSAGES_MAX: usize = 1_024;
 pub struct Quota {
     /// Filtered events per hundred events within a minute.
     pub percent: u64,
-    /// Filtered events per minute that are always allowed, since one event is many percent at a node with few.
+    /// Filtered events per minute that are always allowed, since one event is many percent at a node with few events.
     pub always: u64,
 }
 
@@ -55,13 +55,14 @@ pub struct FilterTable {
     quota: Quota,
     #[serde(skip)]
     kinds: Arc<Kinds>,
-    /// How long a filter is in force without a next round: twice the time between two rounds.
+    /// The time for which a filter is in force without a next round: twice the time between two rounds.
     lasting: Duration,
     /// The filters with their ends, and whether a filter of local events has postponed one.
     filters: BTreeMap<Pattern, (Time, bool)>,
-    /// Local events that the immediate check has postponed, each in one state, and the last time that it did.
+    /// Local events that the immediate check has postponed, each in one state, with the time of the last refusal.
     refused: BTreeMap<Pattern, Time>,
-    /// Messages that a filter or the immediate check has dropped, and the last time: one that is sent again is dropped without counting.
+    /// Messages that a filter or the immediate check has dropped, with the time of the last drop: repeated messages are dropped without
+    /// counting.
     dropped: BTreeMap<Fingerprint, Time>,
     /// Events and filtered events per second, the oldest first.
     counted: VecDeque<(u64, u64, u64)>,
@@ -118,7 +119,7 @@ impl FilterTable {
         self.lasting = 2 * interval;
     }
 
-    /// Keeps the filters in force until another round ends, while the checker `rests`; otherwise as long as if a round had ended now.
+    /// Keeps the filters in force until another round ends, while the checker `rests`; otherwise as if a round had ended now.
     pub fn rest(&mut self, now: Time, rests: bool) {
         let end = if rests { Time(u64::MAX) } else { now.after(self.lasting) };
         self.filters.values_mut().filter(|(until, _)| *until > now).for_each(|(until, _)| *until = end);
@@ -134,12 +135,12 @@ impl FilterTable {
         self.len(now) == 0
     }
 
-    /// How often steering has suspended itself.
+    /// The number of times that steering has suspended itself.
     pub fn suspensions(&self) -> u64 {
         self.suspensions
     }
 
-    /// Switches steering off, for good.
+    /// Switches steering off permanently.
     pub fn kill(&mut self) {
         self.is_off = true;
         self.filters.clear();

@@ -18,7 +18,7 @@ impl<G: Gate> Node<'_, G> {
         sent: &[Envelope],
     ) -> Result<Verdict, Failure> {
         let Some(carried) = &self.carried else { return Ok(Verdict::Pass) };
-        // An event without effects does no harm.
+        // An event without effects cannot cause a violation elsewhere.
         if event.substitute().is_none() || (next.is_none() && sent.is_empty()) {
             return Ok(Verdict::Pass);
         }

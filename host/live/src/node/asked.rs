@@ -1,4 +1,4 @@
-//! The snapshots that a node has asked for.
+//! The snapshots that a node has requested.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use host_model::contract::NodeId;
 use crate::checkpoint::Outcome;
 use crate::time::Time;
 
-/// The snapshots that a node has asked for.
+/// The snapshots that a node has requested.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     /// The number and the time of the last request.
@@ -23,7 +23,7 @@ impl Asked {
         self.last = Some((number, now));
     }
 
-    /// Notes how the last one ended.
+    /// Notes the outcome of the last one.
     pub fn end(&mut self, outcome: &Outcome) {
         self.given_up = match outcome {
             Outcome::TimedOut(silent) => self.last.map(|last| (last, silent.clone())),
@@ -31,7 +31,7 @@ impl Asked {
         };
     }
 
-    /// The time that the first answer of a node took, if its snapshot has timed out; none for any other answer.
+    /// The delay of a node's first answer to a snapshot that has timed out; none for any other answer.
     pub fn late(&mut self, from: NodeId, request: u64, now: Time) -> Option<Duration> {
         let ((number, asked), silent) = self.given_up.as_mut()?;
         (*number == request && silent.remove(&from)).then(|| Duration::from_nanos(now.0.saturating_sub(asked.0)))

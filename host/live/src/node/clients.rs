@@ -11,7 +11,7 @@ use crate::time::Time;
 
 impl<G: Gate> Node<'_, G> {
     /// Takes a request of a client. The answer, if there ever is one, is a later [output](Self::next_output) with the number that this
-    /// returns. The gate may postpone the local event that the request becomes, but never loses it.
+    /// returns. The gate may postpone the resulting local event, but never loses it.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl<G: Gate> Node<'_, G> {
         Ok(number)
     }
 
-    /// Handles the event that a request has become.
+    /// Handles the event of a request.
     pub(super) fn happen_for(&mut self, number: u64, event: &LocalEvent) {
         self.counts.local += 1;
         let result = self.handle(Some(Cause::Local(event)), Input::Local(event));

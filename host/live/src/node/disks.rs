@@ -1,7 +1,7 @@
 //! The identities of data files, by which nodes recognise a node that lost its data, whatever the number of its starts.
 //!
 //! A data file gets an identity at its first start. A node remembers the identity of each peer on its own disk, and refuses frames of
-//! another one, unless that one has rejoined the cluster more often: `--rejoin` draws an identity that all peers take.
+//! another one, unless that one has rejoined the cluster more often: `--rejoin` draws an identity that all peers accept.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ const REJOINS_MAX: u64 = 1 << 16;
 /// The identity of a data file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DiskId {
-    /// How often the node has rejoined its cluster without the data that it had before.
+    /// The number of times that the node has rejoined its cluster without its earlier data.
     pub rejoins: u64,
-    /// A random number; 0 before it is drawn, and of a disk that is not known.
+    /// A random number; 0 before it is drawn, and for an unknown disk.
     pub drawn: u64,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Ends {
     pub(super) destination: DiskId,
 }
 
-/// Why a frame is refused for the disks that it names.
+/// The reason why a frame is refused because of its disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stranger {
     /// No node sends such a frame.
@@ -73,12 +73,12 @@ pub(super) enum Stranger {
 pub struct Disks {
     /// Its own.
     pub own: DiskId,
-    /// The disks of the peers that it knows.
+    /// The known disks of peers.
     pub peers: BTreeMap<NodeId, DiskId>,
 }
 
 impl Disks {
-    /// The disks after a process of this session has drawn a number for its own one, if it had none.
+    /// The disks after a process of this session has drawn a number for its own disk, if it had none.
     pub(super) fn drawn_by(self, session: u64) -> Self {
         Self { own: self.own.drawn_by(session), ..self }
     }
@@ -89,7 +89,7 @@ impl Disks {
         Ends { sender: self.own, destination }
     }
 
-    /// Judges the disks that a frame of a peer names.
+    /// Judges the disks in a frame of a peer.
     pub(super) fn judge(&self, from: NodeId, ends: Ends) -> Result<(), Stranger> {
         let known = self.peers.get(&from).copied();
         if ends.sender.drawn == 0 || ends.sender.rejoins > known.unwrap_or_default().rejoins + REJOINS_MAX {
@@ -119,7 +119,7 @@ mod tests {
         DiskId { rejoins, drawn }
     }
 
-    /// All pairs of a known disk and one that a frame names, for both ends: a disk is taken if it is the same, or has rejoined since.
+    /// All pairs of a known disk and one in a frame, for both ends: a disk is accepted if it is the same, or has rejoined since.
     #[test]
     fn another_disk_is_taken_after_a_rejoin_only() {
         let all: Vec<DiskId> = (0..3).flat_map(|rejoins| (1..4).map(move |drawn| disk(rejoins, drawn))).collect();

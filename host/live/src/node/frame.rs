@@ -2,7 +2,7 @@
 //!
 //! A frame is a head (magic, version, cluster, sender, destination, session, length, the disks of both ends), a packet in postcard (the
 //! number of the checkpoint, incarnations, sequence, content), and a hash of both. So it can travel alone or in a stream. A packet with a
-//! checkpoint is compressed, as a difference from what its destination has, see [`Differences`](crate::checkpoint::Differences).
+//! checkpoint is compressed, as a difference from one that its destination has, see [`Differences`](crate::checkpoint::Differences).
 
 use host_model::contract::NodeId;
 
@@ -33,12 +33,12 @@ pub(super) struct Frame<'b> {
     pub(super) body: &'b [u8],
 }
 
-/// What the head of a frame says, before the rest arrives.
+/// The information in the head of a frame, before the rest arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced {
     /// Bytes of the whole frame.
     pub length: usize,
-    /// The sender that it names, or why the rest of the frame must be discarded.
+    /// The sender that it names, or the reason why the rest of the frame must be discarded.
     pub from: Result<NodeId, Refusal>,
 }
 

@@ -1,4 +1,4 @@
-//! The collection of snapshots: which nodes are asked, and whose states the immediate check reads.
+//! The collection of snapshots: the requested nodes, and the nodes whose states the immediate check reads.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

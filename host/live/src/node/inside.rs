@@ -1,4 +1,4 @@
-//! What a simulation reads from a node, beyond its outputs.
+//! Observations of a node for a simulation, beyond its outputs.
 
 use host_model::contract::LocalEvent;
 

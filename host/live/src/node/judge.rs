@@ -36,8 +36,8 @@ impl Judge {
     /// Whether an `always` property fails, given the node on a side of its handler and these states of the others: the
     /// [`Judge`](crate::gate::Judge) of a gate.
     ///
-    /// After the event, properties whose views of the node did not change are skipped: such a violation existed before the event. If
-    /// another property fails, the gate checks that with [`Side::Before`], where none is skipped.
+    /// After the event, properties with unchanged views of the node are skipped: such a violation existed before the event. If
+    /// another property fails, the gate evaluates [`Side::Before`], where none is skipped.
     pub(super) fn causes_violation(
         &mut self,
         sides: &mut Sides<'_>,

@@ -1,4 +1,4 @@
-//! What a node learns about its peers and keeps in its record: their starts and their disks.
+//! The starts and disks of peers, which a node learns and keeps in its record.
 
 use host_model::contract::NodeId;
 
@@ -23,7 +23,8 @@ impl<G: Gate> Node<'_, G> {
         }
     }
 
-    /// Refuses a frame of a node that has lost its disk, which is notified, and a frame for this node with a disk that it has lost.
+    /// Refuses a frame of a node that has lost its disk, and notifies that node; also refuses a frame for this node with a disk that it
+    /// has lost.
     pub(super) fn check_disks(&mut self, from: NodeId, ends: Ends, start: u64) -> Result<(), Refusal> {
         if from == self.identity.node {
             return Ok(());

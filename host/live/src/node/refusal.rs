@@ -7,7 +7,7 @@ use host_model::contract::{Fault, MachineError, NodeId};
 use crate::checkpoint::{Dropped, Unreadable};
 use crate::node::disks::DiskId;
 
-/// Why a frame is not processed. The node is unchanged, except for its checkpoint number if the frame is too far ahead.
+/// The reason why a frame is not processed. The node is unchanged, except for its checkpoint number if the frame is too far ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It is shorter or longer than its head says.
@@ -33,7 +33,7 @@ pub enum Refusal {
     /// It is from a node that does not exist.
     #[error("it is from node {0}, which the cluster does not have")]
     Sender(NodeId),
-    /// Its sender is not proven: the node at the address of the named one has not sent it.
+    /// Its sender is not proven: the node at the address of the named sender denies it.
     #[error("it says that it is from node {0}, and what is at the address of that node has not sent it")]
     Unproven(NodeId),
     /// It arrived over a connection with another node.
@@ -42,10 +42,10 @@ pub enum Refusal {
     /// Its content was changed on the way.
     #[error("its content is damaged")]
     Damaged,
-    /// It has a checkpoint as a difference from one that this node does not have, or no longer: it is late or forged.
+    /// It has a checkpoint as a difference from one that this node does not have, or no longer has: it is late or forged.
     #[error("it is the difference from a checkpoint that is not there")]
     NoBase,
-    /// It is a checkpoint that this node has not asked for: it is late or forged.
+    /// It is a checkpoint that this node has not requested: it is late or forged.
     #[error("it is a checkpoint that this node has not asked for")]
     Unasked,
     /// It takes too much memory when decoded.
@@ -80,7 +80,7 @@ pub enum Refusal {
     /// There is no room left for frames of its sender.
     #[error("there is no room left for frames of its sender")]
     OverBudget,
-    /// Too much waits for the disk.
+    /// Too many outputs wait for the disk.
     #[error("too much waits for the disk")]
     Full,
     /// The node has failed.
@@ -89,8 +89,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The latest start and the disk of this node that another node knows, if its own data is older. The default disk stands for its own
-    /// one.
+    /// The latest start and the disk of this node that another node knows, if its own data is older. The default disk stands for its
+    /// own.
     pub fn known(&self) -> Option<(u64, DiskId)> {
         match *self {
             Self::Dropped(Dropped::LaterStart(start)) => Some((start, DiskId::default())),
@@ -143,13 +143,13 @@ impl From<Unreadable> for Refusal {
     }
 }
 
-/// Why the call of a client is refused.
+/// The reason why the call of a client is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotNow {
     /// The protocol does not offer it in its present state.
     #[error("the node does not offer this call now")]
     NotOffered,
-    /// Too much waits for the disk.
+    /// Too many outputs wait for the disk.
     #[error("too much waits for the disk")]
     Full,
     /// The node has failed.
@@ -197,7 +197,7 @@ pub struct Undone {
     pub fault: Fault,
 }
 
-/// Why a node stops.
+/// The reason why a node stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The protocol has failed: a finding.
@@ -223,7 +223,7 @@ pub struct Counts {
     pub filtered: u64,
     /// Handlers whose effects the gate discarded.
     pub discarded: u64,
-    /// Handlers whose effects it discarded because a violation lay ahead.
+    /// Handlers whose effects it discarded because a violation was ahead.
     pub foreseen: u64,
     /// Substitutes of all of these, by name.
     pub instead: BTreeMap<&'static str, u64>,
@@ -239,6 +239,6 @@ pub struct Counts {
     pub refused: BTreeMap<&'static str, u64>,
     /// Handlers undone at a limit, by their cause and the name of the limit.
     pub undone: BTreeMap<(Cause, &'static str), u64>,
-    /// How often the clock went backwards.
+    /// The number of times that the clock went backwards.
     pub backwards: u64,
 }

@@ -1,4 +1,4 @@
-//! The requests that a node has taken since it started.
+//! The requests that a node has accepted since it started.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -75,7 +75,7 @@ pub struct Node<'m, G> {
     pub(super) neighbourhood: Neighbourhood,
     /// Evaluates properties, if the gate judges states.
     pub(super) judge: Option<Judge>,
-    /// What the node knows of the cluster between snapshots, if the gate looks ahead, on unordered links.
+    /// The updated snapshot of the cluster, if the gate looks ahead, on unordered links.
     pub(super) carried: Option<Carried>,
     pub(super) counts: Counts,
     pub(super) is_failed: bool,
@@ -259,7 +259,7 @@ impl<'m, G: Gate> Node<'m, G> {
         self.moment.local_events.iter().filter(|event| event.kind == LocalKind::Application)
     }
 
-    /// Handles the break of a connection over which something was sent or received: what was in flight on it never arrives. The protocol
+    /// Handles the break of a connection over which something was sent or received: frames in flight on it never arrive. The protocol
     /// receives an error only if it has exchanged messages over it, since the packets of snapshots are invisible to it.
     pub fn disconnected(&mut self, now: Time, peer: NodeId) {
         self.tick(now);

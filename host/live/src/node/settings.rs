@@ -17,8 +17,8 @@ pub struct Identity {
     pub config: String,
     /// The name of its cluster; empty if that has none.
     pub name: String,
-    /// A hash of what all nodes of a cluster have in common, such as the component and the parameters; frames with another one are
-    /// refused. Addresses are not part of it: they may differ from node to node.
+    /// A hash of everything that all nodes of a cluster share, such as the component and the parameters; frames with another one
+    /// are refused. Addresses are not part of it: they may differ from node to node.
     pub cluster: [u8; 16],
     /// A random number of this process: it distinguishes two processes with the identity of one node.
     pub session: u64,
@@ -41,7 +41,7 @@ pub struct Settings {
     pub checkpoints: Limits,
     /// Whether its snapshots consist only of the neighbours that the protocol names, if it names any.
     pub neighbours: bool,
-    /// Whether it reports what handlers log, see [`Output::Said`](crate::node::Output::Said).
+    /// Whether it reports the lines that handlers log, see [`Output::Said`](crate::node::Output::Said).
     pub keeps_log: bool,
     /// Bytes per second that it sends in checkpoints on average; none for no limit. Other traffic does not count.
     pub bandwidth: Option<u64>,

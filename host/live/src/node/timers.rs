@@ -1,4 +1,4 @@
-//! The local events that wait, by their time.
+//! The waiting local events, by their time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::time::Time;
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     due: BTreeMap<LocalEvent, Time>,
-    /// Those that requests have become: they stay scheduled even if the protocol does not list them.
+    /// The events of requests: they stay scheduled even if the protocol does not list them.
     requested: BTreeSet<LocalEvent>,
 }
 
@@ -24,7 +24,7 @@ impl Timers {
         self.due.contains_key(event)
     }
 
-    /// Whether a request has become this event, and it waits.
+    /// Whether this event comes from a request, and waits.
     pub(super) fn is_requested(&self, event: &LocalEvent) -> bool {
         self.requested.contains(event)
     }
@@ -37,7 +37,7 @@ impl Timers {
         events.iter().filter(|event| !waits(event)).collect()
     }
 
-    /// Schedules an event, in place of an earlier time. An event that is not listed is one that a request has become.
+    /// Schedules an event, in place of an earlier time. An event that is not listed comes from a request.
     pub(super) fn set(&mut self, event: LocalEvent, at: Time, is_listed: bool) {
         if !is_listed {
             self.requested.insert(event.clone());

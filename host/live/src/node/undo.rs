@@ -14,7 +14,7 @@ use crate::node::refusal::{Cause, Failure, Undone};
 use crate::node::runtime::Node;
 
 impl<G: Gate> Node<'_, G> {
-    /// Takes the result of a handler. If it has hit a limit, returns how it was undone; on any other failure, the node has failed.
+    /// Takes the result of a handler. If it has hit a limit, returns the undone handler; on any other failure, the node has failed.
     pub(super) fn settle(&mut self, cause: Cause, result: Result<(), Failure>) -> Option<Undone> {
         let Err(Failure::Fault(fault)) = result else {
             self.end(result);

@@ -13,8 +13,9 @@ use crate::filter::{FilterTable, Filtered};
 use crate::gate::{Event, Gate, Judge, Side, Verdict};
 use crate::time::Time;
 
-/// The gate of a steered node. Before an event, its filters decide. After it, the immediate check decides: whether a property fails for the
-/// node alone, or together with the others as they were in its latest snapshot. An event is not refused for a violation before it.
+/// The gate of a steered node. Before an event, its filters decide. After it, the immediate check decides: whether a property fails for
+/// the node alone, or together with the other nodes in their states of the latest snapshot. An event is not refused for a violation
+/// before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Steered<V> {
     /// The filters.

@@ -1,4 +1,4 @@
-//! The gate as a protocol: every schedule of events, rounds, snapshots and time, up to a number of steps, against what the rules say.
+//! The gate as a protocol: every schedule of events, rounds, snapshots and time, up to a number of steps, compared with the rules.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use crate::gate::{Cause, Event, Gate, Side, Substitute, Verdict};
 use crate::native::{captured, decode, encode, released};
 use crate::time::Time;
 
-/// Time passes in steps of this many seconds.
+/// The length of a step of time, in seconds.
 const STEP: u64 = 30;
 
-/// The time between two rounds: what is not replaced is in force for twice as long.
+/// The time between two rounds: filters that are not replaced stay in force for twice as long.
 const INTERVAL: u64 = 30;
 
-/// A node with events of each kind, and what else happens to its gate.
+/// A node with events of each kind, and the other inputs of its gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Happens {
     /// A message of node 1 on an unordered link, with this content.
@@ -51,7 +51,7 @@ type Filter = (Option<u8>, Happens);
 const FILTERS: [Filter; 4] =
     [(None, Happens::Message(1)), (Some(0), Happens::Message(1)), (None, Happens::Call), (None, Happens::Timer)];
 
-/// The number of steps, and the possible ones.
+/// The number of steps, and the possible steps.
 #[derive(Clone, Debug)]
 struct Plan {
     steps: usize,

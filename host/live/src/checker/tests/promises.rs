@@ -83,6 +83,6 @@ fn a_certificate_proves_a_dead_state_where_the_states_are_too_many() {
         panic!("{dead:?}")
     };
     assert_eq!((steps.len(), steps[0].node, &*promise.name), (1, 0, "arrives"));
-    // There is none if promises are off, or the actions of the other node are unknown.
+    // No prediction if promises are off, or if the actions of the other node are unknown.
     assert_eq!([found(limits(false), &at), found(limits(true), &Arc::new(alone))].concat(), []);
 }

@@ -115,7 +115,7 @@ fn an_answer_is_the_difference_from_what_the_asking_node_has() {
     assert!(Two::default().exchange(&noise(200, 1).repeat(1_000)) < 3_000);
 }
 
-/// A node that has restarted receives a whole checkpoint, and differences from then on. Whatever is lost, the next answer can be decoded.
+/// A node that has restarted receives a whole checkpoint, and differences from then on. After any loss, the next answer can be decoded.
 #[test]
 fn a_restarted_node_receives_a_whole_checkpoint() {
     let content = noise(2_000, 1);

@@ -134,8 +134,8 @@ fn understands(mut sender: Manager, is_within_reach: bool) {
     }
 }
 
-/// Whatever number a packet has, other nodes still take messages of the node that has received it, now and after a restart. From 2^62 on,
-/// that costs one packet.
+/// A packet with any number leaves its receiver able to communicate: other nodes still accept its messages, now and after a restart. From
+/// 2^62 on, that costs one packet.
 #[test]
 fn a_number_far_ahead_separates_no_nodes() {
     for (number, reached) in [(1 << 48, 1 << 48), (1 << 62, 1 << 62), (1 << 63, 1 << 62)] {
@@ -184,7 +184,7 @@ fn checkpoints_share_the_messages_in_them() {
     assert!(first[..] == [7; 100] && Arc::ptr_eq(first, second));
 }
 
-/// Node 0 asks nodes 1 and 2. One is unreachable, and the snapshot completes without it; or neither answers in time.
+/// Node 0 requests checkpoints of nodes 1 and 2. One is unreachable, and the snapshot completes without it; or neither answers in time.
 #[test]
 fn a_snapshot_does_without_nodes_that_cannot_be_reached() {
     let limits = Limits { timeout: Duration::from_secs(2), ..Limits::default() };
@@ -210,7 +210,7 @@ fn a_snapshot_does_without_nodes_that_cannot_be_reached() {
     assert_eq!(late.deadline(), None);
 }
 
-/// A node that always refuses is asked three times.
+/// A node that always refuses gets three requests.
 #[test]
 fn a_snapshot_is_given_up_after_some_refusals() {
     let (mut manager, mut outputs) = manager(Limits { attempts_max: 3, ..Limits::default() }, None);
@@ -229,7 +229,7 @@ fn a_snapshot_is_given_up_after_some_refusals() {
     assert_eq!(outputs.last(), Some(&Output::Gathered(Outcome::Refused)));
 }
 
-/// A node that sends no more for now ends the snapshot and is not asked again; such a packet of a node that was not asked is ignored.
+/// A node that sends no more for now ends the snapshot and gets no further request; such a packet without a request is ignored.
 #[test]
 fn a_snapshot_ends_where_a_node_sends_no_more() {
     let (mut manager, mut outputs) = manager(Limits::default(), None);

@@ -19,7 +19,7 @@ use crate::time::Time;
 
 const NODES: usize = 3;
 
-/// The events besides packets.
+/// The events other than packets.
 #[derive(Clone, Debug)]
 struct Plan {
     rule: Rule,

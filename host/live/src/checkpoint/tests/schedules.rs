@@ -168,7 +168,7 @@ fn compare(world: &World, snapshot: &Snapshot, has_resets: bool, channels: &mut 
     }
 }
 
-/// Compares all snapshots of this many schedules.
+/// Compares all snapshots of this many schedules with the true history.
 fn compared(schedules: u64, has_resets: bool, limits: Limits) -> Channels {
     let mut channels = Channels::default();
     for seed in 0..schedules {

@@ -18,7 +18,7 @@ fn speaker() -> Toy {
     Toy::new(2).start(0, 0, &[(1, 1), (1, 2), (1, 3)])
 }
 
-/// The frames with these three, and the node that gets them.
+/// The frames with these three, and the node that receives them.
 fn spoken(network: Network) -> (Pair<Open>, Vec<Vec<u8>>) {
     let mut pair = Pair::open(speaker(), network);
     (0..2).for_each(|node| pair.write(node));
@@ -115,8 +115,8 @@ fn what_a_former_start_has_sent_is_refused() {
     assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Err(refusal));
 }
 
-/// A peer sends 300 unsolicited checkpoints, each of 90 KB that decode to 16 MiB. None is decoded: a node that collects no snapshot takes
-/// no answer, and its memory for peers is unchanged.
+/// A peer sends 300 unsolicited checkpoints, each of 90 KB that decode to 16 MiB. None is decoded: a node that collects no snapshot
+/// accepts no answer, and its memory for peers is unchanged.
 #[test]
 fn checkpoints_that_were_not_asked_for_are_not_read() {
     let (mut pair, frames) = spoken(Network::Ordered);
@@ -204,8 +204,8 @@ fn greeters() -> Toy {
 }
 
 /// A node returns with an empty disk after fewer or more starts than the other node knows, which has kept running, or has restarted and
-/// knows it from its record alone: the node is refused, and learns why with its first message. After a rejoin it is accepted, and the
-/// former disk is refused from then on.
+/// knows it from its record alone: the node is refused, and learns the reason with its first message. After a rejoin it is accepted,
+/// and the former disk is refused from then on.
 #[test]
 fn a_lost_disk_is_refused_whatever_the_number_of_starts() {
     let networks = [Network::Ordered, Network::Unordered].into_iter();
@@ -249,7 +249,7 @@ fn a_lost_disk_is_refused_whatever_the_number_of_starts() {
         assert_eq!(pair.nodes[0].counts().messages, before + u64::from(is_taken), "{what}");
         assert_eq!(refused(&pair, 0, "other-disk"), Some(1), "{what}");
 
-        // A node that has taken no frame of a disk does not know it.
+        // A node that has accepted no frame of a disk does not know it.
         if !is_taken {
             continue;
         }

@@ -179,7 +179,7 @@ fn an_answer_without_a_waiting_client_is_dropped_also_after_a_restart() {
         world.settle();
         assert_eq!(world.sum(), 1, "it has happened all the same");
         let told = world.answers.len();
-        // The next start does not use these numbers again, and knows none of them.
+        // The next start does not reuse these numbers, and knows none of them.
         let mut again = World::start(Open, world.disk);
         assert!(again.ask(0, "old") > first + 1);
         again.settle();
@@ -198,7 +198,7 @@ fn a_timer_keeps_its_duration_until_it_is_restarted() {
         world.sum()
     };
     assert_eq!([tick(&mut world, 39), tick(&mut world, 40)], [0, 1]);
-    // The next tick takes 80 ms from then on, whatever happens meanwhile.
+    // From then on, the next tick takes 80 ms, whatever happens meanwhile.
     world.ask(60, "add");
     assert_eq!([tick(&mut world, 119), tick(&mut world, 120)], [2, 3]);
     // It was due at 280; at 200, its 160 ms start again.

@@ -18,7 +18,7 @@ use crate::node::judge::{self, Sides};
 use crate::steered::Steered;
 use crate::time::Time;
 
-/// Filters the events of node 1 before they are handled.
+/// A gate that filters the events of node 1 before they are handled.
 struct Before(NodeId);
 
 impl Gate for Before {
@@ -32,7 +32,7 @@ impl Gate for Before {
     }
 }
 
-/// Evaluates the property on the state that a handler of node 1 led to.
+/// A gate that evaluates the property on the state to which a handler of node 1 has led.
 struct After(NodeId);
 
 impl Gate for After {
@@ -72,7 +72,7 @@ fn effects_of_a_handler_that_is_discarded_reach_neither_disk_nor_network() {
         assert_eq!(told, [[1]], "{network:?}");
         assert_eq!(pair.disks[1].as_ref().and_then(|record| record.protocol.clone()), Some(vec![1]));
         assert_eq!((pair.nodes[1].counts().discarded, pair.disconnects.len()), (1, breaks), "{network:?}");
-        // Without the gate it happens.
+        // Without the gate, the violation happens.
         let mut pair = Pair::open(second_is_fatal(), network);
         pair.settle();
         assert_eq!(pair.disks[1].as_ref().and_then(|record| record.protocol.clone()), Some(vec![2]));
@@ -108,8 +108,8 @@ fn the_gate_of_a_steered_node_keeps_the_second_message_from_being_fatal() {
     assert_eq!((pair.nodes[1].counts().discarded, pair.disconnects.len()), (0, 0));
 }
 
-/// A node judges views as a search judges local states, for properties of all kinds and scopes, including some that trap. Alone, a node
-/// judges only itself, and only `always` properties.
+/// A node judges views as a search judges local states, for properties of all kinds and scopes, including some that trap. Without views
+/// of others, a node judges only itself, and only `always` properties.
 #[test]
 fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
     let mut seen = [0, 0];

@@ -1,4 +1,4 @@
-//! The nodes that a node asks for a snapshot, and those whose states its gate reads.
+//! The nodes that a node asks for a snapshot, and the nodes whose states its gate reads.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -46,13 +46,13 @@ fn a_node_asks_its_neighbours_and_all_where_it_names_none_that_are_of_use() {
         assert_eq!(gathered(&toy, &[]), (asked, unusable), "{named:?}");
     }
     assert_eq!(gathered(&toy.clone().near(0, 0, Some(&[1])), &[1]), (vec![0], 0));
-    // With the setting off, the protocol is not asked for neighbours.
+    // With the setting off, the neighbours of the protocol are ignored.
     for named in [Some(&[][..]), None] {
         let mut pair = Pair::open(toy.clone().near(0, 0, named), Network::Unordered);
         pair.nodes[0].settings.neighbours = false;
         assert_eq!(gathered_by(pair, &[]), (vec![0, 1], 0), "{named:?}");
     }
-    // The neighbours are those of its present state.
+    // The neighbours are those named in its present state.
     let moves = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
     assert_eq!(gathered(&moves.near(0, 0, Some(&[])).near(0, 1, Some(&[1])), &[]), (vec![0, 1], 0));
 }
@@ -71,7 +71,7 @@ impl Gate for Knows {
     }
 }
 
-/// The state of a node that the gate knows counts until a snapshot is collected without it, because it is no neighbour any more.
+/// The gate uses the known state of a node until a snapshot is collected without that node, because it is no longer a neighbour.
 #[test]
 fn a_gate_is_asked_about_the_neighbours_of_the_last_snapshot() {
     let toy =

@@ -1,4 +1,4 @@
-//! How long a message may be, in a search and in a node.
+//! The maximum length of a message, in a search and in a node.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn speaker(bytes: usize) -> Arc<Toy> {
     Arc::new(toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 1)]))
 }
 
-/// Whether a search finds the message too long; what it finds replays.
+/// Whether a search finds the message too long; the finding replays.
 fn is_a_finding(toy: &Arc<Toy>, network: Network) -> bool {
     let scenario = Scenario { network, ..Scenario::new(2) };
     let lts = Lts::new(toy, scenario.clone()).expect("it is native");
@@ -38,7 +38,7 @@ fn is_a_finding(toy: &Arc<Toy>, network: Network) -> bool {
     !round.predictions.is_empty()
 }
 
-/// The frames that a node sends which runs the same.
+/// The frames sent by a node that runs the same protocol.
 fn sent(toy: &Arc<Toy>, network: Network) -> Vec<Vec<u8>> {
     let mut node = Node::start(toy, identity(0, 1), settings(network), Open, None, Time(0)).expect("it starts");
     let mut sent = Vec::new();
@@ -55,8 +55,8 @@ fn sent(toy: &Arc<Toy>, network: Network) -> Vec<Vec<u8>> {
     sent
 }
 
-/// On each network the longest message is sent, taken, and no finding; one byte more is a finding, never leaves a node, and is not taken by
-/// one if another program sends it.
+/// On each network the longest message is sent, accepted, and no finding; a message one byte longer is a finding, never leaves a node,
+/// and is refused by a node if another program sends it.
 #[test]
 fn what_is_too_long_in_a_search_is_too_long_in_a_node() {
     for network in Network::ALL {
@@ -76,7 +76,8 @@ fn what_is_too_long_in_a_search_is_too_long_in_a_node() {
     }
 }
 
-/// A checkpoint that no datagram holds is answered by a packet that says so, and counted: else who asks would wait for what was lost.
+/// A checkpoint longer than a datagram is answered by a packet that reports this, and counted: otherwise the requesting node would wait
+/// for a lost frame.
 #[test]
 fn a_checkpoint_that_no_datagram_holds_is_not_sent() {
     for (network, is_sent) in [(Network::Ordered, true), (Network::Unordered, false)] {

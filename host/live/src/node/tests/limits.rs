@@ -49,7 +49,7 @@ const CALLS: [Call; 6] =
 /// The parameters with which a start sends a message that is longer than any datagram.
 const LONG: &str = "long=true\n";
 
-/// Where calls fail from now on, if they do.
+/// The call that fails from now on, if any.
 type Plan = Arc<Mutex<Option<(Call, Fault)>>>;
 
 /// Counts all events on its disk, sends each count to the other node, and answers its clients. The count is the argument of its timer, so
@@ -110,7 +110,7 @@ impl Machine for Counter {
             let number = u64::from_le_bytes(event.payload[..].try_into().expect("there are eight"));
             effects.aside.answers = vec![(number, Response::words(200, self.count.to_string()))];
         }
-        // The change made so far must be undone.
+        // The change so far must be undone.
         self.call(Call::Handle)
     }
 
@@ -229,7 +229,7 @@ fn started(network: Network, plan: &Plan, is_steered: bool) -> [Node<'static, Op
     [0, 1].map(|node| {
         let gate = is_steered.then(Careful::default);
         let (identity, settings) = (identity(node, node.into()), settings(network));
-        // It knows the other node already, so that the first message from there writes no record.
+        // It already knows the other node, so that the first message from there writes no record.
         let numbers = Durable { incarnation: 0, reserved: 0 };
         // Both have drawn 1 for their disks.
         let disks = Disks { peers: BTreeMap::from([(1 - node, DiskId { rejoins: 0, drawn: 1 })]), ..Disks::default() };

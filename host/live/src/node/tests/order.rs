@@ -142,7 +142,7 @@ fn a_snapshot_of_running_nodes_is_consistent_and_has_their_states() {
     pair.deliver(1, 0);
     pair.settle();
     let [Outcome::Complete(snapshot)] = &pair.gathered[..] else { panic!("{:?}", pair.gathered) };
-    // A toy exports its node and its state.
+    // The exported state of a toy is its node and its state.
     let contents: Vec<&[u8]> = snapshot.checkpoints.values().map(|checkpoint| &checkpoint.content[..]).collect();
     assert_eq!(contents, [&[0, 1], &[1, 0]]);
     let in_flight = snapshot.contents(0, 1).in_flight;

@@ -8,7 +8,7 @@ use super::pair::Pair;
 use crate::checkpoint::Dropped;
 use crate::node::Refusal;
 
-/// Node 0 asks every second, and node 1 only answers.
+/// Node 0 sends a request every second, and node 1 only answers.
 fn asking() -> Toy {
     Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]).rule(
         1,
@@ -19,7 +19,7 @@ fn asking() -> Toy {
     )
 }
 
-/// A node that was killed answers the next requests: it need not send a message by itself first.
+/// A node that was killed answers the next requests: it need not send a message on its own first.
 #[test]
 fn a_node_that_only_answers_is_accepted_again_after_a_restart() {
     for network in [Network::Ordered, Network::Unordered] {
