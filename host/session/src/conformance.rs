@@ -8,10 +8,10 @@ use host_model::contract::{
 };
 use host_model::scenario::Scenario;
 
-/// A fault of a plugin, as a phrase; with the steps that were taken before.
+/// A fault of a plugin, as a phrase, with the steps before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deviation {
-    /// A handler or a question ended in a fault.
+    /// A handler or a query ended in a fault.
     Fault(String),
     /// `init` refuses the configuration, so nothing else was tried.
     Refused(String),
@@ -33,9 +33,9 @@ pub struct Cost {
 pub struct Observations {
     /// Handlers executed, each in a first instance, again after a restore, and in a second instance.
     pub steps: u64,
-    /// The largest snapshot and the sum of all, in bytes.
+    /// The largest snapshot, in bytes.
     pub snapshot_bytes_max: u64,
-    /// Their sum.
+    /// The sum of all snapshots, in bytes.
     pub snapshot_bytes_total: u64,
     /// The longest encoding of a state, in bytes.
     pub state_bytes_max: u64,
@@ -61,7 +61,7 @@ impl Event {
     }
 }
 
-/// All that a step shows: it must be the same however the step is executed.
+/// The observations of a step: they must be the same however the step is executed.
 #[derive(Clone, Default)]
 struct Shown {
     sent: Vec<Envelope>,
@@ -76,12 +76,12 @@ struct Node {
     history: Vec<Event>,
 }
 
-/// Runs a cluster until nothing can happen, or for `steps_max` steps. The first local event of a node and the oldest message
-/// come next in turn; `choose` is answered with 0. With `measures`, steps are repeated for a moment to see what they cost.
+/// Runs a cluster until nothing can happen, or for at most `steps_max` steps. The first local event of a node and the oldest
+/// message take turns; `choose` returns 0. With `measures`, steps are repeated for a moment to measure their cost.
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance, or what an instance may use by its limits.
+/// The host cannot provide an instance, or the memory that the limits allow an instance.
 pub fn examine(
     plugin: &dyn MachineFactory,
     scenario: &Scenario,
@@ -101,7 +101,7 @@ pub fn examine(
     Ok(seen)
 }
 
-/// Why an examination ends early.
+/// The reasons why an examination ends early.
 enum EarlyEnd {
     Deviates(Deviation),
     Host(MachineError),
@@ -154,16 +154,16 @@ fn walk(
     Ok(())
 }
 
-/// Different steps that are measured, at most.
+/// The maximum number of different steps that are measured.
 const SAMPLES_MAX: usize = 32;
 
-/// Time for measuring, and rounds at most; the first round is for warming up.
+/// The time for measuring, and the maximum number of rounds; the first round is for warming up.
 const MEASURING: Duration = Duration::from_millis(200);
 const ROUNDS_MAX: usize = 100;
 
-/// Repeats steps that were found to be in order, each from its own state, as a search does. Of each step the median counts: what
-/// else the machine does must not. Of the steps together the median counts, too: in a few of them the guest takes more memory, and
-/// then repeating them costs an instance each time, which a search pays once.
+/// Repeats correct steps, each from its own state, as a search does. The median of each step counts, so that other work of the
+/// machine does not. The median over the steps counts, too: in a few of them the guest takes more memory, and repeating these
+/// costs an instance each time, which a search pays once.
 fn measure(
     machine: &mut dyn Machine,
     samples: &[(Snapshot, Event)],
@@ -197,7 +197,7 @@ fn measure(
     Ok(())
 }
 
-/// The one in the middle; none of nothing.
+/// The median; none of an empty list.
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
@@ -251,7 +251,7 @@ fn step(
     Ok((snapshot, first))
 }
 
-/// Executes all events of a node without going back, and compares the end with what restoring led to.
+/// Executes all events of a node without restoring, and compares the end with that of the restored runs.
 fn straight(machine: &mut dyn Machine, at: NodeId, scenario: &Scenario, node: &Node) -> Result<(), EarlyEnd> {
     machine.restore(None)?;
     let faulty = |fault: Fault| EarlyEnd::Deviates(Deviation::Fault(format!("node {at} from start to end: {fault}")));
@@ -271,7 +271,7 @@ fn show(machine: &mut dyn Machine, input: Input<'_>) -> Result<Shown, Fault> {
     Ok(Shown { sent: effects.sent, encoding: machine.serialize()?, local_events: machine.local_events()? })
 }
 
-/// Refuses a second execution that does not show what the first one did.
+/// Refuses a second execution whose observations differ from those of the first.
 fn same(one: &Shown, other: &Shown, what: &str) -> Result<(), EarlyEnd> {
     let difference = if one.sent != other.sent {
         "other messages are sent"
@@ -291,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts its handlers. Whether the count is part of a snapshot can be chosen.
+    /// Counts its handlers. The count can be part of a snapshot or not.
     struct Counter {
         count: u64,
         captures: bool,
@@ -337,7 +337,7 @@ mod tests {
         host_model::without_properties!();
     }
 
-    /// A machine whose host has no memory for what the guest may use: no call ends well, and none by the guest's fault.
+    /// A machine whose host lacks the memory that the guest may use: every call fails, and none by the guest's fault.
     struct Starved;
 
     impl MachineFactory for Starved {

@@ -1,8 +1,8 @@
 //! A run as data: the request, the cluster that it opens, the search, and the result.
 //!
-//! A [`spec::RunSpec`] says what to run, a [`cluster::Cluster`] is ready to run, [`search::run`] runs, and a
-//! [`report::RunReport`] is the result, as values; a [`Request`] goes all the way. Command lines, scenario files and checkpoints are three ways to
-//! write a `RunSpec` down. Nothing here knows an option parser or a terminal.
+//! A [`spec::RunSpec`] says what to run, a [`cluster::Cluster`] is ready to run, [`search::run`] runs, and a [`report::RunReport`] is the
+//! result, as values; a [`Request`] goes all the way. Command lines, scenario files and checkpoints are three notations of a `RunSpec`.
+//! Nothing here knows an option parser or a terminal.
 //!
 //! Imports point upwards in this table:
 //!

@@ -11,9 +11,9 @@ use crate::scenario_file::{self, Scenario};
 use crate::search::{self, checkpoint};
 use crate::spec::RunSpec;
 
-/// A request, with all that lies below it.
+/// A request, with the layers below it.
 pub struct Request {
-    /// The run; the plugin is no scenario any more.
+    /// The run; its plugin is no longer a scenario.
     pub spec: RunSpec,
     /// The scenario that stood in place of the plugin.
     pub scenario: Option<Scenario>,
@@ -43,11 +43,11 @@ impl Request {
         Ok(Self { spec, scenario: Some(scenario) })
     }
 
-    /// Opens its cluster, which must have the properties that the scenario expects something of.
+    /// Opens its cluster, which must have the properties in the expectation of the scenario.
     ///
     /// # Errors
     ///
-    /// As for [`Cluster::open`]; or a property is not there.
+    /// As for [`Cluster::open`]; or a property does not exist.
     pub fn open(&self, context: &mut Context<'_>) -> Result<Cluster, Failure> {
         let cluster = Cluster::open(&self.spec, context)?;
         if let Some(scenario) = &self.scenario {
@@ -64,7 +64,7 @@ impl Request {
     pub fn report(&self, context: &mut Context<'_>) -> Result<RunReport, Failure> {
         self.located(|| {
             let spec = &self.spec;
-            // What can be refused without the plugin is refused before it is built.
+            // Errors that need no plugin are reported before it is built.
             search::limits::limits(spec)?;
             let cluster = self.open(context)?;
             let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
@@ -80,7 +80,7 @@ impl Request {
         })
     }
 
-    /// The report of a run that is over, with the audit, and compared with what the scenario expects.
+    /// The report of a run that is over, with the audit, and compared with the expectation of the scenario.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ mod tests {
         })
     }
 
-    /// With the context of a command that has built and loaded this.
+    /// With the context of a command that has built and loaded these.
     fn with<R>(folder: &Path, builds: &Builds, action: impl FnOnce(&mut Context<'_>) -> R) -> R {
         let (interrupted, clock) = (Arc::default(), system_clock());
         let log = &mut std::io::sink();
@@ -144,7 +144,7 @@ mod tests {
         })
     }
 
-    /// A component that is loaded has an instance for that; each cluster has one that lists the properties.
+    /// Loading a component starts one instance; each cluster starts one more to list the properties.
     #[test]
     fn the_clusters_of_a_command_share_what_was_loaded() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!([limited, r#""nodes":3"#].map(started), [2, 1], "limits are part of what is loaded");
     }
 
-    /// Whatever ran before with the same components, a run says what it says alone.
+    /// The result of a run does not depend on earlier runs with the same components.
     #[test]
     fn a_run_after_others_says_what_it_says_alone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -173,7 +173,7 @@ mod tests {
         let told = |spec: &RunSpec, builds: &Builds| {
             let run = with(folder.path(), builds, |context| Request::new(spec.clone(), context)?.report(context));
             let mut told = serde_json::to_value(run.expect("a result")).expect("plain data");
-            // What depends on the machine.
+            // These depend on the machine.
             told["seconds"].take();
             told["memory_peak_bytes"].take();
             told
@@ -221,7 +221,7 @@ mod tests {
         let run = run.expect("a result");
         assert_eq!(run.result, Verdict::Incomplete);
         assert_eq!(run.unmet, Some(vec!["the result is incomplete, expected ok".to_owned()]));
-        // Data from elsewhere went through no parser of options.
+        // Such data did not pass a parser of options.
         for nodes in ["0", "4294967295"] {
             let spec = format!(r#"{{"cluster":{{"plugin":"guest.wasm","nodes":{nodes}}}}}"#);
             let refused = report(folder.path(), &spec).expect_err("no such cluster");

@@ -12,10 +12,10 @@ use host_sandbox::{bytes_in, process_bytes};
 
 use crate::base::context::{Clock, Context};
 
-/// How often the memory of the process is read: it can grow by some megabytes meanwhile.
+/// The interval between two readings of the memory of the process, which can grow by some megabytes meanwhile.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Of the memory that is available, what a search may use unless told otherwise.
+/// The share of the available memory that a search may use by default: one part in this many.
 const MEMORY_SHARE: u64 = 2;
 
 /// Grace for the work after a search that was stopped: most findings are confirmed in a fraction of it.
@@ -24,48 +24,48 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Likewise of memory: a confirmation runs one instance per node; most take less than 100 KiB.
 const GRACE_BYTES: u64 = 64 << 20;
 
-/// The last part of the time and of the memory, which belongs to the work after a search: confirming, making short, witnesses.
+/// The last part of the time and of the memory, for the work after a search: confirming, shortening, witnesses.
 const CLOSING_SHARE: u64 = 10;
 
-/// By how much the process can grow where the allocator keeps what was freed: not all of it is of use.
+/// The maximum growth of the process where the allocator keeps freed memory, since not all of it is of use.
 const SPARE_MORE: u64 = 16 << 20;
 
 /// The phase of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Phase {
-    /// Building, loading, and all that is no search: only an interrupt ends it.
+    /// Building, loading and everything else that is not a search: only an interrupt ends it.
     Open,
     /// From `init` to the end of the search: all bounds.
     Searching,
-    /// Writing down what was found: no guest runs, and nothing ends it.
+    /// Writing down the findings: no guest runs, and nothing ends it.
     Recording,
     /// Confirming, minimising and auditing: time, memory, and an interrupt that came later.
     Closing,
 }
 
-/// When a command is to stop.
+/// The bounds after which a command stops.
 pub struct Bounds {
     clock: Clock,
     interrupted: Arc<AtomicBool>,
     phase: AtomicU8,
-    /// Whether the search was interrupted; what follows then has its moment of grace.
+    /// Whether the search was interrupted; the work after it then has its moment of grace.
     was_interrupted: AtomicBool,
-    /// When the search began, when it is to end, and when the time is up, in nanoseconds of the clock.
+    /// The times at which the search began, is to end, and must end, in nanoseconds of the clock.
     began: AtomicU64,
     search_end: AtomicU64,
     deadline: AtomicU64,
     memory_max: AtomicU64,
-    /// When the memory of the process is to be read next, and what it was.
+    /// The time of the next reading of the memory of the process, and the result of the last one.
     next_memory: AtomicU64,
     process_bytes: AtomicU64,
-    /// Bytes that a search has given up, and those of the process that do not count for it.
+    /// Bytes that a search has given up, and bytes of the process that do not count for it.
     freed: AtomicU64,
     spare: AtomicU64,
 }
 
 impl Bounds {
-    /// No bound but the user's wish.
+    /// No bound but an interrupt by the user.
     pub fn new(context: &Context<'_>) -> Self {
         Self {
             clock: Arc::clone(context.clock),
@@ -83,7 +83,7 @@ impl Bounds {
         }
     }
 
-    /// The search begins, with `init`. Without a bound on memory it may use half of what is available now. It is to end before the last
+    /// The search begins, with `init`. Without a bound on memory it may use half of what is available now. It ends before the last
     /// tenth of the time and the memory.
     pub fn search(&self, time_max: Option<Duration>, memory_max: Option<u64>) {
         let now = self.now();
@@ -96,14 +96,14 @@ impl Bounds {
         self.enter(Phase::Searching);
     }
 
-    /// The search is over, and what it has found is written down.
+    /// The search is over, and its findings are written down.
     pub fn record(&self) {
         self.was_interrupted.store(self.is_interrupted(), Ordering::Relaxed);
         self.enter(Phase::Recording);
     }
 
-    /// Findings are confirmed, made short and audited: in the time and memory that are left, in a tenth of all time or a second at least,
-    /// and in some megabytes.
+    /// Findings are confirmed, shortened and audited: in the remaining time and memory, in a tenth of all time or at least a second, and
+    /// in some megabytes.
     pub fn close(&self) {
         let (now, deadline) = (self.now(), self.deadline.load(Ordering::Relaxed));
         let last = deadline.saturating_sub(self.began.load(Ordering::Relaxed)) / CLOSING_SHARE;
@@ -113,48 +113,48 @@ impl Bounds {
             (false, deadline) => deadline.max(now.saturating_add(nanos(GRACE).max(last))),
         };
         self.deadline.store(deadline, Ordering::Relaxed);
-        // What the search kept is freed by now.
+        // The search has freed its memory by now.
         let process = process_bytes("VmRSS:").unwrap_or(0);
         self.process_bytes.store(process, Ordering::Relaxed);
         self.memory_max.fetch_max(process.saturating_add(GRACE_BYTES), Ordering::Relaxed);
         self.enter(Phase::Closing);
     }
 
-    /// Since the search began.
+    /// The time since the search began.
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.now().saturating_sub(self.began.load(Ordering::Relaxed)))
     }
 
-    /// Until the search is to end; none without a bound.
+    /// The time until the end of the search; none without a bound.
     pub fn left(&self) -> Option<Duration> {
         let deadline = self.search_end.load(Ordering::Relaxed);
         (deadline != u64::MAX).then(|| Duration::from_nanos(deadline.saturating_sub(self.now())))
     }
 
-    /// The memory of the process when it was read last, in bytes.
+    /// The memory of the process at the last reading, in bytes.
     pub fn process_bytes(&self) -> u64 {
         self.process_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are too many for a search; none without a bound.
+    /// The number of bytes at which a search ends; none without a bound.
     pub fn memory_max(&self) -> Option<u64> {
         let max = self.memory_max.load(Ordering::Relaxed);
         (max != u64::MAX).then(|| without_closing(max))
     }
 
-    /// Whether this many bytes are too many: in a search the last part of the memory is for what follows.
+    /// Whether this number of bytes is too much: a search leaves the last part of the memory to the work after it.
     pub fn is_too_much(&self, bytes: u64) -> bool {
         let max = self.memory_max.load(Ordering::Relaxed);
         bytes >= if self.is_in(Phase::Closing) || max == u64::MAX { max } else { without_closing(max) }
     }
 
-    /// Whether the process has too many bytes, with this many more.
+    /// Whether the process would take too much memory with this number of bytes more.
     pub fn process_takes_too_much(&self, more: u64) -> bool {
         let spare = self.spare.load(Ordering::Relaxed);
         self.is_too_much(self.process_bytes().saturating_add(more).saturating_sub(spare))
     }
 
-    /// Takes in that this many bytes are free. What the allocator keeps of them is there for what comes next, and does not count.
+    /// Notes that this number of bytes is free. The part that the allocator keeps is reused later, and does not count.
     pub fn frees(&self, bytes: u64) {
         let process = process_bytes("VmRSS:").unwrap_or(0);
         self.process_bytes.store(process, Ordering::Relaxed);
@@ -179,7 +179,7 @@ impl Bounds {
         nanos((self.clock)())
     }
 
-    /// Reads the memory of the process if that was not done for a while.
+    /// Reads the memory of the process if the last reading was some time ago.
     fn look_at_memory(&self, now: u64) {
         let due = self.next_memory.load(Ordering::Relaxed);
         let next = now.saturating_add(nanos(MEMORY_INTERVAL));
@@ -207,7 +207,7 @@ impl Stop for Bounds {
         }
         if is_searching || self.is_in(Phase::Closing) {
             self.look_at_memory(now);
-            // Between two calls of a guest all of it counts: a search that asks more often ends before.
+            // Between two calls of a guest all of it counts: a search that polls more often ends before.
             let spare = if is_searching { self.spare.load(Ordering::Relaxed) } else { 0 };
             let kept = self.process_bytes().saturating_sub(spare);
             return (kept >= self.memory_max.load(Ordering::Relaxed)).then_some(Stopped::Memory);
@@ -216,7 +216,7 @@ impl Stop for Bounds {
     }
 }
 
-/// Of so much time or memory, the part without the last one.
+/// All of the time or memory without its last part.
 fn without_closing(all: u64) -> u64 {
     all - all / CLOSING_SHARE
 }
@@ -230,18 +230,18 @@ pub fn peak_bytes() -> Option<u64> {
     process_bytes("VmHWM:")
 }
 
-/// The default bound on memory: what the process has, and a share of the memory available on the machine and in the container.
+/// The default bound on memory: the memory of the process, and a share of the memory available on the machine and in the container.
 fn default_memory() -> Option<u64> {
     let available = bytes_in(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(share_of(available, container_memory(), process_bytes("VmRSS:").unwrap_or(0)))
 }
 
-/// The memory of the process, and a share of what is left on the machine or in the container, whichever has less.
+/// The memory of the process, and a share of the free memory of the machine or of the container, whichever has less.
 fn share_of(machine: u64, container: Option<u64>, process: u64) -> u64 {
     process + container.map_or(machine, |container| container.min(machine)) / MEMORY_SHARE
 }
 
-/// The memory that the container may still use; none if it may use all.
+/// The memory that the container may still use; none without a limit.
 fn container_memory() -> Option<u64> {
     let number = |folder: &str, name: &str| -> Option<u64> {
         std::fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse().ok()
@@ -298,7 +298,7 @@ pub(crate) mod tests {
         assert_eq!(bounds.reason(), Some(Stopped::Interrupted));
     }
 
-    /// Of any time and memory a search has all but the last tenth, and what follows it has that tenth, and a second at least.
+    /// A search has its time and memory but for the last tenth. The work after it has that tenth, and at least a second.
     #[test]
     fn the_last_tenth_belongs_to_what_follows_a_search() {
         for time in [1_u64, 3, 10, 59, 600] {
@@ -328,7 +328,8 @@ pub(crate) mod tests {
         assert!(bounds.is_too_much(1_000_000_000_000) && !bounds.is_too_much(999_999_999_999));
     }
 
-    /// With time left it is used; without any there is a tenth of all time, or a moment, and a search that was interrupted does not stop it.
+    /// The work after a search uses the time that is left. Without any it has a tenth of all time, or a moment, and the interrupt of the
+    /// search does not stop it.
     #[test]
     fn what_follows_a_search_has_the_time_that_is_left_or_a_moment() {
         let end = |at: u64, is_interrupted: bool| {
@@ -406,7 +407,7 @@ pub(crate) mod tests {
         let (available, default) = (available.expect("Linux"), default_memory().expect("Linux"));
         let container = container_memory();
         let expected = share_of(available, container, process_bytes("VmRSS:").expect("Linux"));
-        // Others use memory meanwhile.
+        // Other processes use memory meanwhile.
         let slack = container.map_or(available, |container| container.min(available)) / 10 + (256 << 20);
         assert!(default.abs_diff(expected) <= slack, "{default} and not {expected} of {available}");
     }
@@ -416,7 +417,7 @@ pub(crate) mod tests {
         const GIB: u64 = 1 << 30;
         assert_eq!(share_of(8 * GIB, None, GIB), 5 * GIB);
         assert_eq!(share_of(8 * GIB, Some(2 * GIB), GIB), 2 * GIB, "1 GiB and half of 2");
-        // A container can have a limit above all that there is.
+        // A container can have a limit above the memory of the machine.
         assert_eq!(share_of(8 * GIB, Some(u64::MAX), GIB), 5 * GIB);
         assert_eq!(share_of(0, None, GIB), GIB, "what it has is never taken away");
     }

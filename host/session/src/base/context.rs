@@ -13,34 +13,34 @@ use crate::base::{Exit, Failure};
 
 /// Everything that a session touches outside of itself.
 pub struct Context<'a> {
-    /// Where steps of builds, progress and warnings go, a line each.
+    /// The log for steps of builds, progress and warnings, a line each.
     pub log: &'a mut (dyn Write + Send),
     /// The width of the terminal that shows the log to a person; none if it is no terminal.
     pub columns: Option<usize>,
-    /// Where relative paths begin; empty for the working directory of the process.
+    /// The folder in which relative paths begin; empty for the working directory of the process.
     pub directory: &'a Path,
-    /// Where compiled code and the standard library for guests are kept; none if there is no place.
+    /// The folder for compiled code and the standard library for guests; none if there is no place.
     pub cache: Option<&'a Path>,
     /// Set from outside, by a signal for example, to end a search with what it has.
     pub interrupted: &'a Arc<AtomicBool>,
     /// The clock of bounds on time.
     pub clock: &'a Clock,
-    /// What was built and loaded before; what is built and loaded is added.
+    /// The components and plugins of the command so far; new ones are added.
     pub builds: &'a Builds,
 }
 
-/// What was built and loaded for a command: however many clusters it opens, it builds each of their components once, and loads it once
+/// The components and plugins of a command: however many clusters it opens, it builds each of their components once, and loads it once
 /// unless it opens many others in between.
 #[derive(Debug, Default)]
 pub struct Builds {
-    /// The components, by the folders or files that they are made of; or why there is none.
+    /// The components, by the folders or files that they are made of; or the reason why a build failed.
     components: Mutex<BTreeMap<PathBuf, Result<PathBuf, Failure>>>,
-    /// The plugins that were loaded.
+    /// The loaded plugins.
     pub plugins: Plugins,
 }
 
 impl Builds {
-    /// The component of a folder or file: the one that was built before, or what `build` makes of it.
+    /// The component of a folder or file: the earlier one, or the result of `build`.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Builds {
     }
 }
 
-/// Tells the time since some moment in the past. Asked before every call of a guest.
+/// Tells the time since some moment in the past. It is read before every call of a guest.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The clock of this machine.
@@ -88,7 +88,7 @@ impl Context<'_> {
         let _ = write!(self.log, "\r{line}\x1b[K").and_then(|()| self.log.flush());
     }
 
-    /// Stops a build when the user says so.
+    /// Stops a build on an interrupt by the user.
     pub fn stops_builds(&self) -> host_build::Stop {
         let interrupted = Arc::clone(self.interrupted);
         host_build::Stop::new(move || interrupted.load(Ordering::Relaxed))
@@ -117,12 +117,12 @@ mod tests {
         // A build that was stopped may succeed the next time.
         assert_eq!((component(&source, false), asked.get()), (Err(failure.borrow().clone()), 1));
         assert_eq!((component(&source, true), asked.get()), (Ok(wasm.clone()), 2));
-        // By another name.
+        // The same folder by another name.
         assert_eq!((component(&source.join("../ring"), true), asked.get()), (Ok(wasm.clone()), 2));
         std::fs::remove_file(&wasm).expect("it is there");
         assert_eq!((component(&source, true), asked.get()), (Ok(wasm.clone()), 3));
         assert_eq!((component(folder.path(), true), asked.get()), (Ok(wasm.clone()), 4));
-        // One that fails does so for all that need it, and its words are not said again by another build.
+        // A failed build fails for every cluster that needs it, and another build does not repeat its message.
         *failure.borrow_mut() = Failure::plugin("it does not compile");
         let other = folder.path().join("other");
         for _ in 0..2 {

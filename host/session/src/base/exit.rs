@@ -1,6 +1,6 @@
 //! Exit codes: one for each way that a command can end. They follow TLC's table, as Apalache's do.
 
-/// How a command ended.
+/// The ways in which a command can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
@@ -22,9 +22,9 @@ pub enum Exit {
     NeverReached = 15,
     /// A property cannot be evaluated.
     Evaluation = 75,
-    /// Told to stop before there was a result, or by a signal before anything was found.
+    /// Stopped before there was a result, or by a signal before anything was found.
     Stopped = 130,
-    /// The plugin cannot be loaded or built, or asks for what no plugin has.
+    /// The plugin cannot be loaded or built, or requires features that no plugin has.
     Plugin = 150,
     /// Options, scenario, prefix or trace do not fit.
     Configuration = 151,
@@ -53,7 +53,7 @@ pub const TABLE: &[(Exit, &str)] = &[
 ];
 
 impl Exit {
-    /// The way to end that has this number.
+    /// The exit code with this number.
     pub fn of_code(code: i32) -> Option<Self> {
         TABLE.iter().map(|(exit, _)| *exit).find(|exit| i32::from(exit.code()) == code)
     }

@@ -9,7 +9,7 @@ use crate::base::exit::Exit;
 /// One sentence that names the thing and the cause, a remedy where there is one, and the exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// How the command ends.
+    /// The exit code of the command.
     pub exit: Exit,
     /// A lower-case sentence without a full stop.
     pub message: String,
@@ -17,7 +17,7 @@ pub struct Failure {
     pub help: Option<String>,
     /// The option that it is about, without hyphens, and its key: `depth`, `set bug`, `link 0>1`.
     pub about: Option<String>,
-    /// Why a guest was stopped, if that is all there is to it: a search then has the result that it came to.
+    /// The reason why a guest was stopped, if that is the whole failure: a search then has its result so far.
     pub stopped: Option<Stopped>,
 }
 
@@ -54,7 +54,7 @@ impl Failure {
         self
     }
 
-    /// Adds what to do about it.
+    /// Adds the remedy.
     #[must_use]
     pub fn help(mut self, help: impl Display) -> Self {
         self.help = Some(help.to_string());

@@ -64,7 +64,7 @@ fn write_whole(path: &Path, folder: &Path, content: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Temporary files are private; what a command writes is a file like any other.
+/// Temporary files are private; a command's output is a file like any other.
 #[cfg(unix)]
 fn let_others_read(file: &File) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Names: of plugins, as they are shown and as parts of paths, and those that people meant to write.
+//! Names: of plugins, as they are shown and as parts of paths, and corrections of mistyped ones.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, name)| name)
 }
 
-/// The path that was meant where there is none: one that exists, and differs in a mistyped name. `directory` is where relative paths begin.
+/// The closest path to one that does not exist: it exists, and differs in a mistyped name. Relative paths begin in `directory`.
 pub fn closest_path(given: &Path, directory: &Path) -> Option<PathBuf> {
     let parts: Vec<_> = given.components().collect();
     let is_there = |length: usize| directory.join(parts[..length].iter().collect::<PathBuf>()).exists();
@@ -45,7 +45,7 @@ pub fn closest_path(given: &Path, directory: &Path) -> Option<PathBuf> {
     directory.join(&path).exists().then_some(path)
 }
 
-/// A remedy with the path that was meant, if there is one like it.
+/// A remedy with the closest path, if there is one.
 pub fn with_closest_path(given: &Path, directory: &Path, remedy: &str) -> String {
     match closest_path(given, directory) {
         Some(path) => format!("there is {}; {remedy}", path.display()),
@@ -53,13 +53,13 @@ pub fn with_closest_path(given: &Path, directory: &Path, remedy: &str) -> String
     }
 }
 
-/// A remedy that lists the known names, the one that was meant first.
+/// A remedy that lists the known names, the closest one first.
 pub fn known_names(word: &str, known: &[&str]) -> String {
     let all = format!("it has: {}", known.join(", "));
     closest(word, known).map_or_else(|| all.clone(), |meant| format!("write `{meant}`; {all}"))
 }
 
-/// The field that was meant where a reader of TOML refuses one: its message lists all that it knows, in backticks.
+/// The closest known field where a reader of TOML refuses one: its message lists the known fields in backticks.
 pub fn meant_field(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("unknown field `")?;
     let (word, known) = rest.split_once('`')?;
@@ -67,8 +67,8 @@ pub fn meant_field(message: &str) -> Option<&str> {
     closest(word, &known)
 }
 
-/// How many letters have to be added, removed, replaced, or exchanged with their neighbour (Damerau and Levenshtein, as far as no
-/// letter takes part twice).
+/// The minimum number of letters to add, remove, replace, or exchange with their neighbour (Damerau and Levenshtein; no letter
+/// takes part twice).
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];

@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use host_sandbox::{Plugin, SandboxConfig};
 
-/// How many plugins are kept, those that were used last: tests of one plugin follow each other, and few clusters have more components.
+/// The maximum number of kept plugins, those used last: tests of one plugin follow each other, and few clusters have more components.
 /// Each keeps its machine code and the memories of a fresh instance, some megabytes.
 const KEPT_MAX: usize = 4;
 
-/// The plugins that were loaded for a command, those used last at the end.
+/// The plugins that a command has loaded, those used last at the end.
 #[derive(Debug, Default)]
 pub struct Plugins(Mutex<Vec<Kept>>);
 
@@ -20,7 +20,7 @@ struct Kept {
 }
 
 impl Plugins {
-    /// A plugin of these bytes in such a sandbox: what `load` makes of them, or one [like it](Plugin::again).
+    /// A plugin of these bytes in such a sandbox: the result of `load`, or one [like it](Plugin::again).
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ mod tests {
         assert!(!is_loaded(&plugins, &guest, &less(0)));
         assert!(is_loaded(&plugins, &guest, &less(1)));
         assert!(!is_loaded(&plugins, &guest, &less(0)) && !is_loaded(&plugins, &guest, &less(1)));
-        // What cannot be loaded is tried again.
+        // A failed load is tried again.
         let refused = || Err(LoadError::Host { detail: "no memory".to_owned() });
         assert!(plugins.plugin(&fixtures::grows_to_judge(), &less(0), refused).is_err());
         assert!(is_loaded(&plugins, &fixtures::grows_to_judge(), &less(0)));

@@ -1,4 +1,4 @@
-//! Small things about text for people.
+//! Helpers for text that people read.
 
 use host_inspect::escape;
 pub use host_inspect::words::{bytes, on_one_line, shortened, without_controls};
@@ -22,7 +22,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
-/// The text of an error about a number: what the standard library says of it is not what people have to do.
+/// The text of an error about a number: the words of the standard library do not tell people how to correct it.
 pub fn of_numbers(text: &str) -> String {
     let whole = "this is no whole number; write digits alone, such as 1000000";
     text.replace("invalid digit found in string", whole)
@@ -59,8 +59,8 @@ pub fn paragraph(heading: &str, text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A rule of two columns under a heading, the first as wide as its widest entry; but what is wider than any screen is no reason to
-/// move the others.
+/// A table of two columns under a heading, the first as wide as its widest entry; an entry wider than any screen does not move the
+/// others.
 pub fn table<L: AsRef<str>, R: AsRef<str>>(heading: &str, rows: &[(L, R)]) -> String {
     const WIDTH_MAX: usize = 200;
     let width = rows.iter().map(|(left, _)| left.as_ref().chars().count()).max().unwrap_or(0).min(WIDTH_MAX);

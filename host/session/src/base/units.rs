@@ -61,7 +61,7 @@ pub fn share(text: &str) -> Result<Share, String> {
     percent.map(|percent| Share((percent * 10_000.0).round() as u32)).ok_or_else(|| "expected 0% to 100%".to_owned())
 }
 
-/// The time between two of this many in a unit of time, such as `1/m` or `10/h`.
+/// The interval between two events, from a number of them in a unit of time, such as `1/m` or `10/h`.
 pub fn rate(text: &str) -> Result<Duration, String> {
     let units = TIMES.map(|(unit, seconds)| (format!("/{unit}"), seconds));
     let found = units.iter().find_map(|(unit, seconds)| Some(seconds / text.strip_suffix(unit)?.parse::<f64>().ok()?));

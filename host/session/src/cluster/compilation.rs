@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::base::Context;
 
-/// When the first line is shown on a terminal, and how often it is redrawn.
+/// The time before the first line on a terminal, and the interval between redraws.
 const DRAWN_AFTER: Duration = Duration::from_secs(1);
 const REDRAWN_EVERY: Duration = Duration::from_millis(250);
 
-/// When the first line is written elsewhere, and how often another one.
+/// The time before the first line elsewhere, and the interval between lines.
 const TOLD_AFTER: Duration = Duration::from_secs(10);
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
@@ -17,18 +17,18 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 pub(super) struct Compilation {
     what: String,
     is_quiet: bool,
-    /// When the next line is due.
+    /// The time at which the next line is due.
     next: Option<Duration>,
     is_drawn: bool,
 }
 
 impl Compilation {
-    /// Before it is known whether machine code has to be made.
+    /// The state before it is known whether machine code has to be made.
     pub(super) fn new(plugin: &Path, is_quiet: bool) -> Self {
         Self { what: plugin.display().to_string(), is_quiet, next: None, is_drawn: false }
     }
 
-    /// Machine code has been made for so long. Called often.
+    /// Reports that machine code has been made for this long. Called often.
     pub(super) fn show(&mut self, elapsed: Duration, context: &mut Context<'_>) {
         let is_terminal = context.columns.is_some();
         let (after, every) = if is_terminal { (DRAWN_AFTER, REDRAWN_EVERY) } else { (TOLD_AFTER, TOLD_EVERY) };
@@ -46,7 +46,7 @@ impl Compilation {
         }
     }
 
-    /// It is made, or cannot be.
+    /// The machine code is made, or cannot be.
     pub(super) fn end(&mut self, context: &mut Context<'_>) {
         if std::mem::take(&mut self.is_drawn) {
             context.redraw("");
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::base::context::system_clock;
 
-    /// What is written where this many seconds pass, in steps of a twentieth.
+    /// The output during this number of seconds, in steps of a twentieth.
     fn log(columns: Option<usize>, is_quiet: bool, seconds: u64) -> String {
         let (mut log, interrupted, clock) = (Vec::new(), std::sync::Arc::default(), system_clock());
         let directory = Path::new("");
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_terminal_has_one_line_that_is_redrawn_and_cleared() {
-        // Nothing is drawn, nothing is to be cleared.
+        // Nothing was drawn, so there is nothing to clear.
         let short = log(Some(40), false, 0);
         assert_eq!(short, "");
         let text = log(Some(40), false, 2);

@@ -10,7 +10,7 @@ use crate::base::text::json_text;
 pub struct Exporter {
     /// Its name, as `--format` takes it.
     pub name: &'static str,
-    /// What reads it, for the help.
+    /// The tools that read it, for the help.
     pub summary: &'static str,
     /// Writes a recording in this format, unless the text would have too many bytes.
     pub write: fn(&Recording) -> Result<String, TooLarge>,

@@ -15,7 +15,7 @@ const NAME_MAX: usize = 100;
 ///
 /// # Errors
 ///
-/// The first one that is none, with the character at which it goes wrong.
+/// The first invalid expression, with the character at which it goes wrong.
 pub fn read(expressed: Vec<Expressed>) -> Result<(Vec<Expressed>, Judge), Failure> {
     for (place, one) in expressed.iter().enumerate() {
         if one.name.is_empty() || one.name.len() > NAME_MAX || one.name.chars().any(char::is_control) {
@@ -38,7 +38,7 @@ pub fn read(expressed: Vec<Expressed>) -> Result<(Vec<Expressed>, Judge), Failur
 ///
 /// # Errors
 ///
-/// A property has this name already, the component does not describe its states, or a node is none of the component.
+/// A property has this name already, the component does not describe its states, or the component has no such node.
 pub fn check(expressed: &[Expressed], cluster: &Cluster) -> Result<(), Failure> {
     let name = &cluster.plugin.reference.name;
     for one in expressed {
@@ -55,7 +55,7 @@ pub fn check(expressed: &[Expressed], cluster: &Cluster) -> Result<(), Failure> 
 ///
 /// # Errors
 ///
-/// As for [`check`]. Names of properties from outside are taken as well.
+/// As for [`check`]. Names of other properties from outside are taken, too.
 pub fn check_spec(spec: &LoadedSpec, stated: &[Property], cluster: &Cluster) -> Result<(), Failure> {
     let option = format!("`--spec {}`", spec.given.display());
     if let Some(taken) = stated.iter().find(|one| cluster.properties.iter().any(|other| other.name == one.name)) {
@@ -68,7 +68,7 @@ pub fn check_spec(spec: &LoadedSpec, stated: &[Property], cluster: &Cluster) -> 
     check_described(&option, cluster).map_err(|failure| failure.about(ABOUT))
 }
 
-/// What a failure about a specification is about, as a scenario notes it.
+/// The subject of a failure about a specification, as a scenario notes it.
 const ABOUT: &str = "spec";
 
 /// Refuses properties from outside where states are not described.
@@ -95,7 +95,7 @@ fn kind(one: &Expressed) -> String {
     host_inspect::words::name(one.kind)
 }
 
-/// What a failure is about, as a scenario notes it.
+/// Adds the subject of a failure, as a scenario notes it.
 fn about(one: &Expressed, failure: Failure) -> Failure {
     failure.about(format_args!("{} {}", kind(one), one.name))
 }

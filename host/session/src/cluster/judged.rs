@@ -39,7 +39,7 @@ pub fn judged(asked: &RunSpec, plugin: &str, properties: &[Property]) -> Result<
     Ok(Some(named.map(|(index, _)| index).collect()))
 }
 
-/// Says that there is no such property, and which there are.
+/// Says that there is no such property, and lists the properties.
 fn no_property(asks: &str, plugin: &str, unknown: &str, properties: &[Property]) -> Failure {
     let failure = Failure::configuration(format_args!("{asks}: {plugin} has no property {unknown:?}"));
     let known: Vec<&str> = properties.iter().map(|property| property.name.as_str()).collect();
@@ -49,7 +49,7 @@ fn no_property(asks: &str, plugin: &str, unknown: &str, properties: &[Property])
     }
 }
 
-/// Checks that the properties that a scenario expects something of are there.
+/// Checks that the properties in the expectation of a scenario exist.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub fn check_expected(expect: &Expectation, plugin: &str, properties: &[Property
     }
 }
 
-/// Why a property is not judged; a phrase.
+/// The reason why a property is not judged; a phrase.
 pub fn not_judged(asked: &ClusterSpec, name: &str) -> &'static str {
     match asked.ignore.iter().any(|ignored| ignored == name) {
         true => "--ignore leaves it out",

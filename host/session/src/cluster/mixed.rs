@@ -1,12 +1,12 @@
 //! A cluster whose nodes run different components, as one [`MachineFactory`].
 //!
-//! The search numbers *instances*. Each runs one component under one *identity*, which is what the protocol knows it by. As a
-//! rule identity and instance are the same number; *twins* are two instances of one identity: both get every message that is
-//! sent to it, and no other node can tell from which of them a message comes (Bano, Sonnino, Chursin, Perelman, Li, Ching, Malkhi, "Twins:
-//! BFT Systems Made Robust", OPODIS 2021; there partitions are drawn, here every loss and order of messages is explored).
+//! The search numbers *instances*. Each runs one component under one *identity*, by which the protocol knows it. As a rule identity and
+//! instance are the same number; *twins* are two instances of one identity: both get every message that is sent to it, and no other node
+//! can tell from which of them a message comes (Bano, Sonnino, Chursin, Perelman, Li, Ching, Malkhi, "Twins: BFT Systems Made Robust",
+//! OPODIS 2021; there partitions are drawn, here every loss and order of messages is explored).
 //!
 //! Local states of different instances are never compared, so those of different components are not either. A snapshot begins
-//! with the number of its instance, and is given back to the machine of that instance's component.
+//! with the number of its instance, and restores the machine of that instance's component.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -28,7 +28,7 @@ use host_model::contract::{
 pub struct Component {
     /// Makes its machines.
     pub factory: Arc<dyn MachineFactory>,
-    /// The parameters that it knows; none if it does not list them, and is given all.
+    /// The parameters that it knows; none if it does not list them, and gets all.
     pub keys: Option<BTreeSet<String>>,
     /// For each property of the cluster, the index at which this component has it.
     pub properties: Vec<Option<u32>>,
@@ -39,7 +39,7 @@ pub struct Component {
 pub struct Instance {
     /// Index of its component.
     pub component: usize,
-    /// The number that it has for the protocol.
+    /// Its number in the protocol.
     pub identity: NodeId,
     /// Whether properties read its state; they do not read that of an adversary or a twin.
     pub is_judged: bool,
@@ -63,7 +63,7 @@ impl MixedFactory {
     ///
     /// # Panics
     ///
-    /// There is no component, an instance runs one that is not there, or the identities are not numbered from 0.
+    /// There is no component, an instance runs a component that does not exist, or the identities are not numbered from 0.
     pub fn new(components: Vec<Component>, instances: Vec<Instance>, properties: &[Property]) -> Self {
         let identities: BTreeSet<NodeId> = instances.iter().map(|instance| instance.identity).collect();
         let nodes = identities.len() as u32;
@@ -98,7 +98,7 @@ struct MixedMachine {
     judge: Box<dyn Machine>,
     /// Whether the judge must be restored before its next use.
     judge_failed: bool,
-    /// The instance whose state is there; none before `init`.
+    /// The instance whose state the machine has; none before `init`.
     active: Option<usize>,
 }
 
@@ -126,7 +126,7 @@ impl MixedMachine {
         answer
     }
 
-    /// Turns the destinations of what was sent into instances.
+    /// Turns the destinations of messages into instances.
     fn address(&self, effects: &mut Effects) {
         let instances = &self.cluster.instances;
         if instances.len() == self.cluster.nodes as usize {
@@ -193,7 +193,7 @@ impl Machine for MixedMachine {
                 let mut messages: Vec<(NodeId, Vec<u8>)> =
                     messages.iter().map(|(src, payload)| (identity(*src), payload.clone())).collect();
                 messages.sort_unstable();
-                // Two messages of twins are two of one node.
+                // Two messages from twins are two from one node.
                 if messages.windows(2).any(|pair| pair[0].0 == pair[1].0) {
                     *effects = Effects { is_declined: true, ..Effects::default() };
                     return Ok(());
@@ -237,7 +237,7 @@ impl Machine for MixedMachine {
 
     fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         let nodes = self.cluster.nodes as usize;
-        // A protocol of three nodes must not see four views. Twins come last, and have none anyway.
+        // A protocol of three nodes must not see four views. Twins come last, and have none.
         let views = match self.cluster.scopes[property as usize] {
             PropertyScope::System => &views[..nodes.min(views.len())],
             PropertyScope::Node => views,
@@ -299,7 +299,7 @@ impl Quorums for MixedMachine {
 }
 
 impl Completion for MixedMachine {
-    /// An adversary is not waited for.
+    /// The end of a cluster does not wait for an adversary.
     fn is_done(&mut self) -> Result<bool, Fault> {
         if self.instance().is_judged { self.machine().is_done() } else { Ok(true) }
     }

@@ -30,7 +30,7 @@ pub fn numbered(nodes: u32, names: &NodeNames) -> String {
     format!("the nodes are {}", (0..nodes).map(named).collect::<Vec<_>>().join(", "))
 }
 
-/// What the nodes call themselves after a start; none if they do not start.
+/// The names that the nodes give themselves after a start; none if they do not start.
 fn names(plugin: &LoadedPlugin, nodes: u32, parameters: &BTreeMap<String, String>) -> Option<NodeNames> {
     let factory = plugin.shared_factory();
     let lts = Lts::new(&*factory, Scenario { parameters: parameters.clone(), ..Scenario::new(nodes) }).ok()?;

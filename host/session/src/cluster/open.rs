@@ -36,7 +36,7 @@ pub struct Cluster {
     pub specs: Vec<Arc<LoadedSpec>>,
     /// The indices of the properties that are judged, in their order; none if all are.
     pub judged: Option<Vec<u32>>,
-    /// The same as they are judged, each behind this many other properties.
+    /// The judges of the properties from outside, each behind this number of other properties.
     outside: Vec<(u32, Arc<dyn Outside>)>,
     /// Makes machines with these properties.
     factory: Arc<dyn MachineFactory>,
@@ -51,7 +51,7 @@ impl Cluster {
     ///
     /// A component cannot be built or loaded, or the request does not fit it or the prefix.
     pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
-        // What can be refused without the plugin is refused before it is built.
+        // Errors that need no plugin are reported before it is built.
         let asked = &spec.cluster;
         let (expressed, judge) = expressed::read(asked.expressed.clone())?;
         let wanted = PlacedNodes::new(&asked.placement)?;
@@ -177,8 +177,8 @@ impl Cluster {
         Arc::clone(&self.factory)
     }
 
-    /// Makes machines of the plugin that do not stop between two calls as those of a search do, with all of its properties and those from
-    /// outside.
+    /// Makes machines of the plugin that, unlike those of a search, do not stop between two calls, with all of its properties and those
+    /// from outside.
     pub fn unstopped_factory(&self) -> Arc<dyn MachineFactory> {
         let plugin: Arc<dyn MachineFactory> = Arc::new(self.plugin.plugin.clone());
         self.outside.iter().fold(plugin, |factory, (own, outside)| observed(factory, *own, outside))
@@ -235,8 +235,8 @@ impl Cluster {
         plugin.into_iter().chain(self.replay_options()).collect()
     }
 
-    /// Its local transition system, still empty. `machines` are those of its [`factory`](Self::factory), or
-    /// others around them.
+    /// Its local transition system, still empty. `machines` are those of its [`factory`](Self::factory), or others
+    /// around them.
     pub fn lts<'m>(&self, machines: &'m dyn MachineFactory) -> Result<Lts<'m>, MachineError> {
         Lts::new(machines, self.scenario.clone())
     }

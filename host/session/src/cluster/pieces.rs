@@ -1,4 +1,4 @@
-//! Parameters that say how long messages are, and whether messages may be so long.
+//! Parameters for the length of messages, and the check that messages may be this long.
 
 use host_model::scenario::Scenario;
 use host_sandbox::GuestLimits;
@@ -6,13 +6,13 @@ use host_sandbox::GuestLimits;
 use crate::base::Failure;
 use crate::cluster::plugin_source::LoadedPlugin;
 
-/// What the meaning of a parameter begins with that says how many bytes the protocol puts into one message.
+/// The first words in the meaning of a parameter for the number of bytes that the protocol puts into one message.
 const MEANING: &str = "bytes in one message";
 /// Bytes that the rest of such a message takes.
 const AROUND: u64 = 4 << 10;
 
-/// Refuses parameters by which a protocol sends longer messages than its limit or its network takes: handlers that send them fail, so a cluster
-/// that runs stands still.
+/// Refuses parameters with which a protocol sends longer messages than its limit or its network allows: the handlers that send them fail,
+/// so a running cluster makes no progress.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub struct PlacedNodes {
     places: BTreeMap<NodeId, NodePlacement>,
     /// The nodes with a twin; the first twin is the first node after all others.
     twins: Vec<NodeId>,
-    /// Paths that the user has not named: what is there is taken as it was built.
+    /// Paths that the user has not named: their components are taken as they were built.
     unnamed: BTreeSet<PathBuf>,
 }
 
@@ -150,7 +150,7 @@ impl Components {
         &self.loaded
     }
 
-    /// The request that they are from.
+    /// The request for these components.
     pub fn spec(&self) -> PlacementSpec {
         let PlacedNodes { places, twins, .. } = &self.wanted;
         let mut spec = PlacementSpec { twins: twins.clone(), ..PlacementSpec::default() };

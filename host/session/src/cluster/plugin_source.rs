@@ -28,7 +28,7 @@ pub struct LoadedPlugin {
     stoppable: Arc<Stoppable<Plugin>>,
     /// The bounds that stop them.
     pub bounds: Arc<Bounds>,
-    /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not tell one.
+    /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not have one.
     pub reference: PluginRef,
     /// Its properties.
     pub properties: Vec<Property>,
@@ -162,7 +162,7 @@ pub fn compiled_code(cache: &Path) -> PathBuf {
     cache.join("compiled")
 }
 
-/// The file of a component: the one given, or what is built of it.
+/// The file of a component: the given one, or the result of its build.
 fn component(
     given: &Path,
     source: Source,
@@ -191,18 +191,18 @@ fn component(
     }
 }
 
-/// `plugins/NAME`, if it is there; the error is where it would be.
+/// `plugins/NAME`, if it exists; otherwise an error with that path.
 pub fn bundled(name: &str, context: &Context<'_>) -> Result<PathBuf, PathBuf> {
     let path = Path::new("plugins").join(safe_name(name));
     if safe_name(name) == name && context.path(&path).is_dir() { Ok(path) } else { Err(path) }
 }
 
-/// Whether a path is that of something that has to be built.
+/// Whether a path leads to a file or a folder that has to be built.
 pub fn needs_build(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() || metadata.is_file() && is_source(path))
 }
 
-/// The component that an earlier build has made of a folder or file: in `target/plugins` there, or of a folder around it.
+/// The component that an earlier build has made of a folder or file: in `target/plugins` of that folder, or of a folder around it.
 fn finished(path: &Path) -> Option<PathBuf> {
     const FOLDERS_MAX: usize = 4;
     let path = path.canonicalize().ok()?;
@@ -211,7 +211,7 @@ fn finished(path: &Path) -> Option<PathBuf> {
     path.ancestors().take(FOLDERS_MAX).map(|folder| folder.join(&file)).find(|wasm| wasm.is_file())
 }
 
-/// Says that no build was asked for.
+/// Says that a build was not requested.
 fn unnamed(given: &Path) -> Failure {
     let what =
         format!("cannot load {}: it would have to be built, and it was not named on the command line", given.display());
@@ -219,7 +219,7 @@ fn unnamed(given: &Path) -> Failure {
     Failure::plugin(what).help(format_args!("build it with `host build {given}`, or name it"))
 }
 
-/// Whether a file is something that a component is made of: text, the source of a language, or a core module.
+/// Whether a component is built of this file: text, the source of a language, or a core module.
 fn is_source(path: &Path) -> bool {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("wasm") | None => {
@@ -231,8 +231,8 @@ fn is_source(path: &Path) -> bool {
     }
 }
 
-/// Builds the plugin in a folder or file and returns the component's path. The steps are reported as they begin. Of the limits, those of
-/// compiling hold for the interpreter of a plugin; the others are no part of what is built.
+/// Builds the plugin in a folder or file and returns the component's path. The steps are reported as they begin. The limits of compiling
+/// also hold for the interpreter of a plugin; the other limits do not affect the build.
 ///
 /// # Errors
 ///
@@ -299,7 +299,7 @@ fn holds_folders_only(folder: &Path) -> bool {
     entries.all(|entry| entry.path().is_dir() && entry.file_name() != "src")
 }
 
-/// Says which plugin may be meant: one in the folder that was given, or the one that a source file belongs to.
+/// Suggests a plugin: one in the given folder, or the one that a source file belongs to.
 fn with_advice(failure: Failure, path: &Path) -> Failure {
     const SHOWN_MAX: usize = 8;
     let is_plugin = |folder: &PathBuf| folder.is_dir() && host_build::recognises(folder);

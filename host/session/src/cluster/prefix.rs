@@ -1,4 +1,4 @@
-//! Whether a prefix leads the same way in a cluster with other parameters than it was recorded in.
+//! Whether a prefix leads the same way in a cluster whose parameters differ from the recorded ones.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use host_model::trace::replay::{Replay, ReplayError};
 use crate::base::Failure;
 use crate::cluster::Cluster;
 
-/// Refuses a prefix on whose way a parameter matters that is not as it was recorded: it is taken step by step in fresh machines, and
-/// each must send the same messages and lead to the same state. What only properties read may differ.
+/// Refuses a prefix whose path depends on a parameter that differs from the recorded one: each step is executed in fresh machines,
+/// and must send the same messages and lead to the same state. Parameters that only properties read may differ.
 ///
 /// # Errors
 ///

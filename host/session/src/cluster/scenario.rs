@@ -18,7 +18,7 @@ use crate::spec::links;
 use crate::spec::values::NODES_MAX;
 use crate::spec::{ClusterSpec, RunSpec};
 
-/// The cluster that a run is about.
+/// The cluster of a run.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn scenario(
     let mut parameters = given;
     if let Some(trace) = prefix {
         check_keys(loaded, components, trace.scenario.parameters.keys())?;
-        // Exported states belong to the parameters of their nodes. A path after `init` is taken again, see `prefix`.
+        // Exported states belong to the parameters of their nodes. A path after `init` is executed again, see `prefix`.
         let recorded = loaded.effective_parameters(&trace.scenario);
         let mut other = parameters.iter().filter(|(key, value)| recorded.get(*key) != Some(*value));
         if let Some((key, value)) = other.next().filter(|_| trace.beginning.is_some()) {
@@ -55,7 +55,7 @@ pub fn scenario(
         }
         parameters = trace.scenario.parameters.clone().into_iter().chain(parameters).collect();
     }
-    // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
+    // A default value adds nothing; without it, equal clusters have equal scenarios.
     let all = || std::iter::once(loaded).chain(components.loaded());
     parameters.retain(|key, value| all().any(|loaded| loaded.default_value(key) != Some(value)));
     let numbered = || numbered::with_names_of(loaded, nodes - components.twins(), &parameters);
@@ -105,7 +105,7 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses messages that are lost anywhere, where the search does not know that as an event.
+/// Refuses messages that are lost on any network, where the search has no event for it.
 fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     let strategy = spec.strategy();
     let loses = |fault: FaultId| fault.description().budget.loses == Some(Loses::Any);
@@ -129,8 +129,8 @@ fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     Err(Failure::configuration(why).help(format_args!("{help}: {others}")).about(name))
 }
 
-/// Refuses budgets under which the states of a prefix would have been exported in another way: how often a message in flight can be
-/// delivered stands there, and which connections were used only where these can break.
+/// Refuses budgets with which the states of a prefix would have been exported differently: exports contain how often a message in
+/// flight can be delivered, and, only where connections can break, which connections were used.
 fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Failure> {
     let Some((trace, beginning)) = prefix.and_then(|trace| Some((trace, trace.beginning.as_ref()?))) else {
         return Ok(());
@@ -155,7 +155,7 @@ fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Fa
     Ok(())
 }
 
-/// The links that differ from the network: those that are given, or those of the prefix.
+/// The links that differ from the network: the given ones, or those of the prefix.
 fn links(
     asked: &ClusterSpec,
     components: &Components,
@@ -180,8 +180,8 @@ fn links(
     Ok(trace.scenario.links.clone())
 }
 
-/// The budgets of faults: those given, or those of the prefix. A prefix says what has happened, not what still can,
-/// so more can be given than it has.
+/// The budgets of faults: the given ones, or those of the prefix. A prefix records past faults, not future ones, so the
+/// given budgets can be larger.
 fn faults(asked: &BTreeMap<String, u32>, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
     let by_default = || Faults::by_default(|network| scenario.has_network(network));
     let mut faults = prefix.map_or_else(by_default, |trace| trace.scenario.faults);
@@ -241,7 +241,7 @@ fn network(asked: &ClusterSpec, loaded: &LoadedPlugin, prefix: Option<&Trace>) -
     }
 }
 
-/// Refuses keys that neither the plugin lists nor a component that runs on another node. Without a list, its `init` decides.
+/// Refuses keys that neither the plugin nor the component of another node lists. Without a list, its `init` decides.
 ///
 /// # Errors
 ///

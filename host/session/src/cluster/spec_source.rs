@@ -23,7 +23,7 @@ pub struct LoadedSpec {
     pub given: PathBuf,
 }
 
-/// Loads the specifications at paths, to judge what a plugin shows: with its limits, and stopped by its bounds.
+/// Loads the specifications at paths, to judge the descriptions of a plugin: with its limits, and stopped by its bounds.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub fn load_all(
     paths.iter().map(load).collect()
 }
 
-/// Loads the specification in a file that was built of a folder; none if a plugin was.
+/// Loads the specification in a built file; none if the file is a plugin.
 ///
 /// # Errors
 ///
@@ -86,12 +86,12 @@ fn load(
     Ok(LoadedSpec { spec, reference, given: given.to_owned() })
 }
 
-/// Loads the specifications of a trace: those at `paths`, in their order, or where no paths are given those in `plugins` that have the
-/// names in the trace, as they were built.
+/// Loads the specifications of a trace: those at `paths`, in their order, or without paths those in `plugins` that have the names in
+/// the trace, as they were built.
 ///
 /// # Errors
 ///
-/// They are not as many, one of them is not there, or it is another one. `is_allowed` says whether another build will do.
+/// Their number differs, one of them does not exist, or it is another one. `is_allowed` permits other builds.
 pub fn load_recorded(
     trace: &Trace,
     given: &Path,
@@ -148,7 +148,7 @@ const ANSWERED: u8 = b'+';
 const FAILED: u8 = b'-';
 
 impl LoadedSpec {
-    /// A fault that says whose it is: the protocol has done nothing wrong.
+    /// A fault that names the specification: the protocol is not at fault.
     fn blamed(&self, mut fault: Fault) -> Fault {
         fault.message = format!("the spec {}: {}", self.reference.name, fault.message);
         fault
@@ -175,7 +175,7 @@ impl Outside for LoadedSpec {
         self.spec.properties().to_vec()
     }
 
-    /// Where the specification fails, the view says so: only a property that reads it cannot be evaluated.
+    /// If the specification fails, the view says so: only a property that reads it cannot be evaluated.
     fn views(&self, description: Option<&str>) -> Result<Vec<Option<Vec<u8>>>, MachineError> {
         (0..self.spec.properties().len() as u32).map(|property| self.view(property, description)).collect()
     }

@@ -12,7 +12,7 @@ use crate::base::{Failure, files};
 use crate::spec::limits;
 use crate::spec::values::NODES_MAX;
 
-/// Bytes of a trace file at most: a path of a million events fits. In memory it takes several times as many.
+/// The maximum size of a trace file in bytes: a path of a million events fits. In memory it takes several times as many.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// Digits of a content hash in the name of a folder.
@@ -47,7 +47,7 @@ pub fn read(given: &Path, directory: &Path) -> Result<Trace, Failure> {
     parse(&name, &bytes)
 }
 
-/// A trace from the bytes of a file, or from elsewhere: `name` says from where.
+/// A trace from the bytes of a file, or from elsewhere: `name` names the source.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ struct Version {
     trace_version: u32,
 }
 
-/// Refuses what no run could have recorded.
+/// Refuses traces that no run could have recorded.
 fn check(trace: &Trace) -> Result<(), String> {
     let nodes = trace.scenario.nodes;
     if !(1..=NODES_MAX).contains(&nodes) {
@@ -116,7 +116,7 @@ fn check(trace: &Trace) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a trace that belongs to another plugin, unless told otherwise.
+/// Refuses a trace of another plugin, unless that is allowed.
 ///
 /// # Errors
 ///
@@ -140,7 +140,7 @@ pub fn check_plugin(trace: &Trace, given: &Path, ours: &PluginRef, any_plugin: b
         .help("use the plugin that it was recorded with, or try this one with --any-plugin"))
 }
 
-/// The folder for a trace unless the user names one: the same findings get the same name on every machine.
+/// The default folder for a trace: the same findings get the same name on every machine.
 pub fn default_folder(plugin: &str, algo: &str, trace: &Trace) -> PathBuf {
     let hash = blake3::hash(json_text(trace).as_bytes()).to_hex();
     Path::new("out").join(format!("{}-{algo}-{}", safe_name(plugin), &hash[..HASH_DIGITS]))

@@ -21,20 +21,20 @@ use crate::spec::limits::{self, Given};
 pub struct TraceSpec {
     /// The file.
     pub trace: PathBuf,
-    /// The component or plugin folder to run it with; if it is not said, `plugins/NAME` as it was built, or else the plugin of this name
-    /// around the trace or here.
+    /// The component or plugin folder to run it with; by default `plugins/NAME` as it was built, or else the plugin of this name around
+    /// the trace or here.
     pub plugin: Option<PathBuf>,
-    /// The component or plugin folder of nodes that ran another one.
+    /// The components or plugin folders of nodes that ran another one.
     pub node: Vec<(NodeId, PathBuf)>,
     /// The specifications from outside, in the order of the trace; by default `plugins/NAME` as they were built.
     pub specs: Vec<PathBuf>,
     /// Whether another build of the plugin, or another plugin, may run it.
     pub any_plugin: bool,
-    /// Whether another build of the plugin may.
+    /// Whether another build of the plugin may run it.
     pub any_build: bool,
     /// The limits of the plugin, by name.
     pub limits: Given,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     pub source: Source,
 }
 
@@ -77,7 +77,7 @@ impl Cluster {
     }
 }
 
-/// The plugin that the user names, or else the one that has the name in the trace: in `plugins`, around the trace, or here.
+/// The plugin that the user names, or else the plugin with the name in the trace: in `plugins`, around the trace, or here.
 fn plugin_path(spec: &TraceSpec, trace: &Trace, context: &Context<'_>) -> Result<PathBuf, Failure> {
     if let Some(path) = &spec.plugin {
         return Ok(path.clone());
@@ -92,7 +92,7 @@ fn plugin_path(spec: &TraceSpec, trace: &Trace, context: &Context<'_>) -> Result
     })
 }
 
-/// The folder of the plugin of this name that the trace lies in, in its `scenarios` or next to its sources, or else the one here.
+/// The folder of the plugin of this name around the trace, in its `scenarios` or next to its sources, or else the one here.
 fn around(spec: &TraceSpec, name: &str, context: &Context<'_>) -> Option<PathBuf> {
     let absolute = |folder: &Path| context.path(folder).canonicalize().unwrap_or_default();
     let own = Path::new(".").join(spec.trace.parent()?);

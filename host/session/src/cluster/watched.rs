@@ -17,11 +17,11 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Refuses what is of no use in any cluster.
+    /// Refuses tasks that are useless in any cluster.
     ///
     /// # Errors
     ///
-    /// Effects are to be held, or connections broken, of nodes that are not steered.
+    /// Effects are to be held, or connections to be broken, for nodes that are not steered.
     pub fn check(self) -> Result<(), Failure> {
         match self {
             Self { steers: false, breaks: true, .. } => Err(Failure::configuration(
@@ -36,11 +36,11 @@ impl Watching {
         }
     }
 
-    /// Refuses networks that checkers do not follow, or where what they are to do has no use; `words` is how to have another one.
+    /// Refuses networks that checkers do not support, or on which their tasks are useless; `words` explains how to choose another one.
     ///
     /// # Errors
     ///
-    /// Links duplicate, effects are to be held where links have an order, or connections broken where none has.
+    /// Links duplicate messages, effects are to be held where links have an order, or connections to be broken where none has.
     pub fn check_network(self, scenario: &Scenario, words: &dyn Fn(Network) -> String) -> Result<(), Failure> {
         let unordered = words(Network::Unordered);
         if scenario.has_network(Network::UnorderedDuplicating) {

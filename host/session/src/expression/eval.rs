@@ -7,13 +7,13 @@ use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
 use super::value::{self, Value};
 use super::{ExpressionError, WORK_MAX, error};
 
-/// An evaluation. Its work is bounded, and with it the memory: whatever grows is counted.
+/// An evaluation. Its work is bounded, and with it the memory: all growth counts as work.
 pub struct Evaluation<'e> {
-    /// What `node` or `nodes` stands for.
+    /// The name of the root, `node` or `nodes`, and its value.
     root: (&'static str, Value),
     names: Vec<(&'e str, Value)>,
     work: u64,
-    /// The fields of the object that lacks the requested one, if that is why there is no value.
+    /// The fields of the object that lacks the requested one, if that is the reason why there is no value.
     pub(super) present_fields: Option<Vec<String>>,
 }
 
@@ -100,7 +100,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Says that there is no such field, and notes which there are.
+    /// Says that there is no such field, and notes the existing ones.
     fn missing(&mut self, at: usize, of: &Value, field: &str) -> ExpressionError {
         if let Value::Map(map) = of {
             self.present_fields = Some(map.keys().cloned().collect());
@@ -288,7 +288,7 @@ impl<'e> Evaluation<'e> {
         Ok(all)
     }
 
-    /// The elements that a walk goes through, with their places or keys.
+    /// The elements of a walk, with their places or keys.
     fn elements(&mut self, at: usize, of: &Value) -> Result<Vec<(Value, Value)>, ExpressionError> {
         let elements: Vec<(Value, Value)> = match of {
             Value::List(list) => present(list).map(|(place, item)| (Value::Int(place as i128), item.clone())).collect(),
@@ -367,7 +367,7 @@ impl<'e> Evaluation<'e> {
             self.works(at, 1 + all.len().checked_ilog2().unwrap_or(0) as usize)?;
             match item {
                 Value::Null => {}
-                // Lists that hold what was reached before would have no end.
+                // Lists that hold values that were reached before would have no end.
                 Value::Int(_) | Value::Large(_) | Value::Text(_) => {
                     if all.insert(Key(item.clone())) {
                         waiting.push(item.clone());
@@ -382,13 +382,13 @@ impl<'e> Evaluation<'e> {
         Ok(())
     }
 
-    /// For which elements a condition does not hold: the first one of each `all` that is to blame, from the outside to the inside.
+    /// The elements for which a condition does not hold: the first one of each `all` that is to blame, from the outside to the inside.
     pub fn blame(&mut self, part: &'e Part, wanted: bool, told: &mut Vec<String>) -> Result<(), ExpressionError> {
         match (&part.kind, wanted) {
             (Kind::Not(of), wanted) => self.blame(of, !wanted, told),
             (Kind::Binary(operator @ (Operator::And | Operator::Or), one, other), wanted) => {
                 let holds = self.truth(one)?;
-                // One side decides: the first one of `&&` that does not hold, of `||` the last one, which was looked at last.
+                // One side decides: in `&&` the first one that does not hold, in `||` the last one, which was evaluated last.
                 match (operator, wanted) {
                     (Operator::And, true) | (Operator::Or, false) if holds != wanted => self.blame(one, wanted, told),
                     _ => self.blame(other, wanted, told),
@@ -455,7 +455,7 @@ fn unfit(at: usize, what: &str, one: &Value, other: &Value) -> ExpressionError {
     error(at, format!("{what}, and these are {} and {}", one.kind(), other.kind()))
 }
 
-/// The elements of a list with their places; a node that no property reads is passed over.
+/// The elements of a list with their places, without nodes that no property reads.
 fn present(list: &[Value]) -> impl Iterator<Item = (usize, &Value)> {
     list.iter().enumerate().filter(|(_, item)| !matches!(item, Value::Absent))
 }

@@ -7,7 +7,7 @@ use super::eval::Evaluation;
 use super::value::Value;
 use super::{Expression, ExpressionError};
 
-/// Letters of a state in an explanation.
+/// The maximum number of letters of a state in an explanation.
 const LETTERS_MAX: usize = 200;
 
 /// Expressions with their names and kinds.
@@ -19,7 +19,7 @@ impl Judge {
     ///
     /// # Errors
     ///
-    /// The first one that is none, with what is wrong with it.
+    /// The first invalid expression, with its error.
     pub fn new<'e>(all: &'e [Expressed]) -> Result<Self, (&'e Expressed, ExpressionError)> {
         let read = |expressed: &'e Expressed| {
             let Expressed { name, kind, expression } = expressed;
@@ -36,7 +36,7 @@ impl Outside for Judge {
         self.0.iter().map(|(property, _)| property.clone()).collect()
     }
 
-    /// Compact JSON of what each expression reads; where the description is no JSON, a text that is none either.
+    /// Compact JSON of the part of the state that each expression reads; if the description is not JSON, a text that is not JSON either.
     fn views(&self, description: Option<&str>) -> Result<Vec<Option<Vec<u8>>>, MachineError> {
         let state = match description.map(serde_json::from_str) {
             None => Err("the component does not describe its states".to_owned()),
@@ -65,8 +65,8 @@ impl Outside for Judge {
 }
 
 impl Judge {
-    /// The fields of the object that lacks one which the property reads, given the descriptions of the nodes; `None` for a node that it
-    /// does not read. The views of the nodes hold only what the property reads, so they do not have them.
+    /// The fields of the object that lacks a field of the property, given the descriptions of the nodes; `None` for a node that it does
+    /// not read. The views of the nodes hold only the fields that the property reads, so they do not have them.
     pub fn present_fields(&self, property: &str, nodes: &[Option<&serde_json::Value>]) -> Option<Vec<String>> {
         let (_, expression) = self.0.iter().find(|(stated, _)| stated.name == property)?;
         let values = nodes.iter().map(|node| node.map_or(Ok(Value::Absent), Value::of_json));
@@ -80,7 +80,7 @@ impl Judge {
         evaluation.present_fields.take()
     }
 
-    /// Whether a property holds; the inner error says why not.
+    /// Whether a property holds; the inner error has the reason why not.
     pub(super) fn judged(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         let expression = &self.0[property as usize].1;
         let fault = |message: String| Fault::new(FaultKind::Malformed, message);
@@ -105,21 +105,21 @@ impl Judge {
             }
         };
         let mut evaluation = Evaluation::new(root);
-        // Its words must not say that a node is no more than what was read of it.
+        // The words must not suggest that a node has no other fields than the property reads.
         let of = |node: usize| if expression.is_about_all { format!("of node {node} ") } else { String::new() };
         let cannot = |error: ExpressionError| fault(format!("{error}; it has read {}", told(&read, of)));
         if evaluation.truth(&expression.whole).map_err(cannot)? {
             return Ok(Ok(()));
         }
         let mut blamed = Vec::new();
-        // The same work once more may be too much; then the report is shorter.
+        // Repeating the work may exceed the bound; then the report is shorter.
         drop(evaluation.blame(&expression.whole, true, &mut blamed));
         let blamed = if blamed.is_empty() { String::new() } else { format!("not for {}: ", blamed.join(", ")) };
         Ok(Err(format!("{blamed}{}", what_is_read())))
     }
 }
 
-/// What an expression reads of each node, for people, behind words for the node.
+/// The parts of the nodes that an expression reads, for people, each behind words for its node.
 fn told(values: &[Value], words: impl Fn(usize) -> String) -> String {
     let present = (0..).zip(values).filter(|(_, value)| !matches!(value, Value::Absent));
     let told = present.map(|(node, value): (usize, &Value)| {

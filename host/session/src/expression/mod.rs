@@ -29,16 +29,16 @@ use std::fmt;
 
 pub use judge::Judge;
 
-/// Characters of an expression.
+/// The maximum number of characters of an expression.
 pub const LETTERS_MAX: usize = 4096;
 
-/// Levels of an expression.
+/// The maximum depth of an expression.
 pub const DEPTH_MAX: usize = 50;
 
-/// Steps of an evaluation: parts that are evaluated, and values that are compared or copied.
+/// The maximum number of steps of an evaluation: parts that are evaluated, and values that are compared or copied.
 pub const WORK_MAX: u64 = 1_000_000;
 
-/// Why an expression cannot be read or evaluated, and at which character, from 1 on.
+/// The reason why an expression cannot be read or evaluated, and the character, from 1 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// The character.
@@ -63,7 +63,7 @@ pub struct Expression {
     whole: syntax::Part,
     /// Whether it is about `nodes` and not about `node`.
     is_about_all: bool,
-    /// What it reads of each node.
+    /// The part of each node's state that it reads.
     reads: reads::Reads,
 }
 
@@ -72,7 +72,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// It is none, it is too large, or it is about neither `node` nor `nodes`, or both.
+    /// The text is no expression, it is too large, or it is about neither `node` nor `nodes`, or both.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         if let Some((at, _)) = text.char_indices().enumerate().nth(LETTERS_MAX) {
             return Err(error(at + 1, format!("it has more than {LETTERS_MAX} characters")));
@@ -89,8 +89,8 @@ impl Expression {
         Ok(Self { reads: derived.of_a_node(), whole, is_about_all })
     }
 
-    /// The value in a state, as compact JSON: of an expression about `node`, a list with the value at each node. `None` stands for a
-    /// node that no property reads.
+    /// The value in a state, as compact JSON: for an expression about `node`, a list with the value at each node. `None` stands for
+    /// a node that no property reads.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! From words to a syntax tree. Every name is known here, or refused.
+//! From words to a syntax tree. The parser refuses unknown names.
 
 use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
 use super::tokens::{Token, Word};
@@ -62,7 +62,7 @@ impl Parser {
         error(self.at(), format!("expected {wanted}, and {there}"))
     }
 
-    /// One level deeper, which the stack must bear again when the tree is evaluated.
+    /// One level deeper; the evaluation needs as much stack again.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>) -> Result<T, ExpressionError> {
         if self.depth == DEPTH_MAX {
             return Err(error(self.at(), format!("nested more than {DEPTH_MAX} deep")));
@@ -96,7 +96,7 @@ impl Parser {
         Operator::TABLE.iter().find(|row| row.0 == text).map(|row| (row.1, row.2))
     }
 
-    /// Operators that bind at least so tightly. What stands in a row nests to the left, and each level counts.
+    /// Operators that bind at least this tightly. Chains nest to the left, and each operator counts as a level.
     fn binary(&mut self, least: u8) -> Result<Part, ExpressionError> {
         let mut left = self.unary()?;
         let before = self.depth;
@@ -157,7 +157,7 @@ impl Parser {
         Ok(name)
     }
 
-    /// A variable, which stands for something in what follows.
+    /// A variable, which names a value in the text that follows.
     fn variable(&mut self) -> Result<String, ExpressionError> {
         let at = self.at();
         let name = self.name()?;

@@ -1,8 +1,8 @@
-//! What an expression reads of a state, derived from the expression, and the part of a state that is read.
+//! The part of a state that an expression reads, derived from the expression.
 //!
-//! Derived from the top down: how a value is used says what is read of it, and that leads to what is read of the values that it
-//! is taken from. `size(n.log)` reads the length of `log`, `n.log == m.log` all of it. A variable of a walk collects what the
-//! body reads of it, which is then read of each element.
+//! Derived from the top down: the use of a value determines the part of it that is read, and this determines the parts of the
+//! values that it is taken from. `size(n.log)` reads the length of `log`, `n.log == m.log` all of it. A variable of a walk
+//! collects the parts that the body reads, and the walk reads these of each element.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 use super::syntax::{Function, Kind, Part, Quantifier};
 use super::value::Value;
 
-/// What is read of a value: nothing but that it is there, if no field says more.
+/// The part of a value that is read: only its existence, if no field says more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// All of it.
+    /// The whole value.
     all: bool,
-    /// Of its fields; whether others are there is not read.
+    /// The parts of its fields; the existence of other fields is not read.
     fields: BTreeMap<String, Reads>,
-    /// Of each of its elements or values; how many there are, and the keys, are read, too.
+    /// The part of each of its elements or values; their number and the keys are read, too.
     items: Option<Box<Reads>>,
 }
 
 impl Reads {
-    /// All of a value.
+    /// The whole of a value.
     pub fn all() -> Self {
         Self { all: true, ..Self::default() }
     }
@@ -48,7 +48,7 @@ impl Reads {
         }
     }
 
-    /// What is read of each element.
+    /// The part of each element that is read.
     fn each(&self) -> Self {
         if self.all { Self::all() } else { self.items.as_deref().cloned().unwrap_or_default() }
     }
@@ -81,32 +81,32 @@ impl Reads {
     }
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 enum Binding {
     /// An element, and the part of it that is read.
     Element(Reads),
-    /// A value that is read wherever it comes from.
+    /// A value whose source is read anyway.
     Elsewhere,
 }
 
-/// What an expression reads of `node`, and of each of `nodes`; none where it does not name them.
+/// The parts of `node`, and of each of `nodes`, that an expression reads; none where it does not name them.
 #[derive(Debug, Default)]
 pub struct Derived {
-    /// Of `node`.
+    /// The part of `node`.
     pub node: Option<Reads>,
-    /// Of `nodes`: the list.
+    /// The part of the list `nodes`.
     pub nodes: Option<Reads>,
 }
 
 impl Derived {
-    /// What an expression reads.
+    /// Derives the parts that an expression reads.
     pub fn of(part: &Part) -> Self {
         let mut walk = Walk { derived: Self::default(), names: Vec::new() };
         walk.need(part, Reads::all());
         walk.derived
     }
 
-    /// What is read of a single node.
+    /// The part of a single node that is read.
     pub fn of_a_node(&self) -> Reads {
         let listed = self.nodes.as_ref().map(Reads::each);
         self.node.clone().or(listed).unwrap_or_default()
@@ -119,7 +119,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// So much is read of the value of a part.
+    /// Notes that this part of the value is read.
     fn need(&mut self, part: &Part, reads: Reads) {
         match &part.kind {
             Kind::Constant(_) => {}

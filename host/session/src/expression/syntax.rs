@@ -3,13 +3,13 @@
 /// A part of an expression.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Where it stands: the number of its character, from 1 on.
+    /// Its place: the number of its first character, from 1 on.
     pub at: usize,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
 }
 
-/// What a part of an expression is.
+/// The kinds of parts of an expression.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// A constant.
@@ -43,7 +43,7 @@ pub enum Kind {
 /// A walk through a list, or through the keys of an object.
 #[derive(Clone, Debug)]
 pub struct Each {
-    /// What is done.
+    /// The operation.
     pub what: Quantifier,
     /// The list.
     pub of: Part,
@@ -51,11 +51,11 @@ pub struct Each {
     pub place: Option<String>,
     /// The variable for the element.
     pub item: String,
-    /// What is evaluated for each.
+    /// The expression that is evaluated for each element.
     pub body: Part,
 }
 
-/// What can be reached from values along a field, in any number of steps.
+/// The values that can be reached from others along a field, in any number of steps.
 #[derive(Clone, Debug)]
 pub struct Closure {
     /// The first values, or a single one.
@@ -66,7 +66,7 @@ pub struct Closure {
     pub next: Part,
 }
 
-/// What a walk through a list does.
+/// The operations of a walk through a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
     /// Whether the body holds for all.
@@ -75,14 +75,14 @@ pub enum Quantifier {
     Exists,
     /// Whether it holds for exactly one.
     ExistsOne,
-    /// Those for which it holds.
+    /// The elements for which it holds.
     Filter,
-    /// Its values.
+    /// The values of the body.
     Map,
 }
 
 impl Quantifier {
-    /// By name.
+    /// The quantifiers by name.
     pub const TABLE: [(&str, Self); 5] = [
         ("all", Self::All),
         ("exists", Self::Exists),
@@ -126,7 +126,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// As it is written, with how tightly it binds.
+    /// The operators as they are written, with their precedence.
     pub const TABLE: [(&str, Self, u8); 14] = [
         ("||", Self::Or, 1),
         ("&&", Self::And, 2),
@@ -144,7 +144,7 @@ impl Operator {
         ("%", Self::Remainder, 5),
     ];
 
-    /// As it is written.
+    /// The operator as it is written.
     pub fn text(self) -> &'static str {
         Self::TABLE.iter().find(|row| row.1 == self).map_or("", |row| row.0)
     }
@@ -155,7 +155,7 @@ impl Operator {
 pub enum Function {
     /// The number of elements, keys or characters.
     Size,
-    /// A list without what comes again: a set.
+    /// A list without repetitions: a set.
     Unique,
     /// The elements of the lists in a list.
     Flatten,
@@ -172,7 +172,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// By name, with the number of arguments.
+    /// The functions by name, with their numbers of arguments.
     pub const TABLE: [(&str, Self, usize); 8] = [
         ("size", Self::Size, 1),
         ("unique", Self::Unique, 1),

@@ -1,4 +1,4 @@
-//! The language, and what is derived of what an expression reads.
+//! The language, and the parts of a state that an expression reads.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -22,7 +22,7 @@ use super::reads::Reads;
 use super::value::Value;
 use super::{DEPTH_MAX, Expression, ExpressionError, Judge, LETTERS_MAX};
 
-/// The truth of an expression about all nodes; a node that is `null` is read by no property.
+/// The truth of an expression about all nodes; no property reads a node that is `null`.
 fn truth(expression: &str, nodes: &Json) -> Result<bool, String> {
     let read = Expression::parse(expression).map_err(|error| format!("syntax, {error}"))?;
     let node = |json: &Json| if json.is_null() { Value::Absent } else { Value::of_json(json).expect("a value") };
@@ -126,12 +126,12 @@ fn judge(kind: PropertyKind, expression: &str) -> Judge {
     Judge::new(&[expressed]).expect("an expression")
 }
 
-/// What the only property reads of a state.
+/// The part of a state that the only property reads.
 fn view(judge: &Judge, description: Option<&str>) -> Vec<u8> {
     judge.views(description).expect("no machine is asked").remove(0).expect("every node has one")
 }
 
-/// The verdict on nodes that describe themselves so.
+/// The verdict on nodes with these descriptions.
 fn verdict(expression: &str, nodes: &[Json]) -> Result<(), String> {
     let judge = judge(PropertyKind::Always, expression);
     let views: Vec<Vec<u8>> = nodes.iter().map(|node| view(&judge, Some(&node.to_string()))).collect();
@@ -293,8 +293,8 @@ impl Dice {
     }
 }
 
-/// Random expressions that have a type, on three nodes, one sometimes absent: read from their text, and evaluated over what
-/// they claim to read, they have the value of the definition over the whole states.
+/// Random expressions that have a type, on three nodes, one sometimes absent: parsed from their text and evaluated over the
+/// parts that they claim to read, they have the value of the definition over the whole states.
 #[test]
 fn expressions_have_the_values_of_their_definition() {
     let mut dice = Dice(toys::Dice(11));
@@ -330,8 +330,8 @@ fn expressions_have_the_values_of_their_definition() {
     assert!(not > 2_000 && holds > 2_000 && errors > 200 && deep < 800, "{counted:?}, {deep}");
 }
 
-/// The value of an expression on whole states is that on what it claims to read of them, so equal views have equal values, and equal
-/// errors: most of these expressions have none but an error.
+/// The value of an expression on whole states is that on the parts that it claims to read, so equal views have equal values, and
+/// equal errors: most of these expressions only have errors.
 #[test]
 fn what_an_expression_reads_determines_its_value() {
     let mut dice = Dice(toys::Dice(7));
@@ -349,6 +349,6 @@ fn what_an_expression_reads_determines_its_value() {
         values += usize::from(whole.is_ok());
         partial += usize::from(expression.reads != Reads::all());
     }
-    // Else nothing was tried: of 20,000 expressions some have a value, and some read a part.
+    // Otherwise nothing was tested: of 20,000 expressions some have a value, and some read a part.
     assert!(values > 100 && partial > 1000, "{values} values, {partial} parts");
 }

@@ -6,9 +6,9 @@ use super::{ExpressionError, error};
 /// A word with the number of its first character, from 1 on.
 #[derive(Clone, Debug)]
 pub struct Token {
-    /// Where.
+    /// The place.
     pub at: usize,
-    /// What.
+    /// The word.
     pub word: Word,
 }
 
@@ -82,7 +82,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     Ok(all)
 }
 
-/// A text in quotes from its first quote on, and where it ends.
+/// A text in quotes from its first quote on, and the index of its end.
 fn quoted(letters: &[char], begin: usize) -> Result<(String, usize), ExpressionError> {
     let mut text = String::new();
     let mut next = begin + 1;

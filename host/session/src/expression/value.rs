@@ -22,7 +22,7 @@ pub enum Value {
     Int(i128),
     /// A whole number of more than 128 bits: its decimal digits, behind a sign if it is negative.
     Large(Arc<str>),
-    /// Another number; never one that JSON does not have.
+    /// Another number; never one that JSON cannot express.
     Real(f64),
     /// A text.
     Text(Arc<str>),
@@ -37,7 +37,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// A number is too large, in words that name it.
+    /// A number is too large; the message names it.
     pub fn of_json(json: &Json) -> Result<Self, String> {
         Ok(match json {
             Json::Null => Self::Null,
@@ -105,7 +105,7 @@ impl Value {
     /// Whether two values are the same; each pair that is compared is counted.
     pub fn equals(&self, other: &Self, work: &mut u64) -> bool {
         match (self, other) {
-            // The longer one is no equal, whatever they hold.
+            // Lists of different lengths are unequal, whatever their elements.
             (Self::List(one), Self::List(other)) if one.len() != other.len() => false,
             (Self::Map(one), Self::Map(other)) if one.len() != other.len() => false,
             _ => self.compare(other, work).is_eq(),
@@ -153,7 +153,7 @@ impl Value {
     }
 }
 
-/// The first floating-point number above all that have 128 bits, 2^127; below `-LIMIT` there are none that have them either.
+/// The first floating-point number above all numbers of 128 bits, 2^127; those below `-LIMIT` have more bits, too.
 const LIMIT: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
 
 /// The value of a number in JSON; none if it is not whole and too large for floating point.
@@ -195,7 +195,7 @@ fn order_of_numbers(one: &Value, other: &Value) -> Option<Ordering> {
     })
 }
 
-/// On which side of all numbers of 128 bits a large one is.
+/// The side of all numbers of 128 bits on which a large one is.
 fn side(large: &str) -> Ordering {
     if large.starts_with('-') { Ordering::Less } else { Ordering::Greater }
 }
@@ -213,7 +213,7 @@ fn with_real(int: i128, real: f64) -> Ordering {
     match real {
         _ if real >= LIMIT => Ordering::Less,
         _ if real < -LIMIT => Ordering::Greater,
-        // What is cut off has the sign of the number.
+        // The fraction has the sign of the number.
         _ => int.cmp(&(real.trunc() as i128)).then_with(|| 0.0.partial_cmp(&real.fract()).unwrap_or(Ordering::Equal)),
     }
 }
@@ -221,7 +221,7 @@ fn with_real(int: i128, real: f64) -> Ordering {
 fn large_with_real(large: &str, real: f64) -> Ordering {
     match (-LIMIT..LIMIT).contains(&real) {
         true => side(large),
-        // All digits of a floating-point number: it is whole.
+        // The exact digits of a floating-point number that is whole.
         false => by_digits(large, &format!("{real:.0}")),
     }
 }

@@ -1,6 +1,8 @@
 //! The name of a cluster whose file gives it none: drawn when its data begins, and kept in the folder of the data.
 //!
-//! Clusters of one plugin with the same size and parameters differ only in their names. The nodes of one folder find the drawn name there. Nodes on several machines have folders of their own, so no name is drawn for those that prove who they are by TLS.
+//! Clusters of one plugin with the same size and parameters differ only in their names. The nodes of one folder find
+//! the drawn name there. Nodes on several machines have folders of their own, so no name is drawn for nodes that authenticate each
+//! other by TLS.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,12 +13,12 @@ use crate::live::file::{RunningSpec, checked_name};
 /// The file with the name.
 const FILE: &str = "cluster-name";
 
-/// Bytes of that file at most.
+/// The maximum size of that file in bytes.
 const FILE_MAX: u64 = 1 << 10;
 
 impl RunningSpec {
-    /// Draws a name for the nodes if the cluster has none and no data yet; `random` is a number that no other start has. What was drawn before
-    /// stays.
+    /// Draws a name for the nodes if the cluster has no name and no data yet; `random` is a number that no other start has. An earlier
+    /// name stays.
     ///
     /// # Errors
     ///
@@ -31,11 +33,11 @@ impl RunningSpec {
         Ok(())
     }
 
-    /// Gives the cluster the name that was drawn, if it has none of its own.
+    /// Gives the cluster the drawn name, if it has none of its own.
     ///
     /// # Errors
     ///
-    /// There is something else in the file of the name.
+    /// The file of the name has other content.
     pub fn recall_name(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         let path = context.path(&self.name_file());
         if !self.name.is_empty() || self.authority.is_some() || !path.exists() {

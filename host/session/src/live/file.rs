@@ -15,21 +15,21 @@ use crate::base::text::on_one_line;
 use crate::base::{Context, Failure, files};
 use crate::spec::{ClusterSpec, ProcessSpec, RunSpec, Source, limits, values};
 
-/// Bytes of the longest file.
+/// The maximum size of a file in bytes.
 const FILE_MAX: u64 = 1 << 20;
 
-/// A cluster that runs, as its file says it.
+/// A cluster that runs, as described in its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunningSpec {
     /// The file, as the user named it.
     pub path: PathBuf,
-    /// The name that tells it from others of the same plugin, size and parameters; empty if it has none.
+    /// The name that distinguishes it from others of the same plugin, size and parameters; empty if it has none.
     pub name: String,
     /// Plugin, nodes, parameters and network.
     pub run: RunSpec,
-    /// The digest that the component must have; none if any will do.
+    /// The digest that the component must have; none if any component will do.
     pub digest: Option<String>,
-    /// The folder with the files of the nodes, from where the program runs.
+    /// The folder with the files of the nodes, relative to the working directory.
     pub data: PathBuf,
     /// The certificates of the authorities that may sign a node's certificate, if nodes authenticate each other by TLS.
     pub authority: Option<PathBuf>,
@@ -41,17 +41,17 @@ pub struct RunningSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeSpec {
-    /// Where the other nodes find it.
+    /// The address for other nodes.
     #[serde(deserialize_with = "address")]
     pub address: SocketAddr,
     /// Its certificate, if there is an authority.
     pub certificate: Option<PathBuf>,
     /// Its private key, if there is an authority.
     pub key: Option<PathBuf>,
-    /// Where its clients ask; of all nodes or of none.
+    /// The address for its clients; all nodes have one, or none has.
     #[serde(default, deserialize_with = "some_address")]
     pub clients: Option<SocketAddr>,
-    /// Where it says what it has counted.
+    /// The address at which it reports its metrics.
     #[serde(default, deserialize_with = "some_address")]
     pub metrics: Option<SocketAddr>,
 }
@@ -123,7 +123,7 @@ impl RunningSpec {
     ///
     /// # Errors
     ///
-    /// It cannot be read, is no such file, or what it says does not go together.
+    /// It cannot be read, is no such file, or its settings contradict each other.
     pub fn read(path: &Path, context: &Context<'_>) -> Result<Self, Failure> {
         let text = files::read_text_bounded(&context.path(path), FILE_MAX);
         let text = text.map_err(|error| {
@@ -160,7 +160,7 @@ impl RunningSpec {
             check_encrypted(network)?;
         }
         let plugin = folder.join(&file.plugin);
-        // To build runs what a folder says, and who runs a cluster has not said that they trust a folder somewhere else.
+        // A build runs commands of the folder, and running a cluster does not express trust in a folder somewhere else.
         let finished = !matches!(file.plugin.to_str(), Some("." | ".." | "../"));
         let stated = [(PropertyKind::Always, file.always), (PropertyKind::Eventually, file.eventually)];
         let expressed = stated.into_iter().flat_map(|(kind, all)| {
@@ -206,7 +206,7 @@ impl RunningSpec {
         self.data.join(format!("node-{node}.disk"))
     }
 
-    /// The file that ends all steering of nodes with this data once it is there.
+    /// The file whose existence ends all steering of nodes with this data.
     pub fn switch(&self) -> PathBuf {
         self.data.join("steering-off")
     }
@@ -264,7 +264,7 @@ impl NodeSpec {
     }
 }
 
-/// Letters of the longest name of a cluster.
+/// The maximum number of letters in the name of a cluster.
 const NAME_MAX: usize = 100;
 
 /// The name of a cluster, which stands in logs and in the files of its nodes.
@@ -276,7 +276,7 @@ pub(super) fn checked_name(name: String) -> Result<String, Failure> {
     Err(Failure::configuration(message))
 }
 
-/// Whether nodes can prove who they are over such a network.
+/// Checks that nodes can authenticate each other over this network.
 ///
 /// # Errors
 ///
@@ -289,7 +289,7 @@ pub(super) fn check_encrypted(network: Network) -> Result<(), Failure> {
         .help("say `network = \"ordered\"`; or leave out `[tls]`, and keep all addresses on loopback"))
 }
 
-/// Whether the nodes go together.
+/// Checks that the nodes go together.
 fn check(nodes: &[NodeSpec], is_encrypted: bool) -> Result<(), Failure> {
     if !(1..=values::NODES_MAX as usize).contains(&nodes.len()) {
         return Err(Failure::configuration(format_args!("a cluster has between 1 and {} nodes", values::NODES_MAX)));

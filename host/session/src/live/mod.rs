@@ -1,4 +1,4 @@
-//! Clusters that run: what a file says of one, and its nodes.
+//! Clusters that run, from their files, and their nodes.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -28,18 +28,18 @@ pub struct Running<'s> {
     factory: Arc<dyn MachineFactory>,
 }
 
-/// Who a node is, how it behaves, and where.
+/// The identity of a node, its settings, and its addresses and file.
 #[derive(Clone, Debug)]
 pub struct Seat {
-    /// Who it is.
+    /// The identity.
     pub identity: Identity,
-    /// How it behaves.
+    /// The settings.
     pub settings: Settings,
     /// The addresses of all nodes.
     pub addresses: Vec<SocketAddr>,
-    /// Where their clients ask; empty if they do nowhere.
+    /// The addresses for their clients; empty if they serve none.
     pub clients: Vec<SocketAddr>,
-    /// Where the node says what it has counted.
+    /// The address at which the node reports its metrics.
     pub metrics: Option<SocketAddr>,
     /// Its file.
     pub disk: PathBuf,
@@ -50,7 +50,7 @@ impl<'s> Running<'s> {
     ///
     /// # Errors
     ///
-    /// It cannot be loaded, is another one than the file says, or does not fit it.
+    /// It cannot be loaded, differs from the one that the file names, or does not fit the file.
     pub fn open(spec: &'s RunningSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
         check_specs(spec, context).map_err(|failure| spec.locate(failure))?;
         let about_the_file = |failure: Failure| if failure.about.is_some() { spec.locate(failure) } else { failure };
@@ -64,7 +64,7 @@ impl<'s> Running<'s> {
             .help("all nodes run the same component: build that one, or change `digest` for all of them"));
         }
         if spec.authority.is_some() {
-            // The plugin may have said which.
+            // The network may be the plugin's default.
             check_encrypted(cluster.scenario.network).map_err(|failure| spec.locate(failure))?;
         }
         pieces::check(&cluster.plugin, &cluster.scenario, &limits::effective(&spec.run.cluster.limits))
@@ -74,7 +74,7 @@ impl<'s> Running<'s> {
         Ok(Self { spec, cluster, factory })
     }
 
-    /// Refuses checkers with these tasks where they are unsound or of no use.
+    /// Refuses checkers with these tasks where they are unsound or useless.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl<'s> Running<'s> {
         .help("give it one, or use `--watch observe`, which tells of handlers that will fail"))
     }
 
-    /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls; what judges them from outside may.
+    /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls; their judges from outside may.
     pub fn factory(&self) -> &dyn MachineFactory {
         &*self.factory
     }
@@ -162,7 +162,7 @@ impl<'s> Running<'s> {
         let scenario = &self.cluster.scenario;
         let config = scenario.config();
         let addresses: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
-        // What nodes must agree on; how a node is found may differ from node to node, where something stands in between.
+        // The settings that nodes must agree on. Their addresses may differ between nodes, for example with a proxy in between.
         let (digest, name) = (self.plugin().1, &self.spec.name);
         let common = format!("{VERSION}\n{digest}\n{}\n{}\n{name}\n{config}", nodes.len(), scenario.network);
         let mut cluster = [0; 16];
@@ -184,8 +184,8 @@ impl<'s> Running<'s> {
     }
 }
 
-/// Refuses specifications that would have to be built: that runs what their folder says, and who runs a cluster has not said that they
-/// trust it.
+/// Refuses specifications that would have to be built: a build runs commands of their folder, and running a cluster does not express
+/// trust in it.
 fn check_specs(spec: &RunningSpec, context: &Context<'_>) -> Result<(), Failure> {
     let needs_build = |named: &&PathBuf| plugin_source::needs_build(&context.path(named));
     let Some(named) = spec.run.cluster.specs.iter().find(needs_build) else { return Ok(()) };
@@ -194,14 +194,14 @@ fn check_specs(spec: &RunningSpec, context: &Context<'_>) -> Result<(), Failure>
     Err(Failure::configuration(what).help(format_args!("build it with `host build {named}`, and name the component")))
 }
 
-/// Refuses properties from outside that cannot be evaluated where all nodes have just started: mostly for a field that is not there.
+/// Refuses properties from outside that cannot be evaluated when all nodes have just started: mostly because a field does not exist.
 fn check_outside(cluster: &Cluster) -> Result<(), Failure> {
     if !cluster.has_outside() {
         return Ok(());
     }
     let lts = cluster.lts(cluster.factory())?;
     let mut stepper = Stepper::new(&lts)?;
-    // Nodes that do not start say why themselves.
+    // Nodes that do not start report the reason themselves.
     for start in start::initial(&mut stepper).unwrap_or_default() {
         for (_, judgement) in judge_system_state(&mut stepper, &start.locals).all()? {
             if let Judgement::Broken { property, fault } = judgement

@@ -12,20 +12,20 @@ use host_model::trace::{Finding, Trace, TraceStep};
 use crate::base::names::safe_name;
 use crate::cluster::{replay_command, trace_file};
 
-/// Traces of one property that a node keeps, those of earlier starts among them.
+/// The maximum number of traces of one property that a node keeps, those of earlier starts included.
 const KEPT_MAX: u32 = 100;
 
-/// Reports each property once, with a trace: what is predicted comes again in every round until it happens or cannot any more.
+/// Reports each property once, with a trace: a prediction returns in every round until it happens or cannot happen any more.
 pub struct Predictions {
     pub(super) node: u32,
     pub(super) empty: Trace,
     /// The folder of the data, as the user names it.
     pub(super) folder: PathBuf,
-    /// Where relative paths begin.
+    /// The folder in which relative paths begin.
     pub(super) directory: PathBuf,
     /// The first word of a command line.
     pub(super) program: String,
-    /// The words of a command that replays a trace, behind that.
+    /// The remaining words of a command that replays a trace.
     pub(super) words: Vec<String>,
     pub(super) told: BTreeSet<(Kind, String)>,
 }
@@ -40,7 +40,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// As a part of the name of a file.
+    /// The kind as a part of a file name.
     fn name(self) -> &'static str {
         match self {
             Self::Predicted => "predicted",
@@ -50,13 +50,13 @@ impl Kind {
 }
 
 impl Predictions {
-    /// What is new in a round, which happened in this scenario: a line each. Where the node is steered, each says what is done about it.
-    /// Writes the traces.
+    /// The new findings of a round, which happened in this scenario, a line each. If the node is steered, each line also reports the
+    /// response. Writes the traces.
     pub fn lines(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>) -> Vec<String> {
         let about = steering.map_or_else(String::new, done_about_it);
         let violated = round.violated.iter().map(|prediction| (Kind::Violated, prediction, ""));
         let predicted = round.predictions.iter().map(|prediction| (Kind::Predicted, prediction, &*about));
-        // Of what is dead nothing is filtered.
+        // No event is filtered because of a dead promise.
         let dead = round.dead.iter().map(|prediction| (Kind::Predicted, prediction, ""));
         let mut lines = Vec::new();
         for (kind, prediction, about) in violated.chain(predicted).chain(dead) {
@@ -75,7 +75,7 @@ impl Predictions {
         lines
     }
 
-    /// Writes a trace next to those of earlier starts; how it is replayed, or why it is not written.
+    /// Writes a trace next to those of earlier starts; returns the command for its replay, or the reason why it is not written.
     fn kept(&self, kind: Kind, prediction: &Prediction, trace: &Trace) -> String {
         let first = format!("node-{}-{}-{}", self.node, kind.name(), safe_name(name(&prediction.finding)));
         let numbered = |number| match number {
@@ -94,11 +94,11 @@ impl Predictions {
     }
 }
 
-/// Kept paths that a checker begins with.
+/// The maximum number of kept paths that a checker begins with.
 const PATHS_MAX: usize = 64;
 
-/// The paths of the predicted violations in a folder of data, as far as they can be read and are of the cluster of this trace, the latest
-/// last. A promise that was dead is none: nothing is filtered against that.
+/// The paths of the predicted violations in a folder of data, as far as they can be read and belong to the cluster of this trace, the
+/// latest last. Dead promises are left out, since no filter is made against them.
 pub(super) fn kept(folder: &Path, directory: &Path, ours: &Trace) -> Vec<Vec<TraceStep>> {
     let is_kept = |name: &str| name.starts_with("node-") && name.contains("-predicted-") && name.ends_with(".json");
     let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten().flatten();
@@ -117,7 +117,7 @@ pub(super) fn kept(folder: &Path, directory: &Path, ours: &Trace) -> Vec<Vec<Tra
     traces.filter(is_ours).map(|trace| trace.steps).collect()
 }
 
-/// What a finding is about: a property, or a handler that fails.
+/// The subject of a finding: a property, or a failing handler.
 fn name(finding: &Finding) -> &str {
     match finding {
         Finding::Property { name, .. } => name,
@@ -128,7 +128,7 @@ fn name(finding: &Finding) -> &str {
     }
 }
 
-/// What a node does about what it predicts.
+/// The response of a node to its predictions.
 fn done_about_it(steering: &Steering) -> String {
     match steering.patterns.len() {
         0 if steering.is_cut => ", and has found no filters in time".to_owned(),

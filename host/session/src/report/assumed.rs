@@ -21,7 +21,7 @@ use crate::spec::limits;
 pub struct Assumed {
     /// Number of nodes.
     pub nodes: u32,
-    /// Those without a known state.
+    /// The nodes without a known state.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<NodeId>,
     /// The nodes that differ from the others.
@@ -30,17 +30,17 @@ pub struct Assumed {
     /// The specifications from outside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub specs: Vec<PluginRef>,
-    /// All of them, those with default values too.
+    /// All parameters, those with default values included.
     pub parameters: BTreeMap<String, String>,
-    /// How messages travel where no link says something else.
+    /// The network of all links without one of their own.
     pub network: Network,
-    /// The links where they travel in another way.
+    /// The links with a network of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Where messages have an order.
+    /// The links on which messages have an order.
     #[serde(skip)]
     pub order: OrderedLinks,
-    /// How often what goes wrong may go wrong.
+    /// The budgets of faults.
     pub faults: FaultBudgets,
     /// The limits of the plugin that differ from the defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -50,20 +50,20 @@ pub struct Assumed {
     /// The same on each node that runs another component, where it differs; a twin is a node of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub identity_on: BTreeMap<NodeId, &'static str>,
-    /// How the plugin was built, as far as it matters: a phrase each, such as that the clock stands still.
+    /// The relevant properties of the plugin's build: a phrase each, such as that the clock stands still.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub platform: Vec<String>,
     /// The odds that some two of the visited global states were taken for one; null where none is distinguished by a
     /// shortened fingerprint.
     pub collision_odds: Option<f64>,
-    /// Where the search began, if not after `init`.
+    /// The start of the search, if not after `init`.
     pub prefix: Option<Prefix>,
     /// The rules by which `eventually` properties were decided; none where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressRules>,
-    /// Whether what cannot matter to any property was left out.
+    /// Whether states and events that cannot matter to any property were left out.
     pub reduced: bool,
-    /// The bounds asked for; null is without bound.
+    /// The requested bounds; null is without bound.
     pub bounds: Bounds,
 }
 
@@ -80,7 +80,7 @@ impl Serialize for FaultBudgets {
     }
 }
 
-/// Where messages have an order.
+/// The links on which messages have an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedLinks {
     /// Nowhere.
@@ -92,7 +92,7 @@ pub enum OrderedLinks {
 }
 
 impl OrderedLinks {
-    /// That of a cluster.
+    /// The ordered links of a cluster.
     fn of(scenario: &Scenario) -> Self {
         let has_other = scenario.has_network(Network::Unordered) || scenario.has_network(Network::UnorderedDuplicating);
         match (scenario.has_network(Network::Ordered), has_other) {
@@ -104,13 +104,13 @@ impl OrderedLinks {
 }
 
 impl FaultBudgets {
-    /// Those of a cluster, and the partitions that were asked for.
+    /// The budgets of a cluster, and of the requested partitions.
     fn new(faults: &Faults, partitions: u32) -> Self {
         let numbers = faults.iter().map(|(_, number)| number).chain([partitions]);
         Self(budgets().zip(numbers).map(|((name, budget), number)| (name, budget, number)).collect())
     }
 
-    /// Whether a message can be lost, rather than late without end.
+    /// Whether a message can be lost, rather than delayed for ever.
     pub fn can_lose(&self, order: OrderedLinks) -> bool {
         self.lose(Loses::Any) || (order != OrderedLinks::Nowhere && self.lose(Loses::OfConnections))
     }
@@ -120,7 +120,7 @@ impl FaultBudgets {
         self.0.iter().any(|(_, budget, number)| *number > 0 && budget.loses == Some(loses))
     }
 
-    /// For people; whether, for `eventually` properties, each message that is not lost arrives.
+    /// The budgets in words; `arrives` says whether, for `eventually` properties, each message that is not lost arrives.
     pub fn text(&self, order: OrderedLinks, arrives: bool) -> String {
         let mut given: Vec<_> = self.0.iter().filter(|(_, _, number)| *number > 0).collect();
         given.sort_by_key(|(_, budget, _)| budget.scope);
@@ -139,8 +139,8 @@ impl FaultBudgets {
         words.extend((!parts.is_empty()).then(|| format!("at most {}", parts.join(", "))));
         words.extend(unlimited.iter().map(|(_, budget, _)| format!("any number of {}s", budget.one)));
         let words = if words.is_empty() { "none".to_owned() } else { words.join("; ") };
-        // Where it has an order, a message is lost only with its connection, unless losses are events. Elsewhere one that never arrives
-        // stays in flight: that is no fault, and what must happen is not excused by it.
+        // Where it has an order, a message is lost only with its connection, unless losses are events. Elsewhere a message that never
+        // arrives stays in flight: that is no fault, and does not excuse the nodes from their promises.
         let place = match order {
             _ if self.lose(Loses::Any) => return words,
             OrderedLinks::Nowhere => Some(""),
@@ -162,7 +162,7 @@ pub struct Prefix {
     pub trace: String,
     /// Its events.
     pub steps: usize,
-    /// Whether it begins in states from elsewhere, not after `init`.
+    /// Whether it begins in exported states, not after `init`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_states: bool,
 }
@@ -170,16 +170,16 @@ pub struct Prefix {
 /// The rules by which `eventually` properties were decided, by name.
 #[derive(Debug, Serialize)]
 pub struct ProgressRules {
-    /// What happens in the long run.
+    /// The fairness of events in the long run.
     pub fairness: &'static str,
-    /// When timers fire in the long run.
+    /// The rule for timers in the long run.
     pub timers: &'static str,
-    /// What counts as a way back.
+    /// The events that count as a recovery.
     pub recover_by: &'static str,
 }
 
 impl ProgressRules {
-    /// Whether each message arrives that is not lost.
+    /// Whether each message that is not lost arrives.
     pub fn each_message_arrives(&self) -> bool {
         self.fairness == Fairness::Stable.name()
     }
@@ -194,19 +194,19 @@ impl From<Rules> for ProgressRules {
 /// The bounds of a search.
 #[derive(Debug, Serialize)]
 pub struct Bounds {
-    /// Events on a path.
+    /// The maximum number of events on a path.
     pub depth: Option<u32>,
-    /// Local events of each node on a path.
+    /// The maximum number of local events of each node on a path.
     pub local_events: Option<u32>,
-    /// States, or what the strategy counts instead.
+    /// The maximum number of states, or of the strategy's own unit.
     pub states: Option<u64>,
     /// The seed of random walks.
     pub seed: Option<u64>,
-    /// How many random walks.
+    /// The number of random walks.
     pub walks: Option<u64>,
-    /// How likely random walks take events of each kind.
+    /// The weights of the kinds of events in random walks.
     pub weights: Option<String>,
-    /// By which rule random walks choose their events.
+    /// The rule by which random walks choose their events.
     pub schedule: Option<String>,
     /// The properties that guided walks are to reach in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -263,7 +263,7 @@ impl Assumed {
                 steps: run.cluster.prefix_steps(),
                 from_states: run.cluster.prefix.as_ref().is_some_and(|trace| trace.beginning.is_some()),
             }),
-            // Nothing of it matters to what walks look for.
+            // The rules do not matter to walks.
             progress: run.outcome.report.promises.iter().any(|it| it.sampled.is_none()).then(|| search.rules().into()),
             reduced: run.outcome.report.is_reduced(search.reduce),
             bounds: Bounds {

@@ -11,11 +11,11 @@ use crate::search::why_different::DifferentPlace;
 /// The extent of an audit.
 #[derive(Debug, Serialize)]
 pub struct AuditReport {
-    /// Whether it looked at all that it was to look at.
+    /// Whether it examined everything that it had to.
     pub finished: bool,
-    /// How many local states were looked at.
+    /// The number of local states that it examined.
     pub states: usize,
-    /// How many of them have the encoding of another one.
+    /// The number of local states with the encoding of another one.
     pub ambiguous_states: usize,
     /// The contract violations.
     pub broken: Vec<ReportedViolation>,
@@ -24,11 +24,11 @@ pub struct AuditReport {
 /// A contract violation, as reports have it.
 #[derive(Debug, Serialize)]
 pub struct ReportedViolation {
-    /// Which one, and where.
+    /// The violation, and its place.
     #[serde(flatten)]
     pub violation: ContractViolation,
-    /// Where two states with the same bytes differ that behave differently; none for other violations, and if nodes run different
-    /// components.
+    /// The difference between two states with the same bytes that behave differently; none for other violations, and if nodes run
+    /// different components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differ: Option<HiddenDifference>,
 }
@@ -63,7 +63,7 @@ impl AuditReport {
 }
 
 fn difference(violation: &ContractViolation, cluster: &Cluster) -> Result<Option<HiddenDifference>, MachineError> {
-    // A state of a mixed cluster is not one of the plugin.
+    // A state of a mixed cluster is not a state of the plugin.
     let Some([one, other]) = violation.states().filter(|_| !cluster.is_mixed()) else { return Ok(None) };
     let found = cluster.plugin.plugin.difference(one, other)?;
     Ok(found.map(|found| HiddenDifference { place: DifferentPlace::State(found.place), bytes: found.bytes }))

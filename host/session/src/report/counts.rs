@@ -17,7 +17,7 @@ impl CountsReport {
         // Without `..`, so that a new count cannot be forgotten here.
         macro_rules! rows {
             ($($name:ident)+) => {{
-                // What is reachable is for progress alone.
+                // The number of reachable states is shown as progress only.
                 let Counts { $($name,)+ reachable_local_states: _ } = self.0;
                 [$((stringify!($name), $name)),+]
             }};

@@ -1,10 +1,11 @@
-//! Says why the silence of a search about a property proves nothing. Whether it does, [`host_search::verdict`] decides.
+//! The reasons why a search that found nothing about a property proves nothing about it. [`host_search::verdict`] decides whether it
+//! does.
 
 use host_search::kernel::EndCondition;
 
 use crate::search::finding::Violation;
 
-/// Why it is open whether there is more than was found; none if there is nothing more.
+/// The reason why there may be more violations than were found; none if there are no more.
 pub fn undecided(end: EndCondition, violations: &[Violation]) -> Option<&'static str> {
     why_open(end, violations.iter().all(|violation| violation.nondeterminism.is_none()))
 }
@@ -24,7 +25,7 @@ fn why_open(end: EndCondition, is_deterministic: bool) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// The ends that there are; the match has one more line when there is another.
+    /// All ends; the match has one more line when there is another end.
     fn ends() -> impl Iterator<Item = (EndCondition, bool)> {
         use EndCondition as End;
         let is_whole = |end| match end {

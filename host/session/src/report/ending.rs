@@ -1,4 +1,4 @@
-//! How a run ends: the statuses of its properties, and the exit code and the headline that follow from the verdict on these.
+//! The end of a run: the statuses of its properties, and the exit code and the headline that follow from the verdict on these.
 
 use host_model::lts::Lts;
 use host_model::trace::Finding;
@@ -17,7 +17,7 @@ pub fn statuses(run: &FinishedRun<'_>) -> Statuses {
     Statuses::new(&run.outcome.report, run.lts.properties(), asked, &found)
 }
 
-/// A violation as far as the verdict depends on it; none of one that is no violation.
+/// A violation as far as the verdict depends on it; none if it is no violation.
 fn found(lts: &Lts<'_>, violation: &Violation) -> Option<Found> {
     if violation.nondeterminism.is_some() {
         return Some(Found::Unconfirmed);
@@ -62,7 +62,7 @@ impl Ending {
         }
     }
 
-    /// The exit code for a verdict: 0 exactly if that is `ok`, or `incomplete` and nothing speaks against it.
+    /// The exit code for a verdict: 0 exactly if the verdict is `ok`, or `incomplete` without an interrupt or a required complete run.
     pub fn exit(self, verdict: Verdict) -> Exit {
         match verdict {
             Verdict::Ok => Exit::Ok,
@@ -70,7 +70,7 @@ impl Ending {
             Verdict::Incomplete if self.requires_complete => Exit::TooLarge,
             Verdict::Incomplete => Exit::Ok,
             Verdict::NeverReached => Exit::NeverReached,
-            // A plugin that breaks its contract is one without a trace.
+            // A plugin that breaks its contract is an error without a trace.
             Verdict::Error => self.leading.unwrap_or(Exit::GuestFault),
             // So is a broken promise of progress whose trace could not be kept.
             Verdict::Violation => self.leading.unwrap_or(Exit::Liveness),

@@ -1,4 +1,4 @@
-//! The headline of a run: one phrase that says more than the verdict.
+//! The headline of a run: one phrase that is more specific than the verdict.
 
 use host_search::kernel::{EndCondition, Growth, Report};
 use host_search::verdict::{Status, Verdict};
@@ -19,7 +19,7 @@ pub fn without_violation(verdict: Verdict, report: &Report, properties: &[Proper
             Some(end) => left_open(end).to_owned() + &also_open(properties),
             None => open(properties),
         },
-        // Its trace was lost where the search was ended.
+        // Its trace was lost when the search was ended.
         Verdict::Violation => {
             format!("{} violated, and the search ended before it had a trace", subject(properties, Status::Violated))
         }
@@ -28,7 +28,7 @@ pub fn without_violation(verdict: Verdict, report: &Report, properties: &[Proper
     }
 }
 
-/// That a search was complete.
+/// The phrase for a complete search.
 const EXPLORED: &str = "the search is complete";
 
 /// Names as a subject with its verb.
@@ -37,7 +37,7 @@ fn subject(properties: &[PropertyReport], status: Status) -> String {
     format!("{names} {}", if number == 1 { "is" } else { "are" })
 }
 
-/// The `eventually` properties that are not decided, although everything was explored.
+/// The `eventually` properties that are not decided by a complete search.
 fn open(properties: &[PropertyReport]) -> String {
     let (_, names) = named(properties, &|it| it.status == Status::Unknown);
     let first = properties.iter().find_map(|it| it.undecided.clone());
@@ -53,7 +53,7 @@ fn also_open(properties: &[PropertyReport]) -> String {
     }
 }
 
-/// Why there is no violation to tell of.
+/// The reason why no violation is reported.
 fn because(end: EndCondition) -> &'static str {
     match end {
         EndCondition::SpaceExhausted => "the search is complete, and no property is violated",
@@ -69,7 +69,7 @@ fn because(end: EndCondition) -> &'static str {
     }
 }
 
-/// Why there is nothing to tell of what must happen, although everything was explored.
+/// The reason why nothing is reported about `eventually` properties after a complete search.
 fn left_open(end: EndCondition) -> &'static str {
     match end {
         EndCondition::TimeBound => {
@@ -82,10 +82,10 @@ fn left_open(end: EndCondition) -> &'static str {
     }
 }
 
-/// Local states per one that is known to be reachable from which on an over-approximation does not fit the protocol.
+/// The ratio of local states to known reachable ones from which on an over-approximation does not fit the protocol.
 const MISFIT: u64 = 4;
 
-/// A note on a search that has gone through far more local states than are reachable; empty if it has not.
+/// A note on a search through far more local states than are reachable; empty for other searches.
 pub fn misfit(CountsReport(counts): &CountsReport) -> String {
     let Some((local_states, reachable)) = counts.local_states.zip(counts.reachable_local_states) else {
         return String::new();
@@ -100,7 +100,7 @@ pub fn misfit(CountsReport(counts): &CountsReport) -> String {
     )
 }
 
-/// That a node may keep what it could forget.
+/// A note that a node may keep data that it could forget.
 pub fn grows(growth: Option<Growth>) -> String {
     let Some(Growth { node, steps, bytes: (before, after) }) = growth else { return String::new() };
     format!(

@@ -1,4 +1,4 @@
-//! What a run did not look for, and the options that would.
+//! Faults and ends that a run did not look for, and the options to look for them.
 
 use host_model::scenario::Network;
 use host_model::scenario::faults::{FaultId, Scope, Shows};
@@ -9,12 +9,12 @@ use crate::search::promises;
 use crate::search::refusal::refusal;
 use crate::spec::RunSpec;
 
-/// Something that did not happen in a run because it was not requested.
+/// A fault or an end that a run left out because it was not requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotCovered {
-    /// The name of it.
+    /// Its name.
     pub what: &'static str,
-    /// The options with which it happens, added to those of the run; `--network` replaces the one there.
+    /// The options that include it, added to those of the run; `--network` replaces the one there.
     pub option: String,
     /// Options of the run with which these are refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -32,8 +32,8 @@ struct Advice {
 }
 
 impl NotCovered {
-    /// What a run did not look for: faults without a budget, and ends, where the plugin says which ones are good. Only what is
-    /// accepted is advised.
+    /// The faults and ends that a run did not look for: faults without a budget, and ends, where the plugin says which ones
+    /// are good. Only accepted options are advised.
     pub fn of(run: &FinishedRun<'_>) -> Vec<Self> {
         let (scenario, search) = (run.lts.scenario(), &run.spec.search);
         let mut found = Vec::new();
@@ -51,7 +51,7 @@ impl NotCovered {
         for (fault, _) in scenario.faults.iter().filter(|(fault, number)| *number == 0 && can_show(*fault)) {
             let (name, description) = (fault.name(), fault.description());
             let need = description.needs.filter(|need| !scenario.has_network(need.network));
-            // Duplicates are there with their network.
+            // Duplicates come with their network.
             let is_given = need.is_some() && description.budget.scope == Scope::Message;
             found.push((
                 name,
@@ -77,14 +77,14 @@ impl NotCovered {
         accepted.flatten().collect()
     }
 
-    /// In words.
+    /// The advice in words.
     pub fn advice(&self) -> String {
         let without = if self.without.is_empty() { "" } else { " without " };
         format!("try {}{without}{}", self.option, self.without.join(" and "))
     }
 }
 
-/// Whether `eventually` properties are to be decided, as far as options say it.
+/// Whether `eventually` properties are to be decided, as far as the options determine it.
 fn has_promises(run: &FinishedRun<'_>) -> bool {
     promises::has_promises(run.lts) && promises::excluded(run.spec).is_none()
 }
@@ -120,7 +120,7 @@ impl Advice {
     }
 }
 
-/// Leaves an option out; false if that is not possible, or it was not there.
+/// Leaves an option out; false if that is not possible, or the run did not have it.
 fn leave_out(spec: &mut RunSpec, option: &str) -> bool {
     let search = &mut spec.search;
     match option {

@@ -24,28 +24,28 @@ pub struct PropertyReport {
     /// Its status: one of those that a scenario can expect.
     #[serde(serialize_with = "by_name")]
     pub status: Status,
-    /// The expression of a property from outside; none of a property of the plugin.
+    /// The expression of a property from outside; none for a property of the plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// The specification from outside that states it; none of any other property.
+    /// The specification from outside that states it; none for any other property.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
-    /// The file with the trace of a witness, of a `sometimes` property that is reached; none if none was written.
+    /// The file with the trace of a witness, for a `sometimes` property that is reached; none if none was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
-    /// How the user left it out; none if he did not.
+    /// The option that leaves it out, in a phrase; none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_checked: Option<String>,
-    /// Why it is open whether an `eventually` property holds; none of any other property, and if that is not open.
+    /// The reason why it is open whether an `eventually` property holds; none for any other property, and if it is decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
     /// `never-kept` if an `eventually` property holds in no state at all, `never-owed` if it holds in all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacuous: Option<&'static str>,
-    /// What was found out about an `eventually` property, at each node if it is of node scope.
+    /// The decision about an `eventually` property, at each node if it is of node scope.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<PromiseCounts>,
-    /// What random walks have seen of an `eventually` property, at each node if it is of node scope.
+    /// The observations of random walks about an `eventually` property, at each node if it is of node scope.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sampled: Vec<PromiseWalks>,
     /// The states that were met so far, where it is open whether an `eventually` property holds, at each node if it is of node scope.
@@ -56,18 +56,18 @@ pub struct PropertyReport {
 /// The states that a search has met before it was ended, for a promise of progress.
 #[derive(Debug, Serialize)]
 pub struct PromiseStates {
-    /// The node that it is about; null of a property of system scope.
+    /// The node that it is about; null for a property of system scope.
     pub node: Option<NodeId>,
-    /// All of them.
+    /// The number of states.
     pub states: u64,
-    /// Those in which it is kept.
+    /// The number of states in which it is kept.
     pub kept_states: u64,
 }
 
-/// What was found out about a promise of progress.
+/// The decision about a promise of progress.
 #[derive(Debug, Serialize)]
 pub struct PromiseCounts {
-    /// The node that it is about; null of a property of system scope.
+    /// The node that it is about; null for a property of system scope.
     pub node: Option<NodeId>,
     /// The most certain way in which it is broken; null if it is not.
     pub class: Option<BreachClass>,
@@ -75,55 +75,55 @@ pub struct PromiseCounts {
     pub kept_states: u64,
     /// States from which it can be kept.
     pub live_states: u64,
-    /// States from which it cannot.
+    /// States from which it cannot be kept.
     pub dead_states: u64,
-    /// States where neither is known.
+    /// States for which neither is known.
     pub unknown_states: u64,
     /// States in which it is not kept, and nothing has to happen.
     pub stuck_states: u64,
     /// Steps from a live state to a dead one.
     pub critical_edges: u64,
-    /// The same by event and local states.
+    /// The same, with those of one event and the same local states before and after counted once.
     pub critical_kinds: u64,
     /// Parts of the graph in which an execution can stay for ever, never keep it, and be fair.
     pub fair_components: u64,
 }
 
-/// What random walks have seen of a promise of progress.
+/// The observations of random walks about a promise of progress.
 #[derive(Debug, Serialize)]
 pub struct PromiseWalks {
-    /// The node that it is about; null of a property of system scope.
+    /// The node that it is about; null for a property of system scope.
     pub node: Option<NodeId>,
     /// Walks that have ended, other than by a violation.
     pub walks: u64,
     /// Of these, walks at whose end it is not kept.
     pub owing: u64,
-    /// Of these, walks from whose end a way was found to where it is kept.
+    /// Of these, walks from whose end a way to a state that keeps it was found.
     pub alive: u64,
-    /// Walks from whose end there is no such way: proven.
+    /// Walks from whose end there is provably no such way.
     pub dead: u64,
-    /// Walks from whose end none was found, and there may be one.
+    /// Walks from whose end none was found, although there may be one.
     pub open: u64,
-    /// Walks that were not looked at.
+    /// Walks that were not examined.
     pub unexamined: u64,
-    /// Walks that were tried in vain from the end of each that is open.
+    /// The number of unsuccessful trials from the end of each open walk.
     pub trials: u64,
-    /// With how much confidence a walk from any end that is open leads to where it is kept no more often than `probability_max`; null if
-    /// none is open.
+    /// The confidence that a walk from any open end leads to a state that keeps it no more often than `probability_max`; null if none is
+    /// open.
     pub confidence: Option<f64>,
     /// The probability.
     pub probability_max: Option<f64>,
 }
 
-/// The confidence in what walks in vain say about all ends together.
+/// The confidence in the conclusion from unsuccessful walks about all ends together.
 const CONFIDENCE: f64 = 0.95;
 
 impl PromiseWalks {
     fn new(report: &PromiseReport, sampled: Sampled) -> Self {
         // Without `..`, so that a new count cannot be forgotten here.
         let Sampled { walks, owing, alive, dead, open, unexamined, trials } = sampled;
-        // If a walk leads there with probability p, this many walks miss it with probability (1 - p)^trials. That holds of each end that
-        // was examined; the sum over all of them bounds the probability that one or more of them mislead.
+        // If a walk leads there with probability p, this number of walks misses it with probability (1 - p)^trials. That holds for each
+        // examined end; the sum over all of them bounds the probability that one or more of them mislead.
         let examined = (alive + dead + open) as f64;
         let missed = |trials: u64| ((1.0 - CONFIDENCE) / examined).powf(1.0 / trials as f64);
         let probability_max = (open > 0).then(|| 1.0 - missed(trials));
@@ -180,7 +180,8 @@ fn by_name<S: Serializer>(status: &Status, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_str(status.name())
 }
 
-/// The properties of a run, in their order, with the statuses of those that are judged. `undecided`: why the search as a whole is.
+/// The properties of a run, in their order, with the statuses of those that are judged. `undecided` is the reason why the search as a
+/// whole is not.
 pub fn properties(run: &FinishedRun<'_>, statuses: &Statuses, undecided: Option<&'static str>) -> Vec<PropertyReport> {
     let properties = (0..).zip(&run.cluster.properties).map(|(index, property)| {
         let place = run.cluster.place_of(index);
@@ -221,7 +222,7 @@ pub fn properties(run: &FinishedRun<'_>, statuses: &Statuses, undecided: Option<
     properties.collect()
 }
 
-/// What was found out about an `eventually` property.
+/// The decision about an `eventually` property.
 fn promised(
     run: &FinishedRun<'_>,
     index: u32,
@@ -248,7 +249,7 @@ fn promised(
     PropertyReport { undecided, vacuous, promises, sampled, so_far, ..report }
 }
 
-/// Why an `eventually` property is not decided; a phrase.
+/// The reason why an `eventually` property is not decided; a phrase.
 fn why_open(run: &FinishedRun<'_>, undecided: Option<&'static str>, sampled: &[PromiseWalks]) -> String {
     if let Some(why) = promises::left_out(run.spec, run.cluster, run.lts) {
         return why;
@@ -260,7 +261,7 @@ fn why_open(run: &FinishedRun<'_>, undecided: Option<&'static str>, sampled: &[P
     open.or_else(|| overtaken(run)).unwrap_or_else(|| "the search ended before it was decided".to_owned())
 }
 
-/// What ended the decision of `eventually` properties; a phrase.
+/// The bound or event that ended the decision of `eventually` properties; a phrase.
 fn ended_by(end: EndCondition) -> &'static str {
     match end {
         EndCondition::TimeBound => "--time ended the decision",
@@ -269,7 +270,7 @@ fn ended_by(end: EndCondition) -> &'static str {
     }
 }
 
-/// Why the member of a portfolio that has the answer does not say more; a phrase. None if it does.
+/// The reason why the portfolio member with the answer does not report more; a phrase. None if it does.
 fn overtaken(run: &FinishedRun<'_>) -> Option<String> {
     let report = &run.outcome.report;
     let is_decided = report.promises.iter().any(|promise| promise.decided.is_some());
@@ -282,14 +283,14 @@ fn overtaken(run: &FinishedRun<'_>) -> Option<String> {
     })
 }
 
-/// The names of the properties with a status, and how many there are.
+/// The number and the names of the properties that are meant.
 pub fn named(properties: &[PropertyReport], is_meant: &dyn Fn(&PropertyReport) -> bool) -> (usize, String) {
     let names: Vec<&str> = properties.iter().filter(|it| is_meant(it)).map(|it| it.name.as_str()).collect();
     (names.len(), words::on_one_line(&names.join(", ")))
 }
 
-/// Notes that the verdict needs: a promise that is never owed or never kept is hardly what was meant, and what the user left out is not
-/// decided.
+/// Notes that the verdict needs: a promise that is never owed or never kept is hardly the intended one, and properties that the user
+/// left out are not decided.
 pub fn notes(properties: &[PropertyReport]) -> String {
     let named = |is_meant: &dyn Fn(&PropertyReport) -> bool| named(properties, is_meant);
     let mut notes = String::new();
@@ -308,7 +309,7 @@ pub fn notes(properties: &[PropertyReport]) -> String {
     notes + &unexamined(properties)
 }
 
-/// What walks have reached that may be a violation, and that there was no time or memory to examine; empty if there is nothing.
+/// The ends of walks that may be violations, and that there was no time or memory to examine; empty if there are none.
 fn unexamined(properties: &[PropertyReport]) -> String {
     let open = properties.iter().filter(|it| it.status == Status::Unknown);
     let ends = open.map(|it| (it, it.sampled.iter().map(|walks| walks.unexamined).sum::<u64>()));
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!([notes(&[report(Status::Unknown, 0)]), notes(&[report(Status::Violated, 2)])], ["", ""]);
     }
 
-    /// The number of open ends, among this many with a way out.
+    /// The bound for this number of open ends, and this number with a way out.
     fn bound(open: u64, alive: u64) -> f64 {
         let sampled = Sampled { walks: 100, owing: open + alive, open, alive, trials: 40, ..Sampled::default() };
         let promise = Promise { property: 0, node: None };
@@ -362,7 +363,7 @@ mod tests {
         walks.probability_max.expect("some are open")
     }
 
-    /// With the probability that is named, walks from each of m ends miss it with (1 - p)^40, and the m probabilities together are 5 %.
+    /// With the stated probability, walks from each of m ends miss it with (1 - p)^40, and the m probabilities together are 5 %.
     #[test]
     fn a_confidence_is_one_for_all_ends_together() {
         assert!((bound(1, 0) - 0.072_157).abs() < 1e-6, "{}", bound(1, 0));

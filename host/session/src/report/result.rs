@@ -29,8 +29,8 @@ use crate::report::unreached::Unreached;
 use crate::report::violation::ViolationReport;
 use crate::spec::expectation::Expectation;
 
-/// The version of the JSON object, which `docs/result.schema.json` describes. A new field keeps it; a field that
-/// goes, or changes its meaning, raises it.
+/// The version of the JSON object, which `docs/result.schema.json` describes. A new field keeps it; removing a field or
+/// changing its meaning raises it.
 pub const RESULT_VERSION: u32 = 1;
 
 /// The result of a run. The order of the fields is that of the JSON object.
@@ -41,9 +41,9 @@ pub struct RunReport {
     /// The verdict.
     #[serde(serialize_with = "by_name")]
     pub result: Verdict,
-    /// Why the search ended.
+    /// The reason why the search ended.
     pub end: &'static str,
-    /// How the command ends, as a number.
+    /// The exit code of the command.
     pub exit_code: u8,
     /// A command that makes the same run again.
     pub command: String,
@@ -63,25 +63,25 @@ pub struct RunReport {
     /// The counts that are lower bounds, since there was no room to count everything; none if all are exact.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub at_least: &'static [&'static str],
-    /// How often the search forgot what handlers do, to stay within its memory; none if it never did.
+    /// The number of times that the search forgot the effects of handlers to stay within its memory; none if it never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewals: Option<NonZeroU64>,
-    /// A node whose state became longer and longer on a random walk; none if walks came across none.
+    /// A node whose state grew all the time on a random walk; none if no walk met one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthReport>,
-    /// What random walks had seen after 1,024 steps and after each doubling of them; empty without walks.
+    /// The observations of random walks after 1,024 steps and after each doubling of them; empty without walks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePointReport>,
-    /// The basis of the answer: `unfolding` or `local-states`; none where that is what the strategy goes through.
+    /// The basis of the answer: `unfolding` or `local-states`; none where the strategy itself explores that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
-    /// None where the plugin declares none, or it was not asked for.
+    /// The use of symmetry; none where the plugin declares none, or it was not requested.
     pub symmetry: Option<SymmetryReport>,
     /// Events on the longest path.
     pub depth: u32,
-    /// How long it took.
+    /// The duration.
     pub seconds: Seconds,
-    /// The most memory that the process had, in bytes.
+    /// The peak memory of the process, in bytes.
     pub memory_peak_bytes: Option<u64>,
     /// The properties of the plugin.
     pub properties: Vec<PropertyReport>,
@@ -89,7 +89,7 @@ pub struct RunReport {
     pub unreached: Option<Unreached>,
     /// The same under its old name.
     never: Option<Unreached>,
-    /// What was not looked for, and the options that would.
+    /// The faults and ends that the run did not look for, and the options to look for them.
     pub not_covered: Vec<NotCovered>,
     /// `found`, `none` or `unknown`; null if deadlocks were not looked for.
     pub deadlock: Option<&'static str>,
@@ -100,7 +100,7 @@ pub struct RunReport {
     /// Expectations of a scenario that were not met; none without a scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmet: Option<Vec<String>>,
-    /// Why it is open whether there is more than was found; none if there is nothing more.
+    /// The reason why there may be more violations than were found; none if there are no more.
     #[serde(skip)]
     pub undecided: Option<&'static str>,
     /// The statuses of the properties, of faults and of deadlocks: the verdict follows from them alone.
@@ -109,10 +109,10 @@ pub struct RunReport {
     /// The other inputs of the exit code.
     #[serde(skip)]
     pub ending: Ending,
-    /// How the command ends.
+    /// The exit code.
     #[serde(skip)]
     pub exit: Exit,
-    /// One phrase that says more than the verdict.
+    /// One phrase that is more specific than the verdict.
     #[serde(skip)]
     pub because: String,
     /// The guarantees of the strategy.
@@ -120,12 +120,12 @@ pub struct RunReport {
     pub guarantees: String,
 }
 
-/// The use of interchangeable nodes; one of the two is there.
+/// The use of interchangeable nodes; one of the two fields is set.
 #[derive(Debug, Serialize)]
 pub struct SymmetryReport {
-    /// States are distinguished only up to this many renamings.
+    /// The number of renamings up to which states are distinguished.
     pub renamings: Option<u64>,
-    /// Why the declaration of the plugin was not used.
+    /// The reason why the declaration of the plugin was not used.
     pub refused: Option<String>,
 }
 
@@ -138,12 +138,12 @@ impl From<&SymmetryUse> for SymmetryReport {
     }
 }
 
-/// A node whose state became longer and longer on a walk.
+/// A node whose state grew all the time on a walk.
 #[derive(Debug, Serialize)]
 pub struct GrowthReport {
     /// The node.
     pub node: NodeId,
-    /// Events of the walk during which it did.
+    /// Events of the walk during which it grew.
     pub steps: u32,
     /// Bytes of its state before and after them.
     pub bytes: (usize, usize),
@@ -156,16 +156,16 @@ impl From<Growth> for GrowthReport {
     }
 }
 
-/// A point of the curve of what random walks have seen, in JSON.
+/// A point of the curve of random walks, in JSON.
 #[derive(Debug, Serialize)]
 pub struct CurvePointReport {
     /// Steps of all walks together.
     pub transitions: u64,
     /// Walks that had begun.
     pub walks: u64,
-    /// Distinct local states, at least.
+    /// Distinct local states; a lower bound.
     pub local_states: u64,
-    /// Distinct outcomes, at least.
+    /// Distinct outcomes; a lower bound.
     pub outcomes: u64,
 }
 
@@ -181,7 +181,7 @@ impl From<CurvePoint> for CurvePointReport {
 pub struct PluginReport {
     /// Its name.
     pub name: String,
-    /// Its version, if it tells one.
+    /// Its version, if it has one.
     pub version: Option<String>,
     /// The hash of the component.
     pub digest: Option<String>,
@@ -193,10 +193,10 @@ impl From<&PluginRef> for PluginReport {
     }
 }
 
-/// How long a run took, in seconds.
+/// The durations of a run, in seconds.
 #[derive(Debug, Serialize)]
 pub struct Seconds {
-    /// From the bytes of the component to a plugin.
+    /// Loading: from the bytes of the component to a plugin.
     pub load: f64,
     /// The search.
     pub search: f64,
@@ -279,7 +279,7 @@ impl RunReport {
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance to look closer.
+    /// The host cannot provide an instance to examine the difference.
     pub fn add_audit(&mut self, audited: &Audited, cluster: &Cluster) -> Result<(), MachineError> {
         let report = AuditReport::new(audited, cluster)?;
         if let Some(ReportedViolation { violation: broken, .. }) = report.broken.first() {
@@ -296,7 +296,7 @@ impl RunReport {
         Ok(())
     }
 
-    /// Takes back that what was not found is not there.
+    /// Takes back conclusions from the absence of findings.
     fn distrust(&mut self, why: &'static str) {
         self.undecided = Some(why);
         self.statuses.distrust();
@@ -309,7 +309,7 @@ impl RunReport {
         self.exit_code = self.exit.code();
     }
 
-    /// Compares the result with what a scenario expects. A difference is never a success.
+    /// Compares the result with the expectation of a scenario. A difference is never a success.
     pub fn compare(&mut self, expect: &Expectation) {
         let run = serde_json::to_value(&*self).expect("keys are strings, and nothing else can fail in memory");
         let mut unmet = expect.unmet(&run);
@@ -322,7 +322,7 @@ impl RunReport {
         self.unmet = (*expect != Expectation::default()).then_some(unmet);
     }
 
-    /// Ends with this code what would end well.
+    /// Ends with this code if the run would end well.
     pub fn fail(&mut self, exit: Exit) {
         if self.exit == Exit::Ok {
             self.exit = exit;
@@ -340,7 +340,7 @@ fn by_name<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_str(verdict.name())
 }
 
-/// The name of what an answer rests on.
+/// The name of the basis of an answer.
 fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Unfolding => "unfolding",

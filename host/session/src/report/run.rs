@@ -27,16 +27,16 @@ pub struct FinishedRun<'r> {
     pub witnesses: BTreeMap<String, String>,
 }
 
-/// Where a trace was written.
+/// The files of a written trace.
 #[derive(Clone, Debug)]
 pub struct Saved {
     /// The file, as the user would name it.
     pub trace: String,
-    /// The trace as the search found it, if that is another one.
+    /// The trace as the search found it, if it differs.
     pub found: Option<String>,
     /// The drawing of the trace, unless that would be too large.
     pub drawing: Option<String>,
-    /// The same as a page that goes through the trace step by step.
+    /// The page that shows the trace step by step.
     pub page: Option<String>,
     /// The command that replays it.
     pub replay: String,

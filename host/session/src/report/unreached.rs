@@ -1,4 +1,4 @@
-//! Events, messages and outcomes that a run has met and never taken.
+//! Events, messages and outcomes that a run has met and never executed.
 
 use host_model::lts::Coverage;
 use serde::Serialize;
@@ -18,8 +18,8 @@ pub struct Unreached {
 }
 
 impl Unreached {
-    /// None where the strategy leaves out what cannot matter, which says nothing about what can happen, or has forgotten what
-    /// happened, or goes through local states that the local transition system of the run does not have.
+    /// None if the strategy leaves out events that cannot matter, has forgotten which events happened, or explores local
+    /// states outside the local transition system of the run.
     pub fn new(run: &FinishedRun<'_>) -> Option<Self> {
         let report = &run.outcome.report;
         let is_apart = report.decided_by.is_some_and(|decider| decider.strategy.starts_with("lmc"));

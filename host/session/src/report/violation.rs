@@ -13,7 +13,7 @@ use crate::search::finding::{Unfinished, Violation};
 /// One violation.
 #[derive(Debug, Serialize)]
 pub struct ViolationReport {
-    /// None for a fault and a deadlock.
+    /// The property; none for a fault and a deadlock.
     pub property: Option<String>,
     /// `always`, `eventually`, `broken`, `deadlock`, `nondeterminism`, or the kind of fault.
     pub kind: String,
@@ -21,45 +21,45 @@ pub struct ViolationReport {
     pub message: String,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
-    /// How a promise of progress is broken: `dead`, `stuck` or `lasso`; null for any other violation.
+    /// The way in which a promise of progress is broken: `dead`, `stuck` or `lasso`; null for any other violation.
     pub class: Option<BreachClass>,
-    /// The step after which the cluster is in the state of the last step already; null unless it is a lasso.
+    /// The step after which the cluster is already in the state of the last step; null unless it is a lasso.
     #[serde(rename = "loop")]
     pub loop_start: Option<usize>,
     /// The critical step, the last one: before it the promise could still be kept; null if none is known.
     pub critical: Option<usize>,
-    /// Steps in place of the critical one that lead to where the promise is kept.
+    /// The number of steps that, in place of the critical one, lead to a state that keeps the promise.
     pub sibling_length: Option<usize>,
-    /// What people call the nodes, in their order; null for those without a name.
+    /// The names of the nodes, in their order; null for those without a name.
     pub names: NodeNames,
     /// The file with the trace, if it was written.
     pub trace: Option<String>,
-    /// The trace as the search found it, if another one is shown.
+    /// The trace as the search found it, if a different one is shown.
     pub found: Option<String>,
     /// The drawing of the trace.
     pub drawing: Option<String>,
-    /// The page that goes through the trace step by step, for a browser.
+    /// The page that shows the trace step by step, for a browser.
     pub page: Option<String>,
     /// The shape of the trace: equal for variants by node, by value and by order, which are one finding.
     pub shape: String,
-    /// How many violations of this shape were found: this one, and [`alike`](Self::alike) more.
+    /// The number of violations of this shape: this one, and [`alike`](Self::alike) more.
     pub count: usize,
-    /// How many more were found that have this shape.
+    /// The number of further violations of this shape.
     pub alike: usize,
     /// Whether there may be more than these: `--continue` keeps a few violations of those that say the same up to numbers.
     pub at_least: bool,
-    /// All events, those of the prefix included.
+    /// The number of events, those of the prefix included.
     pub length: usize,
-    /// The same of what the search found.
+    /// The same for the trace as the search found it.
     pub found_length: usize,
-    /// The events of the prefix.
+    /// The number of events of the prefix.
     pub prefix_length: usize,
     /// Whether no shorter path from the start of the search leads to a violation of its kind: of the same property, in the same words up to
     /// numbers.
     pub shortest: bool,
     /// Whether it was run again from the start, in fresh machines.
     pub confirmed: bool,
-    /// Work that was stopped before it was done, a phrase; null if there is none.
+    /// Work that was stopped before it was done, a phrase; null if all was done.
     pub unfinished: Option<String>,
     /// The command that replays the trace.
     pub replay: Option<String>,
@@ -69,7 +69,7 @@ pub struct ViolationReport {
 }
 
 impl ViolationReport {
-    /// A violation, and where its trace was written.
+    /// A violation with the files of its trace.
     pub fn new(run: &FinishedRun<'_>, violation: &Violation, saved: Option<Saved>) -> Self {
         let trace = &violation.trace;
         let finding = trace.finding.as_ref().expect("a violation is a finding");
@@ -137,7 +137,7 @@ impl ViolationReport {
     }
 }
 
-/// The fields that the nodes describe in the object of a missing field, whether the expression reads them or not.
+/// The fields that the nodes describe in the object that lacks a field, whether the expression reads them or not.
 fn present_fields(run: &FinishedRun<'_>, property: &str, violation: &Violation) -> Option<String> {
     let (recording, judge) = (&violation.recording, Judge::new(&run.cluster.expressed).ok()?);
     let is_about = |node: NodeId| violation.node.is_none_or(|about| about == node);
@@ -148,7 +148,7 @@ fn present_fields(run: &FinishedRun<'_>, property: &str, violation: &Violation) 
     Some(words::on_one_line(&names.join(", "))).filter(|names| !names.is_empty())
 }
 
-/// Work that was not done with a finding, and why.
+/// The work that was not done on a finding, and the reason.
 fn unfinished(unfinished: Unfinished) -> String {
     match unfinished {
         Unfinished::Confirming(why) => format!("not run again from the start: {why}"),

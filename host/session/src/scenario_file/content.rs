@@ -11,11 +11,11 @@ use crate::spec::expectation::Expectation;
 pub struct Scenario {
     /// The file, as the user named it.
     pub path: PathBuf,
-    /// The request; no plugin if it does not name one. Paths are from where the program runs.
+    /// The request; without a plugin if the scenario does not name one. Paths are relative to the working directory.
     pub spec: RunSpec,
     /// The expectation.
     pub expect: Expectation,
-    /// The options that it gives, as failures name them, and their lines.
+    /// The options of the file, as failures name them, and their lines.
     lines: Vec<(String, usize)>,
 }
 
@@ -25,7 +25,7 @@ impl Scenario {
         Self { path, ..Self::default() }
     }
 
-    /// Notes where an option stands.
+    /// Notes the line of an option.
     pub fn note(&mut self, option: String, line: usize) {
         self.lines.push((option, line));
     }

@@ -7,7 +7,7 @@ use crate::scenario_file::content::Scenario;
 use crate::scenario_file::reader::Reader;
 use crate::spec::expectation::{self, Expectation};
 
-/// The expectation of a scenario. Where it names properties is noted in `file`.
+/// The expectation of a scenario. The places where it names properties are noted in `file`.
 ///
 /// # Errors
 ///

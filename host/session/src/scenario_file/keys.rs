@@ -8,7 +8,7 @@ use crate::base::units;
 use crate::spec::values::{self, NODES_MAX};
 use crate::spec::{Algo, RunSpec};
 
-/// The kind of a value, and the setting it makes. The phrase of an error says what is wrong with the value.
+/// The kind of a value, and the setting that it makes. The phrase of an error describes the error in the value.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// A budget of the fault that the key names.
@@ -69,7 +69,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("bounds", "memory", Text(|spec, text| set(&mut spec.process.memory, units::size(text)))),
 ];
 
-/// Violations that are collected, at most.
+/// The maximum number of collected violations.
 pub const VIOLATIONS_MAX: u32 = 10_000;
 
 fn set<T>(field: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {

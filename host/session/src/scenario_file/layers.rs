@@ -10,21 +10,21 @@ use crate::scenario_file::sections::parse;
 use crate::scenario_file::trust;
 use crate::spec::RunSpec;
 
-/// Bytes of a scenario file at most.
+/// The maximum size of a scenario file in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Whether a path is that of a scenario and not of a plugin.
+/// Whether a path leads to a scenario, not to a plugin.
 pub fn is_scenario(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml")
 }
 
-/// Reads the scenario that stands in place of the plugin, and puts what it asks for below the rest. `may_build` says whether the
+/// Reads the scenario that stands in place of the plugin, and lays it below the rest of the request. `may_build` is set if the
 /// user has named the scenario, whose plugin may then be built.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or a key or value in it is wrong or does not go together with the rest. The sentence names file,
-/// line and key.
+/// The file cannot be read, or a key or value in it is wrong or contradicts
+/// the rest. The sentence names file, line and key.
 pub fn resolve(asked: RunSpec, may_build: bool, context: &mut Context<'_>) -> Result<(RunSpec, Scenario), Failure> {
     let path = asked.cluster.plugin.clone();
     let file = read(&path, context)?;

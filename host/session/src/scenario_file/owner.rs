@@ -1,4 +1,4 @@
-//! The plugin that a file belongs to because of where it lies.
+//! The plugin that a file belongs to because of its folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Values of a scenario with their places. Whatever is wrong with one is named with file and line.
+//! Values of a scenario with their places. Errors name file and line.
 
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A text, a whole number, true or false, as it stands on a command line.
+    /// A text, a whole number, true or false, as on a command line.
     pub fn scalar(&self, key: &Key<'_>, value: &Value<'_>) -> Result<String, Failure> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
@@ -121,13 +121,13 @@ impl<'t> Reader<'t> {
         number.ok_or_else(|| self.wrong(key, &format!("`{}` must be a whole number, not less than 0", key.get_ref())))
     }
 
-    /// A path in the file is relative to the file.
+    /// A path, relative to the folder of the file.
     pub fn path(&self, key: &Key<'_>, value: &Value<'_>) -> Result<PathBuf, Failure> {
         let path = self.text(key, value)?;
         Ok(self.path.parent().unwrap_or(Path::new("")).join(path))
     }
 
-    /// Notes where an option stands.
+    /// Notes the line of an option.
     pub fn note(&self, file: &mut Scenario, option: String, at: &Key<'_>) {
         file.note(option, self.line(at.span().start));
     }
@@ -137,7 +137,7 @@ impl<'t> Reader<'t> {
         self.wrong(key, &format!("invalid value '{value}' for '--{option}': {why}"))
     }
 
-    /// Says that there is no such key in a section, and which there are.
+    /// Says that a section has no such key, and lists its keys.
     pub fn unknown_of(&self, section: &str, key: &Key<'_>, known: &[&str]) -> Failure {
         let place = if section.is_empty() { "a scenario".to_owned() } else { format!("[{section}]") };
         let failure = self.wrong(key, &format!("{place} has no key `{}` in this version", key.get_ref()));
@@ -145,7 +145,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The key of this section that was meant; or, for an option in the wrong section, the right one.
+/// The closest key of this section; or, for an option in the wrong section, the right one.
 fn meant(key: &str, known: &[&str]) -> String {
     if let Some(closest) = closest(key, known) {
         return format!("write `{closest}`; ");

@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// One table `[[node]]`: what one node runs.
+    /// One table `[[node]]`: the settings of one node.
     fn node(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
         let row = self.row(key, value, &NODE_KEYS)?;
         let Some((id_key, id)) = row.field("id") else {
@@ -172,7 +172,7 @@ impl<'t> Reader<'t> {
                 self.note(file, format!("set-on {id}:{}", key.get_ref()), key);
             }
         }
-        // Only settings of a node lead to the check that it exists.
+        // Only settings of a node cause the check that it exists.
         let placed = &file.spec.cluster.placement;
         if (placed.node.len(), placed.adversary.len(), placed.parameters.len()) == before {
             return Err(
@@ -205,7 +205,7 @@ impl<'t> Reader<'t> {
         let network = links::network(&network).map_err(|why| self.wrong(network_key, &why))?;
         let is_both = row.field("between").is_some() && one != other;
         for (from, to) in [(one, other), (other, one)].into_iter().take(1 + usize::from(is_both)) {
-            // One way each: the command line may say something else of one of them.
+            // One way each: the command line may set one of them differently.
             let text = format!("{from}>{to}={network}");
             let link = links::link(&text).map_err(|why| self.invalid(at, "link", &text, &why))?;
             if file.spec.cluster.links.iter().any(|given| given.ways == link.ways) {

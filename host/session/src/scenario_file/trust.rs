@@ -46,7 +46,7 @@ pub fn check_builds(file: &Scenario, asked: &RunSpec, context: &Context<'_>) -> 
     Ok(())
 }
 
-/// Says which limits a scenario raises.
+/// Reports the limits that a scenario raises.
 pub fn tell_limits(file: &Scenario, asked: &RunSpec, context: &mut Context<'_>) {
     let mut given = file.spec.cluster.limits.clone();
     given.retain(|name, _| !asked.cluster.limits.contains_key(name));

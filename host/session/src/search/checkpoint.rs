@@ -2,12 +2,12 @@
 //!
 //! A checkpoint is one file: a line that names the format, the length of a JSON header, the header and its hash, the state
 //! of the search, and a hash over all of that. It is written to a new file and replaces the old one in one step, so there is
-//! a whole one at any moment; and nothing of one is used before its hash was found to be right. It can have gigabytes:
-//! writing, hashing and reading it ask every few megabytes whether to continue. One in between is given up then; the one at
-//! the end of a search is given up on an interrupt that comes while it is written.
+//! a whole one at any moment; and no part of it is used before its hash was verified. It can have gigabytes: writing,
+//! hashing and reading it poll every few megabytes whether to continue. A checkpoint during the search is then given up; the
+//! one at its end is given up on an interrupt that comes while it is written.
 //!
-//! The header has what was asked for, which says how to set the same search up again, and its [identity](crate::search::identity),
-//! which is compared with what they lead to now.
+//! The header has the request, from which the same search can be set up again, and its [identity](crate::search::identity), which
+//! is compared with that of the new search.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -25,13 +25,13 @@ use crate::base::{Context, Failure, files};
 use crate::search::identity::Identity;
 use crate::spec::{Keep, RunSpec};
 
-/// The first bytes of every checkpoint, of whatever format.
+/// The first bytes of every checkpoint, whatever its format.
 const NAME: &[u8] = b"host checkpoint ";
 
-/// The format of this version, behind them.
+/// The format of this version, after these bytes.
 const FORMAT: &[u8] = b"7\n";
 
-/// Bytes of a header at most.
+/// The maximum size of a header in bytes.
 const HEADER_MAX: u64 = 1 << 20;
 
 /// Bytes of a hash.
@@ -48,13 +48,13 @@ const FILE: &str = "checkpoint";
 struct Header {
     /// The request, with the scenario in place of the plugin where there was one.
     spec: RunSpec,
-    /// Where relative paths begin.
+    /// The folder in which relative paths begin.
     directory: String,
-    /// The search that they led to.
+    /// The identity of the resulting search.
     identity: Identity,
 }
 
-/// Where relative paths begin, as an absolute path.
+/// The folder in which relative paths begin, as an absolute path.
 fn absolute(context: &Context<'_>) -> PathBuf {
     std::path::absolute(context.directory).or_else(|_| std::env::current_dir()).unwrap_or_default()
 }
@@ -77,7 +77,7 @@ pub fn resumed(folder: &Path, upper: RunSpec, context: &Context<'_>) -> Result<R
     }
 }
 
-/// Says that what a checkpoint asks for is nothing that can be run, or not together with the options given with `--resume`.
+/// Says that the request of a checkpoint cannot be run, or not together with the options given with `--resume`.
 fn misfit(folder: &Path, why: &str) -> Failure {
     let failure = refused(folder, &format!("cannot be gone on from in this way: {why}"));
     failure.help("give fewer options with `--resume`, or start a new search")
@@ -104,8 +104,8 @@ fn missing(folder: &Path, error: &std::io::Error) -> Failure {
     failure.help("name a folder that was given to `--checkpoint`")
 }
 
-/// Opens the checkpoint in a folder and reads its header. The state of the search is not looked at: a file that only begins
-/// like a checkpoint is not read to its end.
+/// Opens the checkpoint in a folder and reads its header, not the state of the search: a file that only begins like a
+/// checkpoint is not read to its end.
 fn open(folder: &Path, context: &Context<'_>) -> Result<Opened, Failure> {
     let damaged = || damaged(folder);
     let path = context.path(folder).join(FILE);
@@ -175,9 +175,9 @@ pub struct Folder {
 struct State {
     saved: Instant,
     resumed: Option<Opened>,
-    /// Why the last checkpoint could not be written.
+    /// The reason why the last checkpoint could not be written.
     failed: Option<String>,
-    /// Why the reading of what was saved was stopped, if it was.
+    /// The reason why the reading of the checkpoint was stopped, if it was.
     stopped: Option<Stopped>,
 }
 
@@ -186,8 +186,8 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, or what is in it belongs to another search; or it was stopped before it knew whether that is
-    /// whole.
+    /// The folder cannot be made, its content belongs to another search, or
+    /// the check of its content was stopped.
     pub fn new(
         keep: Option<&Keep>,
         identity: Identity,
@@ -218,12 +218,12 @@ impl Folder {
         }))
     }
 
-    /// Why the reading of what was saved was stopped, if it was.
+    /// The reason why the reading of the checkpoint was stopped, if it was.
     pub fn stopped(&self) -> Option<Stopped> {
         self.lock().stopped
     }
 
-    /// Why the last checkpoint could not be written, if it could not.
+    /// The reason why the last checkpoint could not be written, if it could not.
     pub fn failed(&self) -> Option<String> {
         self.lock().failed.clone()
     }
@@ -234,7 +234,7 @@ impl Folder {
 
     fn write(&self, is_last: bool, write: &dyn Fn(&mut Writer<'_>)) -> std::io::Result<()> {
         let unfinished = self.folder.join(format!("{FILE}.tmp"));
-        // Left by a process that was killed, or of another origin.
+        // The file of a process that was killed, or of another origin.
         let _ = fs::remove_file(&unfinished);
         let without_name = without_name(&self.folder);
         let file = match &without_name {
@@ -264,7 +264,7 @@ impl Folder {
                 return Ok(());
             }
             left = PIECE;
-            // Piece by piece, so that there is never much to wait for.
+            // Piece by piece, so that no wait is long.
             file.get_ref().sync_data()?;
             match self.stop.reason().filter(|why| !is_last || (before != Some(*why) && *why == Stopped::Interrupted)) {
                 Some(why) => Err(std::io::Error::other(why)),
@@ -284,7 +284,7 @@ impl Folder {
         put(blake3::hash(&self.header).as_bytes());
         write(&mut Writer(&mut put));
         if let Err(error) = result {
-            // What is still buffered would be written, and fail, again.
+            // Flushing the buffer would write, and fail, again.
             drop(file.into_parts());
             return Err(error);
         }
@@ -293,7 +293,7 @@ impl Folder {
     }
 }
 
-/// A file in a folder that has no name: nothing is left of it when the process ends. None where that is not possible.
+/// A file without a name in a folder: it disappears when the process ends. None where that is not possible.
 #[cfg(target_os = "linux")]
 fn without_name(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -375,8 +375,8 @@ mod tests {
         entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
     }
 
-    /// Ten pieces, with a stop in the third: a checkpoint in between is given up, the last one only on an interrupt
-    /// that is news. What is given up leaves the one before, and nothing else.
+    /// Ten pieces, with a stop in the third: a checkpoint during the search is given up, the last one only on a new
+    /// interrupt. Giving one up leaves the one before, and nothing else.
     #[test]
     fn a_checkpoint_is_given_up_piece_by_piece() {
         let cases = [
@@ -401,7 +401,7 @@ mod tests {
                         *stop.0.lock().expect("one thread") = Some(then);
                     }
                     (out.0)(&vec![piece; PIECE as usize]);
-                    // What is being written has no name where that is possible.
+                    // The unfinished file has no name where that is possible.
                     let is_alone = without_name(place.path()).is_none() || names(place.path()) == [FILE];
                     assert!(is_alone, "{:?}", names(place.path()));
                 }

@@ -1,4 +1,4 @@
-//! Whether a promise of progress is kept by all that follows the events of a trace, which may be those of another build.
+//! Whether all continuations of the events of a trace, which may be from another build, keep a promise of progress.
 
 use host_inspect::minimize::Options;
 use host_model::contract::{Property, PropertyKind, Selected};
@@ -15,9 +15,9 @@ use crate::search::run::search;
 use crate::search::{limits, promises};
 use crate::spec::{Algo, RunSpec, values};
 
-/// What follows the events.
+/// The continuations of the events.
 pub(super) enum Continued {
-    /// The promise is broken, or something else is wrong on the way.
+    /// The promise is broken, or another violation is on the way.
     Broken(Box<Violation>),
     /// The promise is kept.
     Kept,
@@ -30,12 +30,12 @@ pub(super) enum Continued {
     },
 }
 
-/// The events after which the promise is open again: all of them, of a lasso those before its loop.
+/// The number of events after which the promise is open again: all events, or for a lasso those before its loop.
 pub(super) fn leading(trace: &Trace, promise: &BrokenPromise) -> usize {
     promise.loop_start.filter(|_| promise.class == BreachClass::Lasso).unwrap_or(trace.steps.len())
 }
 
-/// Searches from where the first events of a trace lead, for a breach of its promise by the rules that it was found by.
+/// Searches from the state after the first events of a trace for a breach of its promise, by the rules with which it was found.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub(super) fn search_on(
     finding::confirm(&lts, cluster, found, recorded, Some(shorter)).map(|found| Continued::Broken(Box::new(found)))
 }
 
-/// A search that decides promises, by the rules of this one.
+/// A search that decides promises by the same rules.
 fn request(promise: &BrokenPromise) -> Result<RunSpec, Failure> {
     let mut spec = RunSpec::default();
     spec.search.algo = Some(values::strategy("bdfs").map(Algo).map_err(Failure::system)?);

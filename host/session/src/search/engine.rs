@@ -1,10 +1,10 @@
-//! What simulated runs run: the model of a cluster or its nodes, with checkers or without.
+//! The engines of simulated runs: the model of a cluster or its nodes, with checkers or without.
 
 use host_live::simulator::{Finished, Firsts, Mode, Simulator, Watched, Watching};
 use host_live::world::{Checkers, Part, Runtime};
 use host_model::contract::{MachineError, NodeId};
 
-/// What runs: the model of a cluster, or its nodes; with checkers or without.
+/// The engine: the model of a cluster, or its nodes; with checkers or without.
 pub(super) enum Engine<'e, 'l> {
     Model {
         simulator: Box<Simulator<'e, 'l>>,
@@ -55,7 +55,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// The first node whose neighbours were of no use in some run, and why, if there was one.
+    /// The first node whose neighbours were useless in some run, and the reason, if there was one.
     pub(super) fn unusable(&self) -> Option<(NodeId, String)> {
         match self {
             Self::Model { watching, .. } => watching.as_ref()?.unusable().cloned(),

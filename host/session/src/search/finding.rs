@@ -1,4 +1,4 @@
-//! From what a search found to what is confirmed, told and saved.
+//! From a finding of a search to a confirmed, reported and saved one.
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
@@ -14,49 +14,50 @@ use crate::base::{Exit, Failure};
 use crate::cluster::Cluster;
 use crate::search::minimizing;
 
-/// Work for a broken promise of progress: each question about a state may be a search of its own, in which handlers are executed.
+/// The maximum work for a broken promise of progress: each query about a state may be a search of its own, in which handlers are
+/// executed.
 const PROMISE_WORK_MAX: u64 = 2_000_000;
 
 /// A finding that was run again from the start, in fresh machines.
 pub struct Violation {
-    /// The way there, and what is there: the short one, if there is one.
+    /// The path to the finding, and the finding: the short path, if there is one.
     pub trace: Trace,
-    /// The way that the search found, and how it became shorter; none if it did not.
+    /// The path that the search found, and how it was shortened; none if it was not.
     pub found: Option<(Trace, Minimized)>,
-    /// All that can be seen on the way.
+    /// The recording of that path.
     pub recording: Recording,
-    /// The same on the way that keeps the promise, of a promise that is broken by its last step.
+    /// The recording of the alternative path that keeps the promise, for a promise that is broken by its last step.
     pub sibling: Option<Recording>,
-    /// One way on from its end, and whether that ends, of a promise that is broken by a call of the application.
+    /// One continuation from its end, and whether it ends, for a promise that is broken by a call of the application.
     pub way_on: Option<(Recording, bool)>,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
-    /// The [shape](host_inspect::shape) of the trace, which tells findings apart.
+    /// The [shape](host_inspect::shape) of the trace, which distinguishes findings.
     pub shape: String,
-    /// How many more were found that have this shape.
+    /// The number of further findings of this shape.
     pub alike: usize,
-    /// Whether there may be more of this shape: as many violations of its kind were kept as are kept of any.
+    /// Whether there may be more of this shape: the maximum number of violations of its kind was kept.
     pub is_capped: bool,
     /// Whether no shorter path from the start of the search leads to a violation of its kind: of the same property, in the same words up to
     /// numbers.
     pub shortest: bool,
-    /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
+    /// The reason why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
     pub nondeterminism: Option<String>,
-    /// Work that was stopped before it was done; none if there is none.
+    /// Work that was stopped before it was done; none if all was done.
     pub unfinished: Option<Unfinished>,
 }
 
 /// Work on a finding that was omitted because of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfinished {
-    /// It was not run again from the start: the search says so, and nothing else.
+    /// It was not run again from the start: only the search reports it.
     Confirming(Stopped),
-    /// It was run again, and not made short.
+    /// It was run again, and not shortened.
     Minimizing(Stopped),
 }
 
 impl Violation {
-    /// The exit code that stands for it.
+    /// Its exit code.
     pub fn exit(&self) -> Exit {
         match (&self.nondeterminism, &self.trace.finding) {
             (None, Some(finding)) => exit(finding),
@@ -65,7 +66,7 @@ impl Violation {
     }
 }
 
-/// The exit code for what a trace shows at its end.
+/// The exit code for the finding of a trace.
 pub fn exit(finding: &Finding) -> Exit {
     match finding {
         Finding::Property { kind: PropertyKind::Always, .. } => Exit::Safety,
@@ -78,7 +79,7 @@ pub fn exit(finding: &Finding) -> Exit {
     }
 }
 
-/// The exit code for a fault of a plugin, in a search as where it runs.
+/// The exit code for a fault of a plugin, in a search as in operation.
 pub fn fault_exit(fault: &Fault) -> Exit {
     match fault.kind {
         FaultKind::Platform => Exit::Plugin,
@@ -95,8 +96,8 @@ pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Resul
     Ok(Trace { finding: Some(finding), steps, ..trace }.with_version())
 }
 
-/// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
-/// that. What is stopped meanwhile is marked, and kept as it was found.
+/// Runs a finding of a search once more, without its memo and its snapshots, and shortens it if there are options for
+/// that. A finding is marked if this is stopped, and kept as it was found.
 pub fn confirm(
     lts: &Lts<'_>,
     cluster: &Cluster,
@@ -145,11 +146,11 @@ pub fn confirm(
     if result.is_ok() && nondeterminism.is_none() {
         node = recording.finding().and_then(|(node, _)| node);
     }
-    // What was not confirmed is shown without.
+    // Unconfirmed findings are shown without them.
     let sibling = Recording::of_sibling(cluster.factory(), &trace).unwrap_or_default();
     let way_on = Recording::of_way_on(cluster.factory(), &trace).unwrap_or_default();
     let shape = shape(&recording, trace.finding.as_ref().unwrap_or(&finding));
-    // What became shorter on the way is another state than the one that the search has reached first.
+    // A shortened path ends in another state than the one that the search reached first.
     let shortest = found.shortest && trace.steps.len() == found.path.len();
     let found = original;
     Ok(Violation {
@@ -172,7 +173,7 @@ pub fn confirm(
 pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
     let mut groups: Vec<Violation> = Vec::new();
     for mut violation in violations {
-        // Whatever a plugin that is not deterministic does is no variant of what others do.
+        // Nondeterministic behaviour of a plugin is no variant of other findings.
         let key = |it: &Violation| (it.shape.clone(), it.nondeterminism.is_some());
         match groups.iter_mut().find(|group| key(group) == key(&violation)) {
             Some(first) => {

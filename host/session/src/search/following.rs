@@ -1,4 +1,4 @@
-//! A trace in another build of its plugin: the same events, whatever else the handlers do there.
+//! A trace in another build of its plugin: the same events, whatever the handlers do there.
 
 use host_inspect::recording::Recording;
 use host_inspect::words;
@@ -16,20 +16,20 @@ use crate::search::replay::ending;
 /// The end of a trace in another build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// What was found is still there.
+    /// The finding is still there.
     Violated(Finding),
-    /// All events happen, and nothing bad is at their end, where something was found.
+    /// All events happen, and there is no violation at their end, where there was a finding.
     Gone,
-    /// The promise that was broken is kept by all that can follow these events.
+    /// All continuations of these events keep the promise that was broken.
     Kept {
         /// Its name.
         promise: String,
         /// The number of events after which a search has begun.
         steps: usize,
     },
-    /// All events of a path without a finding happen, and nothing bad is at their end.
+    /// All events of a path without a finding happen, and there is no violation at their end.
     Arrived,
-    /// All events happen, and something else is at their end.
+    /// All events happen, and another finding is at their end.
     Other(Finding),
     /// Some event cannot happen.
     Cut {
@@ -40,16 +40,16 @@ pub enum Followed {
     },
 }
 
-/// Follows the events of a trace. What was seen until its end, or until the step that cannot happen, comes with the verdict; of a promise
-/// that this build breaks, what was seen on the way that a search has found.
+/// Follows the events of a trace. The recording up to its end, or up to the step that cannot happen, comes with the verdict; for a
+/// promise that this build breaks, the recording of the path that a search has found.
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance. Or the trace is of a promise that another build has broken, and the search for whether this one
-/// breaks it was not complete.
+/// The host cannot provide an instance. Or another build has broken the promise of the trace, and the search for a breach in this one
+/// was not complete.
 pub fn follow(cluster: &Cluster, trace: &Trace, context: &mut Context<'_>) -> (Recording, Result<Followed, Failure>) {
     let has_recorded = cluster.has_recorded(trace);
-    // One without a digest is meant for every build.
+    // A trace without a digest is meant for every build.
     if trace.promise().is_some() && (has_recorded || trace.plugin.digest.is_none()) {
         let (recording, result) = Recording::new(cluster.factory(), trace);
         let result = result.and_then(|()| ending(trace, recording.found()).map(drop));
@@ -79,7 +79,7 @@ pub fn follow(cluster: &Cluster, trace: &Trace, context: &mut Context<'_>) -> (R
         };
         return (recording, followed);
     }
-    // What the events show by themselves, up to where the search has begun.
+    // The recording of the events themselves, up to the start of the search.
     let mut path = Trace { finding: None, ..events_of(trace) };
     path.steps.truncate(steps);
     let (recording, result) = Recording::new(cluster.factory(), &path);
@@ -92,7 +92,7 @@ pub fn follow(cluster: &Cluster, trace: &Trace, context: &mut Context<'_>) -> (R
     (recording, followed)
 }
 
-/// The verdict on what was seen.
+/// The verdict on a recording.
 fn told(trace: &Trace, recording: &Recording, result: Result<(), ReplayError>) -> Result<Followed, Failure> {
     match result {
         Ok(()) => Ok(verdict(trace, recording)),
@@ -101,14 +101,14 @@ fn told(trace: &Trace, recording: &Recording, result: Result<(), ReplayError>) -
     }
 }
 
-/// A trace with nothing of what its steps did.
+/// A trace without the effects of its steps.
 fn events_of(trace: &Trace) -> Trace {
     let events = |step: &TraceStep| TraceStep { sent: None, state: None, ..step.clone() };
     Trace { steps: trace.steps.iter().map(events).collect(), ..trace.clone() }
 }
 
-/// A trace as its cluster can show it: as it is in the build that it was recorded with, in another one as that follows it, with the
-/// violation that is there. A warning says why there is none any more, or where the events end.
+/// A trace as its cluster can show it: unchanged in the build that it was recorded with, and followed in another one, with the
+/// violation that is there. A warning gives the reason why there is none any more, or why the events end.
 ///
 /// # Errors
 ///
@@ -133,11 +133,11 @@ pub fn shown(cluster: &Cluster, trace: Trace, context: &mut Context<'_>) -> Resu
     Ok(shown.with_version())
 }
 
-/// A trace in another build than it was recorded with, as a trace of that build: made short, it is one.
+/// A trace that was recorded with another build, as a trace of this build, so that it can be shortened.
 ///
 /// # Errors
 ///
-/// As for [`follow`]; or nothing that the trace tells of is there any more.
+/// As for [`follow`]; or none of the findings of the trace is there any more.
 pub fn still_violated(cluster: &Cluster, trace: Trace, context: &mut Context<'_>) -> Result<Trace, Failure> {
     if cluster.has_recorded(&trace) || trace.finding.is_none() {
         return Ok(trace);
@@ -151,7 +151,7 @@ pub fn still_violated(cluster: &Cluster, trace: Trace, context: &mut Context<'_>
     }
 }
 
-/// What a build has done on the way of a trace, as a trace of that build. One that is meant for every build stays so.
+/// The behaviour of a build along a trace, as a trace of that build. A trace that is meant for every build stays so.
 fn taken(cluster: &Cluster, trace: &Trace, recording: Recording) -> Trace {
     let is_of_all = trace.plugin.digest.is_none();
     Trace {
@@ -177,7 +177,7 @@ fn verdict(trace: &Trace, recording: &Recording) -> Followed {
     }
 }
 
-/// Whether two findings are about the same, in whatever words.
+/// Whether two findings are the same up to their words.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     match (one, other) {
         (Finding::Property { name, kind, .. }, Finding::Property { name: other, kind: other_kind, .. }) => {
@@ -191,7 +191,7 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     }
 }
 
-/// Where a trace ends to be that of this build: at the first step that sends something else, if there is one.
+/// The end of the part of a trace that this build can follow: the first step that sends other messages, if there is one.
 fn cut(trace: &Trace, recording: &Recording, error: &ReplayError) -> Followed {
     let (step, why) = match error {
         ReplayError::NotEnabled { step, why } => (*step, why.clone()),

@@ -7,11 +7,11 @@ use host_search::kernel::goals::Goals;
 use crate::base::Failure;
 use crate::spec::RunSpec;
 
-/// The bounds with the properties that guide walks, of those that are judged.
+/// The bounds with the properties that guide walks, among those that are judged.
 ///
 /// # Errors
 ///
-/// A name is that of no `sometimes` property, both a goal and to be avoided, or there are too many of them.
+/// A name does not belong to a `sometimes` property, is both a goal and to be avoided, or there are too many of them.
 pub fn named(spec: &RunSpec, properties: &[Property], limits: SearchBounds) -> Result<SearchBounds, Failure> {
     let (goal, avoid) = (&spec.search.goal, &spec.search.avoid);
     if let Some(both) = goal.iter().find(|name| avoid.contains(name)) {
@@ -38,7 +38,7 @@ fn indices(option: &str, names: &[String], properties: &[Property]) -> Result<Go
     })
 }
 
-/// Why a name is no goal, and which there are.
+/// The reason why a name is no goal, and the possible names.
 fn no_goal(option: &str, name: &str, named: Option<&Property>, properties: &[Property]) -> Failure {
     let why = match named {
         Some(property) => {

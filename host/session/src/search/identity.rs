@@ -1,6 +1,6 @@
 //! The identity of a search, as facts that can be compared: two searches with equal facts explore the same.
 //!
-//! The facts are what command line, scenario, prefix and plugin lead to, not the words that they are written in.
+//! The facts are the results of command line, scenario, prefix and plugin, not their words.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const LETTERS_MAX: usize = 100;
 pub struct Identity(BTreeMap<String, String>);
 
 impl Identity {
-    /// The facts of a search that is about to begin: the local transition system has the start states and nothing else.
+    /// The facts of a search that is about to begin: the local transition system has only the start states.
     pub fn new(algo: &str, bounds: SearchBounds, cluster: &Cluster, lts: &Lts<'_>, starts: &[Start]) -> Self {
         let mut identity = Self::default();
         identity.add("the strategy", &algo);
@@ -93,7 +93,7 @@ impl Identity {
             walks,
             weights,
             schedule,
-            // Of guided walks, which keep no checkpoint.
+            // Only guided walks have them, which keep no checkpoint.
             goals: _,
             avoided: _,
             violations,
@@ -134,9 +134,9 @@ impl Identity {
         }
     }
 
-    /// The first difference, such as `resets 1, now 2`; none if both are about the same.
+    /// The first difference, such as `resets 1, now 2`; none if the identities are equal.
     pub fn difference(&self, now: &Self) -> Option<String> {
-        // Start states follow from everything else, so another reason is the better one.
+        // Start states follow from everything else, so another fact is the better reason.
         let names = self.0.keys().chain(now.0.keys()).filter(|name| *name != STARTS);
         let mut names = names.map(String::as_str).chain([STARTS]);
         let name = names.find(|name| self.0.get(*name) != now.0.get(*name))?;
@@ -149,7 +149,7 @@ impl Identity {
     }
 }
 
-/// A digest of the states that the search begins in: their content, and which of them begin together.
+/// A digest of the start states of the search: their content, and which of them begin together.
 fn start_digest(lts: &Lts<'_>, starts: &[Start]) -> String {
     const DIGITS: usize = 16;
     let mut hasher = blake3::Hasher::new();

@@ -9,7 +9,7 @@ use crate::base::Failure;
 use crate::search::promises;
 use crate::spec::RunSpec;
 
-/// Kinds of violations that `--continue` collects, and violations of each kind.
+/// The maximum number of kinds of violations that `--continue` collects, and of violations of each kind.
 const KINDS_MAX: u64 = 100;
 const VARIANTS_MAX: u64 = 8;
 
@@ -17,7 +17,7 @@ const VARIANTS_MAX: u64 = 8;
 ///
 /// # Errors
 ///
-/// One that the strategy does not know: it would be wrong to ignore it.
+/// An option that the strategy does not know: it would be wrong to ignore it.
 pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
     let (search, strategy) = (&spec.search, spec.strategy());
     let keeps_checkpoints = spec.process.keep.is_some();
@@ -30,7 +30,7 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue and --max-violations collect them";
         return Err(Failure::configuration(why).help("leave one of the two out").about("continue"));
     }
-    // Where there is a time, walks continue until it is up.
+    // With a time, walks continue until it is up.
     let is_timed = spec.process.time.is_some() && strategy.honours.contains(&Bound::Walks);
     let limits = SearchBounds {
         depth: search.depth,
@@ -47,10 +47,10 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         walks: search.walks.or(is_timed.then_some(u64::MAX)),
         weights: search.weights,
         schedule: search.schedule,
-        // Which properties they are depends on the plugin.
+        // The plugin determines which properties they are.
         goals: Goals::default(),
         avoided: Goals::default(),
-        // Whether they are to be decided depends on the cluster, too.
+        // The cluster, too, determines whether they are decided.
         promises: None,
     };
     promises::check(spec)?;
@@ -93,7 +93,7 @@ fn check_walks(limits: &SearchBounds) -> Result<(), Failure> {
     Err(failure.help("leave one of the two out, or use --algo walk"))
 }
 
-/// Why deadlocks are not found where a node takes messages together.
+/// The reason why deadlocks are not found where a node takes messages together.
 pub fn no_ends() -> Failure {
     let why = "`--deadlock`: a message that waits for others of its quorum is in flight and may never come, so the end of a cluster \
                with quorums is not known";

@@ -1,4 +1,4 @@
-//! Traces made short and confirmed.
+//! Traces shortened and confirmed.
 
 use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
 use host_model::contract::Stop;

@@ -9,13 +9,13 @@ use host_search::kernel::{EndCondition, Keeper, Monitor, Phase, Progress};
 
 use crate::base::bounds::Bounds;
 
-/// How often a line of progress is redrawn.
+/// The interval between two redraws of a line of progress.
 const REDRAWN_EVERY: Duration = Duration::from_millis(250);
 
-/// Nothing that holds the stopwatch can panic.
+/// No code that holds the stopwatch can panic.
 const UNPOISONED: &str = "reading a clock does not panic";
 
-/// Ends a search on time, before memory runs out, or when the user says so; shows how far it is.
+/// Ends a search on time, before memory runs out, or on an interrupt by the user; shows its progress.
 pub struct Watch<'a> {
     began: Instant,
     bounds: &'a Bounds,
@@ -25,51 +25,51 @@ pub struct Watch<'a> {
     verification: Mutex<Stopwatch>,
 }
 
-/// Where a search ends at the latest; none is without end.
+/// The counts at which a search ends at the latest; none is without end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Goals {
     /// Random walks.
     pub walks: Option<u64>,
-    /// Global states, events or executions, whatever the strategy goes through.
+    /// Global states, events or executions: the unit of the strategy.
     pub states: Option<u64>,
 }
 
-/// How long the search was in a phase.
+/// The time that a search has spent in a phase.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stopwatch {
     total: Duration,
-    /// When the phase began, if the search is in it.
+    /// The start of the phase, if the search is in it.
     since: Option<Instant>,
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Debug)]
 pub struct Moment<'p> {
-    /// Since the search began.
+    /// The time since the search began.
     pub elapsed: Duration,
-    /// How long it takes at most from now on, where a bound says so.
+    /// The maximum remaining time, where a bound determines one.
     pub left: Option<Duration>,
     /// The counts of the strategy.
     pub progress: &'p Progress,
     /// The memory of the process, in bytes.
     pub process_bytes: u64,
-    /// The strategy whose turn it is, where several take turns.
+    /// The strategy that is running, where several take turns.
     pub strategy: Option<&'static str>,
-    /// Whether it finds out if what it came across is reachable.
+    /// Whether it verifies that its findings are reachable.
     pub is_verifying: bool,
-    /// The letters that a line has room for.
+    /// The maximum number of letters of a line.
     pub columns: usize,
 }
 
-/// Says how far a search is, on one line.
+/// Describes the progress of a search on one line.
 pub type Line<'a> = &'a (dyn Fn(&Moment<'_>) -> String + Sync);
 
-/// How progress is shown.
+/// The display of progress.
 #[derive(Clone, Copy)]
 pub struct Shown<'a> {
-    /// Says how far the search is.
+    /// Describes the progress.
     pub line: Line<'a>,
-    /// How often, and where.
+    /// The interval and the place.
     pub form: Form,
 }
 
@@ -85,7 +85,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The letters that a line has room for: the last column of a terminal stays free, since a line that is wrapped cannot be redrawn.
+    /// The maximum number of letters of a line: the last column of a terminal stays free, since a line that is wrapped cannot be redrawn.
     fn columns(self) -> usize {
         match self {
             Self::Redrawn(columns) => columns.saturating_sub(1),
@@ -103,14 +103,14 @@ impl Form {
 }
 
 struct State<'a> {
-    /// Where progress goes.
+    /// The log for progress.
     log: &'a mut (dyn Write + Send),
-    /// How progress is shown; none if it is not.
+    /// The display of progress; none if it is not shown.
     shown: Option<Shown<'a>>,
     /// Whether a line of a terminal is to be cleared.
     is_drawn: bool,
     next_progress: Duration,
-    /// The strategy whose turn it is, where several take turns.
+    /// The strategy that is running, where several take turns.
     strategy: Option<&'static str>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Watch<'a> {
         self
     }
 
-    /// The same that knows where the search ends at the latest, so that it can say how long that may take.
+    /// The same with the counts at which the search ends at the latest, from which it estimates the remaining time.
     #[must_use]
     pub fn with_goals(mut self, goals: Goals) -> Self {
         self.goals = goals;
@@ -150,7 +150,7 @@ impl<'a> Watch<'a> {
         let events = if counts.local_states.is_some() { counts.system_states } else { counts.events };
         let states = counts.global_states.or(events).or(counts.executions);
         let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
-        // Walks without end take longer than can be said.
+        // Walks without end have no remaining time.
         let by_count = goals.into_iter().flatten().filter(|(all, done)| *done > 0 && *all < u64::MAX);
         let by_count = by_count.filter_map(|(all, done)| {
             let seconds = elapsed.as_secs_f64() * (all.saturating_sub(done) as f64 / done as f64);
@@ -164,14 +164,14 @@ impl<'a> Watch<'a> {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Seconds that went into verifying what the search came across, up to the end of the last verification.
+    /// The seconds spent on verification, up to the end of the last one.
     pub fn verification_seconds(&self) -> f64 {
         self.verification.lock().expect(UNPOISONED).total.as_secs_f64()
     }
 }
 
 impl State<'_> {
-    /// Writes a line of progress; that it cannot be written is no reason to end.
+    /// Writes a line of progress; a failure to write it does not end the search.
     fn show(&mut self, shown: Shown<'_>, moment: &Moment<'_>) {
         let line = (shown.line)(moment);
         let _ = match shown.form {
@@ -228,7 +228,7 @@ impl Monitor for Watch<'_> {
             return Some(stopped.into());
         }
         let elapsed = self.bounds.elapsed();
-        // A worker that finds another one here has nothing to add.
+        // A worker that meets another one here has nothing to add.
         let Ok(mut state) = self.state.try_lock() else { return None };
         if let Some(shown) = state.shown.filter(|_| elapsed >= state.next_progress) {
             state.next_progress = elapsed + shown.form.interval();

@@ -6,8 +6,8 @@ use host_model::trace::{Trace, TraceStep};
 
 use crate::cluster::Cluster;
 
-/// The trace of steps of a cluster, with the finding at their end if there is one. `trace` says where they begin: its own steps and its
-/// finding do not count.
+/// The trace of steps of a cluster, with the finding at their end if there is one. They begin where `trace` begins: its own steps and
+/// its finding do not count.
 ///
 /// # Errors
 ///

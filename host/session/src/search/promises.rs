@@ -11,12 +11,12 @@ use crate::base::Failure;
 use crate::cluster::Cluster;
 use crate::spec::RunSpec;
 
-/// How the user left out all `eventually` properties; a phrase. None if he did not.
+/// The option by which the user left out all `eventually` properties, in a phrase; none without it.
 pub fn excluded(spec: &RunSpec) -> Option<&'static str> {
     spec.search.safety_only.then_some("--safety-only leaves it out")
 }
 
-/// Why the search decides no `eventually` property, as far as that is known without the plugin; a phrase that names what would help.
+/// The reason why the search decides no `eventually` property, as far as it is known without the plugin; a phrase that names a remedy.
 fn left_out_by_search(spec: &RunSpec) -> Option<String> {
     if let Some(why) = excluded(spec) {
         return Some(why.to_owned());
@@ -34,7 +34,7 @@ fn left_out_by_search(spec: &RunSpec) -> Option<String> {
     keeps.then(|| "a checkpoint does not keep the edges between states; run without --checkpoint".to_owned())
 }
 
-/// Why the search decides no `eventually` property of this cluster; a phrase. None if it decides them, or there is none.
+/// The reason why the search decides no `eventually` property of this cluster; a phrase. None if it decides them, or there is none.
 pub fn left_out(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Option<String> {
     if has_promises(lts) { left_out_in(spec, cluster, lts.scenario()) } else { None }
 }
@@ -58,12 +58,12 @@ fn left_out_in(spec: &RunSpec, cluster: &Cluster, scenario: &Scenario) -> Option
 ///
 /// # Errors
 ///
-/// An option is given for what is not decided, or without what it needs.
+/// An option is given for properties that are not decided, or without another one that it needs.
 pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<Rules>, Failure> {
     rules_in(spec, cluster, lts.scenario(), has_promises(lts))
 }
 
-/// The same in a scenario of the cluster, whose judged properties have an `eventually` one, or none.
+/// The same in a scenario of the cluster; `has_promises` says whether an `eventually` property is judged.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ pub fn rules_in(
     Ok(Some(rules))
 }
 
-/// Why promises and crashes do not go together, and what to use instead.
+/// The reason why promises and crashes contradict each other, and an alternative.
 fn with_crashes() -> Failure {
     let why = "`--crashes`: no `eventually` property is decided where nodes can crash, since no execution says after which event";
     let help = "give --safety-only to look for violations and deadlocks alone; to decide what must happen when a node stops, let it stop \
@@ -107,7 +107,7 @@ fn with_crashes() -> Failure {
     Failure::configuration(why).about("crashes").help(help)
 }
 
-/// Refuses options for `eventually` properties where the search decides none, before the plugin is there.
+/// Refuses options for `eventually` properties if the search decides none, before the plugin is loaded.
 ///
 /// # Errors
 ///

@@ -8,8 +8,8 @@ use crate::cluster::{Cluster, scenario};
 use crate::search::{goals, limits, promises};
 use crate::spec::RunSpec;
 
-/// Refuses options of the cluster and of the search as a run with them does, without a call of a guest: `lts` is that of a run of the
-/// same components.
+/// Refuses the options of the cluster and of the search that a run would refuse, without a call of a guest: `lts` is that of a run of
+/// the same components.
 ///
 /// # Errors
 ///

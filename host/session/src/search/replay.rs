@@ -10,7 +10,7 @@ use host_model::trace::{Finding, Trace};
 use crate::base::{Exit, Failure};
 use crate::search::finding;
 
-/// Why a trace does not replay.
+/// The failure of a replay.
 pub fn failure(trace: &Path, error: ReplayError) -> Failure {
     match error {
         ReplayError::Machine(error) => error.into(),
@@ -18,23 +18,23 @@ pub fn failure(trace: &Path, error: ReplayError) -> Failure {
     }
 }
 
-/// How a replay ended.
+/// The end of a replay.
 #[derive(Clone, Debug)]
 pub struct Ending {
     /// The findings at the end, the recorded one first.
     pub findings: Vec<Finding>,
-    /// Whether the trace said so.
+    /// Whether the trace recorded them.
     pub is_recorded: bool,
 }
 
-/// Compares what is there at the end with what the trace says.
+/// Compares the findings at the end with that of the trace.
 ///
 /// # Errors
 ///
-/// Something else is there.
+/// They differ.
 pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayError> {
     let said = |finding: &Finding| words::finding(finding, None, &NodeNames::default());
-    // A property that is reached is worth a word only where the trace is about it.
+    // A property that is reached is only reported if the trace is about it.
     let is_bad = |finding: &Finding| finding::exit(finding) != Exit::Ok;
     let Some(recorded) = &trace.finding else {
         return Ok(Ending { findings: findings.into_iter().filter(is_bad).collect(), is_recorded: false });
@@ -53,12 +53,12 @@ pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayErr
 }
 
 impl Ending {
-    /// The exit code of the first violation; a property reached there is none.
+    /// The exit code of the first violation; a reached property is none.
     pub fn exit(&self) -> Exit {
         self.findings.iter().map(finding::exit).find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok)
     }
 
-    /// `ok`, `replayed`, or `violation` if the trace does not tell of one.
+    /// `ok`, `replayed`, or `violation` if the trace does not record one.
     pub fn result(&self) -> &'static str {
         match (self.findings.is_empty(), self.is_recorded) {
             (true, _) => "ok",

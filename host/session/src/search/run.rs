@@ -27,18 +27,18 @@ use crate::spec::RunSpec;
 pub struct Outcome {
     /// The report of the strategy.
     pub report: Report,
-    /// How long it took.
+    /// The duration.
     pub times: Times,
     /// The violations, run again in fresh machines; of those with the same shape, the shortest.
     pub violations: Vec<Violation>,
 }
 
-/// How long a search took, in seconds.
+/// The duration of a search, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// All of it.
+    /// The whole search.
     pub search: f64,
-    /// The part that went into verifying what the search came across; 0 for a strategy that verifies nothing.
+    /// The part for verifying its findings; 0 for a strategy that verifies nothing.
     pub verification: f64,
 }
 
@@ -104,7 +104,7 @@ fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report)
         (!spec.process.no_minimize).then(|| Options { keep: cluster.prefix_steps(), kind, ..Options::default() })
     };
     let bounds = &cluster.plugin.bounds;
-    // What was found is written down whatever the time. To look at it again takes a guest, and time.
+    // Findings are recorded even if the time is up. Confirming them takes a guest, and time.
     bounds.record();
     let found = report.violations.iter();
     let found: Vec<FoundViolation> =
@@ -119,7 +119,7 @@ fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report)
     Ok(finding::grouped(found.iter().zip(traces).map(confirm).collect::<Result<_, _>>()?))
 }
 
-/// Whether no path to a violation of the same kind is shorter. A search decides that for each node and each text separately, a report for
+/// Whether no path to a violation of the same kind is shorter. A search decides this for each node and each text separately, a report for
 /// all violations of a kind together.
 fn is_shortest(report: &Report, found: &FoundViolation) -> bool {
     let mut alike = report.violations.iter().filter(|other| other.kind == found.kind);
@@ -133,7 +133,7 @@ fn nothing_found(lts: &Lts<'_>, stopped: Stopped) -> Report {
     report
 }
 
-/// The states to begin from: after `init`, or after the prefix.
+/// The start states: after `init`, or after the prefix.
 pub(super) fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>, Failure> {
     let mut stepper = Stepper::new(lts)?;
     let starts = match &cluster.prefix {
@@ -186,7 +186,7 @@ pub(super) fn search(
     pool.install(|| (spec.strategy().run)(&search)).map_err(|error| failure(error, stopped))
 }
 
-/// Why a search could not run; `stopped` says whether reading a checkpoint was given up.
+/// The failure of a search that could not run; `stopped` has the reason if the reading of a checkpoint was given up.
 pub(super) fn failure(error: SearchError, stopped: impl FnOnce() -> Option<Stopped>) -> Failure {
     match error {
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => error.into(),

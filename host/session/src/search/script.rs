@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::base::text::on_one_line;
 use crate::base::{Failure, files, units};
 
-/// Bytes of a script at most.
+/// The maximum size of a script in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct WrittenPhase {
     resets: Vec<NodeId>,
 }
 
-/// The phases in a file, whose path begins in a directory if it is relative.
+/// The phases in a file. A relative path begins in `directory`.
 ///
 /// # Errors
 ///

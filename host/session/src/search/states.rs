@@ -21,14 +21,14 @@ use crate::spec::RunSpec;
 /// The states that a drawing shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Those of the whole cluster.
+    /// The states of the whole cluster.
     Global,
-    /// Those of each node by itself, or of this node alone, as far as they are part of a global state that was reached.
+    /// The local states of each node, or of this node alone, as far as they are part of a global state that was reached.
     Local(Option<NodeId>),
 }
 
-/// Explores a limited number of states of a cluster, and describes them. Of the request, the bounds on depth and local events and the
-/// search for deadlocks apply; the strategy has no effect.
+/// Explores a limited number of states of a cluster, and describes them. The bounds on depth and local events and the search for
+/// deadlocks apply; the strategy has no effect.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub fn states(
     Ok(graph)
 }
 
-/// Explores the states of a cluster level by level, at most a number of them, and passes them to a sink. Says how that ended.
+/// Explores at most a number of states of a cluster, level by level, and passes them to a sink. Returns the end of the exploration.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ pub(super) fn explore(
     Ok(report.map_err(|error| failure(error, || None))?.end)
 }
 
-/// Why there is more than was explored.
+/// The reason why the exploration is incomplete.
 pub(super) fn why(end: EndCondition) -> &'static str {
     match end {
         EndCondition::StateBound => "the bound on states was reached",
@@ -125,12 +125,12 @@ fn title(cluster: &Cluster, shown: Shown, names: &NodeNames) -> String {
     title
 }
 
-/// All that an exploration says.
+/// The data of an exploration.
 #[derive(Default)]
 struct Seen {
     states: Vec<SeenState>,
     edges: Vec<(u32, Step, LocalStateId, u32)>,
-    /// Of each state that was expanded, the bound that left events out, if one did.
+    /// For each expanded state, the bound that left events out, if one did.
     expanded: Vec<Option<EndCondition>>,
 }
 
@@ -186,11 +186,11 @@ impl Room {
         Self { left: TEXT_MAX, states_left_out: 0, steps_left_out: 0 }
     }
 
-    /// Whether there is room for this text, which is then taken.
+    /// Takes the room for this text; false if there is too little.
     fn take<'a>(&mut self, lines: impl IntoIterator<Item = &'a String>) -> bool {
         let bytes: usize = lines.into_iter().map(|line| LINE + line.len()).sum();
         let left = self.left.checked_sub(bytes);
-        // What comes later is not drawn either, if it is shorter: a drawing ends where it is full.
+        // A drawing ends where it is full: later text is not drawn, even if it is shorter.
         self.left = left.unwrap_or(0);
         left.is_some()
     }
@@ -202,7 +202,7 @@ impl Room {
     }
 }
 
-/// Draws what an exploration says.
+/// Draws the data of an exploration.
 struct Drawing<'l> {
     teller: Teller<'l>,
     room: Room,
@@ -246,7 +246,7 @@ impl Drawing<'_> {
         Ok(graph)
     }
 
-    /// Draws a step for whose words there was room, between two states that are drawn.
+    /// Draws a step between two drawn states if there was room for its words.
     fn draw(&mut self, graph: &mut StateGraph, ends: (Option<usize>, Option<usize>), event: Option<String>) {
         match (ends, event) {
             ((Some(from), Some(to)), Some(event)) => graph.edges.push(DrawnEdge { from, to, event }),
@@ -259,7 +259,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The graphs of the local states of each node, side by side, or that of one.
+    /// The graphs of the local states of each node, or of one node, next to each other.
     fn local(&mut self, seen: &Seen, only: Option<NodeId>) -> Result<StateGraph, MachineError> {
         let mut graph = StateGraph::default();
         let nodes = seen.states.first().map_or(0, |state| state.locals.len());

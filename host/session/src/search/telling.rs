@@ -18,7 +18,7 @@ pub(super) struct LocalStep {
     pub(super) outcome: u32,
 }
 
-/// Says states and events in words.
+/// Describes states and events in words.
 pub(super) struct Teller<'l> {
     pub(super) stepper: Stepper<'l>,
     pub(super) machine: Box<dyn Machine>,
@@ -28,7 +28,7 @@ pub(super) struct Teller<'l> {
 }
 
 impl<'l> Teller<'l> {
-    /// Of a cluster with these local states in its first start state.
+    /// For a cluster with these local states in its first start state.
     pub(super) fn new(cluster: &Cluster, lts: &'l Lts<'l>, start: &[LocalStateId]) -> Result<Self, MachineError> {
         let (mut machine, stepper) = (cluster.factory().machine()?, Stepper::new(lts)?);
         let names = trace::node_names(&mut *machine, &stepper, start)?;
@@ -73,7 +73,7 @@ impl<'l> Teller<'l> {
             return Ok(known.clone());
         }
         self.machine.restore(None)?;
-        // A plugin that cannot describe itself is shown as bytes.
+        // If a plugin cannot describe a message, its bytes are shown.
         let described = self.machine.describe_message(payload).ok().flatten();
         let said = described.map_or_else(|| words::payload(payload), |json| words::compact(&json));
         self.messages.insert(payload.to_vec(), said.clone());
@@ -101,7 +101,7 @@ impl<'l> Teller<'l> {
                 described.map_or_else(bytes, |json| Ok(words::compact(&json)))?
             }
         };
-        // As long as nothing has gone wrong the two are one.
+        // As long as there was no fault, the two are the same.
         if state.fingerprint != state.protocol.fingerprint {
             let faults = serde_json::to_string(&state.fault_state).expect("JSON has a form for numbers under names");
             said = format!("{said}, faults {}", words::compact(&faults));

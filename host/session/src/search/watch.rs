@@ -12,21 +12,21 @@ use crate::cluster;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WatchSpec {
-    /// Whether they keep what they predict from happening.
+    /// Whether they prevent their predictions from happening.
     pub steers: bool,
-    /// Whether they take as long as those of the thesis did.
+    /// Whether they take as long as those of the thesis.
     pub thesis: bool,
-    /// Whether promises of progress do not count: none is predicted to die, and filters may make one that cannot be kept.
+    /// Whether promises of progress do not count: none is predicted to die, and filters may make one impossible to keep.
     pub safety_only: bool,
-    /// The time between two rounds of a node, at least; that of the profile if there is none.
+    /// The minimum time between two rounds of a node; by default that of the profile.
     pub interval: Option<Duration>,
-    /// Events of the unfolding in a round at most; those of the profile if there is no number.
+    /// The maximum number of events of the unfolding in a round; by default that of the profile.
     pub ahead: Option<u64>,
-    /// Random walks of a round at most; none if there is no number.
+    /// The maximum number of random walks of a round; none by default.
     pub walks: Option<u64>,
     /// Whether they may break a connection in place of a message that has an order.
     pub breaks: bool,
-    /// Events to look ahead at most from each event while its effects are held; none are held if there is no number.
+    /// The maximum number of events to look ahead from each event while its effects are held; without it, none are held.
     pub hold: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl WatchSpec {
         cluster::Watching { steers: self.steers, holds: self.hold.is_some(), breaks: self.breaks }
     }
 
-    /// How they work.
+    /// Their profile.
     pub(super) fn profile(self) -> Profile {
         let mut profile = if self.thesis { Profile::thesis() } else { Profile::ours() };
         profile.limits.promises = (!self.safety_only).then(Rules::default);

@@ -17,13 +17,13 @@ use crate::search::states::{explore, why};
 use crate::search::telling::{LocalStep, Teller};
 use crate::spec::RunSpec;
 
-/// Bytes of a difference of encodings that are shown.
+/// The maximum number of bytes shown of a difference of encodings.
 const SHOWN: usize = 8;
 
-/// Where two local states differ that are distinguished.
+/// The place in which two distinguished local states differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DifferentPlace {
-    /// In what `serialize` writes: the number of the first byte that differs, from 0 on, or of the first one that only one of them has.
+    /// In the output of `serialize`: the number of the first byte that differs, from 0 on, or of the first one that only one of them has.
     Encoding(usize),
     /// In the memory of the component, or in its globals.
     State(StatePlace),
@@ -61,7 +61,7 @@ impl Serialize for DifferentPlace {
 pub struct Alike {
     /// The node, by its name.
     pub node: String,
-    /// What the component says of the one that is met first, as JSON.
+    /// The component's description of the one that is met first, as JSON.
     pub description: String,
     /// The first place in which they differ.
     pub place: DifferentPlace,
@@ -74,20 +74,20 @@ pub struct Alike {
 /// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyDifferent {
-    /// The first two such states in the order in which an exploration level by level meets them; of several that are met with the
+    /// The first two such states in the order in which an exploration level by level meets them; if several are alike to the
     /// second, the one that is met first.
     pub found: Option<Alike>,
-    /// How many local states there are among the global states that were explored, those of all nodes together.
+    /// The number of local states in the explored global states, over all nodes.
     pub local_states: u64,
-    /// How many of them are distinguished from one that was met before and described in the same way.
+    /// The number of them that are distinguished from an earlier one with the same description.
     pub alike: u64,
-    /// How many of them the component does not describe: it faults, or the node is stuck.
+    /// The number of them that the component does not describe: it faults, or the node is stuck.
     pub undescribed: u64,
-    /// Why there may be more, if there may.
+    /// The reason why there may be more, if there may.
     pub cut: Option<&'static str>,
 }
 
-/// Explores the states of a cluster level by level, at most a number of them, and looks for two local states of one node that are distinguished
+/// Explores at most a number of states of a cluster, level by level, and looks for two local states of one node that are distinguished
 /// although the component describes them in the same way. Descriptions are compared as JSON, in which the fields of an object have no
 /// order.
 ///
@@ -143,14 +143,15 @@ pub fn why_different(
     Ok(WhyDifferent { found, local_states: met.first.len() as u64, alike, undescribed, cut })
 }
 
-/// What the component says of a state; nothing where it faults, or the node is stuck.
+/// The component's description of a state; none where it faults, or the node is stuck.
 fn describe(machine: &mut dyn Machine, snapshot: Option<&Snapshot>) -> Result<Option<String>, MachineError> {
     let Some(snapshot) = snapshot else { return Ok(None) };
     machine.restore(Some(snapshot))?;
     machine.describe_state().or_else(|_| machine.confirm_fault().map(|()| None))
 }
 
-/// A text that is equal for equal descriptions. Numbers are equal if they are written in the same way, and so is what is no JSON.
+/// A text that is equal for equal descriptions. Numbers are equal if they are written in the same way, and so are descriptions that are
+/// not JSON.
 fn comparable(description: &str) -> String {
     serde_json::from_str::<Json>(description).map_or_else(
         |_| description.to_owned(),
@@ -161,7 +162,7 @@ fn comparable(description: &str) -> String {
     )
 }
 
-/// The first difference of two states in what tells them apart, with the bytes there.
+/// The first difference in the data that distinguishes two states, with the bytes there.
 fn difference(
     plugin: &Plugin,
     machine: &mut dyn Machine,
@@ -173,7 +174,7 @@ fn difference(
     }
     let mut encoding = |snapshot| {
         machine.restore(Some(snapshot))?;
-        // It was written when the state was met.
+        // The encoding was written when the state was met.
         machine.serialize().or_else(|_| machine.confirm_fault().map(|()| Vec::new()))
     };
     let encodings = [encoding(one)?, encoding(other)?];
@@ -181,7 +182,7 @@ fn difference(
     Ok((DifferentPlace::Encoding(at), encodings.map(|bytes| bytes[at..].iter().take(SHOWN).copied().collect())))
 }
 
-/// The place of the first byte that only one of two encodings has there.
+/// The place of the first byte in which two encodings differ.
 fn first_difference([one, other]: &[Vec<u8>; 2]) -> usize {
     one.iter().zip(other).position(|(one, other)| one != other).unwrap_or(one.len().min(other.len()))
 }
@@ -192,9 +193,9 @@ struct Met {
     /// Each local state of each node, with the global state in which it is met first, in the order of these states and then of the nodes.
     first: Vec<(NodeId, LocalStateId, u32)>,
     known: BTreeSet<(NodeId, LocalStateId)>,
-    /// How each global state was met.
+    /// The discovery of each global state.
     discoveries: Vec<Discovery>,
-    /// The local states of all global states, one behind the other.
+    /// The local states of all global states, one after the other.
     all: Vec<LocalStateId>,
     nodes: usize,
 }

@@ -1,7 +1,7 @@
 //! Witnesses: paths to states in which `sometimes` properties hold.
 //!
 //! A search only notes that such a property is reached. The path comes from a second search, of the same strategy, for a violation of
-//! the negation: no strategy knows of it, and it ends with the first one.
+//! the negation: the strategies need no code for it, and the search ends with the first violation.
 
 use host_inspect::minimize::Options;
 use host_model::contract::{Judgement, PropertyKind};
@@ -18,14 +18,14 @@ use crate::search::run::{search, starts};
 use crate::search::{Outcome, limits};
 use crate::spec::RunSpec;
 
-/// Findings tolerated in a search for a witness: it continues after faults.
+/// The maximum number of other findings in a search for a witness: it continues after faults.
 const OTHERS_MAX: u64 = 100;
 
 /// The witness of a property.
 pub struct Witness {
     /// The name of the property.
     pub property: String,
-    /// The way there, short and confirmed; none if the second search was ended before it found one.
+    /// The path to it, short and confirmed; none if the second search ended before it found one.
     pub found: Option<Violation>,
 }
 
@@ -85,7 +85,7 @@ fn witness(
             let trace = finding::record(&negated, cluster, found)?;
             return confirmed(spec, cluster, lts, place, found, trace).map(Some);
         }
-        // Whatever else was found, there is no more of it.
+        // Without other findings, continuing after them finds nothing more.
         if report.violations.is_empty() {
             break;
         }
@@ -93,14 +93,14 @@ fn witness(
     Ok(None)
 }
 
-/// The beginning of the prefix at whose end the negation is violated at a node, if there is one: no search goes back before its start.
+/// The part of the prefix at whose end the negation is violated at a node, if there is one: no search goes back before its start.
 fn within_prefix(cluster: &Cluster, negated: &Lts<'_>) -> Result<Option<Trace>, Failure> {
     let Some(prefix) = &cluster.prefix else { return Ok(None) };
     let mut stepper = Stepper::new(negated)?;
     let start = match start::follow(&mut stepper, prefix) {
         Ok(start) => start,
         Err(StartError::Machine(error)) => return Err(error.into()),
-        // Anything else would have ended the first search.
+        // Any other error would have ended the first search.
         Err(_) => return Ok(None),
     };
     let mut locals = start.initial;
@@ -116,7 +116,7 @@ fn within_prefix(cluster: &Cluster, negated: &Lts<'_>) -> Result<Option<Trace>, 
     Ok(None)
 }
 
-/// A path as a trace of the property, made short and run again.
+/// A path as a trace of the property, shortened and run again.
 fn confirmed(
     spec: &RunSpec,
     cluster: &Cluster,

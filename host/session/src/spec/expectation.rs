@@ -51,13 +51,13 @@ pub const COUNTS: [&str; 9] = [
 pub struct Expectation {
     /// The verdict.
     pub result: Option<String>,
-    /// Why the search ended.
+    /// The reason why the search ended.
     pub end: Option<String>,
     /// The property that the first violation is about.
     pub property: Option<String>,
     /// The kind of the first violation, where it is a fault.
     pub fault: Option<String>,
-    /// How the first violation breaks a promise of progress.
+    /// The way in which the first violation breaks a promise of progress.
     pub class: Option<String>,
     /// The critical step of the first violation.
     pub critical: Option<u64>,
@@ -67,9 +67,9 @@ pub struct Expectation {
     pub deadlock: Option<String>,
     /// Events of the first violation, those of a prefix included.
     pub length: Option<u64>,
-    /// The same, at most.
+    /// The maximum of the same.
     pub length_max: Option<u64>,
-    /// How deep the search went.
+    /// The depth of the search.
     pub depth: Option<u64>,
     /// Counts by name.
     pub counts: BTreeMap<String, u64>,
@@ -78,7 +78,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Whether it says how a run ends, well or not: by its result, or by a violation.
+    /// Whether it determines the end of a run, good or bad: by its result, or by a violation.
     pub fn says_how_it_ends(&self) -> bool {
         let Self { result, end: _, property, fault, class, critical, loop_start, deadlock, length, length_max, .. } =
             self;

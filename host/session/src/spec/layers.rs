@@ -1,4 +1,4 @@
-//! One specification over another: what the upper one says counts.
+//! One specification over another: the settings of the upper one count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ impl RunSpec {
 
 /// A layer that can lie over another one of its kind.
 trait Layer {
-    /// This layer, and the one below where this says nothing.
+    /// This layer, with the settings of the lower one where this has none.
     fn over(self, below: Self) -> Self;
 }
 
@@ -65,7 +65,7 @@ impl Layer for PathBuf {
     }
 }
 
-/// The loader of plugins decides how they are loaded.
+/// The loader of plugins decides about it.
 impl Layer for Source {
     fn over(self, _: Self) -> Self {
         self
@@ -132,7 +132,7 @@ impl Layer for PlacementSpec {
     }
 }
 
-/// The entries below that have no key of the upper ones, and then those.
+/// The lower entries whose keys the upper ones do not have, and then the upper ones.
 fn keyed<T, K: PartialEq>(upper: Vec<T>, below: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let kept = below.into_iter().filter(|entry| !upper.iter().any(|other| key(other) == key(entry)));
     let mut all: Vec<T> = kept.collect();

@@ -8,11 +8,11 @@ use host_sandbox::{GuestLimits, LIMITS, Limit, Unit};
 use crate::base::text::{bytes, count, table};
 use crate::base::{Failure, units};
 
-/// Limits by name, those that were given.
+/// The given limits, by name.
 pub type Given = BTreeMap<String, u64>;
 
-/// The defaults with what was given. A value that is out of range becomes the nearest inside; what is unknown is left
-/// out, since both were refused when they were read.
+/// The defaults with the given limits. A value out of range becomes the nearest one inside, and an unknown limit is
+/// left out, since both were refused when they were read.
 pub fn effective(given: &Given) -> GuestLimits {
     let mut limits = GuestLimits::default();
     for (limit, value) in given.iter().filter_map(|(name, value)| Some((Limit::find(name)?, *value))) {
@@ -28,7 +28,7 @@ pub fn changed(limits: &GuestLimits) -> Given {
     changed.map(|limit| (limit.name.to_owned(), limit.get(limits))).collect()
 }
 
-/// The limits above their defaults, as they can be given.
+/// The limits above their defaults, as options.
 pub fn raised(given: &Given) -> Vec<String> {
     let defaults = GuestLimits::default();
     let raised = given.iter().filter_map(|(name, value)| Some((Limit::find(name)?, *value)));
@@ -36,8 +36,8 @@ pub fn raised(given: &Given) -> Vec<String> {
     raised.map(|(limit, value)| format!("{}={value}", limit.name)).collect()
 }
 
-/// The limits of a trace, with others that are given over them. Those that it raises must be given: who wrote a trace does not decide how
-/// much it may use up.
+/// The limits of a trace, with others that are given over them. Limits that it raises must be given: the author of a trace does not
+/// decide about the resources of this machine.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ fn shown(limit: &Limit, value: u64) -> String {
     match limit.unit {
         Unit::Count => value.to_string(),
         Unit::Seconds => count(value, "second"),
-        // As it can be given: without a fraction where there is none, without a space.
+        // As an option: without a fraction where there is none, without a space.
         Unit::Bytes => bytes(value).replace(".0 ", " ").replace(' ', ""),
     }
 }

@@ -12,16 +12,16 @@ use crate::base::Failure;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkOption {
-    /// `0-1` or `0>1`, as it was given.
+    /// `0-1` or `0>1`, as given.
     pub place: String,
     /// Sender and destination: one way, or both.
     pub ways: Vec<(NodeId, NodeId)>,
-    /// How messages travel there.
+    /// The network there.
     pub network: Network,
 }
 
 impl LinkOption {
-    /// The option in words that name it and where it stands in a scenario.
+    /// The option in words that name it and its place in a scenario.
     fn name(&self) -> String {
         format!("`--link {}`", self.place)
     }
@@ -32,7 +32,7 @@ impl LinkOption {
     }
 }
 
-/// One way as an option says it.
+/// One way, as an option has it.
 pub fn way(from: NodeId, to: NodeId) -> String {
     format!("{from}>{to}")
 }
@@ -61,9 +61,9 @@ pub fn network(name: &str) -> Result<Network, String> {
     })
 }
 
-/// The links of a cluster that differ from its network, in the order of their ends. What goes to a node goes to its twin in
-/// the same way, and so does what comes from them: `twins` are the nodes that have one, whose twins follow after `nodes`. The nodes that
-/// are there are `numbered` in words.
+/// The links of a cluster that differ from its network, in the order of their ends. A node
+/// and its twin have the same links in both directions: `twins` are the nodes that have
+/// one, whose twins follow after `nodes`. `numbered` has the existing nodes in words.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub fn resolve(
     let mut links = Vec::new();
     for (from, sender) in (0..).zip(&identities) {
         for (to, destination) in (0..).zip(&identities) {
-            // What is so anyway says nothing; without it, equal clusters have equal scenarios.
+            // A link with the network of the cluster adds nothing; without it, equal clusters have equal scenarios.
             if let Some(own) = networks.get(&(*sender, *destination)).filter(|own| **own != network) {
                 links.push(Link { from, to, network: *own });
             }
@@ -142,7 +142,7 @@ mod tests {
         assert!(none.message.contains("`--link 0-2`: there is no node 2 in a cluster of 2"), "{none:?}");
     }
 
-    /// Instance 2 is the twin of node 1: what goes to it comes the same way.
+    /// Instance 2 is the twin of node 1: messages to it travel in the same way.
     #[test]
     fn twins_share_their_links() {
         let network = Network::Ordered;

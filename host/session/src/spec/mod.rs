@@ -1,4 +1,4 @@
-//! A run as data. What is absent has its default.
+//! A run as data. Absent parts have their defaults.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -23,23 +23,23 @@ use crate::spec::values;
 /// The default strategy.
 const STRATEGY: &str = "auto";
 
-/// A run. A part that is `None`, empty or false is not said: a layer below, the plugin, or a default says it.
+/// A run. A part that is `None`, empty or false is unset: a layer below, the plugin, or a default sets it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunSpec {
-    /// Which cluster.
+    /// The cluster.
     #[serde(default)]
     pub cluster: ClusterSpec,
-    /// Which search in it.
+    /// The search in it.
     #[serde(default)]
     pub search: SearchSpec,
-    /// Settings of the process and of its output: another process can have others and still continue with
-    /// the same search.
+    /// Settings of the process and of its output: another process can have
+    /// others and still continue the same search.
     #[serde(skip)]
     pub process: ProcessSpec,
 }
 
-/// Which cluster, and where the search begins.
+/// The cluster, and the start of the search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClusterSpec {
@@ -74,7 +74,7 @@ pub struct ClusterSpec {
     pub ignore: Vec<String>,
 }
 
-/// Which search.
+/// The search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SearchSpec {
@@ -88,11 +88,11 @@ pub struct SearchSpec {
     pub deadlock: bool,
     /// Count system states also where that takes extra work.
     pub count_system_states: bool,
-    /// Events on a path.
+    /// The maximum number of events on a path.
     pub depth: Option<u32>,
-    /// Local events of each node on a path.
+    /// The maximum number of local events of each node on a path.
     pub local_events: Option<u32>,
-    /// States, or what the strategy counts instead.
+    /// The maximum number of states, or of the strategy's own unit.
     pub states: Option<u64>,
     /// Number of random walks.
     pub walks: Option<u64>,
@@ -101,20 +101,20 @@ pub struct SearchSpec {
     /// Weights of the kinds of events in random walks.
     #[serde(with = "as_text")]
     pub weights: Option<Weights>,
-    /// By which rule random walks choose their events.
+    /// The rule by which random walks choose their events.
     #[serde(with = "as_text")]
     pub schedule: Option<Schedule>,
     /// Names of `sometimes` properties that guided walks are to reach in this order.
     pub goal: Vec<String>,
     /// Names of `sometimes` properties where guided walks end.
     pub avoid: Vec<String>,
-    /// What happens in the long run, for `eventually` properties.
+    /// The fairness of events in the long run, for `eventually` properties.
     #[serde(with = "fairness")]
     pub fairness: Option<Fairness>,
-    /// When timers fire in the long run.
+    /// The rule for timers in the long run.
     #[serde(with = "timers")]
     pub timers: Option<Timers>,
-    /// What counts as a way back to a kept promise.
+    /// The events that count as a recovery of a promise.
     #[serde(with = "recovery")]
     pub recover_by: Option<Recovery>,
     /// Leave `eventually` properties unchecked.
@@ -136,12 +136,12 @@ impl SearchSpec {
         }
     }
 
-    /// The first option that is given for `eventually` properties alone.
+    /// The first given option that is for `eventually` properties alone.
     pub fn option_for_promises(&self) -> Option<&'static str> {
         self.option_for_cycles().or(self.recover_by.map(|_| "recover-by"))
     }
 
-    /// The first option that is given for what can happen for ever.
+    /// The first given option that is for infinite executions.
     pub fn option_for_cycles(&self) -> Option<&'static str> {
         self.fairness.map(|_| "fairness").or(self.timers.map(|_| "timers"))
     }
@@ -176,7 +176,7 @@ pub struct ProcessSpec {
     pub time: Option<Duration>,
     /// Memory of the process, in bytes.
     pub memory: Option<u64>,
-    /// Threads; one per core if it is not said.
+    /// Threads; one per core by default.
     pub workers: Option<NonZeroUsize>,
     /// Whether the plugin's promises are checked.
     pub audit: Option<Mode>,
@@ -184,9 +184,9 @@ pub struct ProcessSpec {
     pub no_minimize: bool,
     /// Whether an incomplete search is a failure.
     pub require_complete: bool,
-    /// Where checkpoints are kept, if they are.
+    /// The settings of checkpoints, if they are kept.
     pub keep: Option<Keep>,
-    /// How plugins are loaded.
+    /// The way to load plugins.
     pub source: Source,
 }
 
@@ -216,16 +216,16 @@ impl RunSpec {
         self.process.keep.as_ref().is_some_and(|keep| keep.resumes)
     }
 
-    /// The same without what belongs to the process.
+    /// The same without the settings of the process.
     pub fn of_the_search(&self) -> Self {
         Self { process: ProcessSpec::default(), ..self.clone() }
     }
 
-    /// Refuses what does not go together, whatever its source.
+    /// Refuses options that contradict each other, whatever their source.
     ///
     /// # Errors
     ///
-    /// A lower-case sentence, and the option that has to go.
+    /// A lower-case sentence, and the option to leave out.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let Self { cluster, search, process } = self;
         let starts_checkpoints = process.keep.as_ref().is_some_and(|keep| !keep.resumes);
@@ -248,7 +248,7 @@ impl RunSpec {
     }
 }
 
-/// Budgets of faults that there are; one that is null is not said.
+/// Existing budgets of faults; one that is null is unset.
 fn budgets<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<String, u32>, D::Error> {
     let given = BTreeMap::<String, Option<u32>>::deserialize(deserializer)?;
     match given.keys().find(|name| faults::budgets().all(|(budget, _)| budget != **name)) {
@@ -319,7 +319,7 @@ mod tests {
         let read: RunSpec = serde_json::from_str(&text).expect("the same data");
         assert_eq!(read, spec.of_the_search());
         assert_ne!(read, spec);
-        // Earlier versions wrote what was not said, too.
+        // Earlier versions wrote unset budgets, too.
         let null = r#"{"cluster":{"faults":{"resets":1,"breaks":null}}}"#;
         assert_eq!(serde_json::from_str::<RunSpec>(null).expect("a specification").cluster.faults, spec.cluster.faults);
         let wrong_fault = r#"{"cluster":{"faults":{"fires":1}}}"#;

@@ -5,7 +5,7 @@ use host_model::scenario::{Faults, Network, faults};
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy, find};
 
-/// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
+/// The maximum number of nodes of a cluster. A replay runs an instance for each node, and each reserves address space.
 pub const NODES_MAX: u32 = 1024;
 
 /// The modes of the audit by name.
@@ -55,17 +55,17 @@ pub fn budget(fault: &str, text: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("{text} is not in 0..={}{word}", Faults::MAX))
 }
 
-/// What happens in the long run, from its name.
+/// The fairness of events in the long run, from its name.
 pub fn fairness(name: &str) -> Result<Fairness, String> {
     named(Fairness::ALL, Fairness::name, name)
 }
 
-/// When timers fire in the long run, from its name.
+/// The rule for timers in the long run, from its name.
 pub fn timers(name: &str) -> Result<Timers, String> {
     named(Timers::ALL, Timers::name, name)
 }
 
-/// What counts as a way back to a kept promise, from its name.
+/// The events that count as a recovery of a promise, from their name.
 pub fn recovery(name: &str) -> Result<Recovery, String> {
     named(Recovery::ALL, Recovery::name, name)
 }

@@ -4,7 +4,7 @@ use host_model::contract::PropertyKind;
 
 use super::*;
 
-/// A component that remembers its identity and what it was last told, and sends one message to node 0 for each handler.
+/// A component that remembers its identity and its last input, and sends one message to node 0 for each handler.
 struct Echo {
     /// Added to its identity in the encoding, to tell components apart.
     base: u64,
@@ -181,17 +181,17 @@ fn twins_share_what_is_sent_to_them_and_who_they_are() {
     let to = |effects: &Effects| effects.sent.iter().map(|envelope| envelope.to).collect::<Vec<_>>();
     assert_eq!(to(&init(&mut *machine, 1)), [0, 2]);
     let mut effects = Effects::default();
-    // What instance 2 sends comes from node 0.
+    // Messages from instance 2 come from node 0.
     machine.handle(Input::Message { src: 2, payload: &[1] }, &[], &mut effects).expect("no fault");
     assert!(shown(&mut *machine).contains("told 0"));
     assert_eq!(to(&effects), [0, 2]);
-    // A connection to it that breaks is one to node 0.
+    // A broken connection to it is one to node 0.
     init(&mut *machine, 1);
     machine.handle(Input::TransportError { peer: 2 }, &[], &mut effects).expect("no fault");
     assert!(shown(&mut *machine).contains("told 0"));
 }
 
-/// Machines around a mixed one ask for what they pass on whatever state it is in.
+/// Machines around a mixed one ask for the aspects that they pass on, whatever its state.
 #[test]
 fn aspects_can_be_asked_for_before_a_node_is_there() {
     let mut machine = cluster();
@@ -206,7 +206,7 @@ fn aspects_can_be_asked_for_before_a_node_is_there() {
 fn properties_are_asked_of_the_first_component() {
     let mut machine = cluster();
     init(&mut *machine, 1);
-    // Its own index differs, and the second property it does not have.
+    // Its own index differs, and it does not have the second property.
     assert_eq!(machine.view(0), Ok(Some(b"200 1".to_vec())));
     assert_eq!(machine.view(1), Ok(None));
     assert_eq!(machine.invariant(0, &[None, Some(b"x"), None]), Ok(Err("100 judges 2 views".to_owned())));

@@ -1,7 +1,7 @@
-//! A cluster with a twin or an adversary is the same system as one protocol in which these are written out: each strategy says the
-//! same of both, whatever goes wrong.
+//! A cluster with a twin or an adversary is the same system as one protocol in which these are written out: each strategy has the
+//! same result for both, whatever faults there are.
 //!
-//! So what holds of strategies on random toys holds of twins and adversaries.
+//! So the results for strategies on random toys hold for twins and adversaries, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use super::{Component, Instance, MixedFactory};
 /// Clusters with more global states are left out: not every strategy ends on them soon.
 const STATES_MAX: u64 = 150;
 
-/// A state that no node is ever in.
+/// A state that no node ever has.
 const NOWHERE: ToyState = 254;
 
-/// The same protocol with a node that no property reads, and no deadlock waits for. What properties say of the others stays.
+/// The same protocol with a node that no property reads, and no deadlock waits for. The properties of the other nodes stay.
 fn unjudged(mut toy: Toy, node: NodeId) -> Toy {
     toy.done.extend((0..=ToyState::MAX).map(|state| (node, state)));
     let further = toy.properties.iter_mut().flat_map(|property| property.tuples.iter_mut().chain(&mut property.traps));
@@ -32,8 +32,8 @@ fn unjudged(mut toy: Toy, node: NodeId) -> Toy {
     toy
 }
 
-/// A protocol in which the last node is another instance of a node: it has the rules of that one, both get what is sent to either,
-/// and what either sends is for the others from the same.
+/// A protocol in which the last node is another instance of a node: it has the same rules, both get every message to either, and
+/// the other nodes cannot tell their messages apart.
 fn with_twin(toy: &Toy, of: NodeId) -> Toy {
     let twin = toy.nodes;
     let both = move |node: NodeId| if node == of { vec![of, twin] } else { vec![node] };
@@ -142,7 +142,7 @@ fn explore(
     run(&search)
 }
 
-/// What a search says, without the numbers of local states.
+/// The result of a search, without the numbers of local states.
 fn told(report: Report) -> (String, Vec<Found>) {
     let Report { end, counts, depth, violations, witnessed, .. } = report;
     let mut found: Vec<Found> = violations
@@ -210,7 +210,7 @@ fn random(seed: u64, nodes: u32) -> Toy {
     }
 }
 
-/// Compares the reports of a cluster and of the same written out; how many searches there were, and how many found something.
+/// Compares the reports of a cluster and of its written-out form; returns the numbers of searches, and of those that found something.
 fn compare(seed: u64, cluster: &MixedFactory, written: &Toy, has_twin: bool) -> (u64, u64) {
     let (scenario, written) = (scenario(seed, written.nodes), Arc::new(written.clone()));
     let (mut all, mut violated) = (0, 0);
@@ -225,7 +225,7 @@ fn compare(seed: u64, cluster: &MixedFactory, written: &Toy, has_twin: bool) -> 
         };
         let (ours, mut theirs) = (ask(cluster), ask(&written));
         if let Ok((_, found)) = &mut theirs {
-            // A protocol does not see the state of a twin, the last one, and what is written out sees one that is of no matter.
+            // A protocol does not see the state of a twin, the last one; the written-out protocol sees one without meaning.
             found.iter_mut().filter(|_| has_twin).for_each(|found| found.1 = found.1.replace(", 255]", "]"));
             found.sort();
         }
@@ -256,14 +256,14 @@ fn an_adversary_is_a_node_that_is_written_out() {
     for seed in 0..300_u64 {
         let nodes = 2 + seed as u32 / 4 % 2;
         let node = seed as NodeId / 2 % nodes;
-        // Messages of twins are of one sender, and refused together: what is written out says neither.
+        // Messages of twins have one sender, and are refused together: the written-out protocol has neither rule.
         let add = |toy: Toy, seed| match seed % 3 {
             0 => toy.with_random_refusals(seed),
             1 => toy.with_random_quorums(seed),
             _ => toy,
         };
         let (toy, other) = (add(random(seed, nodes), seed), add(random(seed + 1_000_000, nodes), seed));
-        // It asks in the same way; how it does is no matter of the node.
+        // It asks in the same way: that is a matter of the protocol, not of the node.
         let other = Toy { is_stepwise: toy.is_stepwise, ..other };
         let placed: Vec<_> = (0..nodes).map(|id| (usize::from(id == node), id, id != node)).collect();
         let written = with_adversary(&toy, node, &other);

@@ -7,12 +7,12 @@ use serde_json::{Value as Json, json};
 
 use super::typed::Term;
 
-/// What a node that no property reads is in the list of all nodes.
+/// The value that stands for a node that no property reads, in the list of all nodes.
 pub fn absent() -> Json {
     json!({ "\u{0}": "absent" })
 }
 
-/// The value; none if there is none.
+/// The value; none if the evaluation fails.
 pub fn value(term: &Term, names: &BTreeMap<String, Json>) -> Option<Json> {
     match term {
         Term::Constant(constant) => Some(constant.clone()),

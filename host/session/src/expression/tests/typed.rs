@@ -22,7 +22,7 @@ pub enum Term {
     Closure { start: Box<Term>, item: String, next: Box<Term> },
 }
 
-/// The type of an expression, and of what a name stands for.
+/// The type of an expression, and of the value of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Truth,
@@ -147,7 +147,7 @@ impl Dice {
             3 => {
                 let all = [Type::Truth, Type::Number, Type::Text, Type::Numbers, Type::Object, Type::Node, Type::Nodes];
                 let of = all[self.below(all.len())];
-                // Of two kinds, nothing is equal.
+                // Values of different kinds are never equal.
                 let other = if self.below(8) == 0 { all[self.below(all.len())] } else { of };
                 let operator = ["==", "!="][self.below(2)];
                 Term::Binary(operator, self.boxed(names, of, depth), self.boxed(names, other, depth))
@@ -222,7 +222,7 @@ impl Dice {
         }
     }
 
-    /// Along a field of the nodes, whose numbers are 0 to 2, or round.
+    /// Along a field of the nodes, whose numbers are 0 to 2, or in a cycle.
     fn closure(&mut self, names: &mut Names, depth: usize) -> Term {
         let start = match self.below(3) {
             0 => Term::Field(self.boxed(names, Type::Node, depth), "next"),
@@ -266,7 +266,7 @@ impl Dice {
         self.write(term, 0)
     }
 
-    /// The same as a part of something that binds so tightly.
+    /// The same as an operand of an operator with this precedence.
     fn write(&mut self, term: &Term, outside: u8) -> String {
         let (inside, text) = match term {
             Term::Constant(constant) => (8, constant.to_string()),

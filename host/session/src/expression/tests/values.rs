@@ -26,7 +26,7 @@ impl Dice {
     /// The text of a number: one of a few, or one next to it, whole or not.
     fn digits(&mut self) -> String {
         let digits = WHOLE[self.below(WHOLE.len())];
-        // One more or less at the last place, which is no carry for any of them but those that end in 9 or 0.
+        // One more or less at the last place; only those that end in 9 or 0 would carry.
         let (rest, last) = digits.split_at(digits.len() - 1);
         let last: usize = last.parse().expect("a digit");
         let last = (last + self.below(3)).saturating_sub(1).min(9);
@@ -71,14 +71,14 @@ fn compare(one: &Json, other: &Json) -> Ordering {
     value(one).compare(&value(other), &mut 0)
 }
 
-/// Each pair as the naive order has it, and each three as an order and an equivalence need it.
+/// Each pair agrees with the naive order, and each three with the laws of an order and an equivalence.
 #[test]
 fn equality_is_an_equivalence_and_the_order_is_total() {
     let mut dice = Dice(toys::Dice(5));
     let (mut equals, mut threes) = (0, 0);
     for round in 0..400 {
         let mut all: Vec<Json> = (0..8).map(|_| dice.value(round % 3)).collect();
-        // An equal one of each kind is rare otherwise.
+        // Equal values of each kind are rare otherwise.
         all.push(all[0].clone());
         let orders: Vec<Vec<Ordering>> =
             all.iter().map(|one| all.iter().map(|other| compare(one, other)).collect()).collect();
@@ -103,7 +103,7 @@ fn equality_is_an_equivalence_and_the_order_is_total() {
     assert!(equals > 2_000 && threes > 50_000, "{equals} equal pairs, {threes} ordered threes");
 }
 
-/// A number is what its text says, through the text of a view too, and in an expression as in a state.
+/// The value of a number is exactly its text, also through the text of a view, and in an expression as in a state.
 #[test]
 fn numbers_come_back_as_they_were() {
     let mut dice = Dice(toys::Dice(3));
@@ -131,7 +131,7 @@ fn numbers_come_back_as_they_were() {
     }
 }
 
-/// Sets of the same elements are equal, in whatever order their elements were met and however often.
+/// Sets of the same elements are equal, whatever the order and number in which their elements were met.
 #[test]
 fn sets_are_compared_by_their_elements() {
     let mut dice = Dice(toys::Dice(9));
@@ -162,7 +162,7 @@ fn sets_are_compared_by_their_elements() {
     }
 }
 
-/// Numbers of more than 64 bits are no floating-point numbers, which 2^100 and 2^100 + 1 would be the same of.
+/// Numbers of more than 64 bits are not floating-point numbers, for which 2^100 and 2^100 + 1 would be the same.
 #[test]
 fn large_numbers_are_exact_or_refused() {
     let states = |text: &str| [json!({ "x": serde_json::from_str::<Json>(text).expect("JSON") })];
