@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../inspect/src/page/dist");
+/** The only time-out of page tests: they wait for what the page shows, however slow the machine is. */
+const WAIT_MS = 120_000;
 const NAMES = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** The browser, as a path or in one of the folders of PATH. */
@@ -25,7 +27,7 @@ export async function launch() {
 export async function open(browser, url, { colorScheme = "light", isRefused = () => false, isOwnDist = false } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme, acceptDownloads: true });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(WAIT_MS);
   // The files as they were built here, for a server that has older ones.
   if (isOwnDist) {
     for (const name of ["app.js", "app.css"]) await page.route(`**/${name}`, (route) => route.fulfill({ path: path.join(dist, name) }));
@@ -57,6 +59,17 @@ export async function open(browser, url, { colorScheme = "light", isRefused = ()
 /** Waits until no request is under way and the page shows the state of its place. */
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".busy")?.textContent === "" && !document.querySelector(".panel.stale"));
+}
+
+/** Waits until the address of the page is that of the present step. */
+export async function linked(page) {
+  await page.waitForFunction(() => String(history.state) === document.querySelector(".present")?.dataset.place);
+}
+
+/** Waits until the page was painted with everything that has happened so far. */
+export async function drawn(page) {
+  await settled(page);
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))));
 }
 
 /** The number of the present step, and of the last one of the branch. */

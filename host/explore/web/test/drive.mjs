@@ -7,7 +7,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { countElements, launch, open, press, settled, steps } from "./browser.mjs";
+import { countElements, launch, linked, open, press, settled, steps } from "./browser.mjs";
 
 const url = process.argv[2];
 const isWriting = process.argv.includes("--write");
@@ -106,8 +106,7 @@ async function name(page) {
 
 async function link(page) {
   const before = await page.locator(".present").innerText();
-  await page.waitForFunction(() => location.hash.length > 1);
-  await page.waitForTimeout(800);
+  await linked(page);
   await page.reload();
   await page.waitForSelector(".sheet g.event.now");
   await settled(page);
@@ -145,7 +144,7 @@ async function search(page) {
   await page.getByLabel("Seconds").fill("2");
   await page.locator("#search-start").click();
   await page.waitForSelector(".result");
-  await page.waitForFunction(() => !document.querySelector(".result.running"), null, { timeout: 20_000 });
+  await page.waitForFunction(() => !document.querySelector(".result.running"));
   assert.ok(!(await page.locator(".result.failed").count()), await page.locator(".result").first().innerText());
 }
 
@@ -165,7 +164,7 @@ async function seeds(page) {
   await page.getByLabel("Seeds", { exact: true }).fill("20");
   await page.getByRole("button", { name: "Try" }).click();
   await page.waitForSelector(".result .seeds");
-  await page.waitForFunction(() => !document.querySelector(".result.running"), null, { timeout: 30_000 });
+  await page.waitForFunction(() => !document.querySelector(".result.running"));
   assert.match(await page.locator(".result .seeds").first().innerText(), /^\s*\d+ of \d+ violate/);
 }
 

@@ -75,7 +75,8 @@ export function local(mock, node, limit, at) {
 /** Random walks, one per seed, a few more with each poll. */
 export function walk(mock, search) {
   const { seeds } = search;
-  for (let count = 0; count < 10 && seeds.done < seeds.asked; count += 1) {
+  const last = mock.isHeld ? seeds.asked - 1 : seeds.asked;
+  for (let count = 0; count < 10 && seeds.done < last; count += 1) {
     seeds.done += 1;
     const scratch = mock.scratch();
     let place = search.from;

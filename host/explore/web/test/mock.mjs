@@ -39,6 +39,8 @@ export class Mock {
     this.places = [{ place: 0, parent: null, depth: 0, event: null, name: null, global: this.cluster.beginning(), children: new Map() }];
     this.probes = [];
     this.searches = [];
+    /** No search ends. */
+    this.isHeld = false;
     let place = 0;
     const ticks = Array.from({ length: options.steps ?? 0 }, (_, count) => count);
     for (const count of ticks) {
@@ -210,7 +212,7 @@ export class Mock {
     if (!search) throw new Refusal(404, `there is no search ${number}`);
     search.polls += 1;
     if (search.state === "running" && search.seeds) walk(this, search);
-    else if (search.state === "running" && search.polls > 2 && search.strategy !== "walk") {
+    else if (search.state === "running" && !this.isHeld && search.polls > 2 && search.strategy !== "walk") {
       const scratch = this.scratch();
       const found = scratch.find(search.from);
       search.state = "done";

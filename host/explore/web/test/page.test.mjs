@@ -8,7 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { countElements, open, press, settled, steps, take } from "./browser.mjs";
+import { countElements, drawn, linked, open, press, settled, steps, take } from "./browser.mjs";
 import { serve } from "./mock.mjs";
 import { browser, withPage } from "./session.mjs";
 
@@ -136,13 +136,15 @@ test("a step is dragged up where it is independent, and not where it is caused",
 test("a search from here ends in a branch; a refused one is a line with its help", () =>
   withPage(
     {},
-    async (page) => {
+    async (page, server) => {
       for (const words of VIOLATION) await take(page, words);
       await page.locator(".next h3:has-text('node 1') + ul button:has-text('propose')").click();
       await settled(page);
+      server.mock.isHeld = true;
       await press(page, "/");
       await page.locator("#search-start").click();
       await page.waitForSelector(".result.running");
+      server.mock.isHeld = false;
       await page.locator(".finding").click();
       await settled(page);
       assert.match(await page.locator(".properties .strip").first().innerText(), /violated/);
@@ -201,7 +203,7 @@ test("hostile names inject nothing, and letters that reverse text are shown as s
     await page.locator(".next button.choice").first().click();
     await settled(page);
     for (const key of ["2", "3", "4", "1"]) await press(page, key);
-    await page.waitForTimeout(300);
+    await drawn(page);
     assert.equal(await page.evaluate(() => window.injected), undefined);
     assert.equal(await page.locator("img").count(), 0);
     const text = await page.evaluate(() => document.documentElement.outerHTML);
@@ -305,7 +307,8 @@ test("a bundle opens without a server: steps, branches, writers, links", () =>
 test("a server that is gone is said, and the page stays", () =>
   withPage({}, async (page, server) => {
     await take(page, "propose");
-    await page.waitForTimeout(600);
+    // Its last request is the one for the link of the step.
+    await linked(page);
     await server.close();
     await page.keyboard.press("k");
     await page.waitForSelector(".notice.ended");
@@ -316,20 +319,25 @@ test("a server that is gone is said, and the page stays", () =>
 test("a server that is suspended is said, until it answers", () =>
   withPage({}, async (page) => {
     await take(page, "propose");
+    await linked(page);
+    // From here on only the test moves the time.
     await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
     let answer;
     await page.route("**/take", async (route) => {
       await new Promise((resolve) => (answer = resolve));
       await route.continue();
     });
+    const asked = page.waitForRequest("**/take");
     await page.locator(".next button.choice", { hasText: "heads" }).click();
+    await asked;
     await page.clock.fastForward(7_000);
     assert.equal(await page.locator(".notice.slow").count(), 0);
     await page.clock.fastForward(2_000);
     await page.waitForSelector(".notice.slow");
     assert.ok((await page.locator(".tree-row").count()) > 5, "the last state is shown");
     answer();
-    await page.clock.runFor(500);
+    await page.clock.resume();
     await page.waitForFunction(() => !document.querySelector(".notice.slow"));
     assert.deepEqual(await steps(page), { step: 2, end: 2 });
   }));
@@ -355,15 +363,19 @@ test("a second tab has a place of its own, and sees the branches of the first", 
 
 test("of requests that overlap, the latest wins", () =>
   withPage({ steps: 30 }, async (page) => {
-    await page.route("**/places/*", async (route) => {
-      // The earlier place takes longer.
-      const place = Number(route.request().url().split("/").pop());
-      await new Promise((resolve) => setTimeout(resolve, place * 12));
+    await page.waitForFunction(() => document.querySelector(".sheet g.event.now"));
+    // The answers wait, and come in the opposite order of the requests.
+    const waiting = [];
+    await page.route("**/places/*", (route) => waiting.unshift(route));
+    for (const key of ["k", "k", "k", "k", "g"]) await page.keyboard.press(key);
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent === "step 0 of 30");
+    while (waiting.length > 0) {
+      const route = waiting.shift();
+      const answered = page.waitForResponse(route.request().url());
       await route.continue();
-    });
-    await press(page, "k");
-    for (const key of ["k", "k", "k", "g"]) await page.keyboard.press(key);
-    await page.waitForTimeout(600);
+      await answered;
+    }
+    await page.unrouteAll({ behavior: "wait" });
     await settled(page);
     assert.deepEqual(await steps(page), { step: 0, end: 30 });
     assert.equal(await page.locator(".states .tree-row.changed").count(), 0);
@@ -378,7 +390,7 @@ test("the page is drawn in the dark, and narrow", () =>
     assert.equal(isWide, false, "the page scrolls sideways");
   }));
 
-test("the checks for any server pass with the mock", { timeout: 60_000 }, async () => {
+test("the checks for any server pass with the mock", async () => {
   const server = await serve({});
   try {
     const child = spawn(process.execPath, [path.join(here, "drive.mjs"), server.url, "--write"], { stdio: ["ignore", "pipe", "inherit"] });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 
-import { open, press, settled, steps, take } from "./browser.mjs";
+import { drawn, open, press, settled, steps, take } from "./browser.mjs";
 import { browser, withPage } from "./session.mjs";
 
 const treeOf = (page, node) => page.locator(".states .tree", { has: page.locator(`.shut:has-text('node ${node}')`) });
@@ -96,7 +96,7 @@ test("a bundle of more places than are recorded of all branches has the branch t
     await take(page, "heads");
     await press(page, "[", "g");
     await page.waitForFunction(() => document.querySelector(".present")?.textContent === "step 0 of 600");
-    const downloads = page.waitForEvent("download", { timeout: 60_000 });
+    const downloads = page.waitForEvent("download");
     await page.keyboard.press("b");
     const file = path.join(tmpdir(), `host-explore-${process.pid}-long.html`);
     await (await downloads).saveAs(file);
@@ -136,7 +136,7 @@ test("hostile names inject nothing into a bundle", () =>
     await settled(recorded.page);
     assert.deepEqual(await steps(recorded.page), { step: 4, end: 4 });
     for (const key of ["g", "j", "2", "3", "1", "?", "Escape"]) await recorded.page.keyboard.press(key);
-    await recorded.page.waitForTimeout(200);
+    await drawn(recorded.page);
     assert.equal(await recorded.page.evaluate(() => window.injected), undefined);
     assert.equal(await recorded.page.locator("img").count(), 0);
     assert.equal(await recorded.page.evaluate(() => document.scripts.length), 2);

@@ -29,7 +29,7 @@ await mkdir(folder, { recursive: true });
 async function shot(name) {
   await settled(page);
   await page.evaluate(() => document.querySelectorAll(".panel > .scroll").forEach((panel) => (panel.scrollTop = 0)));
-  await page.waitForTimeout(300);
+  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
   const png = small(await page.screenshot());
   if (png.length > BYTES_MAX) throw new Error(`${name} has ${png.length} bytes`);
   await writeFile(path.join(folder, `${name}.png`), png);
@@ -65,7 +65,7 @@ async function ofSession() {
   await page.mouse.move(1, 1);
   await press(page, "g", "/");
   await page.locator("#search-start").click();
-  await page.waitForSelector(".result .finding", { timeout: 60_000 });
+  await page.waitForSelector(".result .finding");
   await page.locator(".result .finding").first().click();
   await settled(page);
   await page.locator(".states .tree-row .field", { hasText: "chosen" }).first().click();

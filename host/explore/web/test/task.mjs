@@ -27,7 +27,7 @@ await press(page, "g");
 say("1. Search, and open the finding");
 await page.getByRole("button", { name: "Search", exact: true }).first().click();
 await page.locator("#search-start").click();
-await page.waitForSelector(".result .finding", { timeout: 60_000 });
+await page.waitForSelector(".result .finding");
 await page.locator(".result .finding").first().click();
 await settled(page);
 const why = await page.locator(".strip", { hasText: "agreement" }).innerText();

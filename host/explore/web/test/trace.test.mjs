@@ -168,7 +168,8 @@ test("a kind of messages is hidden, and moves pass over its steps", () =>
   }));
 
 test("seeds from here: how many violate, and the shortest as a branch, while they run", () =>
-  withPage({ trace: "violation" }, async (page) => {
+  withPage({ trace: "violation" }, async (page, server) => {
+    server.mock.isHeld = true;
     await press(page, "g", "/");
     await page.getByLabel("Seeds", { exact: true }).fill("60");
     await page.getByRole("button", { name: "Try" }).click();
@@ -177,7 +178,8 @@ test("seeds from here: how many violate, and the shortest as a branch, while the
     await page.locator(".result.running .finding").click();
     await settled(page);
     assert.match(await page.locator(".properties .strip").first().innerText(), /violated/);
-    await page.waitForSelector(".result.done", { timeout: 20_000 });
+    server.mock.isHeld = false;
+    await page.waitForSelector(".result.done");
     assert.match(await page.locator(".seeds").innerText(), /^\s*[1-9]\d* of 60 violate a property$/);
     assert.match(await page.locator(".finding .note").innerText(), /\d+ steps, shortest of [1-9]\d* seeds?/);
   }));
@@ -186,7 +188,7 @@ test("a search that found nothing offers executions with different ends", () =>
   withPage({ isCorrect: true }, async (page) => {
     await press(page, "/");
     await page.locator("#search-start").click();
-    await page.waitForSelector(".result .end", { timeout: 20_000 });
+    await page.waitForSelector(".result .end");
     assert.match(await page.locator(".result").innerText(), /Nothing is violated. Executions with different ends/);
     await page.locator(".result .end").first().click();
     await settled(page);
@@ -196,6 +198,7 @@ test("a search that found nothing offers executions with different ends", () =>
 
 test("Stop ends a search", () =>
   withPage({}, async (page, server) => {
+    await page.clock.install();
     await press(page, "/");
     await page.locator("#strategy").selectOption("walk");
     await page.locator("#search-start").click();
@@ -204,7 +207,8 @@ test("Stop ends a search", () =>
     await page.waitForSelector(".result.stopped");
     assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
     const polls = server.mock.searches[0].polls;
-    await page.waitForTimeout(1000);
+    await page.clock.fastForward(60_000);
+    await settled(page);
     assert.equal(server.mock.searches[0].polls, polls, "a search that has ended is asked for");
   }));
 

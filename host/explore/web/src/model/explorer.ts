@@ -49,6 +49,8 @@ export class Explorer {
   isPastOnly = false;
   isHelpShown = false;
   isSaveShown = false;
+  /** Runs once the page is drawn, before the next key: what is typed then goes to the field that has the focus by then. */
+  afterDrawing: (() => void) | null = null;
   /** All steps are drawn, and listed. */
   isPrinting = false;
 
@@ -62,6 +64,13 @@ export class Explorer {
       const moved = await this.files.replay(location.hash);
       if (moved) await this.places.begin(moved.place, moved.line);
     });
+  }
+
+  /** The page is drawn. */
+  drawn(): void {
+    const run = this.afterDrawing;
+    this.afterDrawing = null;
+    run?.();
   }
 
   /** What follows from a move. */

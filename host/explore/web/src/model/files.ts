@@ -65,6 +65,6 @@ export class Files {
 
   private async link(place: Place): Promise<void> {
     const { fragment } = await get<{ fragment: string }>(`places/${place}/link`);
-    if (place === this.places.place) history.replaceState(null, "", `#${fragment}`);
+    if (place === this.places.place) history.replaceState(place, "", `#${fragment}`);
   }
 }

@@ -1,6 +1,6 @@
 // The enabled events of the present place: pointing at one previews it, a click takes it.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { State } from "../api";
 import { isRecorded } from "../client";
@@ -16,7 +16,7 @@ export function Next({ explorer, state }: { explorer: Explorer; state: State }) 
   const all = groups(state.enabled);
   const section = useRef<HTMLElement>(null);
   const isStale = state.step.place !== explorer.places.place;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isStale || !explorer.choice.isByKey) return;
     explorer.choice.isByKey = false;
     const first = section.current?.querySelector<HTMLElement>("button.choice");

@@ -1,6 +1,6 @@
 // The page: a view of the branch, the next events, the states.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 import { Branches } from "../branches/Branches";
 import { Compare } from "../branches/Compare";
@@ -28,7 +28,9 @@ import { WhyBox, WhyForm } from "./WhyBox";
 
 export function App({ explorer }: { explorer: Explorer }) {
   const [, draw] = useState(0);
-  useEffect(() => explorer.core.listen(() => draw((count) => count + 1)), []);
+  // Before anything else runs: a change without a listener would not be drawn.
+  useLayoutEffect(() => explorer.core.listen(() => draw((count) => count + 1)), []);
+  useLayoutEffect(() => explorer.drawn());
   useEffect(() => explorer.follow());
   const { places } = explorer;
   const state = places.shown;

@@ -1,7 +1,7 @@
 // A dialog over the page; Escape closes it.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface Properties {
   title: string;
@@ -11,7 +11,8 @@ interface Properties {
 
 export function Dialog({ title, onClose, children }: Properties) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: an Escape while the dialog is not modal yet would be one of the page, and lost.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
   return (

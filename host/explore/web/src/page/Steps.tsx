@@ -32,7 +32,7 @@ export function Steps({ explorer }: { explorer: Explorer }) {
           violation
         </button>
       )}
-      <span class="present" role="status">
+      <span class="present" role="status" data-place={places.place}>
         step {index} of {end}
       </span>
     </div>

@@ -69,11 +69,6 @@ function focus(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus();
 }
 
-/** After the page is drawn. */
-function later(run: () => void): void {
-  window.setTimeout(run, 0);
-}
-
 export function toViolation(explorer: Explorer): void {
   const properties = explorer.session?.properties.length ?? 0;
   const next = explorer.timeline.nextViolation(properties, explorer.places.index) ?? explorer.timeline.nextViolation(properties, -1);
@@ -115,13 +110,13 @@ function openFaults(): void {
 }
 
 function toName(explorer: Explorer): void {
+  explorer.afterDrawing = () => focus("#moment-name");
   explorer.show("branches");
-  later(() => focus("#moment-name"));
 }
 
 function toProbe(explorer: Explorer): void {
+  explorer.afterDrawing = () => focus("#probe");
   explorer.show("time");
-  later(() => focus("#probe"));
 }
 
 export function toEvents(): void {
