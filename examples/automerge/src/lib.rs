@@ -10,7 +10,7 @@ use guest_sdk::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A replica, and how far it knows each of the others to be.
+/// A replica, and what it knows of each other replica's progress.
 pub struct Replica {
     document: AutoCommit,
     peers: Vec<State>,
@@ -49,7 +49,7 @@ impl Payload for Packet {
     }
 }
 
-/// What happens at a replica without a message.
+/// A local event of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// Its user writes under a key that all use.
@@ -58,7 +58,7 @@ pub enum Local {
     Delete,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     budgets: Budgets<Local>,
 }
@@ -75,7 +75,7 @@ fn entries(document: &AutoCommit) -> Vec<String> {
 }
 
 impl Replica {
-    /// Tells the others what they do not know.
+    /// Sends each other replica the changes that it lacks.
     fn tell(&mut self, ctx: &mut Context<Packet>) {
         for peer in ctx.others() {
             let message = self.document.sync().generate_sync_message(&mut self.peers[peer as usize]);
@@ -86,7 +86,7 @@ impl Replica {
 
 impl Protocol for Checked {
     const ABOUT: About = guest_sdk::about!().nodes(2);
-    // Of hash tables; identities of replicas are given.
+    // The randomness is for hash tables; identities of replicas are given.
     const RANDOMNESS: Randomness = Randomness::Constant;
     type State = Opaque<Replica>;
     type Message = Packet;

@@ -18,7 +18,7 @@ fn hear((document, peer): &mut (AutoCommit, State), message: Message) {
     document.sync().receive_sync_message(peer, message).expect("a message of the library");
 }
 
-/// A user deletes a key that is not there, which is no change. The second change that comes from elsewhere ends the replica.
+/// A user deletes a key that does not exist, which is no change. The second change from another replica ends this replica.
 #[test]
 #[should_panic = "PatchLogMismatch"]
 fn a_deletion_of_nothing_ends_the_replica_two_changes_later() {

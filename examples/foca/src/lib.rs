@@ -1,4 +1,4 @@
-//! The crate foca, unmodified: members of a cluster find each other, and find out who is gone, by SWIM.
+//! The crate foca, unmodified: members of a cluster discover each other and detect failed members by SWIM.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use serde::{Deserialize, Serialize};
 
-/// A member, and how often it has returned.
+/// A member, with the number of its returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id {
     /// Its node.
     pub node: NodeId,
-    /// Which of its identities this is.
+    /// The number of its identity.
     pub generation: u32,
-    /// Whether it takes another one when it is declared down.
+    /// Whether it takes another identity when it is declared down.
     pub renews: bool,
 }
 
@@ -40,17 +40,17 @@ impl Identity for Id {
     }
 }
 
-/// A member as the library has it, and what surrounds it.
+/// A member of the library, with its surroundings.
 pub struct Member {
     foca: Foca<Id, PostcardCodec, SmallRng, NoCustomBroadcast>,
-    /// Pending timers by the time at which they are due; of equal times the library says which comes first.
+    /// Pending timers by due time; the library orders timers with equal times.
     timers: Vec<(Duration, Timer<Id>)>,
     now: Duration,
     fired: u32,
     announced: bool,
-    /// Members that are up, as the notifications have it.
+    /// Members that are up, according to the notifications.
     up: Vec<Id>,
-    /// What the library promises not to say, and has said.
+    /// A notification that the library promises not to send, and has sent.
     wrong: Option<String>,
 }
 
@@ -94,16 +94,16 @@ impl Payload for Datagram {
     }
 }
 
-/// What happens at a member without a message.
+/// A local event of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// It asks another node to be let in.
+    /// The member asks another node to let it join.
     Join,
     /// The next timer is due.
     Time,
 }
 
-/// How much happens.
+/// The checked protocol: limits on its events, and settings.
 pub struct Checked {
     timers: u32,
     config: Config,
@@ -111,7 +111,7 @@ pub struct Checked {
 }
 
 impl Member {
-    /// Takes in what a call of the library has done.
+    /// Applies the effects of a call of the library.
     fn after(&mut self, ctx: &mut Context<Datagram>, mut did: AccumulatingRuntime<Id>, result: Result<(), Error>) {
         while let Some((to, bytes)) = did.to_send() {
             ctx.send(to.node, Datagram(bytes.to_vec()));
@@ -185,7 +185,7 @@ impl Protocol for Checked {
 
     fn init(&self, ctx: &mut Context<Datagram>, _: Option<Never>) -> Opaque<Member> {
         let me = Id { node: ctx.me(), generation: 0, renews: self.renews };
-        // The numbers decide whom a member asks next.
+        // Random numbers decide which member it asks next.
         let foca = Foca::new(me, self.config.clone(), SmallRng::seed_from_u64(u64::from(ctx.me())), PostcardCodec);
         let (timers, up, now) = (Vec::new(), Vec::new(), Duration::ZERO);
         Opaque::new(Member { foca, timers, now, fired: 0, announced: false, up, wrong: None })

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use wire::{Entry, Kind, Packet};
 
-/// A transition of the state machine: which node was given it, and which of that node's it is. Number 0 does nothing.
+/// A transition of the state machine: the node that received it, and its number there. Number 0 does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Hash, Serialize, Deserialize)]
 pub struct Command(pub u8, pub u8);
 
@@ -37,17 +37,17 @@ impl StateMachineTransition for Command {
     }
 }
 
-/// What the library asks of its surroundings: messages, and who leads.
+/// The surroundings that the library asks for: messages, and the leader.
 #[derive(Default)]
 pub struct Network {
     pub me: usize,
     pub inbox: Vec<Message<Command, ()>>,
     pub outbox: Vec<(usize, Message<Command, ()>)>,
-    /// How often the replica continues before it stops.
+    /// The number of turns left before the replica stops.
     pub turns: Cell<u32>,
-    /// The term in which it has asked for votes last.
+    /// The term in which it last asked for votes.
     pub asked: usize,
-    /// The term in which it leads, as it has told.
+    /// The term in which it leads, as it reported.
     pub leads: Option<usize>,
 }
 
@@ -114,12 +114,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// One that starts. Its election timeout is always over: whether it hears something before is the checker's to say.
+    /// A replica that starts. Its election timeout is always over: the checker decides whether a message arrives before.
     pub fn new(me: usize, nodes: usize) -> Self {
         let network = Arc::new(Mutex::new(Network { me, ..Network::default() }));
         let applied = Arc::new(Mutex::new(Applied::default()));
         let peers = (0..nodes).filter(|node| *node != me).collect();
-        // Natively, a heartbeat by the clock would be in the way; see `heartbeat`.
+        // Natively, a heartbeat by the clock would interfere; see `heartbeat`.
         let (heartbeats, elections) = (Duration::from_secs(1 << 20), (Duration::ZERO, Duration::ZERO));
         let replica =
             Replica::new(me, peers, network.clone(), applied.clone(), 0, Command(0, 0), heartbeats, elections);
@@ -141,12 +141,12 @@ impl Node {
         self.turn();
     }
 
-    /// It has heard nothing for a while.
+    /// The replica has received no message for a while.
     pub fn timeout(&mut self) {
         self.turn();
     }
 
-    /// It tells the others that it leads: its action when its heartbeat timer fires, and at a notice of transitions.
+    /// The replica announces that it leads: its action when its heartbeat timer fires, and at a notice of transitions.
     pub fn heartbeat(&mut self) {
         self.transitions.0.send(()).expect("it is empty");
         self.turn();
@@ -158,7 +158,7 @@ impl Node {
         self.heartbeat();
     }
 
-    /// The replica does one thing: its pending work, or else its timeout.
+    /// The replica takes one action: its pending work, or else its timeout.
     fn turn(&mut self) {
         self.network().turns.set(1);
         self.replica.start(self.messages.1.clone(), self.transitions.1.clone());
@@ -182,7 +182,7 @@ impl Distinguish for Node {
     const BY: By = By::History;
 }
 
-/// What happens at a node without a message.
+/// A local event of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     Timeout,
@@ -191,7 +191,7 @@ pub enum Local {
     Propose,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     budgets: Budgets<Local>,
     has_late_votes: bool,
@@ -243,7 +243,7 @@ impl Protocol for Checked {
         node.flush(ctx);
     }
 
-    /// What Raft promises, which the library implements to "maintain the consistency of the user-defined StateMachine across the cluster".
+    /// The properties of Raft, which the library implements to "maintain the consistency of the user-defined StateMachine across the cluster".
     fn properties(claims: &mut Properties<Self>) {
         ready_made::one_leader_per_term(claims.always("election-safety"), |_, node| node.network().leads);
         ready_made::logs_agree(claims.always("state-machine-safety"), |_, node| {

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use crate::Command;
 use crate::library::message::{LogEntry, Message};
 
-/// An entry: its index, its term, and what it does.
+/// An entry: its index, its term, and its command.
 pub type Entry = (usize, usize, Command);
 
-/// A message. Its sender is who it comes from.
+/// A message. Its sender is that of the envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Packet {
     pub term: usize,
     pub kind: Kind,
 }
 
-/// What a message says.
+/// The kind of a message, with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// `after` and `last` are an index and a term.
@@ -39,11 +39,11 @@ pub enum Kind {
 }
 
 impl Packet {
-    /// What has to be sent.
+    /// The message to send, as a value with serde.
     ///
     /// # Panics
     ///
-    /// It is about a snapshot: none is ever made.
+    /// The message concerns a snapshot: no replica ever makes one.
     pub fn new(message: Message<Command, ()>) -> Self {
         let (term, kind) = match message {
             Message::AppendEntryRequest { term, prev_log_index, prev_log_term, entries, commit_index, .. } => {
@@ -64,7 +64,7 @@ impl Packet {
         Self { term, kind }
     }
 
-    /// What the library has sent.
+    /// The message as a value of the library.
     pub fn into_message(self, from: NodeId) -> Message<Command, ()> {
         let (from_id, term) = (from as usize, self.term);
         match self.kind {

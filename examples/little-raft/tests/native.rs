@@ -3,7 +3,7 @@
 use little_raft::message::Message;
 use little_raft_checked::{Command, Node};
 
-/// Three replicas, and what is in flight: from, to, message.
+/// Three replicas, and the messages in flight: from, to, message.
 struct Cluster {
     nodes: Vec<Node>,
     in_flight: Vec<(usize, usize, Message<Command, ()>)>,
@@ -29,7 +29,7 @@ impl Cluster {
         self.collect(at);
     }
 
-    /// Delivers the first message in flight from one replica to another that has these words in its text.
+    /// Delivers the first message in flight from one replica to another whose text contains these words.
     fn deliver(&mut self, from: usize, to: usize, words: &[&str]) {
         let is_it = |(sender, receiver, message): &(usize, usize, Message<Command, ()>)| {
             let text = format!("{message:?}");
@@ -51,7 +51,7 @@ impl Cluster {
 }
 
 impl Cluster {
-    /// Replica 0 asks for votes in term 1, and its vote comes when it asks for votes in term 2, in which replica 1 leads already.
+    /// Replica 0 asks for votes in term 1. It receives that vote while it asks for votes in term 2, in which replica 1 already leads.
     fn with_two_leaders() -> Self {
         let mut cluster = Self::new();
         cluster.timeout(0);
@@ -65,14 +65,14 @@ impl Cluster {
     }
 }
 
-/// A vote counts whatever the term that it was given in.
+/// A vote counts regardless of its term.
 #[test]
 fn a_vote_of_a_term_that_is_over_makes_a_second_leader() {
     let cluster = Cluster::with_two_leaders();
     assert_eq!((cluster.leads(0), cluster.leads(1)), (Some(2), Some(2)));
 }
 
-/// Entries of two leaders of one term count as the same.
+/// Entries of two leaders of one term count as equal.
 #[test]
 fn two_leaders_of_a_term_apply_different_transitions() {
     let mut cluster = Cluster::with_two_leaders();

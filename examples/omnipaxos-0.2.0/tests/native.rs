@@ -46,7 +46,7 @@ impl Cluster {
         self.collect(pid);
     }
 
-    /// Delivers the first message in flight from one server to another with these words in its JSON form.
+    /// Delivers the first message in flight from one server to another whose JSON form contains these words.
     fn deliver(&mut self, from: u64, to: u64, words: &str) {
         let is_it = |message: &Message<Command>| {
             let text = serde_json::to_string(message).expect("messages have a JSON form");

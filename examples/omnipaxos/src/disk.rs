@@ -11,7 +11,7 @@ type Index = u64;
 #[cfg(not(feature = "outgoing-messages"))]
 type Index = usize;
 
-/// What an append returns.
+/// The result of an append.
 #[cfg(feature = "outgoing-messages")]
 type Appended = Index;
 #[cfg(not(feature = "outgoing-messages"))]

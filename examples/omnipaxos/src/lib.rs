@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use disk::Disk;
 
-/// A command: which server it was given to, and which of that server's it is.
+/// A command: the server that received it, and its number there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Command(pub u8, pub u8);
 
@@ -32,7 +32,7 @@ pub struct Node {
 impl Node {
     /// A server that starts with this disk.
     pub fn new(pid: u64, servers: u64, disk: Disk) -> Self {
-        // A tick is a timeout: how many of them pass is the checker's to say.
+        // A tick is a timeout: the checker decides how many of them pass.
         let server =
             ServerConfig { pid, election_tick_timeout: 1, resend_message_tick_timeout: 1, ..ServerConfig::default() };
         let cluster = ClusterConfig { configuration_id: 1, nodes: (1..=servers).collect(), flexible_quorum: None };
@@ -40,7 +40,7 @@ impl Node {
         Self { server, spent: Spent::default() }
     }
 
-    /// What is decided, in order.
+    /// The decided commands, in order.
     pub fn decided(&self) -> Vec<Command> {
         let entries = self.server.read_decided_suffix(0).unwrap_or_default();
         entries
@@ -49,7 +49,7 @@ impl Node {
             .collect()
     }
 
-    /// Takes what is to be sent.
+    /// Takes the messages to send.
     pub fn outgoing(&mut self) -> Vec<Message<Command>> {
         #[cfg(feature = "outgoing-messages")]
         return self.server.outgoing_messages();
@@ -79,16 +79,16 @@ impl Distinguish for Node {
     const BY: By = By::History;
 }
 
-/// What happens at a server without a message.
+/// A local event of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// Time passes: heartbeats, elections, what was lost is sent again.
+    /// Time passes: heartbeats, elections, retransmissions.
     Tick,
     /// A client gives it a command.
     Append,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     budgets: Budgets<Local>,
 }

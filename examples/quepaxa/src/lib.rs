@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Packet(Vec<u8>);
 
-/// What is on disk.
+/// The contents of the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     records: Vec<Vec<u8>>,
@@ -19,11 +19,11 @@ pub struct Disk {
     starts: u8,
 }
 
-/// A replica with its disk, and what its application has applied.
+/// A replica with its disk, and the entries that its application has applied.
 pub struct Node {
     replica: Replica,
     disk: Disk,
-    /// Writes that are not on disk yet, with what to do then.
+    /// Writes that are not on disk yet, each with the action that follows it.
     pending: Vec<Action>,
     applied: Vec<Vec<u8>>,
     now: Timestamp,
@@ -59,7 +59,7 @@ impl Node {
         Self { replica, disk, pending: Vec::new(), applied: Vec::new(), now: Timestamp(0), proposals: 0, timeouts: 0 }
     }
 
-    /// Executes what the library asks for; a write waits for the disk.
+    /// Executes the library's actions; a write waits for the disk.
     fn act(&mut self, ctx: &mut Context<Packet>) {
         let mut actions = Vec::new();
         self.replica.poll_actions(&mut actions);
@@ -90,7 +90,7 @@ impl Node {
     }
 }
 
-/// What happens at a replica without a message.
+/// A local event of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     Propose,
@@ -100,7 +100,7 @@ pub enum Local {
     Timeout,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     proposals: u32,
     timeouts: u32,

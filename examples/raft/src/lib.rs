@@ -10,7 +10,7 @@ use raft::storage::MemStorage;
 use raft::{Config, RawNode, StateRole, Storage};
 use serde::{Deserialize, Serialize};
 
-/// A node of the library, and what its application has applied.
+/// A node of the library, and the entries that its application has applied.
 pub struct Node {
     raw: RawNode<MemStorage>,
     /// Term and command of each entry.
@@ -57,14 +57,14 @@ impl Payload for Packet {
     }
 }
 
-/// What is on disk: vote, term and commit index, and the log.
+/// The contents of the disk: vote, term and commit index, and the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     hard_state: Vec<u8>,
     entries: Vec<Vec<u8>>,
 }
 
-/// What happens at a node without a message.
+/// A local event of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The election timeout.
@@ -75,14 +75,14 @@ pub enum Local {
     Propose,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     campaigns: u32,
     proposals: u32,
     pings: bool,
 }
 
-/// The log. The library's storage in memory must not be asked for one that is empty.
+/// The log. The storage of the library in memory cannot return an empty log.
 fn entries(storage: &MemStorage) -> Vec<Entry> {
     match (storage.first_index(), storage.last_index()) {
         (Ok(first), Ok(last)) if first <= last => {
@@ -112,7 +112,7 @@ impl Checked {
 }
 
 impl Node {
-    /// Does what the library asks for, in the order of its documentation: messages, entries and hard state to the disk, messages that wait
+    /// Executes the library's requests, in the order of its documentation: messages, entries and hard state to the disk, messages that wait
     /// for the disk, committed entries to the application.
     fn ready(&mut self, ctx: &mut Context<Packet>) {
         while self.raw.has_ready() {

@@ -29,7 +29,7 @@ impl Distinguish for Replica {
     const BY: By = By::Debug { without: &["metrics"] };
 }
 
-/// What is on disk. The log begins with its first entry: nothing is compacted.
+/// The contents of the disk. The log begins with its first entry: nothing is compacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     term: u64,
@@ -37,18 +37,18 @@ pub struct Disk {
     log: Vec<Entry>,
 }
 
-/// What happens at a node without a message.
+/// A local event of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// Its timer fires: an election, or the heartbeat of a leader.
     Timeout,
     /// A client asks the leader.
     Propose,
-    /// A request to the leader to take a node in, or out.
+    /// A request to the leader to add or remove a node.
     Change,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     budgets: Budgets<Local>,
     is_running: bool,
@@ -59,7 +59,7 @@ fn id(node: NodeId) -> library::NodeId {
 }
 
 impl Disk {
-    /// Where the first node has created the cluster and leads in term 1, which all others have heard.
+    /// A cluster that the first node has created and leads in term 1, as all others know.
     fn of_a_cluster(nodes: u32) -> Self {
         let config = Entry::Config { voters: (0..nodes).map(u64::from).collect(), new_voters: Vec::new() };
         Self { term: 1, voted_for: Some(0), log: vec![config, Entry::Term(1)] }
@@ -86,7 +86,7 @@ impl Replica {
         Self { node, disk: disk.unwrap_or_default(), is_timer_set: false, spent: Spent::default() }
     }
 
-    /// Executes what the library asks for. What is to be written is on disk when the handler ends, which is when messages leave.
+    /// Executes the library's actions. Writes are on disk when the handler ends; messages leave only then.
     fn act(&mut self, ctx: &mut Context<Packet>) {
         while let Some(action) = self.node.actions_mut().next() {
             match action {
@@ -101,7 +101,7 @@ impl Replica {
                     self.node.peers().for_each(|peer| ctx.send(peer.get() as NodeId, Packet::new(&message)));
                 }
                 Action::SendMessage(to, message) => ctx.send(to.get() as NodeId, Packet::new(&message)),
-                // There are none to install.
+                // No snapshot exists to install.
                 Action::InstallSnapshot(_) => {}
             }
         }
@@ -119,7 +119,7 @@ impl Replica {
         }
     }
 
-    /// What is committed, in order, each with its term.
+    /// The committed entries, in order, each with its term.
     pub fn committed(&self) -> Vec<(u64, Entry)> {
         let all = self.node.log().entries().iter_with_positions();
         let committed = all.take_while(|(position, _)| position.index <= self.node.commit_index());
@@ -192,7 +192,7 @@ impl Protocol for Checked {
         Some(replica.disk.clone())
     }
 
-    /// What Raft promises; the library calls itself "a very straightforward (yet efficient) implementation".
+    /// The properties of Raft; the library calls itself "a very straightforward (yet efficient) implementation".
     fn properties(claims: &mut Properties<Self>) {
         ready_made::one_leader_per_term(claims.always("election-safety"), |_, replica| {
             replica.node.role().is_leader().then(|| replica.node.current_term().get())

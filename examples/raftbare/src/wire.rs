@@ -21,7 +21,7 @@ impl From<Position> for LogPosition {
     }
 }
 
-/// An entry of the log. The library does not know what is in a command.
+/// An entry of the log. The library does not know the content of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entry {
     Term(u64),
@@ -59,16 +59,16 @@ impl From<Entry> for LogEntry {
     }
 }
 
-/// A message. Its sender is who it comes from.
+/// A message. Its sender is that of the envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Packet {
     pub term: u64,
-    /// The number that its sender gives it; 0 where the library gives none.
+    /// The number that the library gives it, or 0.
     pub number: u64,
     pub kind: Kind,
 }
 
-/// What a message says.
+/// The kind of a message, with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     RequestVote { last: Position },
@@ -94,7 +94,7 @@ macro_rules! message {
 }
 
 impl Packet {
-    /// What has to be sent.
+    /// The message to send, as a value with serde.
     pub fn new(message: &Message) -> Self {
         let kind = match message {
             Message::RequestVoteCall { last_position, .. } => Kind::RequestVote { last: (*last_position).into() },
@@ -113,7 +113,7 @@ impl Packet {
         Self { term: message.term().get(), number, kind }
     }
 
-    /// What the library has sent.
+    /// The message as a value of the library.
     pub fn into_message(self, from: NodeId) -> Message {
         let from = crate::library::NodeId::new(u64::from(from));
         match self.kind {

@@ -2,7 +2,7 @@
 
 use raftbare::{Action, ClusterConfig, Log, LogEntries, LogEntry, LogIndex, LogPosition, Message, Node, NodeId, Term};
 
-/// Three nodes that come back from their disks: the first one has led in term 1. What is in flight: from, to, message.
+/// Three nodes that restart from their disks: the first one has led in term 1. Messages in flight: from, to, message.
 struct Cluster {
     nodes: Vec<Node>,
     in_flight: Vec<(usize, usize, Message)>,
@@ -20,7 +20,7 @@ impl Cluster {
         cluster
     }
 
-    /// Sends what a node has to send. No node restarts, so nothing is kept on disks.
+    /// Executes the actions of a node. No node restarts, so nothing is kept on disks.
     fn act(&mut self, at: usize) {
         while let Some(action) = self.nodes[at].actions_mut().next() {
             match action {
@@ -65,15 +65,15 @@ impl Cluster {
     }
 }
 
-/// Node 0 has an entry of term 2 at an index at which the others have committed one of term 3. It is voted for nevertheless, since its log is
-/// not shorter.
+/// Node 0 has an entry of term 2 at an index at which the others have committed one of term 3. They vote for it nevertheless, since its log
+/// is not shorter.
 #[test]
 fn a_leader_without_what_is_committed_replaces_it() {
     let mut cluster = Cluster::new();
     cluster.timeout(0);
     cluster.deliver(0, 1, "RequestVoteCall", 2);
     cluster.deliver(1, 0, "RequestVoteReply", 2);
-    // Node 0 leads in term 2, and what it sends is late.
+    // Node 0 leads in term 2, and its messages arrive late.
     cluster.timeout(1);
     cluster.timeout(2);
     cluster.deliver(1, 2, "RequestVoteCall", 3);
@@ -81,7 +81,7 @@ fn a_leader_without_what_is_committed_replaces_it() {
     cluster.deliver(1, 2, "AppendEntriesCall", 3);
     cluster.deliver(2, 1, "AppendEntriesReply", 3);
     assert_eq!(cluster.committed(1, 3), Some((3, LogEntry::Term(Term::new(3)))));
-    // What node 0 has asked in term 2 comes late, and ends its term.
+    // The vote request of node 0 in term 2 arrives late, and ends its term.
     cluster.timeout(2);
     cluster.deliver(0, 2, "RequestVoteCall", 2);
     cluster.deliver(2, 0, "RequestVoteReply", 4);

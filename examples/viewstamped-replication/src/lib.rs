@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use viewstamped_replication::buffer::{BufferedMailbox, ProtocolPayload};
 use viewstamped_replication::{Client, Configuration, Replica, Service};
 
-/// The service: what was invoked, in order. A replica shows it by a checkpoint.
+/// The service: the invoked operations, in order. A replica shows it by a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Invoked(pub Vec<u32>);
 
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// Sends what is in the mailbox.
+    /// Sends the messages in the mailbox.
     fn flush(&mut self, ctx: &mut Context<Packet>) {
         for envelope in self.mailbox.drain_send() {
             ctx.send(envelope.destination as NodeId, Packet(envelope.payload));
@@ -131,16 +131,16 @@ macro_rules! packet {
 
 packet!(0 Prepare, 1 PrepareOk, 2 Commit, 3 GetState, 4 NewState, 5 StartViewChange, 6 DoViewChange, 7 StartView, 8 Recovery, 9 RecoveryResponse);
 
-/// What happens at a node without a message.
+/// A local event of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// A client asks the primary.
     Request,
-    /// Nothing was heard for a while.
+    /// The node has received no message for a while.
     Idle,
 }
 
-/// How much happens.
+/// The checked protocol, with limits on its local events.
 pub struct Checked {
     budgets: Budgets<Local>,
     patient: bool,

@@ -10,7 +10,7 @@ struct Node {
     client: Client,
 }
 
-/// Three replicas, each with a client, and what is in flight: from, to, message.
+/// Three replicas, each with a client, and the messages in flight: from, to, message.
 struct Cluster {
     nodes: Vec<Node>,
     in_flight: Vec<(usize, usize, ProtocolPayload<Invoked>)>,
@@ -48,7 +48,7 @@ impl Cluster {
         self.collect(at);
     }
 
-    /// Delivers the first message in flight from one replica to another that is of this kind and has these words in its JSON form.
+    /// Delivers the first message in flight from one replica to another of this kind whose JSON form contains these words.
     fn deliver(&mut self, from: usize, to: usize, kind: &str, words: &str) {
         let is_it = |(sender, receiver, message): &(usize, usize, ProtocolPayload<Invoked>)| {
             let (its_kind, text) = shown(message);
@@ -152,13 +152,13 @@ fn a_log_from_an_older_view_replaces_one_that_is_committed() {
     cluster.deliver(0, 1, "StartView", "\"view\":3");
     cluster.deliver(1, 0, "PrepareOk", "\"view\":3");
     assert_eq!(cluster.invoked(0), [21]);
-    // What replica 0 has acknowledged in view 2 is committed there.
+    // The request that replica 0 acknowledged in view 2 is committed there.
     cluster.deliver(0, 2, "PrepareOk", "\"view\":2");
     assert_eq!((cluster.invoked(0), cluster.invoked(2)), (vec![21], vec![11]));
 }
 
-/// A primary that hears of a later view drops what it has not committed, and remains primary of its own view: the answer to what it
-/// has dropped counts.
+/// A primary that hears of a later view drops its uncommitted requests, and remains primary of its own view: the answer to a
+/// dropped request counts.
 #[test]
 #[should_panic = "Out of bounds access"]
 #[cfg(not(debug_assertions))]
@@ -167,7 +167,7 @@ fn an_answer_to_a_request_that_was_dropped_ends_the_primary() {
     cluster.deliver(2, 0, "PrepareOk", "\"view\":0");
 }
 
-/// To drop what is not committed, with nothing committed, takes one operation number from a smaller one.
+/// Dropping uncommitted requests when none is committed subtracts one operation number from a smaller one.
 #[test]
 #[should_panic = "attempt to subtract with overflow"]
 #[cfg(debug_assertions)]
