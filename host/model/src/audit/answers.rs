@@ -1,4 +1,4 @@
-//! Answers of functions that read, distinguished and shown.
+//! The answers of functions that read: compared and shown.
 
 use crate::audit::words;
 use crate::contract::{Fault, LocalEvent, Machine, Quorum, Role};
@@ -7,24 +7,24 @@ use crate::contract::{Fault, LocalEvent, Machine, Quorum, Role};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Listed(Vec<LocalEvent>),
-    /// Of a property.
+    /// A property's view of the state.
     View(u32, Option<Vec<u8>>),
     Judged(Result<(), String>),
     /// The encoding of the state.
     State(Vec<u8>),
-    /// What a disk would hold.
+    /// The durable state, as a disk would hold it.
     Durable(Option<Vec<u8>>),
-    /// Of a message.
+    /// The role of a message.
     Taken(Role<Quorum>),
-    /// Whether nothing has to happen any more.
+    /// Whether the node is done.
     Done(bool),
 }
 
-/// An answer, or why there is none.
+/// An answer, or the fault in its place.
 pub(crate) type Answered = Result<Answer, Fault>;
 
 impl Answer {
-    /// For people. Of a state the bytes: two answers that differ do so in these, and the memory that would be described may be the same.
+    /// For people. Shows a state as bytes: two different answers differ in these, while the described memory may be the same.
     fn said(&self, machine: &mut dyn Machine) -> String {
         match self {
             Self::Listed(events) => {

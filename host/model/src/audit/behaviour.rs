@@ -1,4 +1,4 @@
-//! Trials of the first three demands: the same behaviour where it must be the same.
+//! Trials of the first three demands: the same behaviour in the same situation.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ impl Observation {
         Ok(Self { effects, end })
     }
 
-    /// Whether a call did the same from another memory.
+    /// Whether a call had the same effects from another memory.
     fn is_same(&self, other: &Self) -> bool {
         match (&self.end, &other.end) {
             (Err(fault), Err(again)) if fault.is_limit() => fault.is_same(again),
@@ -33,7 +33,7 @@ impl Observation {
 }
 
 impl Observation {
-    /// For people: of a handler that ran from this memory. The state where it ended is described where the handler ends there again.
+    /// For people: the effects of a handler that ran from this memory. Its final state is described if the handler ends there again.
     fn said(&self, machine: &mut dyn Machine, from: &Snapshot, called: Called<'_>) -> String {
         let mut text = String::new();
         for envelope in &self.effects.sent {
@@ -54,7 +54,7 @@ impl Observation {
     }
 }
 
-/// How a handler was called.
+/// The call of a handler.
 #[derive(Clone, Copy)]
 struct Called<'c> {
     cause: &'c Cause,

@@ -8,11 +8,11 @@ use crate::contract::{Machine, MachineError, Snapshot, Stopped};
 /// A plugin breaks the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContractViolation {
-    /// What the contract demands, in a phrase.
+    /// The demand of the contract, in a phrase.
     pub promise: &'static str,
     /// The function of the plugin.
     pub function: String,
-    /// At which node, in which state, on what.
+    /// The node, the state and the argument.
     pub place: String,
     /// Its result one time.
     pub one: String,
@@ -35,18 +35,18 @@ impl ContractViolation {
 /// The extent of an audit, and its findings: at most one contract violation per kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
-    /// Why it ended early: what it did not find may be broken all the same. None if it looked at everything.
+    /// The reason why it ended early: unchecked demands may be broken all the same. None if it checked everything.
     pub stopped: Option<Stopped>,
-    /// Local states.
+    /// Number of local states.
     pub states: usize,
-    /// Of these, reached with different memories.
+    /// Of these, states that were reached with different memories.
     pub ambiguous: usize,
     /// The contract violations.
     pub broken: Vec<ContractViolation>,
 }
 
 impl Audited {
-    /// Adds what a check finds, unless there is one of its kind. A consequence of a host without memory breaks no promise, and
+    /// Adds the finding of a check, unless there is one of its kind. A consequence of a host without memory breaks no promise, and
     /// keeps none.
     pub(crate) fn add(
         &mut self,

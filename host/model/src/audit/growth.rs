@@ -1,4 +1,4 @@
-//! Trials of the fourth demand: memory that does not grow without end.
+//! Trials of the fourth demand: memory that does not grow without bound.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use crate::audit::notes::{State, Way};
 use crate::audit::words;
 use crate::contract::{Effects, Machine, MachineError};
 
-/// How often a handler that changes nothing is repeated.
+/// The number of times that a handler without effects is repeated.
 const REPETITIONS: usize = 64;
 
-/// How often at most, while it takes more memory each time the number doubles: languages that collect garbage let some of it
-/// lie for a while.
+/// Maximum number of repetitions, which doubles while each doubling takes more memory: languages with garbage collection keep
+/// garbage for a while.
 const REPETITIONS_MAX: usize = 8192;
 
 /// Minimum number of repetitions before the growth per repetition counts as small.
 const REPETITIONS_SURE: usize = 1024;
 
-/// Bytes that such a handler may take in all without a word.
+/// Bytes that such a handler may take in total without a finding.
 const GROWTH_MAX: usize = 2048;
 
-/// Bytes that it may take each time without a word, in the long run: the runtimes of some languages lose the room of each
-/// result, which the author of a plugin cannot help. A path of a million events fits into the default limit all the same.
+/// Bytes that it may take each time without a finding, in the long run: the runtimes of some languages leak the memory of each
+/// result, and the author of a plugin cannot prevent that. A path of a million events still fits into the default limit.
 const LOSS_MAX: usize = 256;
 
-/// Promise 4, for at most this many handlers. Only those that lead back to where they began are repeated: others may well need more memory.
+/// Promise 4, for at most this many handlers. Repeats only handlers that lead back to their first state: others may need more memory.
 pub(crate) fn growing<'n>(
     machine: &mut dyn Machine,
     states: impl Iterator<Item = &'n State>,
@@ -44,7 +44,7 @@ pub(crate) fn growing<'n>(
     Ok(None)
 }
 
-/// The handlers that lead from a state back to it. Of the memories that stand for it, one is enough.
+/// The handlers that lead from a state back to it. One of the memories of the state is enough.
 fn loops_at<'n>(machine: &mut dyn Machine, state: &'n State) -> Result<Vec<&'n Way>, MachineError> {
     let mut loops: Vec<&Way> = Vec::new();
     for way in &state.ways {
@@ -59,7 +59,7 @@ fn loops_at<'n>(machine: &mut dyn Machine, state: &'n State) -> Result<Vec<&'n W
     Ok(loops)
 }
 
-/// By turns one of each kind of handler, so that none is left out because another one is more frequent.
+/// Takes turns between the kinds of handlers, so that a frequent kind does not displace another one.
 fn in_turns<'n>(loops: Vec<(&'n State, &'n Way)>) -> Vec<(&'n State, &'n Way)> {
     let mut turns: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let next = |(state, way): (&'n State, &'n Way)| {
@@ -105,8 +105,8 @@ fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<C
     }))
 }
 
-/// Repeats a handler that has taken more and more memory so far. Returns how often it was executed and the size of the last
-/// snapshot if that continues; none if it ends.
+/// Repeats a handler that has taken more and more memory so far. If that continues, returns the number of executions and the size of
+/// the last snapshot; none if it ends.
 fn keeps_growing(
     machine: &mut dyn Machine,
     way: &Way,
@@ -118,19 +118,19 @@ fn keeps_growing(
     'repeated: while repetitions < REPETITIONS_MAX {
         for _ in 0..repetitions {
             machine.ask_stop()?;
-            // A fault, here, is that of a guest without memory.
+            // A fault here means that the guest ran out of memory.
             if machine.handle(way.cause.input(), &way.script, &mut effects).is_err() {
                 break 'repeated;
             }
         }
         repetitions *= 2;
         let size = machine.capture().bytes();
-        // What is lost in each call doubles what was lost so far. Less than half of that is a heap that settles.
+        // A leak in each call doubles the total with the number of calls. Less than half of that is a heap that settles.
         let more = size.saturating_sub(last);
         if more < last.saturating_sub(first) / 2 {
             return Ok(None);
         }
-        // Nor does it become too much in the end what is far from that now.
+        // Growth that is far below the limit now will not exceed it in the end.
         if repetitions >= REPETITIONS_SURE && more <= LOSS_MAX / 2 * (repetitions / 2) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Machines that take notes of what they execute.
+//! Machines that take notes of their calls.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::audit::findings::Audited;
 use crate::audit::notes::{Audit, Mode};
 use crate::contract::{Arrival, Machine, MachineError, MachineFactory, Property, Wrap, Wrapped};
 
-/// Machines of another factory that take notes for an audit; all of them for the same one.
+/// Machines of another factory that all take notes for the same audit.
 pub struct AuditedFactory<'f> {
     factory: &'f dyn MachineFactory,
     audit: Arc<Audit>,
@@ -18,7 +18,7 @@ impl<'f> AuditedFactory<'f> {
         Self { factory, audit: Arc::new(Audit::new(mode)) }
     }
 
-    /// Tries what was noted in other ways: whether the protocol, which has these properties, keeps the contract.
+    /// Repeats the noted calls in other ways: does the protocol, which has these properties, keep the contract?
     pub fn check(&self, properties: &[Property]) -> Result<Audited, MachineError> {
         self.audit.check(self.factory, properties)
     }
@@ -38,7 +38,7 @@ impl MachineFactory for AuditedFactory<'_> {
     }
 }
 
-/// Takes notes.
+/// A machine that takes notes.
 struct Notes(Arc<Audit>);
 
 impl Wrap for Notes {

@@ -8,20 +8,20 @@ use std::sync::{Mutex, PoisonError};
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Arrival, Input, LocalEvent, NodeId, Snapshot};
 
-/// How many states are audited.
+/// The number of states to audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing.
+    /// No states.
     Off,
-    /// The 128 local states with the least fingerprints, and 32 of the handlers that lead back to where they began: a sample by content,
-    /// at a cost that does not grow with the search.
+    /// The 128 local states with the least fingerprints, and 32 of the handlers that lead back to their first state: a sample by content,
+    /// whose cost does not grow with the search.
     #[default]
     Sampled,
     /// Every local state.
     Full,
 }
 
-/// Maximum number of a node's messages that each of its states is tried with.
+/// Maximum number of a node's messages to try in each of its states.
 const MESSAGES_MAX: usize = 16;
 
 /// Maximum number of paths to a state that are executed again.
@@ -38,7 +38,7 @@ const QUESTIONS_MAX: usize = 64;
 pub(crate) struct Audit {
     mode: Mode,
     /// The upper half of the greatest fingerprint that still belongs to the sample. Only ever falls, so a reader of an old
-    /// value writes down too much, which is thrown away again.
+    /// value records too much, which is discarded again.
     greatest: AtomicU64,
     pub(crate) notes: Mutex<Notes>,
 }
@@ -49,8 +49,8 @@ pub(crate) struct Notes {
     pub(crate) questions: BTreeSet<(u32, Vec<Option<Vec<u8>>>)>,
 }
 
-/// A local state with two of the memories that stand for it: the least and the greatest, so that it does not matter
-/// which came first.
+/// A local state with two of its memories: the least and the greatest, so that the order of their discovery does not
+/// matter.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) node: NodeId,
@@ -108,7 +108,7 @@ impl Cause {
         }
     }
 
-    /// What there are few of: the function, and the name that the protocol gives to what happens, if it gives one.
+    /// The kind of the handler: the function, and the protocol's name for the event, if it has one.
     pub(crate) fn kind(&self) -> (&'static str, &str) {
         let name = match self {
             Self::Message(..) => "",
@@ -132,12 +132,12 @@ impl Audit {
         Self { mode, greatest: AtomicU64::new(u64::MAX), notes: Mutex::default() }
     }
 
-    /// How many states are audited.
+    /// The number of states to audit.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether a state is to be written down.
+    /// Whether to record a state.
     pub(crate) fn wants(&self, fingerprint: Fingerprint) -> bool {
         match self.mode {
             Mode::Off => false,
@@ -146,7 +146,7 @@ impl Audit {
         }
     }
 
-    /// Writes down a state, and how it was reached.
+    /// Records a state, and the call that reached it.
     pub(crate) fn note(&self, arrival: &Arrival<'_>, snapshot: Snapshot) {
         let Arrival { node, encoding, fingerprint, from, input, script } = *arrival;
         let cause = match input {
@@ -182,7 +182,7 @@ impl Audit {
         }
     }
 
-    /// Writes down a question to `invariant`.
+    /// Records a call of `invariant`.
     pub(crate) fn ask(&self, property: u32, views: &[Option<&[u8]>]) {
         if self.mode != Mode::Off {
             let views = views.iter().map(|view| view.map(<[u8]>::to_vec)).collect();

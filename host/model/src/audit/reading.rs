@@ -1,4 +1,4 @@
-//! Trials of the fifth demand: what reads changes nothing.
+//! Trials of the fifth demand: functions that read change nothing.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::audit::notes::State;
 use crate::audit::words;
 use crate::contract::{Machine, MachineError, NodeId};
 
-/// A function that reads, on which a search rests.
+/// A function that reads, and that a search calls.
 enum Reader<'n> {
     Serialize,
     LocalEvents,
@@ -71,7 +71,7 @@ pub(crate) fn writing(
     Ok(None)
 }
 
-/// Two answers that differ although nothing but a function that reads was called between them: its own, or the state afterwards.
+/// Two answers that differ although only a reading function was called between them: its own answers, or the states before and after it.
 fn changes(machine: &mut dyn Machine, state: &State, reader: &Reader<'_>) -> Result<Option<[String; 2]>, MachineError> {
     // The memory was kept after `serialize` had been called once.
     machine.restore(Some(&state.least.0))?;
@@ -79,7 +79,7 @@ fn changes(machine: &mut dyn Machine, state: &State, reader: &Reader<'_>) -> Res
         Reader::Serialize => Ok(Answer::State(state.encoding.clone())),
         _ => reader.ask(machine),
     };
-    // A machine that failed can only be restored; what fails in a handler or a search is found there.
+    // A machine that failed can only be restored; the search finds failures of handlers.
     if one.is_err() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Tries everything that was written down.
+//! Repeats all recorded calls.
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -14,7 +14,7 @@ use crate::contract::{MachineError, MachineFactory, Property};
 const HANDLERS: usize = 32;
 
 impl Audit {
-    /// Tries everything that was written down.
+    /// Repeats all recorded calls.
     pub(crate) fn check(&self, factory: &dyn MachineFactory, properties: &[Property]) -> Result<Audited, MachineError> {
         let mut audited = Audited::default();
         match self.try_all(factory, properties, &mut audited) {

@@ -1,13 +1,13 @@
-//! What a protocol says of its bytes, for findings: states, messages, local events and views. To describe leaves a machine in another state.
+//! A protocol's descriptions of its bytes, for findings: states, messages, local events, views. A description changes the machine's state.
 
 use crate::audit::notes::Cause;
 use crate::contract::hex::shown;
 use crate::contract::{LocalEvent, Machine, Snapshot};
 
-/// Letters of a description that are shown.
+/// Maximum number of letters of a description.
 const LETTERS_MAX: usize = 300;
 
-/// Bytes for people, where the protocol says nothing of them.
+/// Bytes for people, if the protocol has no description.
 pub(crate) fn bytes(bytes: &[u8]) -> String {
     if bytes.is_empty() { "(empty)".to_owned() } else { shown(bytes) }
 }
@@ -22,7 +22,7 @@ fn said(description: Option<String>, of: &[u8]) -> String {
     }
 }
 
-/// A state, as in this memory of it.
+/// A state, described from this memory of it.
 pub(crate) fn state(machine: &mut dyn Machine, memory: &Snapshot, encoding: &[u8]) -> String {
     let restored = machine.restore(Some(memory)).ok();
     said(restored.and_then(|()| machine.describe_state().ok().flatten()), encoding)
@@ -34,7 +34,7 @@ pub(crate) fn message(machine: &mut dyn Machine, payload: &[u8]) -> String {
     said(restored.and_then(|()| machine.describe_message(payload).ok().flatten()), payload)
 }
 
-/// What a property reads.
+/// A view of a property.
 pub(crate) fn view(machine: &mut dyn Machine, property: u32, view: &[u8]) -> String {
     let restored = machine.restore(None).ok();
     said(restored.and_then(|()| machine.describe_view(property, view).ok().flatten()), view)
@@ -47,7 +47,7 @@ pub(crate) fn local(machine: &mut dyn Machine, event: &LocalEvent) -> String {
     format!("`{}` ({said})", event.name)
 }
 
-/// What a handler was called for.
+/// The cause of a call.
 pub(crate) fn cause(machine: &mut dyn Machine, cause: &Cause) -> String {
     match cause {
         Cause::Message(src, payload) => format!("the message {} from node {src}", message(machine, payload)),

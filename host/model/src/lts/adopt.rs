@@ -1,4 +1,4 @@
-//! Local states from elsewhere: taken up without the events that led to them.
+//! Local states from elsewhere: adopted without the events that led to them.
 
 use crate::contract::fingerprint;
 use crate::contract::{NodeId, Snapshot, StateOwner, TransferError};
@@ -29,8 +29,8 @@ impl<'l> Stepper<'l> {
         StateOwner { node, nodes: scenario.nodes, config }
     }
 
-    /// The local state of a node with this exported state and this fault state. It is examined like any state after a handler, and only
-    /// once: between successive snapshots, most nodes do not change.
+    /// The local state of a node with this exported state and this fault state. It is examined like any state after a handler, but only
+    /// once: most nodes do not change between successive snapshots.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl<'l> Stepper<'l> {
         Ok(id)
     }
 
-    /// The one local state of an absent node: no property reads it, and nothing can happen in it.
+    /// The one local state of an absent node: no property reads it, and no event happens in it.
     pub fn absent(&mut self, node: NodeId) -> LocalStateId {
         debug_assert!(self.lts.rules.is_absent(node));
         let observed = Observed {

@@ -10,12 +10,12 @@ use crate::lts::ids::{KindId, LocalStateId, MessageId, QuorumId, Trigger};
 use crate::lts::state::{LocalState, Message, Outcome};
 use crate::lts::tables::Tables;
 
-/// Where a stepper keeps the outcomes of one pair of local state and trigger.
+/// A reference to the outcomes of one pair of local state and trigger in a stepper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomesRef(u32);
 
 impl OutcomesRef {
-    /// The number of the row, in the order of asking.
+    /// The number of the row, in the order of requests.
     #[inline]
     pub fn number(self) -> u32 {
         self.0
@@ -29,12 +29,12 @@ pub struct Edge {
     pub delta: Fingerprint,
     /// The local state afterwards.
     pub next: LocalStateId,
-    /// Where its messages begin among all that were sent, and their number.
+    /// The index of the first of its messages among all sent ones, and their number.
     sent: (u32, u32),
 }
 
 impl Edge {
-    /// How many messages the step sends.
+    /// Number of messages that the step sends.
     #[inline]
     pub fn sent_len(&self) -> usize {
         self.sent.1 as usize
@@ -68,7 +68,7 @@ pub struct LtsCache {
     messages: Vec<Arc<Message>>,
     /// The outcomes again, row after row: small and side by side, because a global search reads some at every step.
     edges: Vec<Edge>,
-    /// Where each row starts, and where the last one ends.
+    /// The start of each row, and the end of the last one.
     edge_bounds: Vec<u32>,
     sent: Vec<MessageId>,
     briefs: Vec<Brief>,
@@ -77,7 +77,7 @@ pub struct LtsCache {
     quorum_ids: FxHashMap<Arc<[MessageId]>, QuorumId>,
     kinds: Vec<Arc<Quorum>>,
     roles: FxHashMap<(LocalStateId, MessageId), Role<KindId>>,
-    /// How many roles are copied.
+    /// Number of copied roles.
     roles_len: usize,
     destinations: Vec<NodeId>,
     verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
@@ -118,8 +118,8 @@ impl LtsCache {
         self.rows.get(&(state, trigger)).copied()
     }
 
-    /// The outcomes behind a reference; at least one, except for a reset that would change nothing, a message that is not
-    /// taken by itself, and a quorum that is not taken.
+    /// The outcomes behind a reference; at least one, except for a reset that would change nothing, a message that the node does not
+    /// take by itself, and a quorum that it does not take.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
         &self.outcomes[row.0 as usize]
@@ -180,7 +180,7 @@ impl LtsCache {
         self.takes_quorums[node as usize]
     }
 
-    /// How a node takes a message in a local state, if its delivery was asked for there.
+    /// The role of a message in a local state, if its delivery was requested there.
     #[inline]
     pub fn role(&self, state: LocalStateId, message: MessageId) -> Role<KindId> {
         self.roles.get(&(state, message)).copied().unwrap_or(Role::Alone)
@@ -198,7 +198,7 @@ impl LtsCache {
         self.has_losses
     }
 
-    /// The loss of a message that could be delivered next to its destination in a local state; none if it cannot happen there. News of
+    /// The loss of a message that could be delivered next to its destination in a local state; none if it cannot happen there. Notices of
     /// a broken connection are never lost.
     #[inline]
     pub fn loss(&self, state: LocalStateId, message: MessageId) -> Option<Trigger> {
@@ -212,13 +212,13 @@ impl LtsCache {
         &self.quorums[id.0 as usize]
     }
 
-    /// The id of a quorum of these messages, which are sorted; none if none was asked for.
+    /// The id of a quorum of these messages, which must be sorted; none if none was requested.
     #[inline]
     pub fn find_quorum(&self, messages: &[MessageId]) -> Option<QuorumId> {
         self.quorum_ids.get(messages).copied()
     }
 
-    /// The messages that a trigger takes together, sorted; none if it is anything but a quorum.
+    /// The messages of the quorum that a trigger delivers, sorted; none for any other trigger.
     #[inline]
     pub fn taken_together(&self, trigger: Trigger) -> &[MessageId] {
         let quorum = trigger.quorum().and_then(|quorum| self.quorums.get(quorum.0 as usize));
@@ -231,14 +231,14 @@ impl LtsCache {
         trigger.message().or(trigger.lost()).into_iter().chain(self.taken_together(trigger).iter().copied())
     }
 
-    /// The judgements of the properties of system scope on a tuple of classes, if that was asked before.
+    /// The judgements of the properties of system scope on a tuple of classes, if they were requested before.
     #[inline]
     pub fn verdict(&self, classes: &[ClassId]) -> Option<&Arc<[Judgement]>> {
         self.verdicts.get(classes)
     }
 
-    /// Bytes that it keeps and that [`LtsCounts::bytes`](crate::lts::LtsCounts::bytes) does not count, about: what properties say
-    /// about tuples of classes.
+    /// Bytes that it keeps and that [`LtsCounts::bytes`](crate::lts::LtsCounts::bytes) does not count, about: the verdicts
+    /// on tuples of classes.
     pub fn own_bytes(&self) -> u64 {
         self.verdict_bytes
     }
@@ -248,7 +248,7 @@ impl LtsCache {
         self.outcomes.len()
     }
 
-    /// Copies what others have interned since.
+    /// Copies the entries that others have interned since.
     pub(crate) fn catch_up(&mut self, tables: &Tables) {
         self.states.extend_from_slice(&tables.states[self.states.len()..]);
         self.messages.extend_from_slice(&tables.messages[self.messages.len()..]);

@@ -1,12 +1,12 @@
-//! Global states where nothing can happen any more although a node still waits for something.
+//! Global states where no event can happen any more although a node still waits.
 //!
-//! A global state is an *end* if no message is in flight that can be delivered and no node lists a local event. Faults do
-//! not count: a protocol cannot rely on them. An end is a *deadlock* if some node does not say that it is done there. Only the
-//! protocol knows: an acceptor that has nothing to do is where it should be, and a client without an answer is not.
+//! A global state is an *end* if no message in flight can be delivered and no node lists a local event. Faults do
+//! not count: a protocol cannot rely on them. An end is a *deadlock* if some node is not done there. Only the
+//! protocol knows this: an idle acceptor is done, and a client without an answer is not.
 //!
-//! Crashes do count, up to [their budget](crate::scenario::Faults::crashes): nothing happens at a node that has crashed, and it
+//! Crashes do count, up to [their budget](crate::scenario::Faults::crashes): no event happens at a node that has crashed, and it
 //! waits for nothing. A crash changes nothing else, so it is no event: the same global state is an end with some nodes
-//! crashed if they are those at which something could still happen.
+//! crashed if these are the nodes at which an event could still happen.
 
 use crate::contract::{Fault, Judgement, MachineError, NodeId};
 use crate::lts::cache::LtsCache;
@@ -14,8 +14,8 @@ use crate::lts::ids::LocalStateId;
 use crate::lts::stepper::Stepper;
 use crate::scenario::NodeNames;
 
-/// The nodes that have crashed if nothing can happen any more in a global state where a local event is possible at these nodes, and
-/// messages are on their way to those. None if they are more than `crashes_max`.
+/// The nodes that have crashed if a global state is an end although a local event is possible at these nodes, or
+/// messages are in flight to them. None if they are more than `crashes_max`.
 pub fn crashed(
     has_local_event: impl IntoIterator<Item = bool>,
     addressees: impl IntoIterator<Item = NodeId>,
@@ -56,7 +56,7 @@ pub fn message(answers: &[Result<bool, Fault>], crashed: &[NodeId]) -> Option<St
     Some(format!("nothing can happen any more{after}, and {waiting} not done{faults}"))
 }
 
-/// These nodes with a verb; none if there are none.
+/// These nodes with a verb; none for an empty list.
 fn name(nodes: &[NodeId], one: &str, many: &str) -> Option<String> {
     let (last, others) = nodes.split_last()?;
     let others: Vec<String> = others.iter().map(NodeId::to_string).collect();
@@ -71,7 +71,7 @@ pub fn with_names(message: &str, names: &NodeNames) -> String {
     let mut parts = message.split("; ");
     let mut named = in_names(parts.next().unwrap_or_default(), names);
     for part in parts {
-        // What a node answered is no word of ours.
+        // The answer of a node must stay as it is.
         let asked = part.strip_prefix("node ").and_then(|it| it.split_once(" was asked: "));
         named += "; ";
         named += &match asked.and_then(|(node, answer)| Some((node.parse().ok()?, answer))) {

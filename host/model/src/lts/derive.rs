@@ -11,10 +11,10 @@ use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultState, Route};
 
-/// The parts that all outcomes of a step have in common.
+/// The common parts of all outcomes of a step.
 struct Draft {
     node: NodeId,
-    /// The fingerprint of what the step takes away: the local state, and what is in flight.
+    /// The fingerprint of the parts that the step removes: the local state, and messages in flight.
     before: Fingerprint,
     fault_state: FaultState,
     /// Peers to notify of a break, with the new incarnation.
@@ -22,7 +22,7 @@ struct Draft {
 }
 
 impl Tables {
-    /// The outcomes of a step; none yet if its handler has to be executed before. A fault may have no outcomes: one that
+    /// The outcomes of a step; none if its handler must be executed first. A fault may have no outcomes: one that
     /// changes nothing does not happen.
     pub(crate) fn derive(&mut self, rules: &Rules, id: LocalStateId, trigger: Trigger) -> Option<Vec<Outcome>> {
         if trigger.lost().is_some() {
@@ -69,7 +69,7 @@ impl Tables {
         let is_fault = trigger.fault().is_some();
         let mut outcomes = Vec::with_capacity(executed.len());
         for outcome in executed {
-            // All connections of a node of no end are the same; one that was open has changed.
+            // A fault state without connections never differs in them; breaking an open connection is a change.
             let is_idle = outcome.next == state.protocol_id
                 && outcome.sent.is_empty()
                 && draft.fault_state.has_same_connections(&state.fault_state);
@@ -87,7 +87,7 @@ impl Tables {
                 draws: Draws::default(),
             };
             let lost = self.finish(rules, &draft, &unheard).expect("no message is refused where none is sent");
-            // A handler that ignores the error does what one does that never hears of it.
+            // A handler that ignores the error has the same outcome as a lost error.
             if !outcomes.iter().any(|heard: &Outcome| heard.delta == lost.delta) {
                 outcomes.push(Outcome { is_lost: true, ..lost });
             }
@@ -95,7 +95,7 @@ impl Tables {
         Some(outcomes)
     }
 
-    /// The outcome of a loss: its destination does not notice, but it is counted there.
+    /// The outcome of a loss: its destination does not notice, but its fault state counts it.
     fn derive_loss(&mut self, rules: &Rules, id: LocalStateId, trigger: Trigger) -> Outcome {
         let before = Arc::clone(&self.states[id.0 as usize]);
         let mut fault_state = before.fault_state.clone();
@@ -114,7 +114,7 @@ impl Tables {
         executed.iter().filter_map(|outcome| self.finish(rules, &draft, outcome)).collect()
     }
 
-    /// The outcome of an execution; none if the transport would refuse more messages than it may.
+    /// The outcome of an execution; none if the transport would exceed its budget of refusals.
     fn finish(&mut self, rules: &Rules, draft: &Draft, outcome: &ProtocolOutcome) -> Option<Outcome> {
         let mut fault_state = draft.fault_state.clone();
         if !fault_state.refuse(&outcome.choices, rules) {
@@ -122,7 +122,7 @@ impl Tables {
         }
         let from = draft.node;
         let mut sent = Vec::with_capacity(draft.notices.len() + outcome.sent.len());
-        // Nothing follows a fault of the guest, so no peer needs a notice of a break.
+        // No event follows a fault of the guest, so no peer needs a notice of a break.
         if self.protocol_states[outcome.next.0 as usize].snapshot.is_some() {
             for (to, incarnation) in &draft.notices {
                 let route = Route { from, to: *to, incarnation: *incarnation, is_notice: true, channel_class: 0 };
@@ -132,7 +132,7 @@ impl Tables {
             }
             for (Envelope { to, payload }, of_content) in &outcome.sent {
                 let route = rules.route(from, *to, &mut fault_state);
-                // An absent node absorbs it.
+                // An absent node absorbs the message.
                 if rules.is_absent(*to) {
                     continue;
                 }
@@ -154,7 +154,7 @@ impl Tables {
         })
     }
 
-    /// The fingerprint of what a trigger takes out of flight.
+    /// The fingerprint of the messages that a trigger takes out of flight.
     pub(crate) fn consumed(&self, trigger: Trigger) -> Fingerprint {
         let fingerprint = |message: &MessageId| self.messages[message.0 as usize].fingerprint;
         match (trigger.message().or(trigger.lost()), trigger.quorum()) {

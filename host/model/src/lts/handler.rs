@@ -1,4 +1,4 @@
-//! Executes one handler for every resolution of its choices, and looks at the states that it leads to.
+//! Executes one handler for every resolution of its choices, and examines the resulting states.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,10 @@ use crate::lts::state::{Evaluated, Message};
 use crate::lts::system::Lts;
 use crate::scenario::FaultEvent;
 
-/// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
+/// A handler with more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;
 
-/// Verdicts on views of single nodes that are kept; protocols that need more have long views, and few equal ones.
+/// Maximum number of verdicts on views of single nodes that are kept; protocols with more have long views, and few equal ones.
 const NODE_VERDICTS_MAX: usize = 1 << 16;
 
 /// A handler to be executed.
@@ -28,7 +28,7 @@ pub(crate) struct Job {
 
 /// The cause of a handler's execution.
 pub(crate) enum Cause {
-    /// A message; whether the node has to be asked how it takes it.
+    /// A message, and whether the node must be asked for its role.
     Message(Arc<Message>, bool),
     /// A quorum by its name, with sender and content of each message in the order of the senders.
     Quorum(Arc<Quorum>, Vec<(NodeId, Vec<u8>)>),
@@ -41,7 +41,7 @@ pub(crate) enum Cause {
 
 /// All executions of the handler of a job.
 pub(crate) struct Executed {
-    /// How the message is taken; nothing is executed unless it is by itself.
+    /// The role of the message; nothing is executed unless the node takes it by itself.
     pub(crate) role: Role<Quorum>,
     pub(crate) executions: Vec<Execution>,
 }
@@ -50,18 +50,18 @@ pub(crate) struct Executed {
 pub(crate) struct Execution {
     pub(crate) next: Ended,
     pub(crate) effects: Effects,
-    /// Of the messages that are sent, in their order: to hash them takes longer than to send them, so each worker does it for its own.
+    /// The fingerprints of the sent messages, in order: hashing takes longer than sending, so each worker does it for its own executions.
     pub(crate) of_sent: Vec<Fingerprint>,
 }
 
 impl Execution {
-    /// What a node does in an execution that ends like this.
+    /// An execution at a node with this end and these effects.
     fn new(node: NodeId, next: Ended, effects: Effects) -> Self {
         let of_sent = effects.sent.iter().map(|it| fingerprint::of_message(node, it.to, &it.payload)).collect();
         Self { next, effects, of_sent }
     }
 
-    /// One without effects.
+    /// An execution without effects.
     pub(crate) fn silent(next: Ended) -> Self {
         Self { next, effects: Effects::default(), of_sent: Vec::new() }
     }
@@ -81,7 +81,7 @@ impl Execution {
     }
 }
 
-/// How an execution ended: in a state seen before, in a new one, or in a fault.
+/// The end of an execution: in a state seen before, in a new one, or in a fault.
 pub(crate) enum Ended {
     Known(ProtocolStateId),
     New(Box<Observed>),
@@ -94,7 +94,7 @@ pub(crate) struct Observed {
     pub(crate) encoding_bytes: usize,
     pub(crate) snapshot: Snapshot,
     pub(crate) local_events: Vec<LocalEvent>,
-    /// One a property, those of node scope left out.
+    /// One view per property, except those of node scope.
     pub(crate) views: Vec<Option<Vec<u8>>>,
     pub(crate) judgements: Vec<Judgement>,
     /// The `eventually` properties of node scope that do not hold.
@@ -109,7 +109,7 @@ impl Observed {
     }
 }
 
-/// An answer, whose fault is the guest's.
+/// An answer, whose fault is confirmed to be the guest's.
 pub(crate) fn confirmed<R>(machine: &dyn Machine, answer: Result<R, Fault>) -> Result<Result<R, Fault>, MachineError> {
     if answer.is_err() {
         machine.confirm_fault()?;
@@ -125,7 +125,7 @@ pub(crate) fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result
         match machine.role(message.from, &message.payload) {
             Ok(Role::Alone) => {}
             Ok(role) => return Ok(Executed { role, executions: Vec::new() }),
-            // It fails on this message, as if it was delivered.
+            // The guest fails on this message, as if it was delivered.
             Err(fault) => {
                 machine.confirm_fault()?;
                 let execution = Execution::silent(Ended::Fault(fault));
@@ -165,7 +165,7 @@ fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec
     }
 }
 
-/// All executions of one handler, in the lexicographic order of their choices; those left out in which the node does not
+/// All executions of one handler, in the lexicographic order of their choices, except those in which the node does not
 /// take the quorum.
 pub(crate) fn explore(
     lts: &Lts<'_>,
@@ -182,7 +182,7 @@ pub(crate) fn explore(
         let mut effects = Effects::default();
         let result = machine.handle(input, &script, &mut effects);
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
-        // Nothing depends on it, so it is not kept.
+        // No later step depends on these effects, so they are not kept.
         effects.aside.clear();
         let result = result.and_then(|()| lts.rules.check_lengths(node, &effects.sent));
         let is_declined = effects.is_declined && result.is_ok();
@@ -197,7 +197,7 @@ pub(crate) fn explore(
             Ok(ended) => ended,
             Err(fault) => {
                 machine.confirm_fault()?;
-                // The execution ends here: what was sent before is never delivered.
+                // The execution ends here: messages sent before are never delivered.
                 effects.sent.clear();
                 Some(Ended::Fault(fault))
             }
@@ -221,7 +221,7 @@ pub(crate) fn explore(
     Ok(executions)
 }
 
-/// Looks at the state that a machine is in after a handler.
+/// Examines the state of a machine after a handler.
 fn observe(
     lts: &Lts<'_>,
     machine: &mut dyn Machine,
@@ -241,7 +241,7 @@ fn observe(
     show(lts, machine, fingerprint, encoding.len())
 }
 
-/// Looks at a state from elsewhere.
+/// Examines a state from elsewhere.
 pub(crate) fn look(
     lts: &Lts<'_>,
     machine: &mut dyn Machine,
@@ -270,7 +270,7 @@ pub(crate) fn look(
     }
 }
 
-/// The state that a machine is in, whose encoding has this fingerprint and length, with the answers to all questions about a new state.
+/// The state of a machine, whose encoding has this fingerprint and length, with the answers to all questions about a new state.
 fn show(
     lts: &Lts<'_>,
     machine: &mut dyn Machine,
@@ -296,15 +296,15 @@ fn show(
     })))
 }
 
-/// Evaluates the properties of node scope, and takes their views out: they are never combined with others.
+/// Evaluates the properties of node scope, and removes their views: they are never combined with others.
 fn judge_node(lts: &Lts<'_>, machine: &mut dyn Machine, observed: &mut Observed) -> Result<(), MachineError> {
     for (index, property) in (0u32..).zip(&lts.properties) {
         if property.scope != PropertyScope::Node {
             continue;
         }
-        // A node without a view cannot matter: nothing is violated, reached or owed.
+        // A node without a view cannot matter: it violates, reaches and owes nothing.
         let Some(view) = observed.views[index as usize].take() else { continue };
-        // A property is a function of the view. Evaluating it again can cost more than the handler: that happens in the state before
+        // A property is a function of the view. Evaluating it again can cost more than the handler, since it happens in the state before
         // `init`, which has to be restored.
         let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
         let verdict = match known {
@@ -327,7 +327,7 @@ fn judge_node(lts: &Lts<'_>, machine: &mut dyn Machine, observed: &mut Observed)
     Ok(())
 }
 
-/// Evaluates one property on a machine, whatever state that is in.
+/// Evaluates one property on a machine in any state.
 pub(crate) fn evaluate(
     machine: &mut dyn Machine,
     property: u32,
@@ -356,7 +356,7 @@ pub(crate) fn owed(
     scope: PropertyScope,
     views: &[Option<&[u8]>],
 ) -> Result<Option<String>, MachineError> {
-    // A node without a view cannot matter. Of all nodes together the property itself says whether something is owed then.
+    // A node without a view cannot matter. For all nodes together the property itself decides whether it is owed then.
     if scope == PropertyScope::Node && views.iter().all(Option::is_none) {
         return Ok(None);
     }
@@ -368,7 +368,7 @@ pub(crate) fn owed(
 }
 
 /// Puts the lexicographically next resolution after `choices` into `script`; false if there is none. A resolution refuses
-/// this many messages at most.
+/// at most this many messages.
 fn next_script(choices: &[Choice], refusals_max: u32, script: &mut Vec<u32>) -> bool {
     let may_rise = |at: usize| {
         let choice = choices[at];

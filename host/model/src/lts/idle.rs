@@ -1,10 +1,10 @@
-//! Machines that no stepper has at the moment.
+//! Machines that no stepper uses at the moment.
 
 use std::sync::{Arc, Mutex};
 
 use crate::contract::Machine;
 
-/// Machines that no stepper has at the moment, each in any state. To make one takes longer than most handlers.
+/// Machines that no stepper uses at the moment, each in any state. Making one takes longer than most handlers.
 #[derive(Clone, Default)]
 pub(crate) struct IdleMachines(Arc<Mutex<Vec<Box<dyn Machine>>>>);
 

@@ -1,4 +1,4 @@
-//! Ids of what is interned, and the triggers of handlers, each as one integer.
+//! Ids of interned items, and the triggers of handlers, each as one integer.
 
 use crate::scenario::FaultEvent;
 use crate::scenario::faults::FaultId;
@@ -19,7 +19,7 @@ pub struct MessageId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalEventId(pub u32);
 
-/// A set of messages to one node that are taken together, interned.
+/// A set of messages that one node takes together, interned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QuorumId(pub u32);
 
@@ -32,11 +32,11 @@ pub struct KindId(pub u32);
 pub struct Trigger(u32);
 
 impl Trigger {
-    /// Ids go up to here: the lowest bit tells messages from the rest, the next one local events from what is left, and the
+    /// The largest id: the lowest bit of a trigger distinguishes messages from the rest, the next one local events from the others, and the
     /// one after it faults from quorums.
     pub(crate) const ID_MAX: u32 = u32::MAX >> 3;
 
-    /// No trigger at all, where one has to stand; equal to no other.
+    /// A placeholder for no trigger; equal to no other.
     pub const NONE: Self = Self(u32::MAX);
 
     /// Delivery of a message.
@@ -49,10 +49,10 @@ impl Trigger {
         Self(event.0 << 2 | 0b01)
     }
 
-    /// The highest bit tells a lost message from a delivered one: ids leave it free.
+    /// The highest bit distinguishes a lost message from a delivered one: ids leave it free.
     const LOST: u32 = 1 << 31;
 
-    /// A message is lost: an event of its destination, which does not notice.
+    /// The loss of a message: an event of its destination, which does not notice.
     pub fn lose(message: MessageId) -> Self {
         Self(message.0 << 1 | Self::LOST)
     }
@@ -63,7 +63,7 @@ impl Trigger {
         (self.0 & (Self::LOST | 1) == 0).then_some(MessageId(self.0 >> 1))
     }
 
-    /// The message that vanishes, if this is a loss.
+    /// The lost message, if this is a loss.
     pub fn lost(self) -> Option<MessageId> {
         (self.0 & (Self::LOST | 1) == Self::LOST).then_some(MessageId((self.0 & !Self::LOST) >> 1))
     }
@@ -88,7 +88,7 @@ impl Trigger {
         self.message().is_some() || self.quorum().is_some()
     }
 
-    /// Bits for the peer of a fault, counted from 1, or 0 if there is none; the place of the fault stands above it.
+    /// Bits for the peer of a fault, counted from 1, or 0 if there is none; the place of the fault is above them.
     const PEER_BITS: u32 = 24;
 
     /// The fault, if this is one.

@@ -1,4 +1,4 @@
-//! From a step of a local state to the handler that has to be executed for it.
+//! Steps of local states, and the handlers to execute for them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
 
 impl Tables {
-    /// The handler that has to be executed for a step; none for a transport error that is lost, or a message.
+    /// The handler to execute for a step; none for a transport error that is lost, or the loss of a message.
     pub(crate) fn protocol_step(&self, rules: &Rules, state: LocalStateId, trigger: Trigger) -> Option<ProtocolStep> {
         let state = &self.states[state.0 as usize];
         let error = |peer: NodeId| {

@@ -5,7 +5,7 @@ use crate::lts::cache::LtsCache;
 use crate::lts::ids::{LocalStateId, MessageId};
 use crate::scenario::{Links, Route};
 
-/// Something in flight that is a message of the local transition system.
+/// An item in flight that is a message of the local transition system.
 pub trait AsMessage: Copy + PartialEq {
     /// The message.
     fn message(&self) -> MessageId;
@@ -14,7 +14,7 @@ pub trait AsMessage: Copy + PartialEq {
     fn rank(&self) -> u32;
 }
 
-/// Messages alone stand in the order of their ids.
+/// Plain messages stand in the order of their ids.
 impl AsMessage for MessageId {
     #[inline]
     fn message(&self) -> MessageId {
@@ -35,7 +35,7 @@ pub struct NodeLinks<'k> {
 }
 
 impl LtsCache {
-    /// The links between nodes in these local states, one per node. At the start, some nodes may have none yet: then nothing is
+    /// The links between nodes in these local states, one per node. At the start, some nodes may have none yet: then no connection is
     /// broken.
     #[inline]
     pub fn links<'k>(&'k self, locals: &'k [LocalStateId]) -> NodeLinks<'k> {

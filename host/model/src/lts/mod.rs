@@ -9,15 +9,15 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `idle` | machines that no stepper has at the moment |
-//! | `ids` | ids of what is interned; triggers of handlers as integers |
+//! | `idle` | machines that no stepper uses at the moment |
+//! | `ids` | ids of interned items; triggers of handlers as integers |
 //! | `state` | protocol states, local states, messages, outcomes of handlers |
-//! | `protocol_step` | handler executions by what the protocol knows, whatever has gone wrong at the node |
-//! | `tables` | tables of all that is interned |
+//! | `protocol_step` | handler executions by protocol state, whatever the fault state of the node |
+//! | `tables` | tables of all interned items |
 //! | `system` | the tables behind one lock, with scenario and properties; sizes, coverage |
 //! | `handler` | executes one handler for every resolution of its choices |
 //! | `pool` | executes handlers in batches on many machines |
-//! | `jobs` | from a step of a local state to the handler that has to be executed for it |
+//! | `jobs` | steps of local states, and the handlers to execute for them |
 //! | `adopt` | local states from elsewhere, and the one of an absent node |
 //! | `intern` | interns the outcomes of handlers |
 //! | `snapshots` | large snapshots, kept once for all siblings |

@@ -1,6 +1,6 @@
 //! Moves global states from one local transition system to its sibling, by content.
 //!
-//! A search that must not keep everything continues in an empty [sibling](Lts::sibling), takes along where it is, and drops
+//! A search with bounded memory continues in an empty [sibling](Lts::sibling), takes its current states along, and drops
 //! the rest. Ids of one local transition system mean nothing in another one.
 
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
@@ -19,18 +19,18 @@ use crate::scenario::{InFlight, Links, Route};
 pub struct Mover<'l> {
     from: RwLockReadGuard<'l, Tables>,
     to: RwLockWriteGuard<'l, Tables>,
-    /// Where messages were moved to: thousands of copies of one can be in flight.
+    /// The new ids of messages that were moved: thousands of copies of one can be in flight.
     messages: FxHashMap<MessageId, MessageId>,
     rules: &'l Rules,
 }
 
 impl<'l> Mover<'l> {
-    /// Between two siblings, which are not the same.
+    /// A mover between two different siblings.
     pub fn new(from: &'l Lts<'_>, to: &'l Lts<'_>) -> Self {
         Self { from: from.read(), to: to.write(), messages: FxHashMap::default(), rules: &from.rules }
     }
 
-    /// The id of a local state where it is moved to.
+    /// The id of a local state in the other sibling.
     pub fn local_state(&mut self, id: LocalStateId) -> LocalStateId {
         let state = Arc::clone(&self.from.states[id.0 as usize]);
         if let Some(known) = self.to.state_ids.get(&state.fingerprint) {
@@ -41,7 +41,7 @@ impl<'l> Mover<'l> {
         self.to.intern_local_state(self.rules, protocol_id, state.fault_state.clone())
     }
 
-    /// Messages in flight where they are moved to, in the order in which they stand there: it depends on ids.
+    /// The messages in flight in the other sibling, in their order there, which depends on ids.
     pub fn in_flight(&mut self, messages: &InFlight<MessageId>) -> InFlight<MessageId> {
         let Self { from, to, messages: moved, .. } = self;
         let mut intern = |id: &MessageId| {
@@ -94,7 +94,7 @@ impl Links<MessageId> for MovedLinks<'_> {
     }
 
     fn incarnation(&self, _node: NodeId, _peer: NodeId) -> u32 {
-        // What is lost was taken out of flight before.
+        // Lost messages were taken out of flight before.
         0
     }
 

@@ -8,7 +8,7 @@ use crate::contract::{Machine, MachineError};
 use crate::lts::handler::{Executed, Execution, Job, run};
 use crate::lts::system::Lts;
 
-/// How many handlers a worker takes at a time at most: executing one costs about a microsecond.
+/// Maximum number of handlers that a worker takes at a time: executing one costs about a microsecond.
 const JOBS_A_GRAB: usize = 8;
 
 /// Approximate bytes of the outcomes of the handlers that a worker takes at a time.
@@ -35,8 +35,8 @@ impl<'l> MachinePool<'l> {
         &mut *self.machines[0]
     }
 
-    /// Runs the handlers of the first jobs for every resolution of their choices, at least one job and at most as many as
-    /// take [`UNINTERNED_BYTES`]; the results stand in the order of the jobs.
+    /// Runs the handlers of the first jobs for every resolution of their choices: at least one job, and at most as many as
+    /// take [`UNINTERNED_BYTES`]. The results are in the order of the jobs.
     pub(crate) fn execute(&mut self, jobs: &[Job]) -> Result<Vec<Executed>, MachineError> {
         let bytes = AtomicUsize::new(0);
         let is_full = || bytes.load(Ordering::Relaxed) >= UNINTERNED_BYTES;
@@ -58,7 +58,7 @@ impl<'l> MachinePool<'l> {
         let work = |machine: &mut Box<dyn Machine>| {
             let mut done = Vec::new();
             loop {
-                // What is taken up is done to its end, so the jobs that are done are the first ones.
+                // A job that was taken is always finished, so the finished jobs are the first ones.
                 if is_full() {
                     return Ok(done);
                 }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_waits_to_be_interned_is_bounded() {
         const WORKERS: usize = 3;
-        // Where links have no order, messages are shorter.
+        // On links without order, messages are shorter.
         let scenario = Scenario { network: Network::Ordered, ..Scenario::new(1) };
         let lts = Lts::new(&LongMachines, scenario).expect("it lists its properties");
         let event = Arc::new(LocalEvent { name: String::new(), kind: LocalKind::Internal, payload: Vec::new() });

@@ -1,4 +1,4 @@
-//! Handler executions as the protocol knows them: by protocol state, whatever has gone wrong at the node.
+//! Handler executions as the protocol knows them: by protocol state, whatever the fault state of the node.
 
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Choice, Draws, Envelope, Likelihood, NodeId};
@@ -18,22 +18,22 @@ pub(crate) struct ProtocolStep {
 pub(crate) enum ProtocolEvent {
     /// A message: the first one with its content.
     Message(MessageId),
-    /// A quorum. Nothing but resets goes wrong where there are any, so its messages are the first ones with their contents.
+    /// A quorum. Where there are quorums, the only faults are resets, so its messages are the first ones with their contents.
     Quorum(QuorumId),
     /// A local event.
     Local(LocalEventId),
-    /// `init`, with what this fault leaves of what is durable in the protocol state.
+    /// `init`, with the part of the durable state that this fault leaves.
     Restart(FaultEvent),
     /// A transport error.
     Error(NodeId),
 }
 
-/// How such an execution ended.
+/// The end of such an execution.
 #[derive(Clone, Debug)]
 pub(crate) struct ProtocolOutcome {
     /// The protocol state afterwards.
     pub(crate) next: ProtocolStateId,
-    /// What is sent, with the fingerprint of each message.
+    /// The messages sent, with the fingerprint of each.
     pub(crate) sent: Vec<(Envelope, Fingerprint)>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) likelihood: Likelihood,
@@ -41,7 +41,7 @@ pub(crate) struct ProtocolOutcome {
 }
 
 impl ProtocolOutcome {
-    /// Bytes that are kept of it.
+    /// Bytes kept for it.
     pub(crate) fn bytes(&self) -> usize {
         let sent = self.sent.iter().map(|sent| size_of_val(sent) + sent.0.payload.len());
         size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.choices)

@@ -23,7 +23,7 @@ impl Stepper<'_> {
         stopped.map_or(Ok(judgements), Err)
     }
 
-    /// The same, and why some are missing, if they are: those before an error stand. Only complete judgements are kept.
+    /// The same, and the reason why some are missing, if they are: those before an error stand. Only complete judgements are kept.
     pub fn judge_until_stopped(&mut self, classes: &[ClassId]) -> (Arc<[Judgement]>, Option<MachineError>) {
         if let Some(known) = self.known.verdict(classes) {
             return (Arc::clone(known), None);
@@ -32,7 +32,7 @@ impl Stepper<'_> {
         let is_over = classes.contains(&ClassId::STUCK);
         for (index, property) in (0u32..).zip(&self.lts.properties).filter(|_| !is_over) {
             let views = self.lts.views_of(classes, index);
-            // No node can matter: an `always` holds and a `sometimes` is not reached, without asking.
+            // No node can matter: an `always` holds and a `sometimes` is not reached, without a call.
             if views.iter().all(Option::is_none) {
                 continue;
             }
@@ -63,7 +63,7 @@ impl Stepper<'_> {
             |property: &Property| property.kind == PropertyKind::Eventually && property.scope == PropertyScope::System;
         let is_over = classes.contains(&ClassId::STUCK);
         for (index, property) in (0u32..).zip(&self.lts.properties).filter(|(_, it)| !is_over && is_asked(it)) {
-            // Asked about nodes without a view too: whether something is owed where no leader is known, it says itself.
+            // Nodes without a view count, too: the property itself decides, for example, whether it is owed where no leader is known.
             let views = self.lts.views_of(classes, index);
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
             self.lts.evaluations.fetch_add(1, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Stepper<'_> {
         owed(self.machines.first(), property, scope, &views)
     }
 
-    /// What properties of system scope read of a node in a local state, by property; nothing for those of node scope.
+    /// The views of a node in a local state for properties of system scope, by property; none for those of node scope.
     pub fn views(&self, local: LocalStateId) -> Vec<Option<Vec<u8>>> {
         let class = self.known.brief(local).class;
         let of = |property| self.lts.views_of(&[class], property).remove(0).map(|view| view.to_vec());
@@ -133,12 +133,12 @@ impl Stepper<'_> {
         Ok(confirmed(machine, described)?.ok().flatten())
     }
 
-    /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
+    /// Whether a node is done in a local state, by the protocol's answer; false in a fault. Asked once.
     pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
         if let Some(known) = self.done.get(&state) {
             return Ok(known.clone());
         }
-        // A node without a known state is not waited for.
+        // No search waits for a node whose state is unknown.
         if self.lts.rules.is_absent(self.state(state).protocol.node) {
             return Ok(Ok(true));
         }
@@ -152,8 +152,8 @@ impl Stepper<'_> {
         Ok(is_done)
     }
 
-    /// The nodes whose states matter to what a node does next, as the protocol says it in a local state that is no fault: a claim. None
-    /// if it says nothing. Asked once.
+    /// The nodes whose states matter to the next steps of a node, as the protocol claims in a local state that is no fault. None
+    /// if it names none. Asked once.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl Stepper<'_> {
         Ok(neighbours)
     }
 
-    /// The groups of nodes that the protocol declares to be interchangeable, as it says so in a local state that is no
+    /// The groups of nodes that the protocol declares to be interchangeable, by its answer in a local state that is no
     /// fault.
     pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {
         let snapshot = self.state(state).protocol.snapshot.clone();

@@ -1,8 +1,8 @@
 //! Events that take several messages at once: quorums.
 //!
-//! A node says of a message how it takes it in a local state: by itself, not now, or only together with others, as a
+//! A node decides for each message how it takes it in a local state: by itself, not now, or only together with others, as a
 //! *member* of a quorum of some name and size. A quorum is delivered as a whole: this many members of its name in flight to
-//! the node, each of another sender. The node may still decline the set.
+//! the node, each from another sender. The node may still decline the set.
 //!
 //! Source: Bokor, Kinder, Serafini, Suri, "Efficient model checking of fault-tolerant distributed protocols", §II.
 
@@ -11,7 +11,7 @@ use crate::lts::cache::LtsCache;
 use crate::lts::ids::{KindId, LocalStateId, MessageId, Trigger};
 use crate::lts::stepper::Stepper;
 
-/// A message that is a member of a quorum, with what the caller knows of it.
+/// A message that is a member of a quorum, with an item of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member<T> {
     /// The item of the caller.
@@ -20,7 +20,7 @@ pub struct Member<T> {
     pub from: NodeId,
     /// The quorums.
     pub kind: KindId,
-    /// How many messages these have.
+    /// The number of messages in these quorums.
     pub size: usize,
 }
 
@@ -60,7 +60,7 @@ fn extend<T: Copy>(
 }
 
 impl Stepper<'_> {
-    /// How a node takes a message in a local state that is no fault. Asks for its delivery.
+    /// The role of a message in a local state that is no fault. Requests its delivery.
     pub fn role(&mut self, state: LocalStateId, message: MessageId) -> Result<Role<KindId>, MachineError> {
         if !self.known().takes_quorums(self.known().destination(message)) {
             return Ok(Role::Alone);
@@ -69,7 +69,7 @@ impl Stepper<'_> {
         Ok(self.known().role(state, message))
     }
 
-    /// A message as a member of a quorum; none if it is none in this local state, which is no fault.
+    /// A message as a member of a quorum; none if it is not a member in this local state, which must be no fault.
     pub fn member<T>(
         &mut self,
         state: LocalStateId,
@@ -80,7 +80,7 @@ impl Stepper<'_> {
         Ok(Some(self.known().member(kind, message, item)))
     }
 
-    /// These messages as a quorum, of this name if one is given, if that is what they are in this local state, which is no
+    /// These messages as a quorum, of this name if one is given, if they are a quorum in this local state, which must be no
     /// fault.
     pub fn as_quorum(
         &mut self,

@@ -1,4 +1,4 @@
-//! Interned things: protocol states, local states, messages, and the outcomes of handlers.
+//! Interned items: protocol states, local states, messages, and the outcomes of handlers.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use crate::contract::{Choice, ClassId, Draws, Fault, Judgement, Likelihood, Node
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, ProtocolStateId, Trigger};
 use crate::scenario::{FaultState, Route};
 
-/// A protocol state: what the protocol of a node knows, with all that the host has asked about it.
+/// A protocol state: the state that the protocol of a node keeps, with the answers to all of the host's questions about it.
 #[derive(Debug)]
 pub struct ProtocolState {
     /// The node whose state this is.
     pub node: NodeId,
-    /// Made of the node and the canonical encoding.
+    /// The hash of the node and the canonical encoding.
     pub fingerprint: Fingerprint,
     /// Length of the canonical encoding in bytes.
     pub encoding_bytes: usize,
@@ -24,28 +24,28 @@ pub struct ProtocolState {
     pub judgements: Box<[Judgement]>,
     /// The `eventually` properties of node scope that do not hold in this state.
     pub owed: Box<[u32]>,
-    /// How to get back here; none in a state that is a fault.
+    /// The snapshot that restores this state; none in a state that is a fault.
     pub snapshot: Option<Snapshot>,
 }
 
 impl ProtocolState {
-    /// Bytes that are kept of it.
+    /// Bytes kept for it.
     pub(crate) fn bytes(&self) -> usize {
         let lists = size_of_val(&*self.local_events) + size_of_val(&*self.judgements) + size_of_val(&*self.owed);
         size_of::<Self>() + lists + self.snapshot.as_ref().map_or(0, Snapshot::bytes)
     }
 }
 
-/// A local state: what the protocol of a node knows, and what has gone wrong at the node.
+/// A local state: the protocol state of a node and its fault state.
 #[derive(Debug)]
 pub struct LocalState {
     /// The state as the protocol knows it.
     pub protocol: Arc<ProtocolState>,
     /// The faults of the node so far.
     pub fault_state: FaultState,
-    /// Made of both; that of the protocol state if nothing has gone wrong.
+    /// The hash of both; that of the protocol state if there was no fault.
     pub fingerprint: Fingerprint,
-    /// The faults that can happen here. One that would change nothing is among them; it has no outcomes.
+    /// The faults that can happen here. One that would change nothing is included, but has no outcomes.
     pub faults: Box<[Trigger]>,
     /// Whether a message to the node can be lost here.
     pub can_lose: bool,
@@ -54,12 +54,12 @@ pub struct LocalState {
 }
 
 impl LocalState {
-    /// Bytes that are kept of it, without the protocol state.
+    /// Bytes kept for it, without the protocol state.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.faults)
     }
 
-    /// Whether the node is stuck in a fault: nothing happens there any more.
+    /// Whether the node is stuck in a fault: no event happens there any more.
     #[inline]
     pub fn is_stuck(&self) -> bool {
         self.protocol.snapshot.is_none()
@@ -83,11 +83,11 @@ pub struct Message {
     pub to: NodeId,
     /// The content; empty for a notice.
     pub payload: Vec<u8>,
-    /// How often the connection was broken before, see [`Route`].
+    /// The number of earlier breaks of the connection, see [`Route`].
     pub incarnation: u32,
-    /// Whether it tells the destination that the connection is broken.
+    /// Whether it is a notice that the connection is broken.
     pub is_notice: bool,
-    /// Made of all that.
+    /// The hash of all fields above.
     pub fingerprint: Fingerprint,
     /// See [`Route`]; 0 on a network without any order, too.
     pub(crate) channel_class: u32,
@@ -96,14 +96,14 @@ pub struct Message {
 }
 
 impl Message {
-    /// Where it travels.
+    /// The route of the message.
     pub fn route(&self) -> Route {
         let Self { from, to, incarnation, is_notice, channel_class, .. } = *self;
         Route { from, to, incarnation, is_notice, channel_class }
     }
 }
 
-/// One way that a handler can end: each resolution of its calls of `choose` is one.
+/// One possible result of a handler: each resolution of its calls of `choose` is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The local state afterwards.
@@ -112,14 +112,14 @@ pub struct Outcome {
     pub sent: Box<[MessageId]>,
     /// The answers to `choose`, in order.
     pub choices: Box<[Choice]>,
-    /// How likely they are in a random walk.
+    /// Their likelihood in a random walk.
     pub likelihood: Likelihood,
-    /// Which of them were drawn by weights.
+    /// The answers that were drawn by weights.
     pub draws: Draws,
     /// The change of the fingerprint of a global state by the step, delivery included. On links with an order that fingerprint
     /// depends on the queues as well; there this number only distinguishes the outcomes of one trigger.
     pub delta: Fingerprint,
-    /// Whether a connection is broken and the protocol does not hear of it: no handler was executed.
+    /// Whether a connection is broken and the protocol is not notified: no handler was executed.
     pub is_lost: bool,
 }
 
@@ -129,7 +129,7 @@ impl Outcome {
         self.choices.iter().any(Choice::is_refusal)
     }
 
-    /// A step that sends nothing and asks for nothing; `delta` as in [`Outcome`].
+    /// A step that sends nothing and makes no choice; `delta` as in [`Outcome`].
     pub(crate) fn unconditional(next: LocalStateId, delta: Fingerprint) -> Self {
         Self {
             next,
@@ -142,7 +142,7 @@ impl Outcome {
         }
     }
 
-    /// Bytes that are kept of it, with the copy of a stepper.
+    /// Bytes kept for it, including the copy of a stepper.
     pub(crate) fn bytes(&self) -> usize {
         2 * (size_of::<Self>() + size_of_val(&*self.sent)) + size_of_val(&*self.choices)
     }
@@ -156,7 +156,7 @@ pub(crate) struct Evaluated {
     pub(crate) is_owed: bool,
 }
 
-/// One event of a path: which trigger, where, and which outcome.
+/// One event of a path: the node, the trigger and the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
     /// The node where it happens.

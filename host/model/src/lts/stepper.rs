@@ -1,4 +1,4 @@
-//! Access to the local transition system: executes handlers where the outcome is not known yet.
+//! Access to the local transition system: executes handlers whose outcomes are not known yet.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::lts::protocol_step::ProtocolStep;
 use crate::lts::state::{LocalState, Message, Outcome};
 use crate::lts::system::Lts;
 
-/// A handle on the local transition system, with machines of its own and a copy that needs no lock.
+/// A handle on the local transition system, with its own machines and a copy that needs no lock.
 ///
 /// Ids are given in the order in which handlers are requested, never in the order in which they end: a batch is
 /// executed on one machine per worker, and the outcomes are interned one by one.
@@ -28,16 +28,16 @@ pub struct Stepper<'l> {
     pub(super) known: LtsCache,
     /// The neighbours that nodes have named in their local states.
     pub(super) neighbours: FxHashMap<LocalStateId, Result<Option<Vec<NodeId>>, Fault>>,
-    /// Answers of local states to the question whether they are done.
+    /// Answers of local states to the question whether the node is done.
     pub(super) done: FxHashMap<LocalStateId, Result<bool, Fault>>,
     /// The `eventually` properties that do not hold in a tuple of classes.
     pub(super) owed: FxHashMap<Box<[ClassId]>, Arc<[u32]>>,
 }
 
-/// Handlers that are made ready to be executed at a time.
+/// Number of handlers that are prepared at a time.
 const JOBS_MAX: usize = 1024;
 
-/// Steps of a journal that are executed together at most.
+/// Maximum number of steps of a journal that are executed together.
 const REPEAT_BATCH: usize = 16_384;
 
 impl<'l> Stepper<'l> {
@@ -61,7 +61,7 @@ impl<'l> Stepper<'l> {
         self.lts
     }
 
-    /// The part that can be looked up without executing anything, by many workers at once.
+    /// The part that many workers can look up at once, without executing a handler.
     pub fn known(&self) -> &LtsCache {
         &self.known
     }
@@ -76,11 +76,11 @@ impl<'l> Stepper<'l> {
         self.known.message(id)
     }
 
-    /// The outcomes of a trigger in a local state, executed now if that was not done before.
+    /// The outcomes of a trigger in a local state, executed now if they are not known yet.
     ///
     /// # Panics
     ///
-    /// The local state is a fault: nothing happens at such a node any more.
+    /// The local state is a fault: no event happens at such a node.
     #[inline]
     pub fn step(&mut self, state: LocalStateId, trigger: Trigger) -> Result<OutcomesRef, MachineError> {
         match self.known.row(state, trigger) {
@@ -90,20 +90,20 @@ impl<'l> Stepper<'l> {
     }
 
     /// The outcomes behind a reference of this stepper; at least one, except for a reset that would change nothing, a message
-    /// that is not taken by itself, and a quorum that is not taken.
+    /// that the node does not take by itself, and a quorum that it does not take.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
         self.known.outcomes(row)
     }
 
-    /// Whether a fault would change nothing in a local state, or the node does not take a quorum: so it does not happen
+    /// Whether a fault would change nothing in a local state, or the node does not take a quorum: then it does not happen
     /// there.
     pub fn is_idle(&mut self, state: LocalStateId, fault: Trigger) -> Result<bool, MachineError> {
         let row = self.step(state, fault)?;
         Ok(self.outcomes(row).is_empty())
     }
 
-    /// How many pairs of local state and trigger were asked for so far: more of them means that handlers were executed.
+    /// Number of pairs of local state and trigger requested so far: it grows when handlers are executed.
     pub fn rows(&self) -> usize {
         self.known.rows()
     }
@@ -121,7 +121,7 @@ impl<'l> Stepper<'l> {
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance, or work is to [stop](crate::contract::Stop). What was interned until then stays, whole
+    /// The host cannot provide an instance, or work is to [stop](crate::contract::Stop). Outcomes interned until then stay, for whole
     /// handlers in the order of the pairs, so the rest can be prepared later.
     ///
     /// # Panics
@@ -140,7 +140,7 @@ impl<'l> Stepper<'l> {
         Ok(())
     }
 
-    /// Copies those of these that others have asked for; returns the rest, without repetitions.
+    /// Copies the outcomes that others have requested; returns the remaining pairs, without repetitions.
     fn look_up(&mut self, pairs: &[(LocalStateId, Trigger)]) -> Vec<(LocalStateId, Trigger)> {
         let tables = self.lts.read();
         let mut missing: Vec<(LocalStateId, Trigger)> = Vec::new();
@@ -159,7 +159,7 @@ impl<'l> Stepper<'l> {
         missing
     }
 
-    /// The handlers that have to be executed for the first of these pairs: each once per protocol state.
+    /// The handlers to execute for the first of these pairs: each once per protocol state.
     fn handlers_for(&self, pairs: &[(LocalStateId, Trigger)]) -> (Vec<ProtocolStep>, Vec<Job>) {
         let tables = self.lts.read();
         let handlers_max = pairs.len().min(JOBS_MAX);
@@ -175,8 +175,8 @@ impl<'l> Stepper<'l> {
         (steps, jobs)
     }
 
-    /// Interns the outcomes of the handlers of the first of these steps, and derives from that the outcomes of the first
-    /// pairs; returns how many pairs.
+    /// Interns the outcomes of the handlers of the first of these steps, and derives from them the outcomes of the first
+    /// pairs; returns the number of these pairs.
     fn keep(&mut self, pairs: &[(LocalStateId, Trigger)], steps: &[ProtocolStep], executed: Vec<Executed>) -> usize {
         let mut tables = self.lts.write();
         for (step, Executed { role, executions }) in steps.iter().zip(executed) {
@@ -195,14 +195,14 @@ impl<'l> Stepper<'l> {
             self.known.add_row(*pair, outcomes);
             done += 1;
         }
-        // Where each protocol state has one local state, no step asks for the same execution again.
+        // If each protocol state has one local state, no step requests the same execution again.
         if !self.lts.rules.has_fault_states() {
             tables.forget_protocol_steps();
         }
         done
     }
 
-    /// Executes the steps of a [journal](Lts::journal) in its order. Returns false if one of them cannot be: the journal
+    /// Executes the steps of a [journal](Lts::journal) in its order. Returns false if one of them cannot be executed: the journal
     /// is of another system.
     pub fn repeat(&mut self, journal: &[(LocalStateId, Trigger)]) -> Result<bool, MachineError> {
         let mut rest = journal;

@@ -18,7 +18,7 @@ use crate::lts::tables::Tables;
 use crate::scenario::Scenario;
 use crate::scenario::fault_state::Rules;
 
-/// The events and messages of a local transition system that have happened somewhere.
+/// The events and messages of a local transition system that have happened in some state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Names of local events that some state offers and that were executed in none, sorted.
@@ -36,11 +36,11 @@ pub struct LtsCounts {
     pub local_states: u64,
     /// Distinct messages.
     pub messages: u64,
-    /// Handlers that a machine executed: `init`, and each resolution of the choices of each step; those for all
+    /// Handlers that a machine executed: `init`, and each resolution of the choices of each step; in total for all
     /// [siblings](Lts::sibling).
     pub handler_calls: u64,
-    /// Bytes that are kept of all this, about: snapshots without the pristine image, contents of messages, local events and
-    /// views, outcomes. Copies of stepper after stepper are counted once.
+    /// Bytes kept for all this, about: snapshots without the pristine image, contents of messages, local events and
+    /// views, outcomes. Copies in several steppers count once.
     pub bytes: u64,
 }
 
@@ -71,12 +71,12 @@ type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Evaluated>;
 pub struct Promise {
     /// The `eventually` property.
     pub property: u32,
-    /// The node that it is about, of a property of node scope.
+    /// The node whose promise it is, for a property of node scope.
     pub node: Option<NodeId>,
 }
 
 impl<'f> Lts<'f> {
-    /// An empty local transition system; asks the protocol for its properties.
+    /// An empty local transition system; gets the properties from the protocol.
     ///
     /// # Errors
     ///
@@ -106,15 +106,15 @@ impl<'f> Lts<'f> {
         })
     }
 
-    /// The same where a node breaks the connection to the sender in place of a message that it does not take, if messages have an order
-    /// between the two and connections can break in the scenario. Nothing may have been asked yet.
+    /// The same, but a node breaks the connection to the sender in place of a message that it does not take, if messages have an order
+    /// between the two and connections can break in the scenario. To be called before the first use.
     #[must_use]
     pub fn breaking(mut self, ignores: Arc<dyn Ignores>) -> Self {
         self.rules.ignores = Some(ignores);
         self
     }
 
-    /// Leaves properties of these kinds out: no state has a view for them, none is violated, reached or owed, and states that differ only
+    /// Leaves out properties of these kinds: no state has a view for them, none is violated, reached or owed, and states that differ only
     /// in their views are one where views are combined. To be called before the first use.
     #[must_use]
     pub fn leaving_out(self, kinds: &[PropertyKind]) -> Self {
@@ -126,8 +126,8 @@ impl<'f> Lts<'f> {
         !self.left_out.contains(&property.kind)
     }
 
-    /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in
-    /// one after the other. All of them count handler calls, and evaluations of properties, together, and share large snapshots.
+    /// An empty local transition system of the same protocol in the same scenario: a search with bounded memory explores one after
+    /// another. All of them count handler calls, and evaluations of properties, together, and share large snapshots.
     #[must_use]
     pub fn sibling(&self) -> Self {
         let Forgetting(snapshots) = &self.snapshots;
@@ -152,7 +152,7 @@ impl<'f> Lts<'f> {
     ///
     /// # Errors
     ///
-    /// None can be made.
+    /// No machine can be made.
     pub(crate) fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
         self.idle.take().map_or_else(|| self.factory.machine(), Ok)
     }
@@ -195,7 +195,7 @@ impl<'f> Lts<'f> {
         }
     }
 
-    /// Handlers that a machine executed so far, as in [`LtsCounts`].
+    /// Number of handlers that a machine executed so far, as in [`LtsCounts`].
     pub fn handler_calls(&self) -> u64 {
         self.handler_calls.load(Ordering::Relaxed)
     }
@@ -205,13 +205,13 @@ impl<'f> Lts<'f> {
         self.read().takes_quorums.contains(&true)
     }
 
-    /// Properties of system scope that a machine evaluated so far, for all [siblings](Self::sibling). Those of node scope are evaluated
-    /// with handlers.
+    /// Number of properties of system scope that a machine evaluated so far, for all [siblings](Self::sibling). Those of node scope are
+    /// evaluated with handlers.
     pub fn evaluations(&self) -> u64 {
         self.evaluations.load(Ordering::Relaxed)
     }
 
-    /// The events and messages, of all that were met, that have happened somewhere.
+    /// The events and messages that have happened in some state, of all that were met.
     pub fn coverage(&self) -> Coverage {
         let tables = self.read();
         let taken = tables.journal.iter().filter_map(|(_, trigger)| trigger.local_event());
@@ -240,12 +240,12 @@ impl<'f> Lts<'f> {
         self.read().messages.iter().map(|message| message.fingerprint).collect()
     }
 
-    /// The steps executed so far, in their order. Executing them again in this order gives everything the same id.
+    /// The steps executed so far, in their order. Executing them again in this order reproduces all ids.
     pub fn journal(&self) -> Vec<(LocalStateId, Trigger)> {
         self.read().journal.clone()
     }
 
-    /// The quorums interned so far, in their order: one gets its id when it is met, and not when a step is executed.
+    /// The quorums interned so far, in their order: a quorum gets its id when it is met, not when a step is executed.
     pub fn quorums(&self) -> Vec<Arc<[MessageId]>> {
         self.read().quorums.clone()
     }

@@ -1,4 +1,4 @@
-//! Tables of all that is interned. Ids are dense and given in the order of first arrival.
+//! Tables of all interned items. Ids are dense and given in the order of first arrival.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub(crate) struct Tables {
     pub(crate) state_ids: FxHashMap<Fingerprint, LocalStateId>,
     pub(crate) protocol_states: Vec<Arc<ProtocolState>>,
     pub(crate) protocol_state_ids: FxHashMap<Fingerprint, ProtocolStateId>,
-    /// The states from elsewhere that were adopted, by node and hash of what was exported.
+    /// The states from elsewhere that were adopted, by node and hash of the exported state.
     pub(crate) adopted: FxHashMap<(NodeId, [u8; 32]), ProtocolStateId>,
-    /// Handler executions that another local state with the same protocol state can ask for.
+    /// Handler executions that another local state with the same protocol state can request.
     pub(crate) protocol_steps: FxHashMap<ProtocolStep, Arc<[ProtocolOutcome]>>,
     protocol_steps_bytes: u64,
     pub(crate) messages: Vec<Arc<Message>>,
@@ -32,7 +32,7 @@ pub(crate) struct Tables {
     quorum_ids: FxHashMap<Arc<[MessageId]>, QuorumId>,
     pub(crate) kinds: Vec<Arc<Quorum>>,
     kind_ids: FxHashMap<Arc<Quorum>, KindId>,
-    /// How messages are taken where that is not by themselves.
+    /// The roles of messages that are not taken by themselves.
     pub(crate) roles: Vec<((LocalStateId, MessageId), Role<KindId>)>,
     /// The same by protocol state.
     pub(crate) protocol_roles: FxHashMap<ProtocolStep, Role<KindId>>,
@@ -55,12 +55,12 @@ pub(crate) struct Tables {
 const ENTRY_BYTES: usize = 96;
 
 impl Tables {
-    /// Empty tables for this many properties, and for nodes that may take quorums, that share snapshots with others.
+    /// Empty tables for this many properties, and for nodes that may take quorums, that share snapshots with other tables.
     pub(crate) fn new(properties: usize, takes_quorums: Vec<bool>, snapshots: SharedSnapshots) -> Self {
         let mut tables = Self { takes_quorums, snapshots, ..Self::default() };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
         tables.intern_class(vec![None; properties]);
-        // Class 1 is that of nodes that are stuck, which have no views.
+        // Class 1 is the class of nodes that are stuck, which have no views.
         tables.classes.push(vec![None; properties].into());
         tables
     }
@@ -91,7 +91,7 @@ impl Tables {
         let next = ProtocolStateId(next_id(self.protocol_states.len()));
         let id = *self.protocol_state_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
-            // A snapshot counts where it was met first.
+            // A snapshot counts only in the table that has it first.
             let is_counted = !self.snapshots.share(state.fingerprint, &mut state.snapshot);
             let snapshot = state.snapshot.as_ref().filter(|_| !is_counted).map_or(0, Snapshot::bytes);
             self.grow(state.bytes() - snapshot);
@@ -116,7 +116,7 @@ impl Tables {
         let id = *self.state_ids.entry(fingerprint).or_insert(next);
         if id == next {
             let protocol = Arc::clone(protocol);
-            // Nothing happens any more at a node that is stuck in a fault of the guest.
+            // No event happens at a node that is stuck in a fault of the guest.
             let faults = match protocol.snapshot {
                 Some(_) => rules.faults(protocol.node, &fault_state).into_iter().map(Trigger::from).collect(),
                 None => Box::default(),
@@ -146,7 +146,7 @@ impl Tables {
         self.intern_hashed(route, payload, fingerprint::of_message(route.from, route.to, payload))
     }
 
-    /// The same for a message whose content has this fingerprint.
+    /// The same, for a message whose content has this fingerprint.
     pub(crate) fn intern_hashed(&mut self, route: Route, payload: &[u8], of_content: Fingerprint) -> MessageId {
         let Route { from, to, incarnation, is_notice, .. } = route;
         let fingerprint = match (incarnation, is_notice) {
@@ -158,7 +158,7 @@ impl Tables {
         if id == next {
             let content = if is_notice { next } else { *self.content_messages.entry(of_content).or_insert(next) };
             let payload = payload.to_vec();
-            // A message of a link without order is known by its content alone.
+            // A message of a link without order is identified by its content alone.
             let channel_class = if route.is_unordered() { 1 + id.0 } else { 0 };
             self.grow(size_of::<Message>() + payload.len());
             let message = Message { from, to, payload, incarnation, is_notice, fingerprint, channel_class, content };
@@ -167,7 +167,7 @@ impl Tables {
         id
     }
 
-    /// The id of a set of messages, which are sorted.
+    /// The id of a set of messages, which must be sorted.
     pub(crate) fn intern_quorum(&mut self, messages: &[MessageId]) -> QuorumId {
         if let Some(id) = self.quorum_ids.get(messages) {
             return *id;
@@ -200,7 +200,7 @@ impl Tables {
             return *id;
         }
         let id = LocalEventId(next_id(self.local_events.len()));
-        // Twice: the key is a copy.
+        // Twice, since the key is a copy.
         self.grow(2 * (size_of::<LocalEvent>() + event.name.len() + event.payload.len()));
         self.local_events.push(Arc::new(event.clone()));
         self.local_event_ids.insert(event.clone(), id);

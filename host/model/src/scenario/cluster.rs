@@ -9,7 +9,7 @@ use crate::contract::NodeId;
 use crate::scenario::faults::{FaultId, Faults, Need, budget};
 use crate::scenario::link::{Link, Network};
 
-/// A cluster, its parameters, its network and what can go wrong. Part of every trace.
+/// A cluster, its parameters, its network and its faults. Part of every trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -18,17 +18,17 @@ pub struct Scenario {
     /// Parameters of the protocol that differ from its defaults.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// The network of all links that have none of their own.
+    /// The network of all links without one of their own.
     #[serde(default)]
     pub network: Network,
-    /// Links where messages travel in another way: each once, in the order of senders and then destinations.
+    /// Links with another network: each once, in the order of senders and then destinations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
     /// The budgets of faults.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
-    /// Nodes without a known state. They take no step, and messages to them vanish where they are sent; no property reads
-    /// them. What a cluster does with them is part of what it could do if they were there.
+    /// Nodes without a known state. They take no step, and messages to them vanish when they are sent; no property reads
+    /// them. The executions of the cluster without them are among those that it could have with them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<NodeId>,
 }
@@ -43,20 +43,20 @@ pub enum ScenarioError {
         from: NodeId,
         /// The destination.
         to: NodeId,
-        /// Which of them it is.
+        /// The one that does not exist.
         node: NodeId,
-        /// How many there are.
+        /// The number of nodes.
         nodes: u32,
     },
     /// An absent node does not exist, or all nodes are absent.
     #[error("nodes {absent:?} are absent of {nodes}, numbered from 0: some node must be there")]
     Absent {
-        /// Which nodes.
+        /// The absent nodes.
         absent: BTreeSet<NodeId>,
-        /// How many nodes there are, absent ones included.
+        /// The number of nodes, including absent ones.
         nodes: u32,
     },
-    /// A link stands twice.
+    /// A link is listed twice.
     #[error("the network from node {from} to node {to} is given twice")]
     Twice {
         /// The sender.
@@ -64,7 +64,7 @@ pub enum ScenarioError {
         /// The destination.
         to: NodeId,
     },
-    /// A link stands behind one that it should stand before.
+    /// A link is listed after one that it must precede.
     #[error("the link from node {from} to node {to} is not in its place: links are sorted by sender and destination")]
     Unsorted {
         /// The sender.
@@ -72,15 +72,15 @@ pub enum ScenarioError {
         /// The destination.
         to: NodeId,
     },
-    /// More faults of a kind than anybody explores.
+    /// A budget of faults that is larger than any useful search.
     #[error("{} {kind} are more than {} of a kind", budget::words(*count), Faults::MAX)]
     TooMany {
-        /// Of what.
+        /// The kind of fault.
         kind: &'static str,
-        /// How many.
+        /// The budget.
         count: u32,
     },
-    /// A fault of a network that is nowhere.
+    /// A fault that needs a network that no link has.
     #[error("{network} {}", need.otherwise)]
     NoNetwork {
         /// The fault.
@@ -118,13 +118,13 @@ impl Scenario {
         }
     }
 
-    /// How messages travel from one node to another.
+    /// The network from one node to another.
     pub fn network_of(&self, from: NodeId, to: NodeId) -> Network {
         let found = self.links.binary_search_by_key(&(from, to), |link| (link.from, link.to));
         found.map_or(self.network, |index| self.links[index].network)
     }
 
-    /// Whether messages travel like this somewhere.
+    /// Whether some link has this network.
     pub fn has_network(&self, network: Network) -> bool {
         match self.links.is_empty() {
             true => self.network == network,
@@ -132,7 +132,7 @@ impl Scenario {
         }
     }
 
-    /// A node from which messages come in order to this one; none if all of them overtake each other.
+    /// A node whose messages come in order to this one; none if all messages to it can overtake each other.
     pub fn in_order_to(&self, to: NodeId) -> Option<NodeId> {
         (0..self.nodes).find(|from| self.network_of(*from, to) == Network::Ordered)
     }
@@ -141,11 +141,11 @@ impl Scenario {
         (0..self.nodes).flat_map(|from| (0..self.nodes).map(move |to| (from, to)))
     }
 
-    /// Refuses links that make no sense, and faults that no link has.
+    /// Refuses contradictory links, and faults that no link can have.
     ///
     /// # Errors
     ///
-    /// The first thing that does not fit.
+    /// The first contradiction.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let is_too_much = |fault: FaultId, count: u32| {
             count > Faults::MAX && !(count == Faults::UNLIMITED && fault.description().budget.may_be_unlimited)
@@ -188,7 +188,7 @@ impl Scenario {
         }
     }
 
-    /// The parameters as the contract wants them: one `key=value` a line, sorted by key.
+    /// The parameters in the form of the contract: one `key=value` per line, sorted by key.
     pub fn config(&self) -> String {
         self.parameters.iter().map(|(key, value)| format!("{key}={value}\n")).collect()
     }

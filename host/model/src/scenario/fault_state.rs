@@ -1,9 +1,9 @@
-//! Fault states: what has gone wrong at a node, and its connections.
+//! Fault states: the faults of a node so far, and its connections.
 //!
-//! A local state is a *protocol state*, which the protocol keeps, together with a *fault state*. Handlers see the protocol
-//! state alone, so they are executed once per protocol state, and what follows for the local states is derived from that
+//! A local state is a *protocol state*, which the protocol keeps, together with a *fault state*. Handlers see only the protocol
+//! state, so they are executed once per protocol state, and the steps of local states are derived from that
 //! without a machine.
-//! Faults are thereby events of one node like any other: what they depend on, and what they change, is in the local state
+//! So faults are events of one node like any other: their conditions and their effects are in the local state
 //! of that node and in messages. No strategy needs to know more about them.
 
 use std::collections::BTreeSet;
@@ -22,10 +22,10 @@ use crate::scenario::route::Route;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultState {
-    /// How often each fault has happened here so far; 0 for those that are no matter of one node.
+    /// How often each fault has happened here so far; 0 for faults that do not concern a single node.
     #[serde(flatten)]
     pub counts: Faults,
-    /// Its ends of the connections to all nodes; none where connections cannot break.
+    /// Its ends of the connections to all nodes; empty if connections cannot break.
     ends: Box<[ConnectionEnd]>,
 }
 
@@ -33,35 +33,35 @@ pub struct FaultState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConnectionEnd {
-    /// How often the connection was broken, as far as this end knows.
+    /// The number of breaks of the connection, as far as this end knows.
     incarnation: u32,
-    /// Whether anything was sent or received since.
+    /// Whether a message was sent or received since.
     #[serde(rename = "open")]
     is_open: bool,
 }
 
-/// A fault state from elsewhere whose incarnations count further is none: budgets are small.
+/// Maximum incarnation in a valid fault state from elsewhere: budgets are small.
 const COUNT_MAX: u32 = 1 << 20;
 
 impl FaultState {
-    /// At the start, with ends of the connections to this many nodes.
+    /// The fault state at the start, with ends of the connections to this many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { ends: vec![ConnectionEnd::default(); nodes].into(), ..Self::default() }
     }
 
-    /// Whether a node can be in this fault state, if it has overdrawn no budget, where others have ends of the connections to this
-    /// many nodes or to none.
+    /// Whether a node can be in this fault state, ignoring budgets, given a fresh one of the cluster, with ends of connections to the
+    /// same number of nodes or to none.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let fits = self.counts.iter().all(|(fault, count)| fault.is_of_node() || count == 0);
         fits && self.ends.len() == fresh.ends.len() && self.ends.iter().all(|end| end.incarnation <= COUNT_MAX)
     }
 
-    /// Whether the local state is as good as its protocol state.
+    /// Whether no fault has happened, so that the protocol state is the whole local state.
     pub(crate) fn is_fresh(&self) -> bool {
         self.counts.are_none() && self.ends.iter().all(|end| *end == ConnectionEnd::default())
     }
 
-    /// Whether all connections are as they are in another state of the node.
+    /// Whether all connections are the same as in another state of the node.
     pub(crate) fn has_same_connections(&self, other: &Self) -> bool {
         self.ends == other.ends
     }
@@ -71,39 +71,39 @@ impl FaultState {
         !self.ends.is_empty()
     }
 
-    /// How often the connection to a peer was broken, as far as this node knows.
+    /// The number of breaks of the connection to a peer, as far as this node knows.
     pub fn incarnation(&self, peer: NodeId) -> u32 {
         self.ends.get(peer as usize).map_or(0, |end| end.incarnation)
     }
 
-    /// Whether anything was sent or received over the connection to a peer since it was broken last.
+    /// Whether a message was sent or received over the connection to a peer since its last break.
     pub fn is_open(&self, peer: NodeId) -> bool {
         self.ends.get(peer as usize).is_some_and(|end| end.is_open)
     }
 
-    /// Something is sent or received; returns the incarnation.
+    /// Opens the connection by sending or receiving; returns the incarnation.
     pub fn open(&mut self, peer: NodeId) -> u32 {
         let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
         end.is_open = true;
         end.incarnation
     }
 
-    /// The connection breaks at this end; returns the new incarnation.
+    /// Breaks the connection at this end; returns the new incarnation.
     pub fn close(&mut self, peer: NodeId) -> u32 {
         let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
         *end = ConnectionEnd { incarnation: end.incarnation + 1, is_open: false };
         end.incarnation
     }
 
-    /// The peer has broken the connection.
+    /// Notes that the peer has broken the connection.
     pub fn learn(&mut self, peer: NodeId, incarnation: u32) {
         if let Some(end) = self.ends.get_mut(peer as usize) {
             *end = ConnectionEnd { incarnation, is_open: false };
         }
     }
 
-    /// A fault happens. Returns the connections that it breaks, each with its new incarnation. No other node is notified of the
-    /// one of the node to itself, `me`.
+    /// Takes a fault. Returns the connections that it breaks, each with its new incarnation, except for the connection of the
+    /// node to itself, `me`: no other node is notified of that one.
     pub fn meet(&mut self, fault: FaultEvent, me: NodeId) -> Vec<(NodeId, u32)> {
         *self.counts.of_mut(fault.id()) += 1;
         let broken: Vec<NodeId> = match fault.peer() {
@@ -114,20 +114,20 @@ impl FaultState {
         closed.into_iter().filter(|(peer, _)| *peer != me).collect()
     }
 
-    /// Notes the messages that the transport has refused in a handler; whether there was budget for them.
+    /// Notes the messages that the transport has refused in a handler; returns whether the budget allowed it.
     pub fn refuse(&mut self, choices: &[Choice], rules: &Rules) -> bool {
         self.counts.refusals += choices.iter().filter(|choice| choice.is_refusal()).count() as u32;
         self.counts.refusals <= rules.max.refusals
     }
 
-    /// A message to the node is lost. A path to a start state can lose more than a search may: these are not counted.
+    /// Notes the loss of a message to the node. A path to a start state can lose more than a search may: these are not counted.
     pub fn lose(&mut self, rules: &Rules) {
         if rules.max.losses != Faults::UNLIMITED && self.counts.losses < rules.max.losses {
             self.counts.losses += 1;
         }
     }
 
-    /// Whether a node in this fault state can take a message, if the order of those in flight does not forbid it.
+    /// Whether a node in this fault state can take a message, apart from the order of messages in flight.
     pub fn can_take(&self, route: &Route) -> bool {
         let known = self.incarnation(route.from);
         if route.is_unordered() {
@@ -136,7 +136,7 @@ impl FaultState {
         if route.is_notice { route.incarnation > known } else { route.incarnation == known }
     }
 
-    /// The words that a fingerprint is made of.
+    /// The words to be hashed for a fingerprint.
     pub(crate) fn words(&self) -> Vec<u32> {
         let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
         let counts = self.counts.iter().filter(|(fault, _)| fault.is_of_node());
@@ -145,7 +145,7 @@ impl FaultState {
 }
 
 impl Route {
-    /// Whether a destination in this fault state can never take it.
+    /// Whether a destination in this fault state can never take an item of this route.
     pub fn is_lost(&self, destination: &FaultState) -> bool {
         self.is_lost_after(destination.incarnation(self.from))
     }
@@ -154,26 +154,26 @@ impl Route {
 /// The rules of network and faults, for the derivation of steps.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// How often each fault can happen.
+    /// The budgets of the faults.
     pub(crate) max: Faults,
-    /// How often each message that is sent can be delivered, where links do not differ.
+    /// The number of times that each message can be delivered, if all links are the same.
     copies: usize,
     nodes: u32,
     /// The nodes that are absent.
     absent: BTreeSet<NodeId>,
-    /// Whether messages have an order, somewhere at least.
+    /// Whether messages have an order on some link.
     pub(crate) is_ordered: bool,
-    /// Where links differ, for each sender and destination whether messages have an order, and how often each can be
-    /// delivered; else empty.
+    /// If links differ: for each sender and destination whether messages have an order, and the number of times that each can be
+    /// delivered. Otherwise empty.
     links: Box<[(bool, usize)]>,
-    /// Whether the protocol wants to know of connections that break.
+    /// Whether the protocol has a handler for broken connections.
     pub(crate) hears_errors: bool,
-    /// The messages that a node replaces by breaking a connection, if there are any.
+    /// The messages in place of which a node breaks the connection, if there are any.
     pub(crate) ignores: Option<Arc<dyn Ignores>>,
 }
 
 impl Rules {
-    /// The rules of a scenario for a protocol that hears of transport errors, or does not.
+    /// The rules of a scenario for a protocol with or without a handler for transport errors.
     pub fn new(scenario: &Scenario, hears_errors: bool) -> Self {
         let is_ordered = scenario.has_network(Network::Ordered);
         let copies_of = |network: Network| match network {
@@ -198,7 +198,7 @@ impl Rules {
         }
     }
 
-    /// Whether a local state can be more than its protocol state.
+    /// Whether a local state can contain more than its protocol state.
     pub(crate) fn has_fault_states(&self) -> bool {
         self.max.iter().any(|(fault, max)| max > 0 && max != Faults::UNLIMITED && fault.is_of_node())
     }
@@ -213,18 +213,18 @@ impl Rules {
         !self.absent.is_empty() && self.absent.contains(&node)
     }
 
-    /// The link from one node to another, where links differ. A trace can name nodes that do not exist.
+    /// The link from one node to another, if links differ. A trace can name nodes that do not exist.
     fn link(&self, from: NodeId, to: NodeId) -> Option<(bool, usize)> {
         self.links.get(from as usize * self.nodes as usize + to as usize).copied()
     }
 
-    /// How often each message from one node to another can be delivered.
+    /// The number of times that each message from one node to another can be delivered.
     pub(crate) fn copies(&self, from: NodeId, to: NodeId) -> usize {
         self.link(from, to).map_or(self.copies, |(_, copies)| copies)
     }
 
-    /// The channel class of a message from one node to another, as far as it does not depend on the content: 0, or 1 where some links
-    /// have an order and this one has not.
+    /// The channel class of a message from one node to another, as far as it does not depend on the content: 0, or 1 if some links
+    /// have an order but this one does not.
     pub(crate) fn channel_class(&self, from: NodeId, to: NodeId) -> u32 {
         u32::from(self.is_ordered && self.link(from, to).is_some_and(|(is_ordered, _)| !is_ordered))
     }
@@ -242,7 +242,7 @@ impl Rules {
         self.is_ordered && self.channel_class(from, to) == 0
     }
 
-    /// Where a message goes that a node in this fault state sends. Its end of the connection opens, if there is one.
+    /// The route of a message that a node in this fault state sends. Its end of the connection opens, if there is one.
     pub(crate) fn route(&self, from: NodeId, to: NodeId, fault_state: &mut FaultState) -> Route {
         let channel_class = self.channel_class(from, to);
         let incarnation = if channel_class > 0 { 0 } else { fault_state.open(to) };
@@ -255,13 +255,13 @@ impl Rules {
         FaultState::new(if has_connections { self.nodes as usize } else { 0 })
     }
 
-    /// Which budget a node in this fault state has overdrawn, if any: what happened, how often, and how often it may.
+    /// The budget that a node in this fault state has exceeded, if any: the fault, its count, and its limit.
     pub(crate) fn overdrawn(&self, fault_state: &FaultState) -> Option<(&'static str, u32, u32)> {
         let mut all = self.max.iter().map(|(fault, max)| (fault.name(), fault_state.counts.of(fault), max));
         all.find(|(_, count, max)| count > max)
     }
 
-    /// The faults that a node in this fault state can still meet.
+    /// The faults that can still happen at a node in this fault state.
     pub(crate) fn faults(&self, me: NodeId, fault_state: &FaultState) -> Vec<FaultEvent> {
         if self.is_absent(me) {
             return Vec::new();

@@ -1,14 +1,14 @@
-//! How long a message may be, which depends on the link that it takes.
+//! The maximum length of a message, which depends on its link.
 //!
-//! A node that runs sends a message over a link without an order in one datagram, and over one with an order in one frame. What is longer
-//! is a fault of its sender, in a search, a replay and a simulation as in a node that runs: so what was checked is what runs.
+//! A running node sends a message over a link without an order in one datagram, and over an ordered link in one frame. A longer message is
+//! a fault of its sender, in a search, a replay and a simulation as in a running node: so the checked system is the one that runs.
 
 use crate::contract::{Envelope, Fault, FaultKind, NodeId};
 use crate::scenario::fault_state::Rules;
 use crate::scenario::link::Network;
 
 impl Network {
-    /// Bytes of the longest message. A datagram has up to 65,507 bytes, and a frame up to 16 MiB, with what stands around the message.
+    /// Maximum length of a message in bytes. A datagram has up to 65,507 bytes, and a frame up to 16 MiB, including the headers.
     pub const fn message_max(self) -> usize {
         match self {
             Self::Unordered | Self::UnorderedDuplicating => 60 << 10,
@@ -20,7 +20,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// One of them is: the handler that has sent them fails.
+    /// A message is too long: the handler that has sent it fails.
     pub fn check_lengths<'e>(self, sent: impl IntoIterator<Item = &'e Envelope>) -> Result<(), Fault> {
         let longest = sent.into_iter().map(|envelope| envelope.payload.len()).max().unwrap_or_default();
         if longest <= self.message_max() {
@@ -40,11 +40,11 @@ impl Network {
 }
 
 impl Rules {
-    /// Refuses messages of a node that are too long for the links that they take.
+    /// Refuses messages of a node that are too long for their links.
     ///
     /// # Errors
     ///
-    /// One of them is.
+    /// A message is too long.
     pub(crate) fn check_lengths(&self, from: NodeId, sent: &[Envelope]) -> Result<(), Fault> {
         let (ordered, others): (Vec<&Envelope>, Vec<&Envelope>) =
             sent.iter().partition(|envelope| self.is_in_order(from, envelope.to));

@@ -1,19 +1,19 @@
-//! How messages travel.
+//! The networks of links.
 
 use serde::{Deserialize, Serialize};
 
 use crate::contract::NodeId;
 
-/// How messages travel.
+/// The rules for messages on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// A multiset of messages in flight, delivered in any order. A message that is never delivered is a lost one.
+    /// A multiset of messages in flight, delivered in any order. A message that is never delivered is lost.
     #[default]
     Unordered,
-    /// As unordered, and a message can be delivered more than once.
+    /// As unordered, but a message can be delivered more than once.
     UnorderedDuplicating,
-    /// First in, first out for each sender and destination. Connections can break, as far as the budget goes.
+    /// First in, first out for each sender and destination. Connections can break, within the budget.
     Ordered,
 }
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for Network {
     }
 }
 
-/// A link with a network of its own: the way of messages from one node to another, or to itself.
+/// A link with a network of its own: the messages from one node to another, or to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -45,6 +45,6 @@ pub struct Link {
     pub from: NodeId,
     /// The destination.
     pub to: NodeId,
-    /// How messages travel there.
+    /// The network of its messages.
     pub network: Network,
 }

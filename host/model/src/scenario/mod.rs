@@ -1,15 +1,15 @@
-//! The cluster under test: its nodes, how messages travel between them, and what can go wrong.
+//! The cluster under test: its nodes, networks and faults.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `cluster` | the scenario: nodes, parameters, networks, budgets of faults |
 //! | `faults` | the faults: a description of each, and the table of them |
 //! | `names` | the names of nodes for people |
-//! | `link` | how messages travel |
-//! | `length` | how long a message may be on a link |
-//! | `route` | where a message or notice travels |
+//! | `link` | the networks of links |
+//! | `length` | the maximum length of a message on a link |
+//! | `route` | the route of a message or notice |
 //! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
-//! | `network` | messages in flight: which can be taken next, what a step takes, loses and sends |
+//! | `network` | messages in flight: those that can be taken next, and those that a step takes, loses and sends |
 
 mod cluster;
 pub(crate) mod fault_state;

@@ -7,7 +7,7 @@ use crate::contract::NodeId;
 /// Letters of a name; the rest is cut off.
 const LETTERS_MAX: usize = 40;
 
-/// What people call the nodes of a cluster, as far as the protocol says it: no two nodes share a name, and no name reads like
+/// The names of the nodes of a cluster, as far as the protocol gives them: no two nodes share a name, and no name reads like
 /// the number of a node.
 ///
 /// A name has at most 40 letters, and at least one is no digit or sign: letters and digits of any script, spaces and
@@ -17,8 +17,8 @@ const LETTERS_MAX: usize = 40;
 pub struct NodeNames(Vec<Option<String>>);
 
 impl NodeNames {
-    /// The names that the nodes gave themselves, in their order. Other letters are replaced by `_`; what begins with `node` or has no
-    /// letter is no name; nodes of the same name get their numbers behind it.
+    /// The names that the nodes gave themselves, in their order. Other letters are replaced by `_`; a text that begins with `node` or has
+    /// no letter is no name; nodes of the same name get their numbers behind it.
     pub fn new(said: impl IntoIterator<Item = Option<String>>) -> Self {
         let cleaned: Vec<Option<String>> = said.into_iter().map(|name| clean(&name?)).collect();
         let is_shared = |names: &[Option<String>], name: &Option<String>| {
@@ -34,7 +34,7 @@ impl NodeNames {
             _ => name.clone(),
         });
         let numbered: Vec<Option<String>> = numbered.collect();
-        // A node may have called itself what another one is called now.
+        // A node may have the name that another node gets with its number.
         let names = numbered.iter().map(|name| name.clone().filter(|_| !is_shared(&numbered, name)));
         Self(names.collect())
     }
@@ -49,12 +49,12 @@ impl NodeNames {
         self.0.iter().all(Option::is_none)
     }
 
-    /// A node in a sentence: its name, or else its number, such as `node 3`.
+    /// A node in a sentence: its name, or otherwise its number, such as `node 3`.
     pub fn of(&self, node: NodeId) -> String {
         self.get(node).map_or_else(|| format!("node {node}"), str::to_owned)
     }
 
-    /// The same with the number where it has a name, such as `client 0 (node 3)`.
+    /// The same with the number if it has a name, such as `client 0 (node 3)`.
     pub fn with_number(&self, node: NodeId) -> String {
         match self.get(node) {
             Some(name) if !name.ends_with(&format!("(node {node})")) => format!("{name} (node {node})"),
@@ -88,9 +88,9 @@ fn clean(said: &str) -> Option<String> {
     (name.chars().any(char::is_alphabetic) && !is_number).then(|| name.to_owned())
 }
 
-/// Whether a letter is printable, and no program gives it a meaning.
+/// Whether a letter is printable, and has no special meaning to any program.
 fn is_plain(letter: char) -> bool {
-    // Fillers of Hangul are letters that cannot be seen.
+    // Fillers of Hangul are invisible letters.
     let is_filler = matches!(letter, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
     letter.is_alphanumeric() && !is_filler || matches!(letter, '-' | '_' | '.' | '/' | '(' | ')' | '+' | '@')
 }
@@ -130,10 +130,10 @@ mod tests {
     fn no_two_nodes_share_a_name() {
         let of = |name: &str| Some(name.to_owned());
         assert_eq!(names(["a", "b", "a"]), [of("a (node 0)"), of("b"), of("a (node 2)")]);
-        // Cut off, they are the same.
+        // After the cut, they are the same.
         let [one, other] = names([&("x".repeat(50) + "1"), &("x".repeat(50) + "2")]);
         assert_eq!((one, other), (of(&("x".repeat(31) + " (node 0)")), of(&("x".repeat(31) + " (node 1)"))));
-        // What node 2 says of itself is taken.
+        // Node 2 already has this name.
         assert_eq!(names(["a", "a", "a (node 0)"]), [None, of("a (node 1)"), None]);
     }
 

@@ -1,31 +1,31 @@
 //! Messages in flight, on any network.
 //!
-//! Where some pair of nodes has a channel in which no message overtakes another, the items in flight stand channel by
+//! If some pair of nodes has a channel in which no message overtakes another, the items in flight stand channel by
 //! channel, those of one channel in the order of sending. Besides messages there are *notices*, which tell a node that
-//! its peer has broken the connection. A notice overtakes the messages before it, and these are lost. What was sent
-//! before its receiver lost the connection is lost as well, and is taken out of flight as soon as this holds. See
+//! its peer has broken the connection. A notice overtakes the messages before it, and these are lost. Messages sent
+//! before their receiver lost the connection are lost as well, and are taken out of flight as soon as this holds. See
 //! `docs/semantics.md`.
 //!
-//! Where other pairs of nodes have no order, each content has a channel of its own: equal messages are
-//! interchangeable, and different ones overtake each other. Where no pair has an order, there are no channels, and the
+//! For other pairs of nodes without an order, each content has a channel of its own: equal messages are
+//! interchangeable, and different ones overtake each other. If no pair has an order, there are no channels, and the
 //! items stand by [rank](Links::rank).
 
 use crate::contract::NodeId;
 use crate::contract::fingerprint::{self, Fingerprint};
 use crate::scenario::route::Route;
 
-/// The rules of the network for items in flight, and of what the nodes know of their connections.
+/// The rules of the network for items in flight, and the nodes' knowledge of their connections.
 pub trait Links<T> {
-    /// Whether messages have an order anywhere.
+    /// Whether messages have an order on some link.
     fn is_ordered(&self) -> bool;
 
-    /// Where an item travels.
+    /// The route of an item.
     fn route(&self, item: &T) -> Route;
 
-    /// How often the connection of a node to a peer was broken, as far as the node knows.
+    /// The number of breaks of the connection of a node to a peer, as far as the node knows.
     fn incarnation(&self, node: NodeId, peer: NodeId) -> u32;
 
-    /// Where an item stands on a network without any order: items of equal rank stand in the order of sending.
+    /// The rank of an item on a network without any order: items of equal rank stand in the order of sending.
     fn rank(&self, item: &T) -> u32;
 }
 
@@ -40,7 +40,7 @@ impl<T> Default for InFlight<T> {
 }
 
 impl<T: PartialEq> InFlight<T> {
-    /// Adds an item that is sent, unless it is lost already: its destination knows of a break since.
+    /// Adds an item that is sent, unless it is lost already: its destination may know of a later break.
     #[inline]
     pub fn insert(&mut self, links: &impl Links<T>, item: T) {
         let position = if links.is_ordered() {
@@ -56,7 +56,7 @@ impl<T: PartialEq> InFlight<T> {
         self.0.insert(position, item);
     }
 
-    /// Result of inserting these items one after the other, without losses.
+    /// The result of inserting these items one after the other, without losses.
     pub fn of(links: &impl Links<T>, mut items: Vec<T>) -> Self {
         match links.is_ordered() {
             true => items.sort_by_key(|item| links.route(item).channel()),
@@ -66,7 +66,7 @@ impl<T: PartialEq> InFlight<T> {
     }
 
     /// Calls `found` with each distinct item that can be taken next: the first one of each channel, and the first notice
-    /// in it; all where there are no channels.
+    /// in it; all items if there are no channels.
     #[inline]
     pub fn for_each_next<'i>(&'i self, links: &impl Links<T>, mut found: impl FnMut(&'i T)) {
         if !links.is_ordered() {
@@ -79,11 +79,11 @@ impl<T: PartialEq> InFlight<T> {
         }
     }
 
-    /// Takes an item, and what it overtakes in its channel.
+    /// Takes an item, and removes the items that it overtakes in its channel.
     ///
     /// # Panics
     ///
-    /// It is not in flight.
+    /// The item is not in flight.
     #[inline]
     pub fn take(&mut self, links: &impl Links<T>, item: &T) {
         let position = |first: usize| {
@@ -102,8 +102,8 @@ impl<T: PartialEq> InFlight<T> {
         }
     }
 
-    /// Takes a step of a node: out of flight goes what it takes, then what it loses as its connections are after the step;
-    /// what it sends comes last.
+    /// Takes a step of a node: removes the items that it takes, then those that it loses given its connections after the step;
+    /// adds the items that it sends last.
     #[inline]
     pub fn step(
         &mut self,
@@ -117,7 +117,7 @@ impl<T: PartialEq> InFlight<T> {
         sent.into_iter().for_each(|item| self.insert(links_after, item));
     }
 
-    /// Loses what a node can never take.
+    /// Removes the items that a node can never take.
     #[inline]
     pub fn lose(&mut self, links: &impl Links<T>, node: NodeId) {
         if links.is_ordered() {
@@ -125,7 +125,7 @@ impl<T: PartialEq> InFlight<T> {
         }
     }
 
-    /// The fingerprint, of those of the items: the order counts where they have one.
+    /// The fingerprint, from those of the items: the order counts on ordered links.
     pub fn fingerprint(&self, links: &impl Links<T>, of_item: impl Fn(&T) -> Fingerprint) -> Fingerprint {
         let sum = |items: &[T]| items.iter().map(&of_item).fold(0, Fingerprint::wrapping_add);
         if !links.is_ordered() {
@@ -142,20 +142,20 @@ impl<T: PartialEq> InFlight<T> {
 }
 
 impl<T> InFlight<T> {
-    /// Replaces all items by these, which stand in their order.
+    /// Replaces all items by these, which must be in their order.
     pub fn refill(&mut self, items: impl Iterator<Item = T>) {
         self.0.clear();
         self.0.extend(items);
     }
 
-    /// How many items there is room for.
+    /// Number of items for which there is room.
     pub fn capacity(&self) -> usize {
         self.0.capacity()
     }
 }
 
 impl<T> From<Vec<T>> for InFlight<T> {
-    /// Of items that stand in their order.
+    /// From items in their order.
     fn from(items: Vec<T>) -> Self {
         Self(items)
     }
@@ -178,7 +178,7 @@ impl<'i, T> IntoIterator for &'i InFlight<T> {
     }
 }
 
-/// Of the items of a channel that are not lost, those that can be taken next: the first one, and the first notice if that
+/// Among the items of a channel that are not lost, those that can be taken next: the first one, and the first notice if that
 /// is another one.
 pub fn heads<I>(items: impl IntoIterator<Item = I>, is_notice: impl Fn(&I) -> bool) -> (Option<I>, Option<I>) {
     let mut items = items.into_iter();
@@ -203,7 +203,7 @@ mod tests {
         Route { from, to, incarnation, is_notice, channel_class: 0 }
     }
 
-    /// What node 0 knows of its connection to node 1; node 1 knows of no break.
+    /// Node 0 knows of this many breaks of its connection to node 1; node 1 knows of no break.
     struct OneIncarnation(u32);
 
     impl Links<Route> for OneIncarnation {
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(next(&in_flight), [old, notice, other]);
         in_flight.take(&OneIncarnation(0), &notice);
         assert_eq!(next(&in_flight), [new, other]);
-        // What node 1 sent before it knew is lost at node 0, which knows.
+        // Messages that node 1 sent before it knew of the break are lost at node 0, which knows.
         in_flight.lose(&OneIncarnation(1), 0);
         assert_eq!(*in_flight, [new]);
         in_flight.insert(&OneIncarnation(1), other);

@@ -1,19 +1,19 @@
-//! Where a message or notice travels.
+//! The route of a message or notice.
 
 use crate::contract::NodeId;
 
-/// Where an item travels, and over which incarnation of the connection.
+/// The route of an item, with the incarnation of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The sender.
     pub from: NodeId,
     /// The destination.
     pub to: NodeId,
-    /// How often the connection was broken before, as far as the sender knew; for a notice, that break included.
+    /// The number of earlier breaks of the connection, as far as the sender knew; for a notice, including its own break.
     pub incarnation: u32,
     /// Whether it is a notice.
     pub is_notice: bool,
-    /// 0 where messages have an order; else a number that stands for the content.
+    /// 0 on an ordered link; otherwise a number that stands for the content.
     pub channel_class: u32,
 }
 
@@ -28,7 +28,7 @@ impl Route {
         !self.is_unordered() && (self.incarnation < breaks || (self.is_notice && self.incarnation == breaks))
     }
 
-    /// The channel that it is an item of.
+    /// The channel to which the item belongs.
     pub(crate) fn channel(&self) -> (NodeId, NodeId, u32) {
         (self.from, self.to, self.channel_class)
     }

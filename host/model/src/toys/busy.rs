@@ -1,4 +1,4 @@
-//! Random toys that can run for ever and still have finitely many global states.
+//! Random toys that can run for ever but have finitely many global states.
 
 use crate::contract::{LocalKind, NodeId, PropertyKind, PropertyScope};
 use crate::toys::dice::Dice;
@@ -6,7 +6,7 @@ use crate::toys::property::ToyProperty;
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 use crate::toys::toy::Toy;
 
-/// Contents from here on go ahead of others.
+/// Contents from here on overtake others.
 const HERALD: u8 = 4;
 
 impl Toy {
@@ -14,13 +14,13 @@ impl Toy {
     /// the same system on every machine.
     ///
     /// Finite by construction: each state of a node has a credit, and no handler leaves more messages and credit than it found. So
-    /// messages in flight and credits together never become more.
+    /// the sum of messages in flight and credits never grows.
     pub fn random_busy(seed: u64, nodes: u32) -> Self {
         Self::busy_with_credits(seed, nodes).0
     }
 
-    /// The same where other messages go ahead of most of those that are sent, over the same link. No handler answers them, so they are
-    /// never more than those behind them, times two, if links have an order: there a lost one can be sent again and again, and messages
+    /// The same, but other messages overtake most of those that are sent, over the same link. No handler answers them, so on ordered
+    /// links they are at most twice as many as those behind them: there a lost one can be sent again and again, and messages
     /// in flight do not become more if it is not. Some of them keep a promise.
     pub fn random_busy_with_heralds(seed: u64, nodes: u32) -> Self {
         let (mut toy, credits) = Self::busy_with_credits(seed, nodes);
@@ -34,7 +34,7 @@ impl Toy {
             let (ToyOutcome::Go(_, sent) | ToyOutcome::Trap(sent)) = outcome;
             *sent = sent.iter().flat_map(|message| [heralds(&mut dice, message.0), vec![*message]].concat()).collect();
         }
-        // A handler that sends nothing may go where there is least credit.
+        // A handler that sends nothing may go to the state with the least credit.
         let least = |node: NodeId| {
             let credit = |state: &ToyState| credits[node as usize][*state as usize];
             (0..states).min_by_key(credit).expect("a node has states")
@@ -88,7 +88,7 @@ impl Toy {
             };
             let tuples = (0..1 + dice.below(2)).map(|_| tuple(&mut dice)).collect();
             let (name, kind, sees_all) = (format!("promise{index}"), PropertyKind::Eventually, dice.below(2) == 0);
-            // A node without a view owes nothing, so a promise that sees no more than where it is kept is worth an eighth of the systems.
+            // A node without a view owes nothing, so only an eighth of the systems have a promise that sees just the states that keep it.
             let sees_all = sees_all || (scope == PropertyScope::Node && !seed.is_multiple_of(8));
             toy.properties.push(ToyProperty { name, kind, scope, tuples, traps: Vec::new(), sees_all });
         }
@@ -102,7 +102,7 @@ impl Toy {
         self.is_stepwise = dice.below(2) == 0;
         let keys: Vec<(NodeId, ToyState, ToyTrigger)> = self.rules.keys().copied().collect();
         for (node, state, on) in keys {
-            // The first outcome leaves no more than it found, and neither does one that sends nothing and goes where the first does.
+            // The first outcome leaves no more than it found, nor does one that sends nothing and goes to the same state as the first.
             let outcomes = self.rules.get_mut(&(node, state, on)).expect("it is one of the keys");
             let ToyOutcome::Go(next, _) = outcomes[0] else { continue };
             if dice.below(3) == 0 {

@@ -1,4 +1,4 @@
-//! Further features of random toys: properties of all kinds and scopes, and several ways to begin and to continue.
+//! Further features of random toys: properties of all kinds and scopes, and several start states and outcomes.
 
 use std::collections::BTreeSet;
 
@@ -23,14 +23,14 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// All of them.
+    /// All features.
     pub const ALL: [Self; 4] = [Self::Properties, Self::Broken, Self::Copies, Self::Choices];
 }
 
 impl Toy {
-    /// The same system with a feature at random. As finite as it was.
+    /// The same system with a random feature. It stays finite.
     ///
-    /// With `is_symmetric`, a system that is the same under every renaming of the nodes but node 0 stays so.
+    /// With `is_symmetric`, a system that is invariant under every renaming of the nodes except node 0 stays so.
     #[must_use]
     pub fn with_random(mut self, feature: Feature, seed: u64, is_symmetric: bool) -> Self {
         let mut dice = Dice(seed ^ (0xfea7 + feature as u64));
@@ -56,7 +56,7 @@ impl Toy {
         self
     }
 
-    /// How many local states a node has at most; those that name a node are not counted.
+    /// Maximum number of local states of a node, without those that name a node.
     fn states(&self) -> ToyState {
         let states = self.rules.keys().map(|(_, state, _)| state % NAMED + 1);
         states.max().unwrap_or(1)
@@ -94,7 +94,7 @@ impl Toy {
             if dice.below(8) > 0 {
                 continue;
             }
-            // Nothing may become endless: a local event makes the state larger, and a message is answered by smaller ones.
+            // The system must stay finite: a local event makes the state larger, and a message is answered by smaller ones.
             let is_allowed = |outcome: &ToyOutcome| match (outcome, on) {
                 (ToyOutcome::Go(next, _), ToyTrigger::Local(_)) => *next > state,
                 (ToyOutcome::Go(_, sent), ToyTrigger::Message(_, content)) => sent.iter().all(|(_, it)| *it < content),

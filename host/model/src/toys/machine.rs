@@ -39,7 +39,7 @@ impl Machine for ToyMachine {
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
-        // What the first `init` sends is never refused.
+        // Messages of the first `init` are never refused.
         let is_careful = self.toy.is_careful && !matches!(input, Input::Init { durable: None, .. });
         let mut outcomes = match input {
             Input::Init { node, durable, .. } => {
@@ -223,7 +223,7 @@ impl Toy {
         }
     }
 
-    /// Which of this many outcomes, which may be drawn, a script asks for.
+    /// The outcome that a script selects, among this many, which may be drawn.
     pub(crate) fn pick(&self, (outcomes, is_drawn): (usize, bool), script: &[u32], effects: &mut Effects) -> usize {
         let mut ask = |alternatives: usize| {
             let alternatives = u32::try_from(alternatives).expect("tables are small");
@@ -244,7 +244,7 @@ impl Toy {
     }
 }
 
-/// The answer of the property to a forbidden tuple of states as it sees them: those that no tuple names are 255.
+/// The answer of the property to a forbidden tuple of states, as it sees them: a state that no tuple names is 255.
 pub fn forbidden_words(views: &[ToyState]) -> String {
     format!("{views:?} is forbidden")
 }

@@ -1,21 +1,21 @@
 //! Small protocols given by tables: the test bed of every strategy. Only with the feature `toys`.
 //!
-//! A toy has the same interface as a sandboxed plugin, so whatever is checked on toys holds for the strategies
+//! A toy has the same interface as a sandboxed plugin, so tests on toys cover the strategies
 //! as they are. [`Toy::random`] makes systems whose reachable global states are finite by construction.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `rule` | what a toy node reacts to and what it does |
+//! | `rule` | rules of a toy node: their triggers and their effects |
 //! | `property` | properties given by tuples of local states |
-//! | `toy` | a protocol given by a table, and how it is built |
+//! | `toy` | a protocol given by a table, and its construction |
 //! | `machine` | a toy as a machine |
 //! | `native` | parts of machines that tests write by hand |
 //! | `renaming` | contents and states that name a node, and renamings of nodes |
 //! | `dice` | random numbers |
 //! | `random` | random toys, and the features of the contract that they can have |
-//! | `symmetric` | random toys that are the same under renamings of their nodes |
+//! | `symmetric` | random toys that are invariant under renamings of their nodes |
 //! | `busy` | random toys that can run for ever |
-//! | `overheard` | machines that note when a property was broken |
+//! | `overheard` | machines that note a broken property |
 //! | `features` | further features of random toys: properties, copies, choices |
 
 mod busy;

@@ -1,18 +1,18 @@
-//! Machines that note when a property was broken.
+//! Machines that note a broken property.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::contract::{Fault, Machine, MachineError, MachineFactory, Wrap, Wrapped};
 
-/// Machines of another factory whose properties are all of kind `always`, and whether one of them was evaluated as broken.
+/// Machines of another factory with only `always` properties, and whether one of these was evaluated as broken.
 pub struct Overheard<F> {
     factory: F,
     has_heard: Arc<AtomicBool>,
 }
 
 impl<F: MachineFactory> Overheard<F> {
-    /// The machines of `factory`; nothing was heard yet.
+    /// The machines of `factory`; no broken property was noted yet.
     pub fn new(factory: F) -> Self {
         Self { factory, has_heard: Arc::default() }
     }

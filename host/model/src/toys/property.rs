@@ -3,7 +3,7 @@
 use crate::contract::{Fault, FaultKind, NodeId, Property, PropertyKind, PropertyScope};
 use crate::toys::rule::ToyState;
 
-/// A state that a property does not name, in its words.
+/// Stands for a state that a property does not name, in its messages.
 const OTHER: ToyState = u8::MAX;
 
 /// A property given by tuples of local states, one state per node; `None` stands for any state. A tuple without a state
@@ -12,7 +12,7 @@ const OTHER: ToyState = u8::MAX;
 pub struct ToyProperty {
     /// Its name.
     pub name: String,
-    /// Its claim: that no tuple is reached, or that one of them is.
+    /// Its claim: no tuple is reached, or one of them is.
     pub kind: PropertyKind,
     /// Its scope. With node scope each state of a tuple stands for itself.
     pub scope: PropertyScope,
@@ -20,7 +20,7 @@ pub struct ToyProperty {
     pub tuples: Vec<Vec<Option<ToyState>>>,
     /// Tuples on which its evaluation traps.
     pub traps: Vec<Vec<Option<ToyState>>>,
-    /// Whether states that no tuple names have a view, too, which does not tell them apart.
+    /// Whether states that no tuple names have a view, too, which is the same for all of them.
     pub sees_all: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct ToyProperty {
 pub type Evaluated = Result<Result<(), String>, Fault>;
 
 impl ToyProperty {
-    /// How the protocol lists it.
+    /// The entry in the protocol's list.
     pub(crate) fn property(&self) -> Property {
         Property { name: self.name.clone(), kind: self.kind, scope: self.scope }
     }

@@ -1,4 +1,4 @@
-//! Random toys, and their features beyond messages and local events, those of the contract that only some protocols use.
+//! Random toys, and features of the contract that only some protocols use, beyond messages and local events.
 
 use crate::contract::NodeId;
 use crate::toys::dice::Dice;
@@ -9,7 +9,7 @@ impl Toy {
     /// A random system. The same seed gives the same system on every machine.
     ///
     /// Finite by construction: handling a message sends only smaller contents, and a local event, which can send
-    /// anything, makes the state larger; so a run has boundedly many local events between messages.
+    /// any content, makes the state larger; so a run has boundedly many local events between messages.
     pub fn random(seed: u64, nodes: u32) -> Self {
         let mut dice = Dice(seed);
         let (states, contents) = (2 + dice.below(4) as ToyState, 1 + dice.below(4) as u8);
@@ -62,7 +62,7 @@ impl Toy {
             .collect()
     }
 
-    /// The same system where some nodes choose in `init` how they begin; at least one of them has a choice.
+    /// The same system, but some nodes choose in `init` how they begin; at least one of them has a choice.
     #[must_use]
     pub fn with_random_starts(mut self, seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0x57a7);
@@ -79,7 +79,7 @@ impl Toy {
         self
     }
 
-    /// The same system where messages can be refused, which nodes notice or not.
+    /// The same system, but messages can be refused, which nodes may or may not notice.
     #[must_use]
     pub fn with_random_refusals(mut self, seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0xf011);
@@ -87,7 +87,7 @@ impl Toy {
         self.is_careful = true;
         for node in 0..self.nodes {
             for state in 0..states {
-                // Never to a smaller one, so that local events still make the state larger.
+                // Never a smaller state, so that local events still make the state larger.
                 if dice.below(2) > 0 {
                     let instead = state + dice.below(u32::from(states - state)) as ToyState;
                     self.refused.insert((node, state), instead);
@@ -97,7 +97,7 @@ impl Toy {
         self
     }
 
-    /// The same system where nodes are done in some states, more likely than not.
+    /// The same system, but nodes are done in some states, more likely than not.
     #[must_use]
     pub fn with_random_done(mut self, seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0xd07e);
@@ -107,7 +107,7 @@ impl Toy {
         self
     }
 
-    /// The same system where some states are durable, and a node that was reset begins at random.
+    /// The same system, but some states are durable, and a node begins at random after a reset.
     #[must_use]
     pub fn with_random_durable(mut self, seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0xd15c);
@@ -126,7 +126,7 @@ impl Toy {
         self
     }
 
-    /// The same system where nodes have rules for connections that break.
+    /// The same system, but nodes have rules for connections that break.
     #[must_use]
     pub fn with_random_errors(mut self, seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0xe440);
@@ -144,10 +144,10 @@ impl Toy {
         self
     }
 
-    /// The same system where nodes take some messages as quorums, and others not in every state. More messages are in
+    /// The same system, but nodes take some messages as quorums, and others not in every state. More messages are in
     /// flight from the start, without which there would hardly be a quorum.
     ///
-    /// As finite as it was: what a quorum sends is smaller than all that can be in it.
+    /// It stays finite: a quorum sends smaller contents than all that can be in it.
     #[must_use]
     pub fn with_random_quorums(mut self, seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0x9a0e);
@@ -162,7 +162,7 @@ impl Toy {
                 for content in 0..contents {
                     let role = match dice.below(8) {
                         0 => None,
-                        // Those of two contents are one quorum, or each has its own.
+                        // Messages of two contents are one quorum, or each has its own.
                         1..=4 => Some((content & !dice.below(2) as u8, 1 + dice.below(self.nodes))),
                         _ => continue,
                     };
@@ -191,7 +191,7 @@ impl Toy {
         self
     }
 
-    /// The same system where some handlers trap, for good or in one of their outcomes. With
+    /// The same system, but some handlers trap, always or in one of their outcomes. With
     /// [`starts`](Self::with_random_starts), `init` can be among them.
     #[must_use]
     pub fn with_random_traps(mut self, seed: u64) -> Self {

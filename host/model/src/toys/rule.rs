@@ -16,11 +16,11 @@ pub enum ToyTrigger {
     Error(NodeId),
 }
 
-/// How a toy node moves.
+/// An outcome of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToyOutcome {
-    /// To a state, sending messages: destination and content.
+    /// Goes to a state and sends messages: destination and content.
     Go(ToyState, Vec<(NodeId, u8)>),
-    /// It traps, after it has sent these: destination and content. As the execution ends there, they are never delivered.
+    /// Traps, after it has sent these: destination and content. As the execution ends there, they are never delivered.
     Trap(Vec<(NodeId, u8)>),
 }

@@ -1,4 +1,4 @@
-//! Random toys that are the same under renamings of their nodes.
+//! Random toys that are invariant under renamings of their nodes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 use crate::toys::toy::Toy;
 
 impl Toy {
-    /// A random system that is the same under every renaming of the nodes but node 0, and says so; contents and states
+    /// A random system that is invariant under every renaming of the nodes except node 0, and declares so; contents and states
     /// may name a node. Finite for the same reason as the systems of [`random`](Self::random).
     pub fn random_symmetric(seed: u64, nodes: u32) -> Self {
         let mut dice = Dice(seed);
@@ -60,8 +60,8 @@ impl Toy {
         toy
     }
 
-    /// Adds a random rule and the renamed ones, unless there is a rule already. What it does is the same under all
-    /// renamings that its key is the same under.
+    /// Adds a random rule and the renamed ones, unless there is a rule already. Its outcome is invariant under all
+    /// renamings that leave its key unchanged.
     fn add_orbit(
         &mut self,
         dice: &mut Dice,

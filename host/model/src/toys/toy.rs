@@ -1,4 +1,4 @@
-//! A protocol given by a table, and how it is built.
+//! A protocol given by a table, and its construction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ pub struct Toy {
     pub starts: BTreeMap<NodeId, Vec<ToyOutcome>>,
     /// The rules.
     pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
-    /// The durable state of a node in a state; nothing where there is no entry.
+    /// The durable state of a node in a state; no entry means none.
     pub durable: BTreeMap<(NodeId, ToyState), u8>,
-    /// How a node begins after a reset with what was durable. Without an entry it is the state with that number; where
-    /// nothing was durable, the node begins as it did at the start.
+    /// The outcomes of a restart with this durable state. Without an entry the node goes to the state with that number; without
+    /// a durable state, it begins as at the start.
     pub restarts: BTreeMap<(NodeId, u8), Vec<ToyOutcome>>,
-    /// How a node takes messages with this content in a state, where that is not by themselves: as members of the quorum
-    /// with this name and size, or, without one, not at all.
+    /// The role of messages with this content in a state, unless the node takes them by themselves: members of the quorum
+    /// with this name and size, or, without one, held.
     pub roles: BTreeMap<(NodeId, ToyState, u8), Option<(u8, u32)>>,
     /// The reaction of a quorum of this name in a state: one of these lists of outcomes, see [`quorum`](Self::quorum). An empty
     /// list declines the messages.
@@ -34,9 +34,9 @@ pub struct Toy {
     pub forbidden: Vec<Vec<Option<ToyState>>>,
     /// Whether the toy asks the transport before it sends a message, except in `init`.
     pub is_careful: bool,
-    /// Where a node goes if a message was refused on the way to a state; without an entry it goes there all the same.
+    /// The state that replaces a target state if a message was refused on the way to it; without an entry there is no change.
     pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
-    /// The states in which a node says that it is done.
+    /// The states in which a node is done.
     pub done: BTreeSet<(NodeId, ToyState)>,
     /// The neighbours that a node names in a state, true or not: without an entry it names none, and with an empty one it traps.
     pub neighbours: BTreeMap<(NodeId, ToyState), Option<Vec<NodeId>>>,
@@ -46,11 +46,11 @@ pub struct Toy {
     pub interchangeable: Vec<Vec<NodeId>>,
     /// The properties other than `forbidden`.
     pub properties: Vec<ToyProperty>,
-    /// Whether one of several outcomes is found by several calls of `choose`, each between this one and those after it.
+    /// Whether several calls of `choose` select one of several outcomes, each between the next outcome and those after it.
     pub is_stepwise: bool,
-    /// Why local events with these names happen; the others are internal.
+    /// The kinds of local events with these names; the others are internal.
     pub kinds: BTreeMap<u8, LocalKind>,
-    /// The states in which the outcomes of handlers are drawn, by even weights, and not chosen. A third answer, and each one after it,
+    /// The states in which the outcomes of handlers are drawn, by even weights, and not chosen. The third answer, and each one after it,
     /// has the weight 0.
     pub drawn: BTreeSet<(NodeId, ToyState)>,
     /// Bytes of the messages with this content; the others have one.
@@ -91,14 +91,14 @@ impl Toy {
         self
     }
 
-    /// Adds an outcome to `init` at a node, which so begins in another state than 0, or in one of several.
+    /// Adds an outcome to `init` at a node, which then begins in another state than 0, or in one of several.
     #[must_use]
     pub fn start(mut self, node: NodeId, state: ToyState, sent: &[(NodeId, u8)]) -> Self {
         self.starts.entry(node).or_default().push(ToyOutcome::Go(state, sent.to_vec()));
         self
     }
 
-    /// Has a node take messages with these contents in a state as a quorum of this size, whose name is the first of them.
+    /// Lets a node take messages with these contents in a state as a quorum of this size, whose name is the first of them.
     #[must_use]
     pub fn collect(
         mut self,
@@ -117,7 +117,7 @@ impl Toy {
         self
     }
 
-    /// Has a node take no messages with this content in a state.
+    /// Lets a node hold messages with this content in a state.
     #[must_use]
     pub fn hold(mut self, node: NodeId, state: ToyState, content: u8) -> Self {
         self.roles.insert((node, state, content), None);
@@ -131,7 +131,7 @@ impl Toy {
         self
     }
 
-    /// Has a node go to another state if a message is refused on the way to a state, and has the transport asked.
+    /// Lets a node go to another state if a message is refused on the way to a state, and makes the toy ask the transport.
     #[must_use]
     pub fn refuse(mut self, node: NodeId, state: ToyState, instead: ToyState) -> Self {
         self.is_careful = true;
@@ -139,33 +139,33 @@ impl Toy {
         self
     }
 
-    /// Where a node goes that wanted to get to a state, if a message was refused.
+    /// The state of a node after a refused message on the way to `next`.
     pub fn after_refusal(&self, node: NodeId, next: ToyState) -> ToyState {
         self.refused.get(&(node, next)).copied().unwrap_or(next)
     }
 
-    /// Lets a node say in a state that it is done.
+    /// Makes a node done in a state.
     #[must_use]
     pub fn done(mut self, node: NodeId, state: ToyState) -> Self {
         self.done.insert((node, state));
         self
     }
 
-    /// Has a node name these neighbours in a state, or trap.
+    /// Lets a node name these neighbours in a state, or trap.
     #[must_use]
     pub fn near(mut self, node: NodeId, state: ToyState, neighbours: Option<&[NodeId]>) -> Self {
         self.neighbours.insert((node, state), neighbours.map(<[NodeId]>::to_vec));
         self
     }
 
-    /// Has properties trap that read a node in a state.
+    /// Makes properties trap that read a node in a state.
     #[must_use]
     pub fn conceal(mut self, node: NodeId, state: ToyState) -> Self {
         self.concealed.insert((node, state));
         self
     }
 
-    /// Makes something durable in a state: the number of the state to begin with after a reset.
+    /// Sets the durable state in a state: the number of the state to begin with after a reset.
     #[must_use]
     pub fn keep(mut self, node: NodeId, state: ToyState, durable: u8) -> Self {
         self.durable.insert((node, state), durable);
@@ -177,33 +177,33 @@ impl Toy {
         self.roles.range((node, 0, 0)..=(node, u8::MAX, u8::MAX)).next().is_some()
     }
 
-    /// The outcomes of a quorum. Which of the lists it is depends on senders and contents.
+    /// The outcomes of a quorum. Senders and contents select one of the lists.
     pub fn quorum(&self, node: NodeId, state: ToyState, name: u8, messages: &[(NodeId, u8)]) -> Vec<ToyOutcome> {
         let sum: u32 = messages.iter().map(|(from, content)| from * 2 + u32::from(*content)).sum();
         let lists = self.quorums.get(&(node, state, name)).filter(|lists| !lists.is_empty());
         lists.map_or_else(Vec::new, |lists| lists[sum as usize % lists.len()].clone())
     }
 
-    /// Why a local event happens.
+    /// The kind of a local event.
     pub fn kind(&self, name: u8) -> LocalKind {
         self.kinds.get(&name).copied().unwrap_or(LocalKind::Internal)
     }
 
-    /// Says why local events with a name happen.
+    /// Sets the kind of local events with a name.
     #[must_use]
     pub fn of_kind(mut self, name: u8, kind: LocalKind) -> Self {
         self.kinds.insert(name, kind);
         self
     }
 
-    /// Makes messages with this content this many bytes long.
+    /// Sets the length of messages with this content, in bytes.
     #[must_use]
     pub fn of_length(mut self, content: u8, bytes: usize) -> Self {
         self.lengths.insert(content, bytes);
         self
     }
 
-    /// Promises that one of these tuples of local states, one per node, is reached again and again; `None` stands for any state.
+    /// Adds a promise that one of these tuples of local states, one per node, is reached again and again; `None` stands for any state.
     #[must_use]
     pub fn promise(mut self, name: &str, tuples: &[&[Option<ToyState>]]) -> Self {
         let (kind, scope) = (PropertyKind::Eventually, PropertyScope::System);
@@ -226,14 +226,14 @@ impl Toy {
         self.starts.get(&node).cloned().unwrap_or_else(usual)
     }
 
-    /// How a node restarts with what is left of its durable state.
+    /// The outcomes of a restart with the rest of the durable state.
     pub fn restart(&self, node: NodeId, durable: Option<u8>) -> Vec<ToyOutcome> {
         let Some(durable) = durable else { return self.init(node) };
         let known = self.restarts.get(&(node, durable));
         known.cloned().unwrap_or_else(|| vec![ToyOutcome::Go(durable, Vec::new())])
     }
 
-    /// The outcomes of a trigger, the implicit one included.
+    /// The outcomes of a trigger, including the implicit one.
     pub fn outcomes(&self, node: NodeId, state: ToyState, on: ToyTrigger) -> Vec<ToyOutcome> {
         match self.rules.get(&(node, state, on)) {
             Some(outcomes) => outcomes.clone(),

@@ -1,4 +1,4 @@
-//! The findings in the present state of a replay, compared with that of a trace.
+//! The findings in the current state of a replay, compared with that of a trace.
 
 use crate::contract::hex::Hex;
 use crate::contract::{Fault, Machine, MachineFactory, NodeId, PropertyScope};
@@ -11,8 +11,8 @@ use crate::trace::promise::PromiseWatch;
 use crate::trace::replay::{Replay, ReplayError};
 
 impl Replay {
-    /// The findings in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
-    /// only that.
+    /// The findings in the current state: every property that is violated, reached or cannot be evaluated; after a fault,
+    /// only the fault.
     pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
         Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
     }
@@ -44,7 +44,7 @@ impl Replay {
         Ok(findings)
     }
 
-    /// The nodes that have crashed if nothing can happen any more in the present state; none if something can, or a node is stuck.
+    /// The nodes that have crashed if no event is possible in the current state; none if one is possible, or a node is stuck.
     /// The replay cannot continue if a node fails to answer.
     pub fn crashed(&mut self) -> Option<Vec<NodeId>> {
         let (machines, rules) = (&mut self.machines, &self.rules);
@@ -60,7 +60,7 @@ impl Replay {
         deadlock::crashed(is_busy, addressees, self.rules.max.crashes)
     }
 
-    /// The deadlock, if nothing can happen any more and some node is not done; none otherwise.
+    /// The deadlock, if no event is possible and some node is not done; none otherwise.
     /// The replay cannot continue if a node fails to answer.
     pub fn deadlock(&mut self) -> Option<Finding> {
         let crashed = self.crashed()?;
@@ -79,7 +79,7 @@ impl Replay {
 ///
 /// # Errors
 ///
-/// As for [`Replay::new`] and [`Replay::step`]; or what was found is not there.
+/// As for [`Replay::new`] and [`Replay::step`]; or the finding is not there.
 pub fn confirm(
     factory: &dyn MachineFactory,
     scenario: &Scenario,

@@ -1,12 +1,12 @@
-//! What a protocol says of a replay for people: messages, views and the names of nodes. None of it changes how the replay continues.
+//! A protocol's descriptions of a replay for people: messages, views and the names of nodes. None of them changes the rest of the replay.
 
 use crate::contract::{LocalEvent, Machine, MachineError};
 use crate::lts::{LocalStateId, Stepper};
 use crate::scenario::NodeNames;
 use crate::trace::replay::Replay;
 
-/// What people call the nodes of a cluster, as they say it in these local states, one per node; those that are absent or stuck say
-/// nothing. The machine is in no particular state afterwards.
+/// The names that nodes give themselves in these local states, one per node; nodes that are absent or stuck give
+/// none. The machine is in no particular state afterwards.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ impl Replay {
         self.judge.describe_view(property, view).ok().flatten()
     }
 
-    /// What people call the nodes, as they say it in their present states; those that are absent or stuck say nothing. The question
-    /// leaves no trace.
+    /// The names that nodes give themselves in their current states; nodes that are absent or stuck give none. The call
+    /// does not change the replay.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! A path of events from the start of a cluster, as a document that replays.
 //!
-//! A trace speaks of contents, never of ids, so that it can be replayed without the search that found it.
+//! A trace contains contents, never ids, so that it can be replayed without the search that found it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::trace::progress::{Fairness, Recovery, Timers, is_default};
 /// The version of the format that this build writes wherever it suffices.
 pub const TRACE_VERSION: u32 = 1;
 
-/// The latest version of the format that this build reads: with a beginning in states from elsewhere, absent nodes, messages that are
-/// lost, and broken promises of progress.
+/// The latest version of the format that this build reads: with a beginning in states from elsewhere, absent nodes, lost
+/// messages, and broken promises of progress.
 pub const TRACE_VERSION_MAX: u32 = 2;
 
-/// Which plugin a trace belongs to.
+/// The plugin to which a trace belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PluginRef {
-    /// The name that the plugin gives itself, or that of its file.
+    /// The plugin's own name, or that of its file.
     pub name: String,
-    /// The version that the plugin gives itself.
+    /// The plugin's own version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// `blake3:` and the digest of the component; absent in traces that are meant for every build of the plugin.
@@ -38,29 +38,29 @@ pub struct PluginRef {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
-    /// Which node.
+    /// The node.
     pub node: NodeId,
-    /// The component that it runs; absent if that is the one of the others.
+    /// The component that it runs; absent if it is the same as for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginRef>,
-    /// Parameters that it has for itself, above those of the scenario.
+    /// Its own parameters, which override those of the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
     /// Whether properties leave it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adversary: bool,
-    /// The node that it is a second instance of.
+    /// The node of which it is a second instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<NodeId>,
 }
 
-/// A property that is stated from outside the plugin, about the states that it describes.
+/// A property stated outside the plugin, about the states that it describes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expressed {
     /// The name of the property.
     pub name: String,
-    /// What it claims.
+    /// Its claim.
     pub kind: PropertyKind,
     /// The expression, in the language of its evaluator.
     pub expression: String,
@@ -88,7 +88,7 @@ pub enum TraceEvent {
     Local {
         /// Its name, for people.
         name: String,
-        /// Why it can happen.
+        /// The reason why it can happen.
         cause: LocalKind,
         /// The argument.
         #[serde(default)]
@@ -98,30 +98,30 @@ pub enum TraceEvent {
     TransportError {
         /// The node at the other end.
         peer: NodeId,
-        /// Whether the node does not hear of it.
+        /// Whether the node is not notified.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lost: bool,
     },
-    /// A message to the node vanishes that could be delivered next. No search does that; a path to a start state can.
+    /// A message to the node that could be delivered next vanishes. No search does that; a path to a start state can.
     Lose {
         /// The sender.
         from: NodeId,
         /// The content.
         payload: Hex,
     },
-    /// Something goes wrong at the node, all by itself.
+    /// A fault happens at the node.
     #[serde(untagged)]
     Fault {
         /// The fault.
         #[serde(flatten)]
         event: FaultEvent,
-        /// Whether a connection is broken and the node does not hear of it.
+        /// Whether a connection is broken and the node is not notified.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         lost: bool,
     },
 }
 
-/// The fields of all events. Which of them an event has depends on its kind, and the kinds of faults are those of a table.
+/// The fields of all events. The kind of an event decides which it has; the kinds of faults are those of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -176,18 +176,18 @@ impl TraceEvent {
         }
     }
 
-    /// Whether a connection is broken and the node does not hear of it.
+    /// Whether a connection is broken and the node is not notified.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Fault { lost: true, .. } | Self::TransportError { lost: true, .. })
     }
 
-    /// The local event that this is, if it is one.
+    /// The event as a local event, if it is one.
     pub fn to_local(&self) -> Option<LocalEvent> {
         let Self::Local { name, cause, payload } = self else { return None };
         Some(LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() })
     }
 
-    /// The same event in the words of the machine.
+    /// The trace event of a local event of the machine.
     pub fn from_local(event: &LocalEvent) -> Self {
         Self::Local { name: event.name.clone(), cause: event.kind, payload: Hex(event.payload.clone()) }
     }
@@ -219,7 +219,7 @@ impl From<&Envelope> for Sent {
     }
 }
 
-/// One event of a trace, with what it did when the trace was recorded.
+/// One event of a trace, with its effects when the trace was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceStep {
@@ -230,10 +230,10 @@ pub struct TraceStep {
     /// The answers to the handler's calls of `choose`, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
-    /// The messages sent, in order; absent where a replay need not compare.
+    /// The messages sent, in order; absent if a replay need not compare them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Vec<Sent>>,
-    /// The canonical encoding of the node's state afterwards; absent where a replay need not compare.
+    /// The canonical encoding of the node's state afterwards; absent if a replay need not compare it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Hex>,
 }
@@ -248,7 +248,7 @@ pub enum Finding {
         name: String,
         /// Its claim.
         kind: PropertyKind,
-        /// Why it does not hold, in the plugin's words; empty for a witness.
+        /// The reason why it does not hold, in the plugin's words; empty for a witness.
         message: String,
     },
     /// A property that could not be evaluated.
@@ -260,14 +260,14 @@ pub enum Finding {
     },
     /// The last event made the guest misbehave.
     Fault {
-        /// Where.
+        /// The node.
         node: NodeId,
-        /// How.
+        /// The misbehaviour.
         fault: Fault,
     },
-    /// Nothing can happen any more, and some node is not done.
+    /// No event is possible any more, and some node is not done.
     Deadlock {
-        /// Which nodes.
+        /// The nodes that are not done.
         message: String,
     },
     /// A promise of progress is broken.
@@ -299,7 +299,7 @@ impl Finding {
         }
     }
 
-    /// Whether two runs of the same steps found the same; of faults as [`Fault::is_same`] says.
+    /// Whether two runs of the same steps had the same finding; for faults see [`Fault::is_same`].
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Fault { node, fault }, Self::Fault { node: other, fault: again }) => {
@@ -319,14 +319,14 @@ impl Finding {
 pub enum BreachClass {
     /// It cannot be kept any more.
     Dead,
-    /// It is not kept, and nothing has to happen.
+    /// It is not kept, and no fair event is enabled.
     Stuck,
     /// It is not kept for ever in a fair execution.
     Lasso,
 }
 
 impl BreachClass {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 3] = [Self::Dead, Self::Stuck, Self::Lasso];
 
     /// Its name.
@@ -345,24 +345,24 @@ impl BreachClass {
 pub struct BrokenPromise {
     /// The property.
     pub name: String,
-    /// The node that it is about, of a property of node scope.
+    /// The node whose promise it is, for a property of node scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// How it is broken.
+    /// The class of the breach.
     pub class: BreachClass,
-    /// Why it does not hold at the end, in the plugin's words.
+    /// The reason why it does not hold at the end, in the plugin's words.
     pub message: String,
-    /// The assumptions of fairness; absent if they are the defaults, as in the next two.
+    /// The fairness assumption; absent if it is the default, as are the next two.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fairness: Fairness,
     /// When timers fire in the long run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub timers: Timers,
-    /// What counts as a way back to where it is kept.
+    /// The events that count as a way back to where it is kept.
     #[serde(default, rename = "recover_by", skip_serializing_if = "is_default")]
     pub recovery: Recovery,
-    /// The step after which the cluster is in the state of the last step already, 0 for the start: what follows it happens again and
-    /// again. There for a lasso, and for nothing else.
+    /// The step after which the cluster is already in the state of the last step, 0 for the start: the steps after it repeat for
+    /// ever. Present only for a lasso.
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
     /// The critical step, which is the last one: before it the promise could still be kept. Absent if none is known.
@@ -374,11 +374,11 @@ pub struct BrokenPromise {
 }
 
 impl BrokenPromise {
-    /// Refuses what no search could have found at the end of this many steps.
+    /// Refuses fields that no search could have produced at the end of this many steps.
     ///
     /// # Errors
     ///
-    /// A lower-case phrase that says why.
+    /// A lower-case phrase with the reason.
     pub fn check(&self, steps: usize) -> Result<(), String> {
         match (self.class, self.loop_start) {
             (BreachClass::Lasso, Some(start)) if start < steps => {}
@@ -404,19 +404,19 @@ impl BrokenPromise {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The lowest version in which it can be written, at least.
+    /// The lowest version in which the trace can be written, or a higher one.
     pub trace_version: u32,
-    /// The plugin that it belongs to.
+    /// The plugin to which it belongs.
     pub plugin: PluginRef,
     /// The cluster that it starts.
     pub scenario: Scenario,
-    /// The nodes that differ from the others, sorted; none where every node runs the plugin.
+    /// The nodes that differ from the others, sorted; none if every node runs the plugin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
-    /// The limits of the plugin, by name; those that are absent had their default.
+    /// The limits of the plugin, by name; absent ones had their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
-    /// The properties from outside, behind those of the plugin; absent if there are none.
+    /// The properties from outside, after those of the plugin; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressed: Vec<Expressed>,
     /// The specifications from outside, whose properties come last, in their order; absent if there are none.
@@ -436,7 +436,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Where it begins.
+    /// Its origin.
     pub fn origin(&self) -> Origin {
         match &self.beginning {
             Some(beginning) => Origin::States(Arc::new(beginning.clone())),
@@ -444,7 +444,7 @@ impl Trace {
         }
     }
 
-    /// The broken promise that it shows, if it shows one.
+    /// The broken promise at its end, if there is one.
     pub fn promise(&self) -> Option<&BrokenPromise> {
         match &self.finding {
             Some(Finding::Promise(promise)) => Some(promise),
@@ -463,14 +463,14 @@ impl Trace {
         Self { init_choices, beginning, ..self }
     }
 
-    /// The same trace with the lowest version that has all that is in it.
+    /// The same trace with the lowest version that supports all its parts.
     #[must_use]
     pub fn with_version(self) -> Self {
         let needs_more = self.beyond_first_version().is_some();
         Self { trace_version: if needs_more { TRACE_VERSION_MAX } else { TRACE_VERSION }, ..self }
     }
 
-    /// The part that the first version of the format does not have, if there is any: a phrase.
+    /// The part that the first version of the format does not support, if there is one: a phrase.
     pub fn beyond_first_version(&self) -> Option<&'static str> {
         if self.beginning.is_some() {
             return Some("a beginning in states from elsewhere");

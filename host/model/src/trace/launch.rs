@@ -7,7 +7,7 @@ use crate::trace::origin::{Beginning, Origin};
 use crate::trace::replay::{Replay, ReplayError, StepReport};
 
 impl Replay {
-    /// Starts the cluster. The reports are those of the nodes, in their order; that of an absent node is empty.
+    /// Starts the cluster. Returns the reports of the nodes, in their order; that of an absent node is empty.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl Replay {
         Ok((replay, reports?))
     }
 
-    /// A cluster in which no node has begun.
+    /// A cluster before any node has begun.
     fn idle(factory: &dyn MachineFactory, scenario: &Scenario) -> Result<Self, ReplayError> {
         let rules = Rules::new(scenario, factory.hears_errors());
         let mut judge = factory.machine()?;
@@ -89,7 +89,7 @@ impl Replay {
         }
         for (route, payload) in settled.in_flight {
             if !route.is_notice {
-                // The step that sent it is unknown: the beginning counts as such.
+                // The step that sent it is unknown, so the beginning counts as its sender.
                 let sent = Envelope { to: route.to, payload: payload.to_vec() };
                 reports[route.from as usize].effects.sent.push(sent);
             }

@@ -3,18 +3,18 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `document` | the trace document and its version |
-//! | `origin` | where a path begins: after `init`, or in states from elsewhere |
-//! | `progress` | what a promise of progress relies on |
-//! | `resolve` | from a recorded step to an event that is enabled |
-//! | `record` | from a path of a search to recorded steps |
+//! | `origin` | the origin of a path: after `init`, or in states from elsewhere |
+//! | `progress` | the assumptions of a promise of progress |
+//! | `resolve` | the enabled event of a recorded step |
+//! | `record` | the recorded steps of a path of a search |
 //! | `start` | the global states where a search begins |
-//! | `launch` | how a replay begins |
+//! | `launch` | the beginning of a replay |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
 //! | `effects` | the effects of a step of a replay |
-//! | `description` | what a protocol says of a replay for people |
-//! | `promise` | promises of progress that a trace shows to be broken, and whether a replay shows it too |
-//! | `standing` | the standing of a property in the state that a replay is in |
-//! | `confirm` | what is found in the state that a replay is in, and whether it is what a trace shows |
+//! | `description` | a protocol's descriptions of a replay for people |
+//! | `promise` | broken promises of progress in a trace, checked in a replay |
+//! | `standing` | the standing of a property in the current state of a replay |
+//! | `confirm` | the findings in the current state of a replay, compared with that of a trace |
 
 mod confirm;
 mod description;

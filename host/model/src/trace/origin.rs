@@ -1,4 +1,4 @@
-//! Where the paths of traces begin: after `init`, or in states from elsewhere.
+//! The origins of the paths of traces: after `init`, or in states from elsewhere.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::contract::{Choice, NodeId};
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultState, Route, Scenario};
 
-/// Where a path begins.
+/// The origin of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// After `init`, with these answers to `choose` for each node; none at all means that none are known.
+    /// After `init`, with these answers to `choose` for each node; an empty list means that none are known.
     Init(Vec<Vec<Choice>>),
     /// In states from elsewhere.
     States(Arc<Beginning>),
@@ -34,14 +34,14 @@ impl Origin {
         }
     }
 
-    /// The next node answers like this in `init`.
+    /// Adds the answers of the next node in `init`.
     pub(crate) fn answer(&mut self, choices: &[Choice]) {
         if let Self::Init(nodes) = self {
             nodes.push(choices.to_vec());
         }
     }
 
-    /// The states from elsewhere, if the path begins in such.
+    /// The states from elsewhere, if the path begins in these.
     pub fn states(&self) -> Option<&Beginning> {
         match self {
             Self::Init(_) => None,
@@ -50,13 +50,13 @@ impl Origin {
     }
 }
 
-/// A global state from elsewhere: the states that its nodes were in, as they were exported, and the messages between them.
+/// A global state from elsewhere: the exported states of its nodes, and the messages between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beginning {
-    /// One for each node that is not absent, in the order of the nodes.
+    /// One state for each node that is not absent, in the order of the nodes.
     pub states: Vec<NodeState>,
-    /// The messages in flight, those of one link in the order of sending. A message that can be delivered twice stands twice.
+    /// The messages in flight, those of one link in the order of sending. A message that can be delivered twice is listed twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<Flight>,
 }
@@ -65,7 +65,7 @@ pub struct Beginning {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeState {
-    /// Which node.
+    /// The node.
     pub node: NodeId,
     /// The export of its machine.
     pub exported: Hex,
@@ -85,7 +85,7 @@ pub struct Flight {
     /// The content; empty for a notice.
     #[serde(default)]
     pub payload: Hex,
-    /// How often the connection was broken before, or the break that a notice tells of.
+    /// The number of earlier breaks of the connection; for a notice, including its own break.
     #[serde(default, skip_serializing_if = "is_default")]
     pub incarnation: u32,
     /// Whether it is a notice.
@@ -97,22 +97,22 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The part of a [`Beginning`] that needs no machine, in the words of the rules.
+/// The part of a [`Beginning`] that needs no machine, in the form of the rules.
 pub(crate) struct Settled<'b> {
-    /// One per node; that of a node to which nothing has happened for absent nodes.
+    /// One per node; a fresh one for absent nodes.
     pub(crate) fault_states: Vec<FaultState>,
     /// The items in flight with their contents.
     pub(crate) in_flight: Vec<(Route, &'b [u8])>,
 }
 
 impl Beginning {
-    /// Refuses a beginning in which no cluster of the scenario can be.
+    /// Refuses a beginning that is no possible state of a cluster of the scenario.
     ///
     /// # Errors
     ///
-    /// A lower-case phrase that says why.
+    /// A lower-case phrase with the reason.
     pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
-        // Whether the protocol hears of errors makes no difference to what can be in flight.
+        // A handler for errors makes no difference to the possible items in flight.
         self.settle(scenario, &Rules::new(scenario, false)).map(|_| ())
     }
 
@@ -142,8 +142,8 @@ impl Beginning {
         Ok(Settled { fault_states, in_flight })
     }
 
-    /// The items in flight. Where they have an order and connections can break, each is of the incarnation that its destination
-    /// knows of when it arrives.
+    /// The items in flight. If they have an order and connections can break, each has the incarnation that its destination
+    /// knows when it arrives.
     fn routes(
         &self,
         scenario: &Scenario,

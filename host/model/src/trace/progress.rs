@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::lts::Trigger;
 
-/// What happens in the long run.
+/// The fairness of executions in the long run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fairness {
-    /// Faults end, and what stays possible happens.
+    /// Faults end, and an event that stays possible happens.
     #[default]
     Stable,
     /// Messages can be lost for ever, but one that is in flight again and again is delivered again and again.
     FairLossy,
-    /// Nothing has to happen, and messages can be lost for ever.
+    /// No event has to happen, and messages can be lost for ever.
     None,
 }
 
 impl Fairness {
-    /// All of them.
+    /// All assumptions.
     pub const ALL: [Self; 3] = [Self::Stable, Self::FairLossy, Self::None];
 
     /// Its name.
@@ -38,12 +38,12 @@ pub enum Timers {
     /// Whenever they are set.
     #[default]
     Free,
-    /// Only where nothing can be delivered.
+    /// Only if no message can be delivered.
     Late,
 }
 
 impl Timers {
-    /// All of them.
+    /// All assumptions.
     pub const ALL: [Self; 2] = [Self::Free, Self::Late];
 
     /// Its name.
@@ -55,19 +55,19 @@ impl Timers {
     }
 }
 
-/// What counts as a way back to a kept promise.
+/// The events that count as a way back to a kept promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// No fault does.
+    /// No fault.
     #[default]
     Events,
-    /// Resets do.
+    /// Resets as well.
     Resets,
 }
 
 impl Recovery {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 2] = [Self::Events, Self::Resets];
 
     /// Its name.

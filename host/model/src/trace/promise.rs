@@ -1,8 +1,8 @@
-//! Promises of progress that a trace shows to be broken, and whether a replay shows it too.
+//! Broken promises of progress in a trace, checked in a replay.
 //!
-//! That a promise is dead, and that a loop is fair, is for a search to find out: it takes all that can happen. What a replay can see is
-//! that the promise is not kept where the trace says so, that the loop is one, in machines that go round it twice, and that in a stuck
-//! state nothing has to happen.
+//! Only a search can find out that a promise is dead, or that a loop is fair: it examines all possible events. A replay can check
+//! that the promise is not kept where the trace says so, that the loop returns to its state when machines run it twice, and that in a
+//! stuck state no fair event is enabled.
 
 use crate::contract::hex::Hex;
 use crate::contract::{LocalEvent, LocalKind, MachineError, MachineFactory, NodeId, Role};
@@ -14,13 +14,13 @@ use crate::trace::replay::{Replay, ReplayError, Travelling};
 /// A global state of a replay, to be compared with others of the same replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Instant {
-    /// None of absent nodes.
+    /// None for absent nodes.
     states: Vec<Option<Vec<u8>>>,
     fault_states: Vec<FaultState>,
     in_flight: Vec<Travelling>,
 }
 
-/// Follows a replay of a trace that shows a broken promise.
+/// Watches a replay of a trace with a broken promise.
 pub struct PromiseWatch<'t> {
     promise: &'t BrokenPromise,
     property: u32,
@@ -29,7 +29,7 @@ pub struct PromiseWatch<'t> {
 }
 
 impl<'t> PromiseWatch<'t> {
-    /// Follows a replay in which no step was taken yet.
+    /// A watch over a replay in which no step was taken yet.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl<'t> PromiseWatch<'t> {
         Ok(())
     }
 
-    /// Takes the loop once more, at the end of the trace. Returns why the promise is broken, in the plugin's words.
+    /// Takes the loop once more, at the end of the trace. Returns the reason why the promise is broken, in the plugin's words.
     ///
     /// # Errors
     ///
@@ -119,12 +119,12 @@ pub fn sibling(trace: &Trace) -> Option<Trace> {
     Some(Trace { finding: None, steps: [before, &promise.sibling].concat(), ..trace.clone() })
 }
 
-/// Events of a way on from where a promise is dead, at most.
+/// Maximum number of events of a continuation after a promise is dead.
 const WAY_ON_MAX: usize = 20;
 
-/// A trace whose critical step is a call of the application, with one way on from its end: what has to happen, those events first that
-/// have happened least often. Whether that way ends where nothing has to happen any more, and not at its bound. None for other traces, where what
-/// takes the last chance explains itself, and where nodes receive several messages at once.
+/// A trace whose critical step is a call of the application, with one continuation from its end: the fair events, those first that have
+/// happened least often. Also whether that continuation ends in a state without fair events, and not at its bound. None for other traces,
+/// whose critical step explains itself, and if nodes receive several messages at once.
 ///
 /// # Errors
 ///
@@ -136,7 +136,7 @@ pub fn way_on(factory: &dyn MachineFactory, trace: &Trace) -> Result<Option<(Tra
         return Ok(None);
     }
     let (mut replay, _) = Replay::new(factory, &trace.scenario, &trace.origin())?;
-    // Whether messages that wait for others are received, only a handler says.
+    // Only a handler decides whether messages that wait for others are received.
     if replay.takes_quorums.contains(&true) {
         return Ok(None);
     }
@@ -165,7 +165,7 @@ pub fn way_on(factory: &dyn MachineFactory, trace: &Trace) -> Result<Option<(Tra
     Ok(Some((extended(way), is_over)))
 }
 
-/// The index of the property of a promise; the node is there.
+/// The index of the property of a promise; the node must exist.
 fn index_of(replay: &Replay, promise: &BrokenPromise) -> Result<u32, ReplayError> {
     let mut properties = (0..).zip(replay.properties());
     let is_there = promise.node.is_none_or(|node| (node as usize) < replay.views.len());
@@ -178,8 +178,8 @@ fn not_there(what: String) -> ReplayError {
 }
 
 impl Replay {
-    /// Why an `eventually` property does not hold in the present state, at one node if it is of node scope; none if it does, or where a
-    /// node is stuck in a fault.
+    /// The reason why an `eventually` property does not hold in the current state, at one node if it is of node scope; none if it holds, or
+    /// if a node is stuck in a fault.
     ///
     /// # Errors
     ///
@@ -198,7 +198,7 @@ impl Replay {
         Ok(owed(&mut *self.judge, property, scope, &views)?)
     }
 
-    /// The present state. Messages without an order among themselves are sorted.
+    /// The current state. Messages without an order among themselves are sorted.
     fn instant(&mut self) -> Result<Instant, ReplayError> {
         let mut states = Vec::with_capacity(self.machines.len());
         for (node, machine) in (0..).zip(&mut self.machines) {
@@ -206,7 +206,7 @@ impl Replay {
                 states.push(None);
                 continue;
             }
-            // A question leaves no trace.
+            // A question must not change the machine.
             let before = machine.capture();
             let state = machine.serialize();
             machine.restore(Some(&before))?;
@@ -222,7 +222,7 @@ impl Replay {
         Ok(Instant { states, fault_states: self.fault_states.clone(), in_flight })
     }
 
-    /// Something that happens in the present state if nothing else does, in words; none if there is nothing.
+    /// A fair event that is enabled in the current state, in words; none if there is none.
     fn has_to_happen(&mut self) -> Result<Option<String>, MachineError> {
         let due = self.due()?;
         Ok(due.first().map(|TraceStep { node, event, .. }| match event {
@@ -235,8 +235,8 @@ impl Replay {
         }))
     }
 
-    /// What happens in the present state if nothing else does: deliveries, then timers and internal events. Members of a quorum are left
-    /// out: whether a node takes them together, only its handler says.
+    /// The fair events of the current state: deliveries, then timers and internal events. Members of a quorum are left
+    /// out: only the handler decides whether a node takes them together.
     fn due(&mut self) -> Result<Vec<TraceStep>, MachineError> {
         let step = |node, event| TraceStep { node, event, choices: Vec::new(), sent: None, state: None };
         let mut due = Vec::new();
@@ -256,7 +256,7 @@ impl Replay {
         Ok(due)
     }
 
-    /// The calls of the application that are possible in the present state, by name, with their nodes.
+    /// The calls of the application that are possible in the current state, by name, with their nodes.
     pub fn calls(&mut self) -> Vec<(NodeId, String)> {
         let calls = self.local_events().into_iter().filter(|(_, event)| event.kind == LocalKind::Application);
         calls.map(|(node, event)| (node, event.name)).collect()

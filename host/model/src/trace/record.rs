@@ -1,4 +1,4 @@
-//! From a path of a search to recorded steps.
+//! The recorded steps of a path of a search.
 
 use crate::contract::hex::Hex;
 use crate::contract::{MachineError, Role};
@@ -31,7 +31,7 @@ pub fn record(
     Ok(steps)
 }
 
-/// The event of a trigger in a local state, by content. `is_lost` says of a broken connection that the node does not notice it.
+/// The event of a trigger in a local state, by content. `is_lost`: the node does not notice that a connection is broken.
 pub fn event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger, is_lost: bool) -> TraceEvent {
     match (trigger.message().or(trigger.lost()), trigger.local_event()) {
         (Some(message), _) => {
@@ -69,7 +69,7 @@ fn quorum_event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger) ->
     TraceEvent::Quorum { name, messages }
 }
 
-/// Messages by content, each once however often it can be delivered.
+/// Messages by content, each once, whatever the number of its deliveries.
 pub(crate) fn contents(stepper: &mut Stepper<'_>, messages: &[MessageId]) -> Vec<Sent> {
     let rules = &stepper.lts().rules;
     let mut contents = Vec::with_capacity(messages.len());
@@ -78,7 +78,7 @@ pub(crate) fn contents(stepper: &mut Stepper<'_>, messages: &[MessageId]) -> Vec
         let message = stepper.message(*id);
         if !message.is_notice {
             contents.push(Sent { to: message.to, payload: Hex(message.payload.clone()) });
-            // The copies stand side by side.
+            // The copies are adjacent.
             for _ in 1..rules.copies(message.from, message.to) {
                 rest.next();
             }

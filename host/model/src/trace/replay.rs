@@ -1,7 +1,7 @@
-//! Re-execution of a trace on machines that run from the start to the end, one per node: no memo, and no snapshot but around
-//! questions about the role of a message and the name of a node, which leave no trace.
+//! Re-execution of a trace on machines that run from the start to the end, one per node: no memo, and no snapshot except around
+//! questions about the role of a message and the name of a node, which change nothing.
 //!
-//! This is how a finding is confirmed before it is reported, and how a saved trace is shown.
+//! A finding is confirmed this way before it is reported, and a saved trace is shown this way.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::trace::document::{Sent, TraceEvent, TraceStep};
 pub use crate::trace::effects::{LostMessage, StepReport};
 use crate::trace::resolve::{Enabled, Situation, Unresolved, WantedMessage, resolve};
 
-/// Why a trace does not replay.
+/// The reason why a trace does not replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// The event cannot happen there.
+    /// The event cannot happen at its place.
     #[error("step {step} cannot happen: {why}")]
     NotEnabled {
         /// Counted from 1.
@@ -25,7 +25,7 @@ pub enum ReplayError {
         /// A lower-case phrase.
         why: String,
     },
-    /// The event happens but does something else than was recorded.
+    /// The event happens but has other effects than were recorded.
     #[error(
         "step {step} differs from the recorded one: {what}; the plugin is not deterministic, or not the one that was recorded"
     )]
@@ -35,7 +35,7 @@ pub enum ReplayError {
         /// The difference.
         what: String,
     },
-    /// The steps replay, but what was found is not there at the end.
+    /// The steps replay, but the finding is not there at the end.
     #[error("the steps replay, but at the end {what}")]
     NoFinding {
         /// The actual result.
@@ -83,10 +83,10 @@ pub struct Replay {
     pub(super) machines: Vec<Box<dyn Machine>>,
     pub(super) judge: Box<dyn Machine>,
     pub(super) properties: Vec<Property>,
-    /// The views that the properties read of each node, in its present state.
+    /// The views that the properties read of each node, in its current state.
     pub(super) views: Vec<Vec<Option<Vec<u8>>>>,
     pub(super) in_flight: InFlight<Travelling>,
-    /// The contents of messages on links without order, where others have one; their indices are the channel classes.
+    /// The contents of messages on links without order, if others have one; their indices are the channel classes.
     pub(super) contents: Vec<Vec<u8>>,
     pub(super) steps: usize,
     pub(super) nodes: u32,
@@ -97,7 +97,7 @@ pub struct Replay {
     pub(super) takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     pub(super) faults: Vec<(NodeId, Fault)>,
-    /// The messages that the present step has lost.
+    /// The messages that the current step has lost.
     pub(super) lost: Vec<LostMessage>,
 }
 
@@ -106,7 +106,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// The step cannot happen, or differs from what was recorded. The replay cannot continue after an error.
+    /// The step cannot happen, or has other effects than were recorded. The replay cannot continue after an error.
     pub fn step(&mut self, step: &TraceStep) -> Result<StepReport, ReplayError> {
         self.steps += 1;
         let event = match resolve(self, step) {
@@ -149,7 +149,7 @@ impl Replay {
                     fault_state.open(route.from);
                 }
                 if let Err(fault) = self.role(node, route.from, &payload)? {
-                    // It fails on the question, which counts as the delivery.
+                    // The guest fails on the question, which counts as the delivery.
                     self.stick(node, &fault)?;
                     return Ok(StepReport { fault: Some(fault), ..StepReport::default() });
                 }
@@ -169,7 +169,7 @@ impl Replay {
                 }
             }
             Enabled::Local(event) => self.run(node, Input::Local(&event), choices),
-            // The node does not notice, so nothing is asked of it.
+            // The node does not notice a loss, so its machine is not called.
             Enabled::Lose(_) => {
                 fault_state.lose(&self.rules);
                 Ok(StepReport::default())
@@ -185,12 +185,12 @@ impl Replay {
         }
     }
 
-    /// The links as they are, and the items in flight on them.
+    /// The current links, and the items in flight on them.
     fn network(&mut self) -> (Connections<'_>, &mut InFlight<Travelling>) {
         (Connections { rules: &self.rules, fault_states: &self.fault_states }, &mut self.in_flight)
     }
 
-    /// Takes an item into flight, unless it is lost already.
+    /// Adds an item in flight, unless it is lost already.
     fn post(&mut self, item: Travelling) {
         let route = item.route;
         let payload = (!route.is_notice).then(|| item.payload.clone());
@@ -203,7 +203,7 @@ impl Replay {
         }
     }
 
-    /// Loses what a node can never take.
+    /// Removes the items that a node can never take.
     fn lose(&mut self, node: NodeId) {
         let before = self.travelling();
         let (links, in_flight) = self.network();
@@ -215,7 +215,7 @@ impl Replay {
         self.in_flight.iter().cloned().collect()
     }
 
-    /// Notes what was in flight before and is gone.
+    /// Notes the items of `before` that are no longer in flight.
     fn note_lost(&mut self, before: Vec<Travelling>) {
         let mut kept = self.in_flight.iter().peekable();
         for Travelling { route, payload } in before {
@@ -227,7 +227,7 @@ impl Replay {
         }
     }
 
-    /// Tells peers that connections are broken, after what is lost by that at the node itself is gone.
+    /// Sends notices of broken connections to the peers, after the node itself has lost its items.
     fn announce(&mut self, node: NodeId, closed: &[(NodeId, u32)]) {
         self.lose(node);
         for (to, incarnation) in closed {
@@ -244,7 +244,7 @@ impl Replay {
         next
     }
 
-    /// How a node takes a message in its present state.
+    /// The role of a message at a node in its current state.
     pub(super) fn role(
         &mut self,
         node: NodeId,
@@ -257,12 +257,12 @@ impl Replay {
         let machine = &mut self.machines[node as usize];
         let before = machine.capture();
         let role = machine.role(src, payload);
-        // A question leaves no trace, not even if it fails.
+        // A question must not change the machine, not even if it fails.
         machine.restore(Some(&before))?;
         Ok(role)
     }
 
-    /// A connection is broken; the node hears of it unless the error is lost.
+    /// Breaks a connection; the node is notified unless the error is lost.
     fn error(
         &mut self,
         node: NodeId,
@@ -287,7 +287,7 @@ impl Replay {
         Ok(report)
     }
 
-    /// Starts a node again with what a fault leaves of what it has made durable.
+    /// Restarts a node with the part of its durable state that a fault leaves.
     fn restart(&mut self, node: NodeId, fault: FaultEvent, choices: &[Choice]) -> Result<StepReport, ReplayError> {
         let machine = &mut self.machines[node as usize];
         let durable = match fault.durable(&mut **machine) {
@@ -303,7 +303,7 @@ impl Replay {
         self.run(node, input, choices)
     }
 
-    /// The node is stuck in a fault.
+    /// Marks a node as stuck in a fault.
     pub(super) fn stick(&mut self, node: NodeId, fault: &Fault) -> Result<(), MachineError> {
         self.machines[node as usize].confirm_fault()?;
         // As in a search, a node that is stuck matters to no property.
@@ -312,7 +312,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Runs one handler and takes its messages into flight.
+    /// Runs one handler and puts its messages in flight.
     pub(super) fn run(
         &mut self,
         node: NodeId,
@@ -332,10 +332,10 @@ impl Replay {
             }
         }
         if report.fault.is_some() {
-            // The execution ends here: what was sent before is never delivered.
+            // The execution ends here: messages sent before are never delivered.
             report.effects.sent.clear();
         }
-        // A trace without choices means the first alternative of each.
+        // In a trace without choices, each call has the first alternative.
         if !choices.is_empty() && report.effects.choices != choices {
             let what = format!("it asked for the choices {:?}", report.effects.choices);
             return Err(ReplayError::Differs { step: self.steps, what });
@@ -350,12 +350,12 @@ impl Replay {
                 self.send(route, payload);
             }
         }
-        // What an absent node absorbs was never in flight.
+        // A message to an absent node was never in flight.
         report.effects.sent.retain(|envelope| !self.rules.is_absent(envelope.to));
         Ok(report)
     }
 
-    /// Takes a message or notice into flight, unless its destination is absent.
+    /// Puts a message or notice in flight, unless its destination is absent.
     pub(super) fn send(&mut self, mut route: Route, payload: &[u8]) {
         if self.rules.is_absent(route.to) {
             return;
@@ -370,7 +370,7 @@ impl Replay {
         self.post(Travelling { route, payload: payload.to_vec() });
     }
 
-    /// Asks a node for all that can be seen of its present state.
+    /// Reads everything observable about a node in its current state.
     pub(super) fn look(&mut self, node: NodeId, report: &mut StepReport) -> Result<(), MachineError> {
         let machine = &mut self.machines[node as usize];
         let mut seen = || {
@@ -414,7 +414,7 @@ impl Replay {
         &self.properties
     }
 
-    /// The view of each property of a node in its present state.
+    /// The view of each property of a node in its current state.
     pub fn views(&self, node: NodeId) -> &[Option<Vec<u8>>] {
         &self.views[node as usize]
     }
@@ -461,7 +461,7 @@ impl Situation for Replay {
         let senders: BTreeSet<NodeId> = items.iter().map(|item| item.route.from).collect();
         let mut is_quorum = !items.is_empty() && senders.len() == items.len();
         for Travelling { route, payload } in items {
-            // Messages in order come one by one.
+            // On an ordered link, messages come one by one.
             is_quorum &= !self.rules.is_in_order(route.from, node);
             let wanted = Quorum { name: name.to_owned(), size: items.len() as u32 };
             is_quorum &= self.role(node, route.from, payload)? == Ok(Role::Member(wanted));
@@ -482,7 +482,7 @@ impl Situation for Replay {
     }
 }
 
-/// A description is for people only: after a machine that fails to give one, things continue as if it had none.
+/// A description is for people only: if a machine fails to give one, the replay continues without it.
 fn describe_state(machine: &mut dyn Machine) -> Result<Option<String>, MachineError> {
     let before = machine.capture();
     match machine.describe_state() {

@@ -1,4 +1,4 @@
-//! From a recorded step to an event that is enabled in a global state.
+//! The enabled event of a recorded step in a global state.
 
 use crate::contract::{Fault, LocalEvent, MachineError, NodeId, Role};
 use crate::lts::{AsMessage, LocalEventId, LocalStateId, MessageId, Stepper, Trigger};
@@ -8,15 +8,15 @@ use crate::trace::document::{TraceEvent, TraceStep};
 /// An event that is enabled at a node: `T` is an item in flight, and `L` a local event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enabled<T, L = LocalEventId> {
-    /// A message is delivered, or a notice of a break.
+    /// The delivery of a message, or of a notice of a break.
     Deliver(T),
-    /// Messages are delivered together.
+    /// The delivery of several messages together.
     Quorum(Vec<T>),
-    /// A local event happens.
+    /// A local event.
     Local(L),
-    /// Something goes wrong at the node.
+    /// A fault of the node.
     Fault(FaultEvent),
-    /// A message vanishes.
+    /// The loss of a message.
     Lose(T),
 }
 
@@ -32,7 +32,7 @@ impl<T, L> Enabled<T, L> {
 }
 
 impl<T: AsMessage> Enabled<T> {
-    /// The messages that are taken.
+    /// The messages among the items taken.
     pub fn messages(&self) -> Vec<MessageId> {
         self.taken().iter().map(AsMessage::message).collect()
     }
@@ -61,14 +61,14 @@ pub struct WantedMessage<'w> {
 }
 
 impl WantedMessage<'_> {
-    /// Whether this is such an item.
+    /// Whether an item with this route and content is wanted.
     pub fn is(&self, route: &Route, payload: &[u8]) -> bool {
         let is_alike = self.payload.map_or(route.is_notice, |wanted| !route.is_notice && wanted == payload);
         (route.from, route.to) == (self.from, self.to) && is_alike
     }
 }
 
-/// A global state, as far as it decides which events are enabled.
+/// The part of a global state that decides which events are enabled.
 pub trait Situation {
     /// An item in flight.
     type Item;
@@ -81,7 +81,7 @@ pub trait Situation {
     /// The first node that is stuck in a fault, if there is one: the execution ended there.
     fn stuck(&self) -> Option<(NodeId, &Fault)>;
 
-    /// The first such item that can be taken next.
+    /// The first wanted item that can be taken next.
     fn find(&self, wanted: &WantedMessage<'_>) -> Option<Self::Item>;
 
     /// Whether messages from one node to another have an order.
@@ -100,10 +100,10 @@ pub trait Situation {
     fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool;
 }
 
-/// Why a recorded step is not enabled.
+/// The reason why a recorded step is not enabled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// It cannot happen there: a lower-case phrase that says why.
+    /// It cannot happen there: a lower-case phrase with the reason.
     #[error("{0}")]
     NotEnabled(String),
     /// The host itself cannot continue.
@@ -151,7 +151,7 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
             true => Ok(Enabled::Fault(*event)),
             false => refuse(refusal(node, *event)),
         },
-        // Whether the node would take it makes no difference.
+        // It makes no difference whether the node would take it.
         TraceEvent::Lose { from, payload } => Ok(Enabled::Lose(find_message(situation, *from, node, &payload.0)?)),
         TraceEvent::Local { name, cause, payload } => {
             let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };

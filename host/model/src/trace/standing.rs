@@ -1,4 +1,4 @@
-//! The standing of a property in the present state of a replay.
+//! The standing of a property in the current state of a replay.
 
 use crate::contract::{MachineError, NodeId, PropertyKind};
 use crate::trace::replay::Replay;
@@ -8,20 +8,20 @@ use crate::trace::replay::Replay;
 pub enum Standing {
     /// An `always` property is not violated, an `eventually` property is kept.
     Holds,
-    /// An `always` property is violated; why, in the plugin's words.
+    /// An `always` property is violated, with the reason in the plugin's words.
     Violated(String),
     /// A `sometimes` property holds here.
     Reached,
     /// A `sometimes` property does not hold here.
     NotReached,
-    /// An `eventually` property does not hold here; why, in the plugin's words.
+    /// An `eventually` property does not hold here, with the reason in the plugin's words.
     Owed(String),
     /// It cannot be evaluated here: a node is stuck in a fault, or the plugin fails.
     Unknown(String),
 }
 
 impl Replay {
-    /// The standing of a property in the present state, at one node if it is of node scope.
+    /// The standing of a property in the current state, at one node if it is of node scope.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Replay {
             None => &self.views,
         };
         let views: Vec<Option<&[u8]>> = views.iter().map(|views| views[property as usize].as_deref()).collect();
-        // Where no node has a view, only a promise of system scope is evaluated.
+        // If no node has a view, only a promise of system scope is evaluated.
         let is_asked = views.iter().any(Option::is_some) || (kind == PropertyKind::Eventually && node.is_none());
         if !is_asked {
             return Ok(match kind {

@@ -11,12 +11,12 @@ use crate::trace::origin::{Beginning, Flight, NodeState, Origin};
 use crate::trace::record::contents;
 use crate::trace::resolve::{GlobalSituation, Unresolved, resolve};
 
-/// A global state to begin from, with the path that leads there.
+/// A global state where a search begins, with the path that leads there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Where the path begins.
+    /// The origin of the path.
     pub origin: Origin,
-    /// The local states there, one per node.
+    /// The local states at the origin, one per node.
     pub initial: Vec<LocalStateId>,
     /// The events of the prefix; empty without one.
     pub path: Vec<Step>,
@@ -45,10 +45,10 @@ impl Start {
     }
 }
 
-/// More initial global states than this are refused.
+/// Maximum number of initial global states; more are refused.
 pub const STARTS_MAX: usize = 65_536;
 
-/// Why a search cannot begin.
+/// The reason why a search cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// `init` does not accept the parameters.
@@ -70,7 +70,7 @@ pub enum StartError {
     /// The prefix begins in states from elsewhere that are not of this cluster.
     #[error("{0}")]
     Beginning(String),
-    /// A step of the prefix cannot happen where it stands.
+    /// A step of the prefix cannot happen at its place.
     #[error("step {step} of the prefix cannot happen: {why}")]
     Prefix {
         /// Counted from 1.
@@ -191,7 +191,7 @@ pub fn adopt(stepper: &mut Stepper<'_>, beginning: &Arc<Beginning>) -> Result<St
     })
 }
 
-/// A global state in a form in which it can leave this process: where a path [begins](adopt) in another one.
+/// A global state in a form that can leave this process: a path [begins](adopt) there in another one.
 ///
 /// # Errors
 ///
@@ -228,7 +228,7 @@ pub fn export(stepper: &mut Stepper<'_>, start: &Start) -> Result<Beginning, Tra
 ///
 /// # Errors
 ///
-/// As for [`begin`]; or a step of the trace cannot happen, or does something else than was recorded.
+/// As for [`begin`]; or a step of the trace cannot happen, or has other effects than were recorded.
 pub fn follow(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartError> {
     let mut start = begin(stepper, trace)?;
     for (index, step) in trace.steps.iter().enumerate() {
@@ -249,8 +249,8 @@ pub fn follow_on(stepper: &mut Stepper<'_>, mut start: Start, steps: &[TraceStep
     Ok(start)
 }
 
-/// Takes one recorded step that ends in no fault: nothing happens after one. What violates a property continues, at a node alone as between
-/// several.
+/// Takes one recorded step that ends in no fault: no step follows one. A violation of a property does not end the path, whether at one
+/// node or between several.
 fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Result<(), Unresolved> {
     take_or_find(stepper, start, step)?;
     let reached = start.locals[step.node as usize];

@@ -174,7 +174,7 @@ pub struct Report {
     pub fingerprints: Option<u64>,
     /// None if nothing is declared, or if the search does not use it.
     pub symmetry: Option<SymmetryUse>,
-    /// How often the search forgot the known outcomes of handlers, and continued in an empty local transition system: the original one then
+    /// The number of times that the search forgot known outcomes and continued in an empty local transition system: the original one then
     /// holds only a part.
     pub renewals: u64,
     /// Whether there may be more local states, messages and outcomes than were counted: there was no room to count all of them.

@@ -69,7 +69,7 @@ impl Unfolding<'_, '_> {
             }
         }
         drop(staged);
-        // All events of this size inherit first: an offer must not meet an event that is only half there.
+        // All events of this size inherit first: an offer must not meet an incomplete event.
         let added: Vec<EventId> = (first..self.events.len()).map(|id| EventId(id as u32)).collect();
         self.at_hand = added.capacity() * size_of::<EventId>();
         let mut parts = Parts::new(&added);
@@ -219,11 +219,11 @@ impl Unfolding<'_, '_> {
     }
 }
 
-/// Events in parts that take about equal memory each, whatever an event leads to.
+/// Events in parts that take about equal memory each, whatever the size of their results.
 struct Parts<'e> {
     events: &'e [EventId],
     len: usize,
-    /// Events and bytes since the last question whether to continue.
+    /// Events and bytes since the last poll.
     events_since: usize,
     bytes_since: usize,
 }
@@ -240,7 +240,7 @@ impl<'e> Parts<'e> {
         (!part.is_empty()).then_some(part)
     }
 
-    /// Whether to ask now: after this many events or bytes, and at the end. The last part has taken this many bytes.
+    /// Whether to poll now: after this many events or bytes, and at the end. The last part has taken this many bytes.
     fn is_question_due(&mut self, bytes: usize) -> bool {
         self.len = match bytes {
             0..PART_BYTES => (2 * self.len).min(PART),

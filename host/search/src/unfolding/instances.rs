@@ -7,7 +7,7 @@ use crate::unfolding::view::{ChannelFrontier, Consumed, Instance, NONE};
 use crate::unfolding::{EventId, Unfolding};
 
 impl Unfolding<'_, '_> {
-    /// Notes at the end of an event's chain what the event takes, and sends messages after what the chain has sent.
+    /// Notes the consumed items at the end of an event's chain, and sends messages after those that the chain has sent.
     pub(super) fn send_in_order(&mut self, id: EventId, prev: EventId, consumed: Consumed, sent: &[MessageId]) {
         let first = prev.0 as usize * self.nodes;
         let mut frontiers: Vec<ChannelFrontier> = self.frontiers[first..first + self.nodes].to_vec();
@@ -47,14 +47,14 @@ impl Unfolding<'_, '_> {
     }
 
     /// For each message that an event is going to send, the last identical one that its chain sent before, in the same event or in
-    /// an earlier one; none where messages have an order.
+    /// an earlier one; none on an ordered network.
     pub(super) fn find_older(&self, sender: EventId, sent: &[MessageId]) -> Vec<u32> {
         let mut found = vec![NONE; sent.len()];
         let known = self.stepper.known();
         let has_older = |message: MessageId| !known.is_ordered() || known.message(message).route().is_unordered();
         let mut wanted: Vec<(MessageId, u32)> =
             sent.iter().copied().zip(0..).filter(|(it, _)| has_older(*it)).collect();
-        // Thousands of messages are looked for at once, in chains that have sent thousands.
+        // There can be thousands of messages to find, in chains that have sent thousands.
         wanted.sort_unstable();
         for pair in wanted.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             found[pair[1].1 as usize] = self.instances.len() as u32 + pair[0].1;

@@ -2,7 +2,7 @@
 
 use super::{Budget, FaultDescription, InSimulations, Scope, Shows};
 
-/// No event: a node that never takes another step is in every execution. Only ends ask for it, see `lts::deadlock`.
+/// No event: every execution may have a node that never takes another step. It matters only for ends, see `lts::deadlock`.
 pub const FAULT: FaultDescription = FaultDescription {
     budget: Budget {
         help: "Nodes that stop and never come back. Only --deadlock depends on it: every state that is reached with a crash is \

@@ -3,7 +3,7 @@
 use super::{Budget, FaultDescription, InSimulations, Need, Scope, Shows};
 use crate::scenario::link::Network;
 
-/// Each message on a link that duplicates is sent in this many more copies, see `Rules::copies`.
+/// Each message on a link that duplicates is sent with this many additional copies, see `Rules::copies`.
 pub const FAULT: FaultDescription = FaultDescription {
     budget: Budget {
         help: "How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]",

@@ -2,7 +2,7 @@
 
 use super::{Budget, FaultDescription, InSimulations, Loses, Scope, Shows};
 
-/// An event of its own for each message, see `Trigger::lose`: its destination counts it.
+/// An event for each message, see `Trigger::lose`: its destination counts it.
 pub const FAULT: FaultDescription = FaultDescription {
     budget: Budget {
         help: "Messages to each node that are lost: N of them, or `unlimited`. For --deadlock and `eventually` properties; to \

@@ -3,9 +3,9 @@
 //! The description of a fault defines everything about it: options, the keys of scenarios and traces, fault
 //! states, steps of the local transition system, replays, reports and drawings are derived from it.
 //!
-//! | module | what goes wrong |
+//! | module | fault |
 //! |---|---|
-//! | `resets` | a node restarts with what it has made durable |
+//! | `resets` | a node restarts with its durable state |
 //! | `duplicates` | a message is delivered again |
 //! | `breaks` | a connection breaks |
 //! | `refusals` | the transport of a node refuses a message |
@@ -34,7 +34,7 @@ macro_rules! table {
         const COUNT: usize = [$(stringify!($name)),+].len();
         static FAULTS: [(&str, FaultDescription); COUNT] = [$((stringify!($name), $name::FAULT)),+];
 
-        /// A number for each fault: how often it may happen, or has happened.
+        /// A number for each fault: its budget, or its count so far.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub struct Faults {
@@ -52,7 +52,7 @@ macro_rules! table {
                 [$(self.$name),+][fault.0 as usize]
             }
 
-            /// The number of a fault, to be changed.
+            /// The number of a fault, as a mutable reference.
             pub fn of_mut(&mut self, fault: FaultId) -> &mut u32 {
                 [$(&mut self.$name),+].into_iter().nth(fault.0 as usize).expect("it is a place in the table")
             }
@@ -60,11 +60,11 @@ macro_rules! table {
     };
 }
 
-// A checkpoint knows faults by their places: a new row stands at the end.
+// A checkpoint refers to faults by their places, so a new row must come last.
 table! {
     /// Resets of each node.
     resets,
-    /// How often a message is delivered again at most.
+    /// Maximum number of additional deliveries of a message.
     duplicates,
     /// Breaks of connections that each node begins.
     breaks,
@@ -79,36 +79,36 @@ table! {
 /// The description of a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultDescription {
-    /// How often it can happen.
+    /// Its budget.
     pub budget: Budget,
-    /// Its default number, if the network exists that it needs.
+    /// Its default budget, if a link has the network that it needs.
     pub by_default: u32,
     /// The network without which it cannot happen.
     pub needs: Option<Need>,
-    /// What can differ where it happens.
+    /// The properties that can depend on it.
     pub shows: Shows,
-    /// Its form as an event of a node; none where it only changes other events.
+    /// Its form as an event of a node; none if it only changes other events.
     pub event: Option<NodeFault>,
 }
 
-/// How often something can happen, for people.
+/// A budget, with its words for people.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// The help of its option.
     pub help: &'static str,
-    /// One of what is counted, such as `reset`.
+    /// The unit that it counts, such as `reset`.
     pub one: &'static str,
-    /// Who has such a budget.
+    /// The owner of such a budget.
     pub scope: Scope,
-    /// Whether it can be [unlimited](Faults::UNLIMITED): then nothing is counted.
+    /// Whether it can be [unlimited](Faults::UNLIMITED): then faults are not counted.
     pub may_be_unlimited: bool,
     /// The messages that it loses, if any.
     pub loses: Option<Loses>,
-    /// How simulated runs have it.
+    /// Its use in simulated runs.
     pub in_simulations: InSimulations,
 }
 
-/// How simulated runs, and the processes of a cluster, have a fault.
+/// The form of a fault in simulated runs, and in the processes of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InSimulations {
     /// Conditions of the runs replace its budget.
@@ -126,24 +126,24 @@ pub enum InSimulations {
 pub enum Loses {
     /// Any message in flight.
     Any,
-    /// Those of connections, which are there only where messages have an order.
+    /// Messages of connections, which exist only on ordered links.
     OfConnections,
 }
 
-/// What can differ where a fault happens: a search without it has covered everything else.
+/// The properties that a fault can change: a search without it has covered all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// Any property.
     Anywhere,
-    /// Ends alone.
+    /// Ends only.
     InEnds,
-    /// Ends, and `eventually` properties; on links with an order, any property.
+    /// Ends, and `eventually` properties; on ordered links, any property.
     InWhatFollows,
-    /// Only what a plugin asks of its transport, which no interface says.
+    /// Unknown: it depends on a plugin's questions to its transport, which no interface declares.
     NotKnown,
 }
 
-/// Who has a budget.
+/// The owner of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Each node: its fault state counts.
@@ -157,9 +157,9 @@ pub enum Scope {
 /// A network that a fault needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Which.
+    /// The network.
     pub network: Network,
-    /// The reason against all others: a phrase that continues after the name of one.
+    /// The reason why others do not suffice: a phrase that continues after the name of one.
     pub otherwise: &'static str,
 }
 
@@ -168,9 +168,9 @@ pub struct Need {
 pub struct NodeFault {
     /// Its kind in traces.
     pub kind: &'static str,
-    /// The action of the node, for people; its peer follows if there is one.
+    /// The action of the node, for people; followed by its peer if there is one.
     pub words: &'static str,
-    /// Its effect. A step that would change nothing but the count of the fault does not happen.
+    /// Its effect. A step that would change only the count of the fault does not happen.
     pub effect: Effect,
 }
 
@@ -180,9 +180,9 @@ type Durable = fn(&mut dyn Machine) -> Result<Option<Vec<u8>>, Fault>;
 /// The effect of a fault on a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
-    /// All its connections break, and it restarts: `init` runs with what this leaves of the durable state of its machine.
+    /// All its connections break, and it restarts: `init` runs with the part of the durable state that this function leaves.
     Restart(Durable),
-    /// The connection to a peer breaks, which the event names: `handle-transport-error` runs, or the error is lost.
+    /// The connection to a peer, named by the event, breaks: `handle-transport-error` runs, or the error is lost.
     Disconnect,
 }
 
@@ -201,7 +201,7 @@ impl FaultId {
         self.0.into()
     }
 
-    /// The name of its budget: that of the option and of the keys.
+    /// The name of its budget, in the option and in the keys.
     pub fn name(self) -> &'static str {
         FAULTS[self.0 as usize].0
     }
@@ -216,20 +216,20 @@ impl FaultId {
         self.description().budget.scope == Scope::Node
     }
 
-    /// Whether it breaks connections: no event of a node breaks one twice.
+    /// Whether it breaks connections. No event of a node breaks one twice.
     pub fn breaks_connections(self) -> bool {
         self.description().event.is_some()
     }
 }
 
 impl Faults {
-    /// The most of each. More are no sensible question, and each duplicate of a message costs memory.
+    /// The maximum of each. Larger budgets make no sense, and each duplicate of a message costs memory.
     pub const MAX: u32 = 100;
 
     /// A budget without a limit.
     pub const UNLIMITED: u32 = u32::MAX;
 
-    /// The default numbers, on links of some networks.
+    /// The default budgets, on links of some networks.
     pub fn by_default(has_network: impl Fn(Network) -> bool) -> Self {
         let mut faults = Self::default();
         for (fault, _) in Self::default().iter() {
@@ -241,12 +241,12 @@ impl Faults {
         faults
     }
 
-    /// Whether nothing goes wrong.
+    /// Whether all budgets are 0.
     pub fn are_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// How often such faults of a node break a connection of it at most.
+    /// Maximum number of times that such faults of a node break one of its connections.
     pub fn breaks_of_connections(&self) -> u32 {
         self.iter().filter(|(fault, _)| fault.breaks_connections()).map(|(_, number)| number).sum()
     }
@@ -257,7 +257,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Budgets as they are written: as a number or a word.
+/// The written form of budgets: a number or a word.
 pub mod budget {
     use std::fmt;
 
@@ -266,7 +266,7 @@ pub mod budget {
 
     use super::Faults;
 
-    /// A budget without a limit, as it is written.
+    /// The written form of a budget without a limit.
     pub const UNLIMITED: &str = "unlimited";
 
     /// A budget for people.
@@ -281,7 +281,7 @@ pub mod budget {
     ///
     /// # Errors
     ///
-    /// It cannot be written there.
+    /// The serializer fails.
     pub fn serialize<S: Serializer>(number: &u32, serializer: S) -> Result<S::Ok, S::Error> {
         match *number {
             Faults::UNLIMITED => UNLIMITED.serialize(serializer),
@@ -293,7 +293,7 @@ pub mod budget {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// The value is no budget.
     pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<u32, D::Error> {
         struct NumberOrWord;
         impl Visitor<'_> for NumberOrWord {
@@ -319,12 +319,12 @@ pub mod budget {
     }
 }
 
-/// The budgets that can be asked for, by name.
+/// The budgets that a user can set, by name.
 pub fn budgets() -> impl Iterator<Item = (&'static str, &'static Budget)> {
     FAULTS.iter().map(|(name, fault)| (*name, &fault.budget)).chain([(PARTITIONS, &partitions::BUDGET)])
 }
 
-/// Something that goes wrong at a node, all by itself.
+/// A fault that is an event of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct FaultEvent {
     #[serde(rename = "kind", serialize_with = "kind")]
@@ -340,7 +340,7 @@ fn kind<S: Serializer>(id: &FaultId, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 impl FaultEvent {
-    /// The event of this fault, with this peer or none; none if the fault is no such event.
+    /// The event of this fault, with this peer or none; none if the fault has no such event.
     pub(crate) fn new(id: FaultId, peer: Option<NodeId>) -> Option<Self> {
         let has_peer = matches!(id.description().event?.effect, Effect::Disconnect);
         (has_peer == peer.is_some()).then_some(Self { id, peer })
@@ -352,17 +352,17 @@ impl FaultEvent {
         events.into_iter().find(|event| event.kind() == kind)
     }
 
-    /// A process is killed and starts again.
+    /// The kill and restart of a process.
     pub fn restart() -> Self {
         Self::in_simulations(InSimulations::AsRestart, None).expect("the table has a restart, which a test holds")
     }
 
-    /// The connection to a peer breaks.
+    /// The break of the connection to a peer.
     pub fn disconnect(peer: NodeId) -> Self {
         Self::in_simulations(InSimulations::AsBreak, Some(peer)).expect("the table has a break, which a test holds")
     }
 
-    /// The event, with this peer or none, that simulations have in this way.
+    /// The event with this form in simulations, with this peer or none.
     fn in_simulations(way: InSimulations, peer: Option<NodeId>) -> Option<Self> {
         let mut ids = Faults::default().iter().map(|(id, _)| id);
         ids.find(|id| id.description().budget.in_simulations == way).and_then(|id| Self::new(id, peer))
@@ -383,22 +383,22 @@ impl FaultEvent {
         self.event().kind
     }
 
-    /// What happens, in words that a peer is put behind where there is one.
+    /// The action in words, to be followed by the peer if there is one.
     pub fn words(self) -> &'static str {
         self.event().words
     }
 
-    /// The same under other names of nodes.
+    /// The same with other names of nodes.
     #[must_use]
     pub fn renamed(self, name: impl FnOnce(NodeId) -> NodeId) -> Self {
         Self { peer: self.peer.map(name), ..self }
     }
 
-    /// The part of a machine's durable state that is left, with which the node restarts.
+    /// The part of a machine's durable state that this fault leaves, with which the node restarts.
     ///
     /// # Errors
     ///
-    /// The guest fails on the question.
+    /// The guest fails to answer.
     pub(crate) fn durable(self, machine: &mut dyn Machine) -> Result<Option<Vec<u8>>, Fault> {
         match self.event().effect {
             Effect::Restart(durable) => durable(machine),

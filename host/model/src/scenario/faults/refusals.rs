@@ -2,7 +2,7 @@
 
 use super::{Budget, FaultDescription, InSimulations, Scope, Shows};
 
-/// An answer that the transport gives in the middle of a handler, see `FaultState::refuse`.
+/// An answer of the transport in the middle of a handler, see `FaultState::refuse`.
 pub const FAULT: FaultDescription = FaultDescription {
     budget: Budget {
         help: "Messages of each node that its transport refuses because its buffers are full, among those for which the \

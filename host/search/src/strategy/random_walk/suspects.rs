@@ -254,7 +254,7 @@ impl<'w, 's> Way<'w, 's> {
         Ok(turn.way)
     }
 
-    /// Shortens the path up to the step after which the promise cannot be kept, if that is known; returns the steps that would have kept it.
+    /// Shortens the path up to the step after which the promise cannot be kept, if that is known; returns steps that would have kept it.
     /// After an error the path also leads to a state where the promise is dead.
     fn make_short(&mut self) -> Result<Option<Vec<Step>>, SearchError> {
         self.cut()?;
