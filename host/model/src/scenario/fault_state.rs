@@ -168,7 +168,7 @@ pub struct Rules {
     links: Box<[(bool, usize)]>,
     /// Whether the protocol has a handler for broken connections.
     pub(crate) hears_errors: bool,
-    /// The messages in place of which a node breaks the connection, if there are any.
+    /// The messages that a node replaces by breaking the connection, if there are any.
     pub(crate) ignores: Option<Arc<dyn Ignores>>,
 }
 

@@ -1,4 +1,4 @@
-//! A protocol's descriptions of a replay for people: messages, views and the names of nodes. None of them changes the rest of the replay.
+//! A protocol's descriptions of a replay for people: messages, views and the names of nodes. They do not change the rest of the replay.
 
 use crate::contract::{LocalEvent, Machine, MachineError};
 use crate::lts::{LocalStateId, Stepper};

@@ -49,7 +49,7 @@ pub struct Placement {
     /// Whether properties leave it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adversary: bool,
-    /// The node of which it is a second instance.
+    /// The node that it duplicates: both have the same identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<NodeId>,
 }

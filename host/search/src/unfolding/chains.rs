@@ -1,4 +1,4 @@
-//! The chains of events of each node: one tree per node, of which only the shape matters here.
+//! The chains of events of each node: one tree per node, without the contents of the events.
 //!
 //! Separate from the contents of events, and small, since nearly all the work of an unfolding is to compare pasts.
 

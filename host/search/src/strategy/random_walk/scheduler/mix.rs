@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::kernel::dice::below;
 use crate::kernel::schedule::Schedule;
 
-/// The schedules of which a walk of a mix draws one.
+/// The schedules from which a walk of a mix draws one.
 const MEMBERS: [Schedule; 6] =
     [Schedule::Uniform, Schedule::Pct(3), Schedule::Pos, Schedule::Fresh, Schedule::Swarm, Schedule::Phases];
 
