@@ -1,6 +1,6 @@
 //! One sandboxed step against the bare calls.
 //!
-//! A step restores a local state, handles a message, asks for local events and the serialised state, and captures. The
+//! A step restores a local state, handles a message, gets the local events and the serialised state, and captures. The
 //! bare calls are the three in the middle, on the unmodified component. Both handle the same message in the same state
 //! again and again, in batches that take turns, so that other load on the machine hits both. Judging a state whose property takes
 //! more memory each time has a row of its own, on a fixture.
@@ -40,7 +40,7 @@ fn main() {
     let mut effects = Effects::default();
     machine.restore(None).expect("an instance");
     machine.handle(init, &[], &mut effects).expect("no fault");
-    // Handled once before, as the bare instance will have: from here on both take the same path.
+    // Handled once before, as in the bare instance: from here on both take the same path.
     machine.handle(Input::Message { src, payload: &payload }, &[], &mut effects).expect("no fault");
     machine.local_events().expect("no fault");
     machine.serialize().expect("no fault");
@@ -58,8 +58,8 @@ fn main() {
     judging(&sandbox);
 }
 
-/// A property whose evaluation takes more memory each time: the view of a state and the invariant over it, as a search asks for
-/// them. What is taken is given back without another instance; the comparison is the cost of another instance per judgement.
+/// A property whose evaluation takes more memory each time: the view of a state and the invariant over it, as in a search.
+/// Its memory is freed without another instance; the comparison is the cost of another instance per judgement.
 fn judging(sandbox: &Sandbox) {
     let plugin = Plugin::load(sandbox, &fixtures::grows_to_judge()).expect("a plugin");
     let mut machine = plugin.machine().expect("an instance");
@@ -120,7 +120,7 @@ fn config(plugin: &Plugin) -> String {
     lines.join("\n")
 }
 
-/// A message that some node sends at first, by itself or at a local event.
+/// A message that some node sends first, in `init` or at a local event.
 fn first_message(machine: &mut dyn Machine, nodes: u32, config: &str) -> (u32, u32, Vec<u8>) {
     let mut effects = Effects::default();
     for node in 0..nodes {

@@ -1,4 +1,4 @@
-//! The unmodified component without snapshots: the yardstick of the bench, and nothing else.
+//! The unmodified component without snapshots: only the yardstick of the bench.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ impl BareInstance {
     ///
     /// # Panics
     ///
-    /// Anything fails.
+    /// A step fails.
     pub fn start(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         Self::instantiate(sandbox, bytes)
     }
 
-    /// Instantiates the component as rewritten for snapshots, to tell what the rewriting alone costs.
+    /// Instantiates the component as rewritten for snapshots, to show the cost of the rewriting alone.
     ///
     /// # Panics
     ///
-    /// Anything fails.
+    /// A step fails.
     pub fn start_rewritten(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         let config = SandboxConfig { libraries: Libraries::None, ..SandboxConfig::default() };
         Self::instantiate(
@@ -79,12 +79,12 @@ impl BareInstance {
         result.map(drop).expect("the bench has started this plugin with the same configuration");
     }
 
-    /// Sets what `handle_message` passes.
+    /// Sets the argument of `handle_message`.
     pub fn set_message(&mut self, payload: &[u8]) {
         self.payload = Arc::new(payload.to_vec());
     }
 
-    /// Calls `handle-message`; returns how many messages were sent.
+    /// Calls `handle-message`; returns the number of messages sent.
     ///
     /// # Panics
     ///
@@ -101,7 +101,7 @@ impl BareInstance {
             .len()
     }
 
-    /// Calls `local-events`; returns how many there are.
+    /// Calls `local-events`; returns their number.
     ///
     /// # Panics
     ///

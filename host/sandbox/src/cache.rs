@@ -1,6 +1,6 @@
 //! Compiled code on disk.
 //!
-//! Cranelift takes seconds for a large component and no time at all for one compiled before. An entry is named after
+//! Cranelift takes seconds for a large component and no time for one compiled before. An entry is named after
 //! everything that its content depends on; it starts with a hash of the rest, so that a damaged file is noticed and
 //! compiled again. Folder and entry belong to this user, and only this user can write to them: machine code of others is never loaded.
 //!
@@ -11,8 +11,8 @@
 //! |---|---|
 //! | `private` | files that belong to this user alone |
 //! | `functions` | machine code of single functions |
-//! | `modules` | what is known of modules that many components have |
-//! | `room` | the room that everything takes, and what goes when it is too much |
+//! | `modules` | facts about modules that many components have |
+//! | `room` | the room that all files take, and the files to remove when it is too much |
 //! | `turn` | hosts that want the same entry at once: one makes it |
 #![allow(unsafe_code, reason = "wasmtime cannot check compiled code, so loading it is the caller's responsibility")]
 
@@ -64,18 +64,18 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Nothing is read or made before the first use.
+    /// A cache that reads and makes nothing before its first use.
     pub(crate) fn new(dir: PathBuf) -> Self {
         Self { functions: Arc::new(Functions::new(dir.clone())), dir }
     }
 }
 
-/// The use that was made of the cache.
+/// The result of a use of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// The compiled code was there.
     Found,
-    /// Some of it was not, or there is no cache.
+    /// Some of the code was missing, or there is no cache.
     Missed,
     /// Others can write to the folder, or it belongs to another user.
     Refused,
@@ -84,17 +84,17 @@ pub(crate) enum Use {
 /// Machine code of a rewritten component.
 pub(crate) struct Code {
     pub component: Component,
-    /// What it imports, in order.
+    /// The libraries that it imports, in order.
     pub libraries: Vec<Module>,
     pub cache: Use,
 }
 
-/// The receiver of the progress until there is machine code.
+/// Receives the progress until there is machine code.
 pub(crate) trait Progress {
     /// A component or library is going to be compiled.
     fn misses(&mut self) {}
 
-    /// So much time has passed while another host compiles something that is wanted here as well.
+    /// This much time has passed while another host compiles a component or library that is wanted here as well.
     fn waits(&mut self, _passed: Duration) {}
 }
 
@@ -140,9 +140,9 @@ fn compile_all(
 
 /// A component or a library.
 trait Compiled: Sized {
-    /// What tells their entries apart.
+    /// Distinguishes their entries.
     const KIND: u8;
-    /// Whether its functions are worth a place of their own once it is compiled: those of a library change with nothing.
+    /// Whether its functions are cached one by one after compilation: those of a library never change.
     const HAS_FUNCTIONS: bool;
     fn compile(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Self>;
     fn code(&self) -> wasmtime::Result<Vec<u8>>;
@@ -228,8 +228,8 @@ fn find<C: Compiled>(
 fn read<C: Compiled>(engine: &Engine, path: &Path, user: u32) -> Option<C> {
     let file = private::read(path, user)?;
     let code = private::unsealed(&file, MAGIC)?;
-    // SAFETY: `load` trusts its input to come from `code`. The file is named after what was compiled and the
-    // engine's configuration, it and its folder belong to this user, only this user can write to them, and it is intact by its
-    // hash: who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.
+    // SAFETY: `load` trusts its input to come from `code`. The file is named after its source and the engine's
+    // configuration, it and its folder belong to this user, only this user can write to them, and it is intact by its
+    // hash: an attacker who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.
     unsafe { C::load(engine, code) }.ok()
 }

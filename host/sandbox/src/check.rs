@@ -1,4 +1,4 @@
-//! Checks that bytes are a component of our world, before any of it runs.
+//! Checks that bytes are a component of our world, before any of its code runs.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -24,7 +24,7 @@ use crate::contract::limits::GuestLimits;
 use crate::contract::table::{IMPORTS, contract, name_in_interface};
 use crate::store::context::cut;
 
-/// What a component is loaded as.
+/// The world as which a component is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum World {
     /// A protocol.
@@ -43,7 +43,7 @@ impl World {
     }
 }
 
-/// Makes what the check knows of the interfaces from the table of the contract.
+/// Makes the check's lists of interfaces from the table of the contract.
 macro_rules! interfaces {
     ($($world:ident {$(
         $interface:ident: $functions:ident { $($field:ident: $function:literal $parameters:tt -> $result:ty;)* }
@@ -53,12 +53,12 @@ macro_rules! interfaces {
             Interface { name: stringify!($interface), of: Of::$world, functions: &[$($function),*] },
         )*)*];
 
-        /// Which interfaces of the contract a component exports, by the exact names of its exports.
+        /// The interfaces of the contract that a component exports, with the exact names of these exports.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub(crate) struct Interfaces { $($(pub $interface: Option<String>,)*)* }
 
         impl Interfaces {
-            /// Takes note of an export, which is this interface of the contract.
+            /// Notes an export, which is this interface of the contract.
             fn found(&mut self, interface: &Interface, export: &str) {
                 match interface.name {
                     $($(stringify!($interface) => self.$interface = Some(export.to_owned()),)*)*
@@ -86,7 +86,7 @@ pub(crate) struct Interface {
     pub functions: &'static [&'static str],
 }
 
-/// Where an interface belongs, by the words of the table.
+/// The world of an interface, by the words of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "words of the table")]
 pub(crate) enum Of {
@@ -98,7 +98,7 @@ pub(crate) enum Of {
     spec,
 }
 
-/// The text of what finds a module valid, or not.
+/// The source text of the code that validates modules.
 pub(crate) const SOURCES: [&str; 3] =
     [include_str!("check.rs"), include_str!("contract/features.rs"), include_str!("check/validate.rs")];
 
@@ -106,13 +106,13 @@ pub(crate) const SOURCES: [&str; 3] =
 /// up to 4 KiB of stack for each 3 bytes of them, see [`STACK_BYTES`](crate::engine::compile::STACK_BYTES).
 pub(crate) const TYPE_BYTES_MAX: usize = 64 << 10;
 
-/// Components inside the component. A toolchain makes one for each interface.
+/// Maximum number of components inside the component. A toolchain makes one for each interface.
 const COMPONENTS_MAX: usize = 64;
 
-/// Levels of components inside each other. Tools that put stubs around a component make three.
+/// Maximum levels of nested components. Tools that put stubs around a component make three.
 const LEVELS_MAX: usize = 4;
 
-/// Refuses at once what is too large. Reads nothing.
+/// Refuses components that are too large, without reading them.
 pub(crate) fn size(bytes: &[u8], limits: &GuestLimits) -> Result<(), LoadError> {
     match bytes.len() > limits.component_bytes {
         true => Err(LoadError::TooLarge { bytes: bytes.len(), limit: limits.component_bytes }),
@@ -120,7 +120,7 @@ pub(crate) fn size(bytes: &[u8], limits: &GuestLimits) -> Result<(), LoadError> 
     }
 }
 
-/// Refuses everything but a valid component; says what it is instead. What is known of a module is that it is valid.
+/// Refuses everything but a valid component, and names it. A known module is valid.
 pub(crate) fn preamble(bytes: &[u8], is_known: &dyn Fn(&[u8]) -> bool) -> Result<(), LoadError> {
     const MAGIC: &[u8; 4] = b"\0asm";
     if bytes.is_empty() {
@@ -148,10 +148,10 @@ pub(crate) fn preamble(bytes: &[u8], is_known: &dyn Fn(&[u8]) -> bool) -> Result
     validate(bytes, features(), is_known).map_err(|error| parse_error(bytes, &error))
 }
 
-/// Refuses what is small and becomes huge: types in types by the thousand, and components that instantiate others twice, which
+/// Refuses components that are small and become huge: nested types by the thousand, and components that instantiate others twice, which
 /// doubles with each level. Walks over the sections without reading types.
 fn shape(bytes: &[u8]) -> Result<(), LoadError> {
-    // Of each level that the walk is in: which components were instantiated.
+    // For each open level of the walk: the components that were instantiated.
     let mut levels: Vec<BTreeSet<u32>> = vec![BTreeSet::new()];
     let (mut components, mut type_bytes) = (0_usize, 0_usize);
     for payload in Parser::new(0).parse_all(bytes) {
@@ -184,7 +184,7 @@ fn shape(bytes: &[u8]) -> Result<(), LoadError> {
                     }
                 }
             }
-            // Under a second name a component could be instantiated a second time.
+            // A second name would let a component be instantiated a second time.
             Payload::ComponentAliasSection(section) if is_inside => {
                 for alias in section {
                     if let ComponentAlias::Outer { kind: ComponentOuterAliasKind::Component, .. }
@@ -318,7 +318,7 @@ pub(crate) fn functions(engine: &Engine, component: &Component, world: World) ->
     if missing.is_empty() { Ok(()) } else { Err(LoadError::MissingExports { names: missing, world: world.name() }) }
 }
 
-/// The rewriting must see all code, and what an index of a module stands for.
+/// The rewriting must see all code, and the module behind each index.
 fn refuse_code_from_outside(alias: &ComponentAlias<'_>) -> Result<(), LoadError> {
     match alias {
         ComponentAlias::InstanceExport {
@@ -330,7 +330,7 @@ fn refuse_code_from_outside(alias: &ComponentAlias<'_>) -> Result<(), LoadError>
     }
 }
 
-/// The interface of the contract that an export is, or an error if it is another version of one.
+/// The interface of the contract for an export, or an error if the export is another version of one.
 fn contract_interface(export: &str) -> Result<Option<&'static Interface>, LoadError> {
     let Some((name, version)) = split(export) else { return Ok(None) };
     let Some(interface) = INTERFACES.iter().find(|interface| interface.name == name) else { return Ok(None) };

@@ -6,7 +6,7 @@
 //! The state of a guest is the content and size of its memories and its mutable globals. Before a component is
 //! compiled, its core modules are rewritten: each write also marks which 256 bytes it went to, and mutable globals
 //! move into memory. A snapshot is then the difference from the image right after instantiation, found and restored
-//! at a cost proportional to what was written. Tables, dropped segments and 64-bit memories are refused, at load or by
+//! at a cost proportional to the bytes written. Tables, dropped segments and 64-bit memories are refused, at load or by
 //! a fault of the instruction that would change them; they are never ignored.
 //!
 //! | module | what it holds |

@@ -5,8 +5,8 @@
 //! | `handlers` | the calls of handlers |
 //! | `aspects` | the optional interfaces of the plugin, as aspects |
 //! | `running` | the aspects of a running node |
-//! | `rest` | the state between handlers, where the memory tells states apart |
-//! | `portable` | local states as bytes that another process can take up |
+//! | `rest` | the state between handlers, if the memory identifies states |
+//! | `portable` | local states as bytes that another process can import |
 
 mod aspects;
 mod handlers;
@@ -86,7 +86,7 @@ impl GuestMachine {
         live.call(function, params)
     }
 
-    /// Prepares a call that reads: where memory is the identity of states, what such a call leaves there has to be undone.
+    /// Prepares a call that reads: if memory is the identity of states, the changes of such a call have to be undone.
     fn disturb(&mut self) {
         if self.plugin.dead_stack.is_some() {
             self.return_to_rest();
@@ -95,11 +95,11 @@ impl GuestMachine {
         }
     }
 
-    /// Undoes what calls that read have left in memory.
+    /// Undoes the changes of reading calls in memory.
     fn return_to_rest(&mut self) {
         let Some(state) = self.rest.take_back() else { return };
         if let Err(MachineError::Host(trouble)) = self.restore(state.as_ref()) {
-            // The receiver of a fault from now on asks whether it was one.
+            // From now on every receiver of a fault checks for this trouble.
             self.plugin.fail(trouble);
         }
     }
@@ -108,18 +108,18 @@ impl GuestMachine {
     fn memory_identity(&mut self) -> Vec<u8> {
         self.return_to_rest();
         let state = self.live().capture_portable();
-        // The first word tells plugins of one process apart.
+        // The first word distinguishes plugins of one process.
         let bytes: Vec<u8> = state.words().iter().skip(1).flat_map(|word| word.to_le_bytes()).collect();
         blake3::hash(&bytes).as_bytes().to_vec()
     }
 
-    /// All that the memories hold in a captured state, globals included.
+    /// The content of all memories in a captured state, globals included.
     pub(crate) fn image(&mut self, state: &Snapshot) -> Result<Image, MachineError> {
         self.restore(Some(state))?;
         Ok(self.live().image())
     }
 
-    /// The hash of the canonical encoding of the state that the machine is in.
+    /// The hash of the canonical encoding of the current state.
     fn encoding(&mut self) -> Result<blake3::Hash, TransferError> {
         match self.serialize() {
             Ok(encoding) => Ok(blake3::hash(&encoding)),

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `spec` | a loaded specification from outside |
-//! | `initialised` | a component that begins where another one is after a call of `init` |
+//! | `initialised` | a component that begins with the memory of another one after a call of `init` |
 //! | `inspect` | the parts of a component, for people |
 
 pub(crate) mod initialised;
@@ -44,7 +44,7 @@ pub struct LoadTimes {
     pub start: Duration,
     /// Whether the compiled code was in the cache.
     pub cached: bool,
-    /// Whether the cache was passed over, since others could have written to it.
+    /// Whether the cache was ignored, since others could have written to it.
     pub is_cache_refused: bool,
 }
 
@@ -75,7 +75,7 @@ impl Plugin {
         Self::load_watched(sandbox, bytes, &mut |_| {})
     }
 
-    /// The same; while machine code is made, calls `watch` some twenty times per second with the time that it takes.
+    /// The same; during compilation, calls `watch` some twenty times per second with the time so far.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl Plugin {
         })
     }
 
-    /// Another plugin, as if the component were loaded again, for a fraction of the cost. The two share what no run changes: machine code,
-    /// limits and the memories of a fresh instance. Instances, snapshots, and what this machine could not provide are each one's own.
+    /// Another plugin, as if the component were loaded again, for a fraction of the cost. The two share the data that no run changes:
+    /// machine code, limits and the memories of a fresh instance. Each has its own instances, snapshots, and record of host failures.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { parts: Arc::new(self.parts.again()), ..self.clone() }
@@ -141,7 +141,7 @@ impl Plugin {
         self.parts.interfaces.describe.is_some()
     }
 
-    /// Whether the whole memory of a node tells its states apart, and not what `serialize` writes.
+    /// Whether the whole memory of a node identifies its states, instead of the result of `serialize`.
     pub fn is_by_memory(&self) -> bool {
         self.parts.dead_stack.is_some()
     }
@@ -160,12 +160,12 @@ impl Plugin {
         Ok(difference::first([&one, &other], &self.parts.plan, map))
     }
 
-    /// The parts of the component, and which of them are state.
+    /// The parts of the component, and whether they belong to the state.
     pub fn inspect(&self) -> &Inspection {
         &self.inspection
     }
 
-    /// How many instances were made so far, by loading, if it was loaded, and by all machines. Making one costs far more than a step.
+    /// Number of instances made so far, by loading, if it was loaded, and by all machines. Making one costs far more than a step.
     pub fn instances_started(&self) -> u64 {
         self.parts.started.load(Ordering::Relaxed)
     }
@@ -176,12 +176,12 @@ impl Plugin {
     }
 }
 
-/// A content hash as traces have it.
+/// A content hash in the form of traces.
 pub(crate) fn digest_text(digest: blake3::Hash) -> String {
     format!("blake3:{}", digest.to_hex())
 }
 
-/// The first instance of a component, and what it shares with those to come; its images are not taken yet.
+/// The first instance of a component, and the parts that it shares with later ones; its images are not taken yet.
 pub(crate) fn first_instance<F: Exports>(
     shared: &Arc<SandboxParts>,
     digest: blake3::Hash,
@@ -217,7 +217,7 @@ fn about(live: &mut Live) -> Result<Option<About>, LoadError> {
     checked.map_err(|fault| LoadError::Start { fault })
 }
 
-/// Texts end up in tables and names of folders.
+/// Checks the texts, which appear in tables and names of folders.
 fn check_about(about: &About, limits: &GuestLimits) -> Result<(), Fault> {
     let parameters = &about.parameters;
     within(parameters.len(), limits.items_per_call, "items", || {

@@ -1,14 +1,14 @@
-//! What is known of modules that many components have: those of an interpreter, which are the same for every program.
+//! Facts about modules that many components have: those of an interpreter, which are the same for every program.
 //!
-//! Once its machine code is there, to check such a module, to read the facts about it and to rewrite it takes most of the time of
-//! loading. So a file has the results of that:
+//! Once its machine code is cached, checking, reading and rewriting such a module takes most of the time of
+//! loading. So a file stores the results:
 //!
 //! ```text
 //! magic, blake3 of the rest, request, bytes of the facts, facts, rewritten module
 //! ```
 //!
-//! It is named after the content of the module and the text of all that reads, checks and rewrites it. The *request* is what the
-//! rewriting was asked for by the component around the module, which can differ.
+//! It is named after the content of the module and the text of all code that reads, checks and rewrites it. The *request* is the
+//! input to the rewriting from the component around the module, which can differ.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,10 +27,10 @@ pub(super) const MODULE: &str = "module";
 
 const MAGIC: &[u8; 8] = b"hostmo01";
 
-/// Bytes of a module below which it is read again in no time.
+/// Bytes of a module below which reading it again takes no time.
 const BYTES_MIN: usize = 16 << 10;
 
-/// What a file holds.
+/// The content of a file.
 struct KnownModule {
     code: Rc<CodeFacts>,
     request: blake3::Hash,
@@ -46,12 +46,12 @@ pub(crate) struct Modules<'a> {
 struct Place<'a> {
     dir: &'a Path,
     user: u32,
-    /// A hash of all that the content of a file depends on besides the module.
+    /// A hash of everything, except the module, on which the content of a file depends.
     recipe: blake3::Hash,
 }
 
 impl<'a> Modules<'a> {
-    /// Those of a cache; none if there is no cache, or others can write to it.
+    /// The modules of a cache; none if there is no cache, or others can write to it.
     pub(crate) fn of(engine: &Engine, cache: Option<&'a Cache>) -> Self {
         let place = cache.and_then(|cache| {
             let user = private::folder(&cache.dir).ok()??;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Bytes of a file: far more than a component within the largest limit of its size compiles to.
+/// Maximum bytes of a file: far more than the code of a component within the largest limit of its size.
 const FILE_BYTES_MAX: u64 = 16 << 30;
 
 /// The extension of a file that is being written.
 pub(super) const TEMPORARY: &str = "tmp";
 
-/// Makes the folder if it is not there. Says whose it is: this user's, by a file made for that; unowned if others can write to it.
+/// Makes the folder if it is not there. Returns its owner: this user, found by making a file; none if others can write to it.
 pub(super) fn folder(dir: &Path) -> io::Result<Option<u32>> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -28,7 +28,7 @@ pub(super) fn folder(dir: &Path) -> io::Result<Option<u32>> {
 
 /// Opens a file, if it is a regular one of this user alone and no larger than compiled code can be. Never waits.
 pub(super) fn open(path: &Path, user: u32) -> Option<(File, u64)> {
-    // A look before the opening, which has effects on some devices; and one after it, for a path that was exchanged.
+    // Checked before the opening, which has effects on some devices; and after it, in case the path was replaced.
     let is_fine = |metadata: &fs::Metadata| {
         metadata.is_file() && own::is_private(metadata, user) && metadata.len() <= FILE_BYTES_MAX
     };
@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path, user: u32) -> Option<(File, u64)> {
     is_fine(&metadata).then_some((file, metadata.len()))
 }
 
-/// Reads all of a file that [`open`] opens, and notes that it was used.
+/// Reads a file that [`open`] opens, and notes that it was used.
 pub(super) fn read(path: &Path, user: u32) -> Option<Vec<u8>> {
     let (file, length) = open(path, user)?;
     let mut content = Vec::new();
@@ -53,13 +53,13 @@ pub(super) fn read(path: &Path, user: u32) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// Notes that a file was used: what was not used for long goes first.
+/// Notes that a file was used: the least recently used file is removed first.
 pub(super) fn touch(file: &File) {
-    // Without the note it goes earlier.
+    // Without the note it is removed earlier.
     let _ = file.set_modified(SystemTime::now());
 }
 
-/// Writes to a temporary file and renames it, so that no reader ever sees half of it.
+/// Writes to a temporary file and renames it, so that no reader ever sees a partial file.
 pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let temporary = temporary(path);
     let mut file = new_file(&temporary)?;
@@ -77,7 +77,7 @@ pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     written
 }
 
-/// Writes a content after what tells the kind of the file and a hash of it.
+/// Writes a content after the magic bytes of its kind and its hash.
 pub(super) fn write_sealed(path: &Path, magic: &[u8; 8], content: &[u8]) -> io::Result<()> {
     write(path, &[magic, blake3::hash(content).as_bytes(), content])
 }
@@ -111,7 +111,7 @@ fn for_this_user(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File>
     options.open(path)
 }
 
-/// Things that only some systems know of: owners, modes, and files that make their reader wait.
+/// Facts that only some systems know: owners, modes, and files that make their reader wait.
 #[cfg(unix)]
 mod own {
     use std::fs::{DirBuilder, Metadata, OpenOptions};
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// The test cannot make files of other users, but can ask in the name of another user.
+    /// The test cannot make files of other users, but can check in the name of another user.
     #[test]
     fn files_of_other_users_are_not_opened() {
         let place = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! The room that compiled code takes on disk, and what goes when it is too much.
+//! The room that compiled code takes on disk, and the files to remove when it is too much.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use super::{CODE, private};
 /// The extension of a collection of functions.
 pub(super) const FUNCTIONS: &str = "functions";
 
-/// Bytes of all compiled code and what else is kept of modules: some fifteen versions of a plugin in Python with their interpreter.
+/// Maximum bytes of compiled code and facts about modules: some fifteen versions of a plugin in Python with their interpreter.
 pub const CACHE_BYTES_MAX: u64 = 1 << 30;
 
-/// Collections of functions: each is a file that is opened before something is compiled.
+/// Maximum number of collections of functions: each is a file that every compilation opens.
 pub(crate) const COLLECTIONS_MAX: usize = 128;
 
-/// How old a file is that its writer has not finished and never will.
+/// The age of an unfinished file that its writer will never finish.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// What a folder of compiled code holds.
+/// The content of a folder of compiled code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUse {
     /// Components and libraries.
@@ -31,7 +31,7 @@ pub struct CacheUse {
 }
 
 impl CacheUse {
-    /// Looks at a folder; nothing is there if it does not exist. Files of other kinds do not count.
+    /// Counts the files of a folder; nothing if it does not exist. Files of other kinds do not count.
     pub fn of(dir: &Path) -> Self {
         let mut found = Self::default();
         for file in files(dir) {
@@ -42,7 +42,7 @@ impl CacheUse {
         found
     }
 
-    /// Removes all compiled code of a folder, and nothing else; returns what was removed. A process that uses it compiles again.
+    /// Removes all compiled code of a folder, and nothing else; returns the files removed. A process that uses it compiles again.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl CacheUse {
 pub(crate) struct CodeFile {
     pub path: PathBuf,
     pub bytes: u64,
-    /// When it was used last.
+    /// The time of its last use.
     pub used: SystemTime,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn files(dir: &Path) -> impl Iterator<Item = CodeFile> {
     files.filter(|file| [CODE, FUNCTIONS, MODULE, private::TEMPORARY].iter().any(|known| file.has_extension(known)))
 }
 
-/// Makes room: removes what was not used for the longest time.
+/// Makes room: removes the least recently used files.
 pub(super) fn make(dir: &Path) {
     let now = SystemTime::now();
     for path in too_many(files(dir).collect(), now, CACHE_BYTES_MAX, COLLECTIONS_MAX) {
@@ -94,7 +94,7 @@ pub(super) fn make(dir: &Path) {
     }
 }
 
-/// The files to be removed, so that what is left is within the bounds.
+/// The files to remove, so that the rest is within the bounds.
 fn too_many(mut files: Vec<CodeFile>, now: SystemTime, bytes_max: u64, collections_max: usize) -> Vec<PathBuf> {
     files.sort_by(|a, b| (b.used, &b.path).cmp(&(a.used, &a.path)));
     let (mut bytes, mut collections) = (0_u64, 0);
@@ -134,11 +134,11 @@ mod tests {
             vec![file("a.cwasm", 40, 3), file("b.functions", 30, 1), file("c.cwasm", 30, 2), file("d.functions", 5, 9)]
         };
         assert!(names(files(), 105, 2).is_empty());
-        // From the last use on: 30, 60, 100, 105.
+        // By last use: 30, 60, 100, 105.
         assert_eq!(names(files(), 104, 2), ["d.functions"]);
         assert_eq!(names(files(), 99, 2), ["a.cwasm", "d.functions"]);
         assert_eq!(names(files(), 105, 1), ["d.functions"]);
-        // A writer may take its time, but not for ever.
+        // A writer may take long, but not for ever.
         let day = 24 * 3600;
         assert_eq!(names(vec![file("e.tmp", 500, day - 1), file("f.tmp", 1, day + 1)], 105, 1), ["f.tmp"]);
     }

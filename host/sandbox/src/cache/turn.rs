@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::private;
 
-/// Longer than machine code of an interpreter takes on a busy machine. A process that takes longer may have been stopped meanwhile.
+/// Longer than compiling an interpreter takes on a busy machine. A process that takes longer may have been stopped meanwhile.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two looks at whether the other one is done.
+/// The time between two checks whether the other one is done.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The turn of a host to make an entry, until it is dropped.
@@ -20,10 +20,10 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Waits until no other process makes the entry, but not for ever. Without a turn, because files cannot be locked here or another host is
-    /// not done in time, an entry is made all the same: that costs time alone.
+    /// Waits until no other process makes the entry, but not for ever. Without a turn, because files cannot be locked here or another host
+    /// is not done in time, the entry is made all the same: that only costs time.
     ///
-    /// Says again and again how much time has passed since it said so last.
+    /// Calls `waits` again and again with the time since the last call.
     pub(super) fn wait_for(entry: &Path, waits: &mut dyn FnMut(Duration)) -> Option<Self> {
         let path = entry.with_extension(private::TEMPORARY);
         let file = private::file(&path).ok()?;
@@ -44,7 +44,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Who has opened it already waits for this very file; who comes now makes another one, and finds the entry.
+        // A host that has opened it already waits for this very file; a later one makes another file, and finds the entry.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,9 +1,9 @@
-//! Whether a component is valid, as far as that is not known.
+//! Validates components, skipping the parts that are known to be valid.
 
 use wasmparser::{BinaryReaderError, FuncValidatorAllocations, Parser, Payload, ValidPayload, Validator, WasmFeatures};
 
-/// Validates a component. Of modules that were found valid before, all but the bodies of functions is looked at again: these say nothing
-/// to what is around the module.
+/// Validates a component. Modules that were found valid before are read again without the bodies of their functions, which do not
+/// affect the code around the module.
 pub(crate) fn validate(
     bytes: &[u8],
     features: WasmFeatures,
@@ -19,7 +19,7 @@ pub(crate) fn validate(
             Payload::ModuleSection { unchecked_range, .. } => {
                 is_in_known = bytes.get(unchecked_range.clone()).is_some_and(is_known);
             }
-            // There is no module inside a module.
+            // A module contains no modules.
             Payload::End(_) => is_in_known = false,
             _ => {}
         }

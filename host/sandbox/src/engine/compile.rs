@@ -1,9 +1,9 @@
-//! Checking, rewriting and compiling a component, apart from the caller.
+//! Checking, rewriting and compiling a component, in other threads than the caller's.
 //!
-//! How long a compiler takes is not bounded by the size of what it compiles: 300 KB of nested blocks take half a minute,
-//! and some 80 KB take gigabytes. So this runs in threads of its own that are given up when they take too much. Unlike all
+//! The time of a compiler is not bounded by the size of its input: 300 KB of nested blocks take half a minute,
+//! and some 80 KB take gigabytes. So this runs in threads of its own that are abandoned when they take too much. Unlike all
 //! other limits these two depend on the machine; they can only decide that a plugin is not loaded. Time is processor time of
-//! these threads: what else the machine does is no property of a component. Functions that are compiled by then stay in the cache.
+//! these threads: other load on the machine is no property of a component. Functions that are compiled by then stay in the cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -24,10 +24,10 @@ use crate::engine::sandbox::{Sandbox, SandboxParts};
 use crate::rewrite::{Known, Rewritten, rewrite};
 
 /// Native stack of the thread: the parser reads types in types by recursion, and
-/// [`TYPE_BYTES_MAX`](check::TYPE_BYTES_MAX) bytes of them take about 90 MiB. Only what is used becomes memory.
+/// [`TYPE_BYTES_MAX`](check::TYPE_BYTES_MAX) bytes of them take about 90 MiB. Only the used part becomes memory.
 pub(crate) const STACK_BYTES: usize = 512 << 20;
 
-/// How often the memory of the process is looked at, and whether to stop.
+/// The interval between two checks of the process's memory, and of a request to stop.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// A component that can be instantiated.
@@ -43,9 +43,9 @@ pub(crate) struct Compiled {
 /// The progress of a compiler thread.
 #[derive(Default)]
 struct Stage {
-    /// Since when machine code is made, here or by another host.
+    /// The time when compilation began, here or in another host.
     compiles_since: OnceLock<Instant>,
-    /// Nanoseconds that were for waiting for another host, and do not count as those of a compiler.
+    /// Nanoseconds spent waiting for another host, which do not count as compile time.
     waited: AtomicU64,
     threads: Threads,
 }
@@ -55,14 +55,14 @@ impl Stage {
         let _ = self.compiles_since.set(Instant::now());
     }
 
-    /// The processor time, or the time on the wall where the system does not tell that of threads.
+    /// The processor time, or the wall-clock time if the system does not report that of threads.
     fn spent(&self, wall: &dyn Fn() -> Duration) -> Duration {
         let waited = || Duration::from_nanos(self.waited.load(Ordering::Relaxed));
         self.threads.spent().unwrap_or_else(|| wall().saturating_sub(waited()))
     }
 }
 
-/// Reports the stage of the thread that compiles, and has helpers for it as soon as they are needed.
+/// Reports the stage of the thread that compiles, and provides helpers for it as soon as they are needed.
 struct Told {
     stage: Arc<Stage>,
     helpers: Option<ThreadPool>,
@@ -82,8 +82,8 @@ impl Progress for Told {
     }
 }
 
-/// Threads for what the calling thread compiles, and for nothing else: what they take is taken by it. It is one of them, and belongs to them
-/// until it ends. Without any, where the system has no more threads, it does the work alone.
+/// Threads that only work for the calling thread's compilation: their time counts as its time. It is one of them, and belongs to them
+/// until it ends. None if the system has no more threads: then it does the work alone.
 fn helpers(stage: &Arc<Stage>) -> Option<ThreadPool> {
     let pool =
         |stage: Arc<Stage>| ThreadPoolBuilder::new().use_current_thread().start_handler(move |_| stage.threads.join());
@@ -91,15 +91,15 @@ fn helpers(stage: &Arc<Stage>) -> Option<ThreadPool> {
     pool(Arc::clone(stage)).build().ok().or_else(alone)
 }
 
-/// How a compilation is looked at from outside.
+/// The parameters for watching a compilation.
 pub(crate) struct Looks<'w> {
-    /// Between two looks.
+    /// The interval between two checks.
     pub every: Duration,
-    /// The time since it began, for systems that do not tell the processor time of threads.
+    /// The time since it began, for systems that do not report the processor time of threads.
     pub wall: &'w dyn Fn() -> Duration,
 }
 
-/// Checks, rewrites and compiles. While machine code is made, calls `watch` some twenty times per second with the time that it takes.
+/// Checks, rewrites and compiles. During compilation, calls `watch` some twenty times per second with the time so far.
 pub(crate) fn compile(
     sandbox: &Sandbox,
     bytes: &[u8],
@@ -111,7 +111,7 @@ pub(crate) fn compile(
     compile_by(&Looks { every, wall: &|| began.elapsed() }, sandbox, bytes, world, watch)
 }
 
-/// The same, looked at in another way.
+/// The same, with other parameters for watching.
 pub(crate) fn compile_by(
     looks: &Looks<'_>,
     sandbox: &Sandbox,
@@ -130,7 +130,7 @@ pub(crate) fn compile_by(
         of_thread.threads.join();
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
-        // The receiver is gone if it took too long.
+        // The receiver is gone if the thread took too long.
         let _ = sender.send(run(&shared, &bytes, world, of_thread, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Host { detail: format!("cannot start a compiler: {error}") })?;
@@ -140,7 +140,7 @@ pub(crate) fn compile_by(
             // Its thread never ends.
             Ok(Err(error @ LoadError::CompilerPanic { .. })) => return Err(error),
             Ok(result) => {
-                // Frees its stack and all that it holds before the caller continues.
+                // Frees its stack and all its memory before the caller continues.
                 let _ = thread.join();
                 return result;
             }
@@ -161,7 +161,7 @@ pub(crate) fn compile_by(
     }
 }
 
-/// Why a compilation is given up, after what it has compiled is kept.
+/// The error of an abandoned compilation, after its compiled functions were kept.
 fn keeping(sandbox: &Sandbox, given_up: LoadError) -> LoadError {
     let functions = sandbox.shared.cache.as_ref().map_or(0, |cache| cache.functions.keep());
     match given_up {
@@ -198,7 +198,7 @@ fn run(
     Ok(Compiled { interfaces, names, rewritten, code, rewrite_time, compile_time: began.elapsed() })
 }
 
-/// Why a rewritten component is not compiled. The component as given is valid: where the other one is not, what was added is too much.
+/// The reason why a rewritten component does not compile. The original component is valid: if the rewritten one is not, it is too large.
 fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
     let mut parts = rewritten.libraries.iter().chain([&rewritten.bytes]);
     if parts
@@ -224,7 +224,7 @@ fn exceeded(limits: &GuestLimits, spent: Duration, before: Option<usize>) -> Opt
     }
 }
 
-/// Bytes of memory that the process has; none where the system does not tell.
+/// Bytes of memory that the process has; none if the system does not report it.
 fn resident_bytes() -> Option<usize> {
     process_bytes("VmRSS:")?.try_into().ok()
 }

@@ -1,15 +1,15 @@
-//! Panics of the compiler on what it is given, which can be hostile.
+//! Panics of the compiler on its input, which can be hostile.
 //!
-//! Unwinding does not help: some values of wasmtime panic when they are dropped on the way, and a panic within a panic ends the process.
-//! So a compiler that panics stays where it is, for ever, with what it holds, as does one that takes too long. That is inside the panic
-//! hook: no other one can be set in this process from then on.
+//! Unwinding does not help: some values of wasmtime panic when they are dropped during it, and a panic within a panic ends the process.
+//! So a compiler that panics stays in its thread for ever, with its memory, as does one that takes too long. It stays inside the panic
+//! hook, so no other hook can be set in this process from then on.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 use std::thread;
 
-/// Reports what the compiler said when it panicked.
+/// Reports the message of the compiler's panic.
 type Tell = Box<dyn FnOnce(String)>;
 
 thread_local! {
@@ -17,11 +17,11 @@ thread_local! {
     static TELL: RefCell<Option<Tell>> = const { RefCell::new(None) };
 }
 
-/// Runs a compiler in this thread, which is not to be waited for. If it panics, `tell` gets its message, and this does not return.
+/// Runs a compiler in this thread, which nothing may wait for. If it panics, `tell` gets its message, and this does not return.
 ///
 /// # Errors
 ///
-/// It panicked in a thread that it had started, and said this. That thread has been unwound.
+/// It panicked in a thread that it had started, with this message. That thread has been unwound.
 pub fn told<T>(tell: impl FnOnce(String) + 'static, run: impl FnOnce() -> T) -> Result<T, String> {
     install_hook();
     TELL.with(|slot| *slot.borrow_mut() = Some(Box::new(tell)));
@@ -33,7 +33,7 @@ pub fn told<T>(tell: impl FnOnce(String) + 'static, run: impl FnOnce() -> T) -> 
     })
 }
 
-/// Leaves all other panics to the hook that was there.
+/// Leaves all other panics to the hook that was set before.
 fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -51,7 +51,7 @@ fn install_hook() {
 
 fn message(info: &PanicHookInfo<'_>) -> String {
     let text = said(info.payload_as_str());
-    // Without its folder, which is one of the machine that the host was built on.
+    // Without the folder, which is one of the machine that built the host.
     let file = |place: &panic::Location<'_>| place.file().rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
     info.location().map_or_else(|| text.clone(), |place| format!("{text} ({}:{})", file(place), place.line()))
 }

@@ -5,7 +5,7 @@
 //! | `sandbox` | the engine: every switch that decides what a guest can do or see, with its reason; the imports |
 //! | `compile` | checking and compiling in threads that can be abandoned |
 //! | `compiler_panic` | panics of the compiler |
-//! | `memory` | what Linux says of memory |
+//! | `memory` | memory use as Linux reports it |
 //! | `processor` | the processor time of these threads |
 
 pub(crate) mod compile;

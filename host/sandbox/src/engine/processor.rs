@@ -1,6 +1,6 @@
 //! Processor time of the threads that compile.
 //!
-//! A clock on the wall counts what other programs do on the same machine, and the processor time of the process what its other threads do.
+//! A wall clock also counts other programs on the same machine, and the processor time of the process also counts its other threads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Threads(Mutex<Vec<Thread>>);
 
-/// One of them, with its time when it was read last: nothing tells the time of a thread that has ended.
+/// A thread, with its time at the last reading: the time of a thread that has ended cannot be read.
 #[derive(Debug)]
 struct Thread {
-    /// None where the system does not tell the time of threads.
+    /// None if the system does not report the time of threads.
     file: Option<PathBuf>,
     spent: Duration,
 }
@@ -28,7 +28,7 @@ impl Threads {
         self.threads().push(Thread { file, spent: Duration::ZERO });
     }
 
-    /// The processor time of all of them, also of those that have ended; none where the system does not tell it.
+    /// The processor time of all of them, including those that have ended; none if the system does not report it.
     pub(crate) fn spent(&self) -> Option<Duration> {
         let mut sum = Duration::ZERO;
         for thread in self.threads().iter_mut() {
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn threads_that_work_count_and_threads_that_wait_do_not() {
         const WORK: Duration = Duration::from_millis(60);
-        /// The kernel brings the number up to date at least so often while a thread runs, and whenever it stops.
+        /// The kernel updates the number at least once in this time while a thread runs, and whenever it stops.
         const TICK: Duration = Duration::from_millis(20);
         let (threads, done) = (Threads::default(), Barrier::new(3));
         let spin = |work: Duration| {
@@ -84,7 +84,7 @@ mod tests {
             done.wait();
             let spent = threads.spent().expect("linux tells it");
             assert!(spent + TICK >= WORK, "{spent:?}");
-            // It waits: whatever passes on the wall, this is not more.
+            // A sleeping thread: whatever the wall clock shows, its time does not grow.
             std::thread::sleep(Duration::from_millis(100));
             let later = threads.spent().expect("linux tells it");
             assert!(later - spent < TICK, "{spent:?}, {later:?}");

@@ -14,22 +14,22 @@ use crate::contract::limits::SandboxConfig;
 use crate::store::context::{Context, cut};
 use crate::store::memory::Creator;
 
-/// The wasmtime engine could not be made: a host without virtual memory, say.
+/// The wasmtime engine could not be made, for example on a host without virtual memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot set up webassembly on this machine: {0}")]
 pub struct SandboxError(String);
 
-/// Where plugins are loaded: an engine with its settings, the limits, and the cache of compiled code.
+/// The place where plugins are loaded: an engine with its settings, the limits, and the cache of compiled code.
 ///
 /// Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct Sandbox {
     pub(crate) shared: Arc<SandboxParts>,
-    /// Asked while a component is compiled. No part of what plugins keep: they outlive the command that loads them.
+    /// Polled while a component is compiled. Plugins do not keep it: they outlive the command that loads them.
     pub(crate) stop: Option<Arc<dyn Stop>>,
 }
 
-/// What plugins keep of a sandbox: nothing of one search can be seen in the next.
+/// The parts of a sandbox that plugins keep: nothing of one search can be seen in the next.
 pub(crate) struct SandboxParts {
     pub engine: Engine,
     pub linker: Linker<Context>,
@@ -56,7 +56,7 @@ impl Sandbox {
         Self::with(config, cache_dir, None)
     }
 
-    /// The same; compiling ends early if it is to stop.
+    /// The same; compiling ends early on a request to stop.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ fn settings(config: &SandboxConfig, cache: Option<&Cache>) -> wasmtime::Result<C
     // An endless loop must end, at the same instruction everywhere. Interruption by epochs is cheaper and depends on
     // the clock.
     settings.consume_fuel(true);
-    // Instructions that copy or fill cost a unit for each byte besides. Growing is a call into the host.
+    // Instructions that copy or fill also cost a unit per byte. Growing is a call into the host.
     settings.operator_cost(OperatorCost { MemoryGrow: 255, TableGrow: 255, ..OperatorCost::default() });
     // The bits of a NaN differ between processors.
     settings.cranelift_nan_canonicalization(true);
@@ -116,18 +116,18 @@ fn settings(config: &SandboxConfig, cache: Option<&Cache>) -> wasmtime::Result<C
     settings.memory_may_move(false);
     // Recursion ends at a trap, well inside the 2 MiB stack of a worker thread.
     settings.max_wasm_stack(config.limits.stack_bytes);
-    // A fault names the function it happened in.
+    // A fault names the function in which it happened.
     settings.wasm_backtrace_max_frames(NonZeroUsize::new(16));
     // By default an environment variable decides this.
     settings.wasm_backtrace_details(WasmBacktraceDetails::Disable);
-    // Decides how long compiling takes, and nothing else.
+    // Only affects the time of compiling.
     if let Some(cache) = cache {
         settings.enable_incremental_compilation(Arc::clone(&cache.functions) as _)?;
     }
     Ok(settings)
 }
 
-/// All that a guest may import.
+/// Links everything that a guest may import.
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
     let mut linker = Linker::new(engine);
     let mut environment = linker.instance(abi::ENVIRONMENT)?;
@@ -141,7 +141,7 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
         let wanted = store.data().log_wanted();
         let text = line.to_str(&store)?;
         let bytes = text.len();
-        // Only so much is kept: a guest that logs its whole memory again and again must not make the host copy it.
+        // Only the wanted part is kept: a guest that logs its whole memory again and again must not make the host copy it.
         let line = cut(&text, wanted).to_owned();
         burn(&mut store, LOG_FUEL + bytes as u64)?;
         store.data_mut().log(line, bytes);
@@ -149,7 +149,7 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
     })?;
     let mut odds = linker.instance(abi::ODDS)?;
     odds.func_wrap("choose-weighted", |mut store: StoreContextMut<'_, Context>, (weights,): (WasmList<u32>,)| {
-        // Before the list is read: a long one must not make the host work.
+        // Checked before the list is read: a long one must not make the host work.
         store.data_mut().allow_choice("choose-weighted", weights.len())?;
         let weights = weights.iter(&mut store)?.collect::<wasmtime::Result<Vec<u32>>>()?;
         burn(&mut store, weights.len() as u64)?;
@@ -169,10 +169,10 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
     Ok(linker)
 }
 
-/// The cost of a call of `log`, `answer` and `restart` besides a unit for each byte.
+/// The cost of a call of `log`, `answer` and `restart` in addition to a unit per byte.
 const LOG_FUEL: u64 = 200;
 
-/// Takes fuel for work that the host does.
+/// Consumes fuel for work of the host.
 fn burn(store: &mut StoreContextMut<'_, Context>, fuel: u64) -> wasmtime::Result<()> {
     match store.get_fuel()?.checked_sub(fuel) {
         Some(left) => store.set_fuel(left),

@@ -1,4 +1,4 @@
-//! Local states as bytes that another process can take up, on any processor and with any version of wasmtime.
+//! Local states as bytes that another process can import, on any processor and with any version of wasmtime.
 //!
 //! A snapshot belongs to its process: it can be a difference from the reference image, which is the first state that this
 //! process has captured. An exported state is a difference from the pristine image, which is a function of the component and
@@ -10,17 +10,17 @@
 //! | 4 | version of this encoding |
 //! | 4 | version of the [rewriting](REWRITING) |
 //! | 32 | blake3 hash of the component |
-//! | 32 | blake3 hash of what `serialize` returns in this state |
+//! | 32 | blake3 hash of the result of `serialize` in this state |
 //! | 32 | blake3 hash of the parameters of the node |
 //! | 4 | the node |
 //! | 4 | nodes of the cluster |
 //! | 4 | number of data memories |
 //! | 8 each | size of each data memory in bytes |
 //! | the rest | entries, ascending by memory and granule: 8 bytes for [`Entry`], then its lines |
-//! | 32 | blake3 hash of all before |
+//! | 32 | blake3 hash of all preceding bytes |
 //!
-//! The last hash notices accidents. Bytes that were made on purpose are another state of a guest that can do no more harm than
-//! its handlers can; nothing is allocated or written before it is known to fit.
+//! The last hash detects accidents. Forged bytes are another state of a guest, which can do no more harm than
+//! its handlers can; the bytes are checked before anything is allocated or written.
 
 use blake3::Hash;
 use host_model::contract::{Snapshot, StateOwner};
@@ -33,7 +33,7 @@ use crate::state::snapshot::HEADER;
 
 const MAGIC: &[u8; 8] = b"hoststat";
 
-/// Raised with every change of the table above.
+/// Incremented with every change of the table above.
 const ENCODING: u32 = 2;
 
 const HASH: usize = blake3::OUT_LEN;
@@ -41,7 +41,7 @@ const HASH: usize = blake3::OUT_LEN;
 /// Bytes of a page of WebAssembly.
 const PAGE: usize = 1 << 16;
 
-/// A snapshot of this owner with the pristine image as base, as bytes; `encoding` is the hash of what `serialize` returns in it.
+/// A snapshot of this owner with the pristine image as base, as bytes; `encoding` is the hash of its result of `serialize`.
 pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, owner: StateOwner<'_>, encoding: &Hash) -> Vec<u8> {
     let memories = plugin.pristine_sizes().len();
     let (header, rest) = state.words().split_at(HEADER);
@@ -63,8 +63,8 @@ pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, owner: StateOwner<'_
     bytes
 }
 
-/// The snapshot behind exported bytes, and the hash of what `serialize` has to return in it; or why it is no state of the
-/// plugin and of this owner, in a lower-case phrase.
+/// The snapshot in exported bytes, and the hash that its result of `serialize` must have; or a lower-case phrase that says why it is no
+/// state of the plugin and of this owner.
 pub(crate) fn read(plugin: &PluginParts, bytes: &[u8], owner: StateOwner<'_>) -> Result<(Snapshot, Hash), String> {
     let mut input = Input(bytes);
     if input.take() != Some(MAGIC) {

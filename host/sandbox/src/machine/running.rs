@@ -1,4 +1,4 @@
-//! The aspects of a running node: how long local events take, what becomes of requests, and which nodes matter.
+//! The aspects of a running node: durations of local events, responses to requests, and neighbours.
 
 use host_model::contract::aspects::{Clients, Neighbourhood, Timing};
 use host_model::contract::{Fault, FaultKind, LocalEvent, NodeId, Request, Response, Span};
@@ -48,7 +48,7 @@ impl Neighbourhood for GuestMachine {
 }
 
 impl GuestMachine {
-    /// A node that a client is sent to is one of the cluster.
+    /// Checks that the node to which a client is redirected is in the cluster.
     pub(super) fn check_asked(&mut self, node: NodeId) -> Result<(), Fault> {
         let nodes = self.live().nodes;
         if node < nodes {

@@ -1,11 +1,11 @@
-//! A component that begins where another one is after a call of `init`.
+//! A component that begins with the memory of another one after a call of `init`.
 //!
-//! An interpreter takes seconds to start and milliseconds to load a program. So a component with an interpreter that has
-//! started is made once, its `init` is given the program, and the memory that it leaves is the one that the result begins with.
+//! An interpreter takes seconds to start and milliseconds to load a program. So a component with a started
+//! interpreter is made once, its `init` gets the program, and the result begins with the memory that this call leaves.
 //! The functions of the two are the same, and so is their machine code.
 //!
-//! This is right where the memory is all that `init` has changed, and the data of one module is what it held before. Where more than
-//! that takes part in an instantiation, the result is instantiated once and compared. All else is refused.
+//! This is correct if `init` has changed only the memory, and the memory before it was the data of one module. If more than
+//! that takes part in an instantiation, the result is instantiated once and compared. Everything else is refused.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,24 +27,24 @@ use crate::run::instance::Live;
 /// Bytes of a page of memory.
 const PAGE: usize = 65536;
 
-/// Zeros that are left out: as many as a segment of its own takes, several times.
+/// A run of zeros that is left out: several times as long as a segment header.
 const ZEROS: [u8; 64] = [0; 64];
 
-/// Why there is no such component.
+/// The reason why there is no such component.
 #[derive(Debug, thiserror::Error)]
 pub enum InitialiseError {
     /// The component cannot be loaded, or `init` ends in a fault.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// `init` refuses what it is given.
+    /// `init` refuses its configuration.
     #[error("`init` refuses it: {0}")]
     Refused(String),
-    /// What the instance holds is not one memory that the data of one module fills.
+    /// The instance does not consist of one memory that the data of one module fills.
     #[error("{0}")]
     Shape(&'static str),
 }
 
-/// The component that begins with the memory that another one has after `init` of node 0 of 0 with this configuration.
+/// The component that begins with the memory of another one after `init` of node 0 of 0 with this configuration.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     };
     let mut live = instance(component)?;
     let before = live.image();
-    // Nothing can be chosen yet.
+    // No choice is allowed yet.
     live.context().begin_reading("init");
     let called = live.call(live.functions.node.init, (0, 0, Arc::new(config.to_owned()), None));
     called.map_err(|fault| LoadError::Start { fault })?.map_err(InitialiseError::Refused)?;
@@ -76,7 +76,7 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
         !modules.iter().any(|module| module.has_start) && modules.iter().filter(|module| module.has_data).count() == 1;
     for module in modules.iter().filter(|module| module.may_fill_memory) {
         let bytes = &component[module.bytes.clone()];
-        // It was instantiated, so that its data lies within the limits of memory.
+        // The component was instantiated, so its data lies within the limits of memory.
         let filled = content(bytes).map_err(LoadError::invalid)?;
         if !filled.is_some_and(|content| is_same(&content, &before.data[changed])) {
             continue;
@@ -96,7 +96,7 @@ pub fn initialised(sandbox: &Sandbox, component: &[u8], config: &str) -> Result<
     Err(InitialiseError::Shape("what a memory holds at the start is not the data of one module alone"))
 }
 
-/// Whether two memories hold the same; zeros follow.
+/// Whether two memories have the same content; zeros follow.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let both = one.len().min(other.len());
     one[..both] == other[..both] && one[both..].iter().chain(&other[both..]).all(|byte| *byte == 0)
@@ -118,7 +118,7 @@ struct Module {
 }
 
 impl Module {
-    /// The component with another module in the place of this one.
+    /// The component with another module in place of this one.
     fn replaced(&self, component: &[u8], module: &wasm_encoder::Module) -> Vec<u8> {
         let mut section = Vec::new();
         ModuleSection(module).append_to_component(&mut section);
@@ -139,7 +139,7 @@ impl Module {
 /// All modules, also those of components inside.
 fn find(component: &[u8], known: &dyn Known) -> Result<Vec<Module>, InitialiseError> {
     let mut modules = Vec::new();
-    // The components around what is read, and where the last section of each has ended.
+    // The components around the current position, and the end of the last section of each.
     let mut around: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut ends = Vec::new();
     let mut is_module = false;
@@ -188,7 +188,7 @@ fn find(component: &[u8], known: &dyn Known) -> Result<Vec<Module>, InitialiseEr
     Ok(modules)
 }
 
-/// What the data of a module makes of its memory; none if it is not known where some of it goes.
+/// The content that the data of a module gives its memory; none if the place of some data is unknown.
 fn content(module: &[u8]) -> Result<Option<Vec<u8>>, BinaryReaderError> {
     let mut content = Vec::new();
     for payload in Parser::new(0).parse_all(module) {
@@ -206,7 +206,7 @@ fn content(module: &[u8]) -> Result<Option<Vec<u8>>, BinaryReaderError> {
     Ok(Some(content))
 }
 
-/// A module whose memory holds something else from the start.
+/// A module whose memory has another content from the start.
 fn with_memory(module: &[u8], content: &[u8], pages: u64) -> Result<wasm_encoder::Module, BinaryReaderError> {
     let mut result = wasm_encoder::Module::new();
     let mut data = DataSection::new();
@@ -262,7 +262,7 @@ fn segments(content: &[u8]) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// Each of the modules is found and replaced, however deep it lies.
+    /// Each of the modules is found and replaced, however deeply it is nested.
     #[test]
     fn modules_are_replaced_where_they_are() {
         let text = r#"(component

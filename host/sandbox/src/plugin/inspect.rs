@@ -3,7 +3,7 @@
 use crate::check::{self, Names};
 use crate::rewrite::{ModuleFacts, Rewritten};
 
-/// The parts of a component, and which of them belong to a snapshot.
+/// The parts of a component, and whether they belong to a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Its imports.

@@ -1,4 +1,4 @@
-//! A specification from outside: a component that states properties about what nodes show.
+//! A specification from outside: a component that states properties about the states that nodes show.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,13 +21,13 @@ pub struct Spec {
     parts: Arc<PluginParts>,
     properties: Vec<Property>,
     digest: String,
-    /// Asked before each call.
+    /// Polled before each call.
     stop: Option<Arc<dyn Stop>>,
-    /// Idle instances; as many are made as there are concurrent calls.
+    /// Idle instances; there are as many as there were concurrent calls.
     idle: Mutex<Vec<Live<Outside>>>,
 }
 
-/// What a specification answers: a fault of its own, or the answer.
+/// An answer of a specification: its own fault, or the result.
 type Answer<R> = Result<Result<R, Fault>, MachineError>;
 
 impl std::fmt::Debug for Spec {
@@ -37,13 +37,13 @@ impl std::fmt::Debug for Spec {
 }
 
 impl Spec {
-    /// Whether bytes are those of a specification and not of a plugin, by what they export; nothing else is checked.
+    /// Whether bytes are those of a specification and not of a plugin, by their exports; nothing else is checked.
     pub fn is_one(bytes: &[u8]) -> bool {
         check::preamble(bytes, &|_| false).is_ok()
             && matches!(check::names(bytes, World::Plugin), Err(LoadError::IsSpec))
     }
 
-    /// Loads a component as [`Plugin::load_watched`](crate::Plugin::load_watched) does, and asks it for its properties.
+    /// Loads a component as [`Plugin::load_watched`](crate::Plugin::load_watched) does, and gets its properties.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Spec {
         &self.properties
     }
 
-    /// What a property reads of a state that a node shows so; none if the node cannot matter to it.
+    /// The view that a property has of a state shown like this; none if the node cannot matter to it.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Spec {
         self.ask(|outside| outside.view, |live, view| live.call(view, (property, Arc::new(state.to_owned()))))
     }
 
-    /// Whether a property holds on these views; if not, why.
+    /// Whether a property holds on these views; otherwise the reason.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Spec {
         )
     }
 
-    /// Asks an instance that remembers nothing.
+    /// Calls an instance without a memory of earlier calls.
     fn ask<P, Q, R>(
         &self,
         pick: impl FnOnce(&Outside) -> Function<P, Q>,

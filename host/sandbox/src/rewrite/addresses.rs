@@ -1,17 +1,17 @@
-//! Addresses of data, taken out of the code of large modules.
+//! Addresses of data, moved out of the code of large modules.
 //!
-//! Where a linker puts one more text before other data, all that comes after it moves, and with it constants in most functions of a
+//! If a linker inserts a text before other data, all data after it moves, and with it constants in most functions of a
 //! large program, while nothing else in them changes. The [cache](crate::cache) of machine code would have none of these functions.
-//! So such a constant becomes the value of a global that is added: machine code reads it from a place that does not depend on it.
+//! So such a constant becomes the value of an additional global: machine code reads it from a place that does not depend on it.
 //!
-//! What looks like an address is taken for one: a constant from the page where the data begins to the size that the memory has at
-//! first. That is a guess, and only costs time where it is wrong: the value is the same, wherever it is read from.
+//! A constant counts as an address if it lies between the page where the data begins and the initial size of the memory.
+//! This is a guess, and a wrong guess only costs time: the value is the same, wherever it is read from.
 //!
-//! The globals are mutable, since the code generator writes the values of others into the code. No instruction sets them, and they are
-//! no part of the state.
+//! The globals are mutable, since the code generator writes the values of immutable ones into the code. No instruction sets them, and they
+//! are no part of the state.
 //!
-//! A function must find its constants where they were before an edit of another one. So its place in a table with room to spare
-//! follows from a hash of its body without them. The effect of a collision depends on the functions before it alone, and the code of
+//! A function must find its constants in the same place after an edit of another function. So its place in a table with room to spare
+//! is a hash of its body without them. The effect of a collision depends only on the functions before it, and the code of
 //! a program is linked after that of its libraries.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,16 +25,16 @@ use wasmparser::{FunctionBody, Operator, Parser, Payload};
 use super::analysis::ModuleFacts;
 use crate::contract::limits::Addresses;
 
-/// Bytes of code below which all functions are compiled in no time.
+/// Bytes of code below which compiling all functions takes no time.
 const CODE_BYTES_MIN: u32 = 1 << 20;
 
-/// Slots above which nothing is taken out: each instance has all of them.
+/// Maximum number of slots; with more no address is moved, since each instance has all of them.
 const SLOTS_MAX: usize = 1 << 17;
 
-/// Globals that a module can have in WebAssembly.
+/// Maximum number of globals of a module in WebAssembly.
 const GLOBALS_MAX: usize = 1_000_000;
 
-/// Where the data of a program begins is only known to a page: runs of zeros are left out.
+/// The beginning of the data is only known to a page: runs of zeros are left out.
 const PAGE: u32 = 4096;
 
 const WASM_PAGE: u64 = 65536;
@@ -42,26 +42,26 @@ const WASM_PAGE: u64 = 65536;
 /// The globals that hold addresses.
 #[derive(Default)]
 pub(super) struct AddressGlobals {
-    /// The index of the first of them.
+    /// The index of the first global.
     first: u32,
-    /// Their values; 0 where none is needed.
+    /// Their values; 0 for unused ones.
     values: Vec<i64>,
     /// The slot of each address, for each function that the module defines.
     slots: Vec<BTreeMap<i64, u32>>,
-    /// The function whose body is written.
+    /// The index of the current function.
     function: usize,
 }
 
-/// What is taken out of one function.
+/// The addresses to move out of one function.
 struct Extract {
-    /// A hash of all that stays.
+    /// A hash of the rest of the body.
     hash: u64,
     /// Each address once, in order.
     addresses: Vec<i64>,
 }
 
 impl AddressGlobals {
-    /// Reads the code of a module, if addresses are to be taken out of it.
+    /// Reads the code of a module, if addresses are to be moved out of it.
     pub(super) fn read(module: &[u8], facts: &ModuleFacts, which: Addresses) -> Result<Self, Error<Infallible>> {
         let Some(range) = data_range(facts) else { return Ok(Self::default()) };
         let mut extracts = Vec::new();
@@ -79,22 +79,22 @@ impl AddressGlobals {
         Ok(Self::placed(facts.globals.len() as u32, &extracts))
     }
 
-    /// Gives each address of each function a place.
+    /// Assigns a slot to each address of each function.
     fn placed(first: u32, extracts: &[Extract]) -> Self {
         let count: usize = extracts.iter().map(|extract| extract.addresses.len()).sum();
-        // At most half of them are taken, so that few functions are in the way of others.
+        // At most half of the slots are used, so that few functions collide.
         let size = (2 * count).next_power_of_two();
         if count == 0 || size > SLOTS_MAX || first as usize + size > GLOBALS_MAX {
             return Self::default();
         }
         let (mut values, mut slots) = (vec![0; size], Vec::new());
-        // Where to look on from each slot, itself while it is free.
+        // The next slot to try from each slot; the slot itself while it is free.
         let mut next: Vec<usize> = (0..size).collect();
         for extract in extracts {
             let mut slot = extract.hash as usize % size;
             let mut of_function = BTreeMap::new();
             for address in &extract.addresses {
-                // Halves the way each time: thousands of functions can be alike.
+                // Path halving: thousands of functions can have the same hash.
                 while next[slot] != slot {
                     next[slot] = next[next[slot]];
                     slot = next[slot];
@@ -112,7 +112,7 @@ impl AddressGlobals {
         self.values.is_empty()
     }
 
-    /// Adds them to those of the module.
+    /// Adds the globals to those of the module.
     pub(super) fn declare(&self, globals: &mut GlobalSection) {
         for value in &self.values {
             let ty = GlobalType { val_type: ValType::I64, mutable: true, shared: false };
@@ -120,12 +120,12 @@ impl AddressGlobals {
         }
     }
 
-    /// The body of a function that the module defines is written from here on.
+    /// Begins the body of a function that the module defines.
     pub(super) fn enter(&mut self, function: usize) {
         self.function = function;
     }
 
-    /// Writes an instruction, if it is a constant that was taken out.
+    /// Writes an instruction, if it is a constant that was moved out; returns whether it did.
     pub(super) fn write(&self, f: &mut Function, op: &Operator<'_>) -> bool {
         let Some(value) = constant(op) else { return false };
         let slots = self.slots.get(self.function);
@@ -138,8 +138,8 @@ impl AddressGlobals {
     }
 }
 
-/// Where addresses of data lie; `None` for a module that does not define the memory with its data. Both ends are round, so that an edit
-/// moves them rarely.
+/// The range of the addresses of data; `None` for a module that does not define the memory with its data. Both ends are rounded, so that an
+/// edit rarely moves them.
 fn data_range(facts: &ModuleFacts) -> Option<Range<i64>> {
     let memory = facts.memories.first().filter(|memory| memory.import.is_none())?;
     let begin = facts.data_starts.iter().flatten().min().map_or(0, |start| start - start % PAGE);
@@ -147,7 +147,7 @@ fn data_range(facts: &ModuleFacts) -> Option<Range<i64>> {
     Some(i64::from(begin)..end as i64)
 }
 
-/// The value of a constant as an address would be written.
+/// The value of a constant in the form of an address.
 fn constant(op: &Operator<'_>) -> Option<i64> {
     match *op {
         Operator::I32Const { value } => Some(i64::from(value as u32)),
@@ -164,7 +164,7 @@ impl Extract {
         let mut kept_from = body.range().start;
         while !operators.eof() {
             let (op, at) = operators.read_with_offset()?;
-            // What a call leads to is no part of the key of machine code either.
+            // The target of a call is no part of the key of machine code either.
             let address = constant(&op).filter(|value| range.contains(value));
             if address.is_none() && !matches!(op, Operator::Call { .. }) {
                 continue;

@@ -27,14 +27,14 @@ pub(crate) struct GlobalFact {
     pub exported: bool,
     /// Whether some function of this module sets it.
     pub written: bool,
-    /// Whether some function of this module can set it after instantiation: one other than a start function that nothing calls.
+    /// Whether some function of this module, other than a start function that nothing calls, can set it after instantiation.
     pub written_late: bool,
-    /// Whether no module sets it after instantiation, although it is exported. Linkers make globals of this kind for the addresses
-    /// of what other modules have, by the thousand.
+    /// Whether no module sets it after instantiation, although it is exported. Linkers make thousands of such globals for the addresses
+    /// of items of other modules.
     pub settled: bool,
-    /// Its value at first, if it is a constant of 32 bits.
+    /// Its initial value, if it is a constant of 32 bits.
     pub initial: Option<u32>,
-    /// What the module calls it, if it does.
+    /// Its name in the module, if it has one.
     pub name: Option<String>,
 }
 
@@ -68,16 +68,16 @@ pub(crate) struct ModuleFacts {
     pub function_imports: Vec<(String, String)>,
     /// The functions that are called, or reachable in another way: exported, in a table, a reference, the start function.
     pub used: BTreeSet<u32>,
-    /// What only the bodies of its functions tell.
+    /// The facts from the bodies of its functions.
     pub code: CodeFacts,
     pub memories: Vec<MemoryFact>,
     pub globals: Vec<GlobalFact>,
     pub tables: Vec<TableType>,
     pub exports: Vec<(String, ExternalKind, u32)>,
     pub start: Option<u32>,
-    /// The global that is called `__stack_pointer`.
+    /// The global called `__stack_pointer`.
     pub stack_pointer: Option<u32>,
-    /// Where each active data segment begins, if that is a constant.
+    /// The beginning of each active data segment, if it is a constant.
     pub data_starts: Vec<Option<u32>>,
 }
 
@@ -91,7 +91,7 @@ const AT_START: [&str; 6] = [
     "cm32p2_initialize",
 ];
 
-/// What a module calls a function.
+/// The name of a function in a module.
 fn function_name(module: &[u8], function: u32) -> Option<String> {
     let sections = Parser::new(0).parse_all(module).flatten().filter_map(|payload| match payload {
         Payload::CustomSection(section) if section.name() == "name" => Some(section),
@@ -112,7 +112,7 @@ pub(crate) fn constant(expression: &ConstExpr<'_>) -> Option<u32> {
 }
 
 impl ModuleFacts {
-    /// Reads a valid core module; its code only where that was not read before.
+    /// Reads a valid module; its code only if that was not read before.
     pub(crate) fn read(module: &[u8], known: Option<&CodeFacts>) -> Result<Self, LoadError> {
         let mut facts = Self::default();
         for payload in Parser::new(0).parse_all(module) {
@@ -140,8 +140,8 @@ impl ModuleFacts {
         Ok(facts)
     }
 
-    /// Refuses what is seen to change a table after the start: in a function that the module exports to be called at any time, or in
-    /// one that it calls. What is called by a table may never be: that ends in a fault where it is.
+    /// Refuses instructions that visibly change a table after the start: in a function that the module exports to be called at any time, or
+    /// in one that it calls. Functions called through a table may never run: their instructions end in a fault instead.
     fn refuse_late_writes(&mut self, module: &[u8]) -> Result<(), LoadError> {
         let is_called = |(name, kind, _): &&(String, ExternalKind, u32)| {
             matches!(kind, ExternalKind::Func | ExternalKind::FuncExact) && !AT_START.contains(&name.as_str())
@@ -243,7 +243,7 @@ impl ModuleFacts {
         }
     }
 
-    /// Names are for people, so what is wrong with them is no error.
+    /// Names are for people, so malformed names are no error.
     fn add_names(&mut self, data: &[u8], offset: usize) {
         let names = NameSectionReader::new(BinaryReader::new(data, offset)).flatten();
         let globals = names.filter_map(|name| if let Name::Global(globals) = name { Some(globals) } else { None });

@@ -1,4 +1,4 @@
-//! Function bodies: marks after writes, cells for globals, and guards before what must not happen.
+//! Function bodies: marks after writes, cells for globals, and guards before forbidden instructions.
 
 use wasm_encoder::reencode::{Error, Reencode};
 use wasm_encoder::{BlockType, Function, Instruction, MemArg, ValType};
@@ -20,7 +20,7 @@ struct Scratch {
     v128: u32,
 }
 
-/// How many locals instrumented code needs.
+/// The number of locals that instrumented code needs.
 pub(super) const SCRATCH_LOCALS: u32 = 7;
 
 impl Scratch {
@@ -40,15 +40,15 @@ impl Scratch {
     }
 }
 
-/// How to write one byte somewhere: `address` and `value` are on the stack.
+/// The target of a one-byte store: `address` and `value` are on the stack.
 fn byte_at(memory: u32) -> MemArg {
     MemArg { offset: 0, align: 0, memory_index: memory }
 }
 
 /// Marks the granule of the address on the stack; consumes it.
 ///
-/// Only the first byte's granule is marked. The host takes the first [`OVERHANG`](super::OVERHANG) bytes of the next granule for written,
-/// too.
+/// Only the granule of the first byte is marked. The host also treats the first [`OVERHANG`](super::OVERHANG) bytes of the next granule as
+/// written.
 fn mark(f: &mut Function, marks: u32) {
     f.instruction(&Instruction::I32Const(8));
     f.instruction(&Instruction::I32ShrU);
@@ -154,7 +154,7 @@ fn operator(
 }
 
 impl ModuleRewriter<'_> {
-    /// The instruction's place among the violations, if it changes what a snapshot cannot hold.
+    /// The instruction's place among the violations, if it changes state that a snapshot cannot hold.
     fn forbidden(&self, op: &Operator<'_>) -> Option<u8> {
         match op {
             Operator::GlobalSet { global_index } if self.facts.globals[*global_index as usize].is_reference() => {
@@ -188,9 +188,9 @@ struct Store {
     value: u32,
 }
 
-/// Takes an instruction apart if it is a store.
+/// The parts of an instruction, if it is a store.
 ///
-/// With threads left out of the engine's features these are all the instructions that write few bytes.
+/// Since the engine's features exclude threads, these are all the instructions that write few bytes.
 fn store(op: &Operator<'_>, scratch: &Scratch) -> Option<Store> {
     let (memarg, size, value) = match *op {
         Operator::I32Store8 { memarg } => (memarg, 1, scratch.second),
@@ -212,7 +212,7 @@ fn store(op: &Operator<'_>, scratch: &Scratch) -> Option<Store> {
     Some(Store { memarg, size, value })
 }
 
-/// The memory that an instruction writes a range of: address, something, length are on the stack.
+/// The memory in which an instruction writes a range: address, another operand, length are on the stack.
 fn bulk(op: &Operator<'_>) -> Option<u32> {
     Some(match *op {
         Operator::MemoryCopy { dst_mem, .. } => dst_mem,

@@ -1,4 +1,4 @@
-//! The facts about a module that only the bodies of its functions tell. To read all of them takes long where there are many.
+//! The facts about a module from the bodies of its functions. Reading all of them takes long if there are many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use wasmparser::{FunctionBody, Operator};
 
 use super::VIOLATIONS;
 
-/// What the bodies of a module's functions say.
+/// The facts from the bodies of a module's functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CodeFacts {
     /// The functions that they call or refer to.
@@ -16,12 +16,12 @@ pub(crate) struct CodeFacts {
     pub sets: BTreeSet<(u32, u32)>,
     /// Whether an instruction names a data segment.
     pub names_segments: bool,
-    /// Parameters and locals of the function that has most of them.
+    /// Parameters and locals of the function that has the most.
     pub locals_max: u32,
-    /// The functions with instructions that change state outside of memories and globals, and these by their places among
+    /// The functions with instructions that change state outside of memories and globals, with the places of these instructions among
     /// [`VIOLATIONS`].
     hidden_writes: BTreeSet<(u32, u8)>,
-    /// Which function calls which, by name and not by a table. Not kept: it is of use only while a module is judged.
+    /// The direct calls of each function, not those through a table. Not kept: needed only while a module is checked.
     #[serde(skip)]
     calls: BTreeMap<u32, BTreeSet<u32>>,
 }
@@ -46,8 +46,8 @@ impl CodeFacts {
         places.into_iter().map(|place| VIOLATIONS[usize::from(place)])
     }
 
-    /// An instruction that changes state outside of memories and globals, in one of these functions or in one that they call by its
-    /// name; with the function that it is in. `is_hidden` says which globals are such a state.
+    /// An instruction that changes state outside of memories and globals, in one of these functions or in one that they call
+    /// directly; with the function that contains it. `is_hidden` decides which globals are such state.
     pub(super) fn reached_write(
         &mut self,
         functions: impl IntoIterator<Item = u32>,

@@ -1,4 +1,4 @@
-//! The component around the core modules: twins travel with memories, and the host gets its own exports.
+//! The component around the core modules: twins accompany memories, and the host gets its own exports.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::sync_export;
 use crate::contract::error::LoadError;
 use crate::contract::limits::{Sabotage, SandboxConfig};
 
-/// The owner of a memory that is never grown by the host.
+/// The owner of a memory that the host never grows.
 const NO_SYNC: usize = usize::MAX;
 
 /// Rewrites a valid component.
@@ -35,8 +35,8 @@ pub(crate) fn rewrite(bytes: &[u8], config: &SandboxConfig, known: &dyn Known) -
     Ok(Rewritten { libraries: taken.into_modules(), ..rewritten })
 }
 
-/// Rewrites one component; `spilled` begins with what it lowers, and continues with the components inside. Of the libraries, only
-/// the outermost component knows all.
+/// Rewrites one component; `spilled` begins with its own lowered functions, and continues with those of nested components. Only
+/// the outermost component knows all libraries.
 fn rewrite_level(
     bytes: &[u8],
     spilled: &mut VecDeque<SpilledFunctions>,
@@ -92,7 +92,7 @@ fn rewrite_level(
     Ok(Rewritten { bytes: component.finish(), libraries, modules, memories, syncs, instances, wrappers })
 }
 
-/// The modules of the component itself, rewritten. The bytes of those that were taken are with the others of that kind.
+/// The modules of the component itself, rewritten. The bytes of taken ones are with the libraries.
 fn modules(
     bytes: &[u8],
     structure: &Structure,
@@ -121,7 +121,7 @@ impl Structure {
         })
     }
 
-    /// How many core instances there are, those of nested components included.
+    /// Number of core instances, including those of nested components.
     fn instances(&self) -> usize {
         let own = self.instances.iter().filter(|instance| matches!(instance, CoreInstance::Real { .. })).count();
         own + self.nested_instances().map(|nested| nested.instances).sum::<usize>()
@@ -160,7 +160,7 @@ impl Structure {
         (memories, syncs)
     }
 
-    /// Exports every synchronising function from the component, where what is around it, and at last the host, can call it.
+    /// Exports every synchronising function from the component, so that the component around it, and finally the host, can call it.
     fn add_syncs(&self, component: &mut Component, indices: &Indices, rewritten: &[RewrittenModule]) {
         let mut types = ComponentTypeSection::new();
         let u32_type = wasm_encoder::ComponentValType::Primitive(PrimitiveValType::U32);

@@ -1,18 +1,18 @@
 //! The part of a memory that is a dead stack whenever no function runs.
 //!
 //! Compilers keep variables in linear memory, below a global called `__stack_pointer` that moves down and comes back. Between
-//! calls all that lies below its first value is dead: no function reads it before it writes. Linkers put the stack first, or behind the
-//! data; only in the first case do the data segments say where it ends.
+//! calls everything below its first value is dead: each function writes it before it reads it. Linkers put the stack first, or behind the
+//! data; only in the first case do the data segments show where it ends.
 
 use wasmparser::ExternalKind;
 
 use super::analysis::ModuleFacts;
 
-/// Bytes from the start of the only memory on that are dead between calls; 0 if the modules have no stack.
+/// The number of bytes from the start of the only memory that are dead between calls; 0 if the modules have no stack.
 ///
 /// # Errors
 ///
-/// A phrase that says why that is unknown.
+/// A phrase with the reason why that is unknown.
 pub(crate) fn bytes(modules: &[ModuleFacts]) -> Result<usize, String> {
     let with_memory: Vec<&ModuleFacts> =
         modules.iter().filter(|module| module.imported_memories() < module.memories.len()).collect();
@@ -43,7 +43,7 @@ pub(crate) fn bytes(modules: &[ModuleFacts]) -> Result<usize, String> {
     }
 }
 
-/// Where the heap of the only module with a memory begins, if its linker says so.
+/// The beginning of the heap of the only module with a memory, if its linker exports it.
 pub(crate) fn heap_start(modules: &[ModuleFacts]) -> Option<u32> {
     let mut with_memory = modules.iter().filter(|module| module.imported_memories() < module.memories.len());
     let module = with_memory.next().filter(|_| with_memory.next().is_none())?;

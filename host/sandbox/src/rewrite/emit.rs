@@ -16,15 +16,15 @@ use wasmparser::{
 use super::MARKS_SUFFIX;
 use super::results::{FUNCTION, MARKS, Shape, Spilled, SpilledFunctions, wrapper};
 
-/// Which index each item of the component has after the rewriting. Core memory `i` becomes `2 * i`, followed by its marks.
+/// The index of each item of the component after the rewriting. Core memory `i` becomes `2 * i`, followed by its marks.
 pub(super) struct Indices {
     /// The functions that are wrapped.
     spilled: SpilledFunctions,
-    /// The module around each kind of them. They come before the component's own.
+    /// The wrapper module of each kind of function. The wrappers come before the component's own modules.
     wrappers: BTreeMap<Shape, u32>,
-    /// How many modules come before the component's own: those that it imports, and the wrappers.
+    /// Number of modules before the component's own: those that it imports, and the wrappers.
     modules_before: u32,
-    /// The new indices of the core functions written so far; a wrapped one's is that of its wrapper.
+    /// The new indices of the core functions written so far; for a wrapped one, the index of its wrapper.
     functions: Vec<u32>,
     functions_next: u32,
     /// The new indices of the core instances written so far.
@@ -55,7 +55,7 @@ impl ReencodeComponent for Indices {
 }
 
 impl Indices {
-    /// Begins a component with the modules around its lowered functions, after those that it imports.
+    /// Begins a component with the wrappers of its lowered functions, after the modules that it imports.
     pub(super) fn begin(component: &mut Component, spilled: SpilledFunctions, imported: u32) -> Self {
         let mut wrappers = BTreeMap::new();
         for Spilled { shape, .. } in spilled.values() {
@@ -97,7 +97,7 @@ impl Indices {
         self.instances_next += 1;
     }
 
-    /// Writes a section of a component. Modules are not sections of this kind; names for people are left out.
+    /// Writes a section of a component, except for modules; names for people are left out.
     pub(super) fn emit(
         &mut self,
         component: &mut Component,
@@ -182,7 +182,7 @@ impl Indices {
         Ok(())
     }
 
-    /// Puts an instance of its module around the core function that was written last.
+    /// Instantiates the wrapper of the core function that was written last.
     fn wrap(&mut self, component: &mut Component, spilled: &Spilled) {
         let (bag, instance) = (self.instances_next, self.instances_next + 1);
         let mut instances = InstanceSection::new();

@@ -1,4 +1,4 @@
-//! The bodies of the functions that a rewritten module has besides its own, and access to cells.
+//! The bodies of the functions that the rewriting adds to a module, and access to cells.
 
 use wasm_encoder::{Function, Instruction, MemArg, ValType};
 
@@ -35,7 +35,7 @@ impl ModuleRewriter<'_> {
         }
     }
 
-    /// `(old, old size, align, new size) -> address`: as wrapped, and marks what the host is going to write.
+    /// `(old, old size, align, new size) -> address`: calls the wrapped function, and marks the range that the host will write.
     pub(super) fn realloc_wrapper(&self, wrapped: u32) -> Function {
         let mut f = Function::new([(1, ValType::I32)]);
         for parameter in 0..4 {
@@ -53,7 +53,7 @@ impl ModuleRewriter<'_> {
         f
     }
 
-    /// Puts the initial value of every moved global into its cell, then starts the module as it wants.
+    /// Puts the initial value of every moved global into its cell, then calls the module's own start function.
     pub(super) fn begin(&self) -> Function {
         let mut f = Function::new([]);
         for global in (0..self.facts.globals.len()).filter(|&global| self.moved(global)) {

@@ -1,16 +1,16 @@
-//! What is known of modules that were rewritten before.
+//! Facts about modules that were rewritten before.
 
 use std::rc::Rc;
 
 use super::code_facts::CodeFacts;
 
-/// Modules that were found valid, read and rewritten before, by what they hold. The unit type knows none.
+/// Modules that were validated, read and rewritten before, by content. The unit type knows none.
 pub(crate) trait Known {
-    /// What the code of a module says. The module is valid if this is known.
+    /// The facts from the code of a module. A module with known facts is valid.
     fn code(&self, module: &[u8]) -> Option<Rc<CodeFacts>>;
-    /// What a module becomes if it is rewritten as requested.
+    /// The result of rewriting a module as requested.
     fn rewritten(&self, module: &[u8], request: blake3::Hash) -> Option<Vec<u8>>;
-    /// Keeps what became of a valid module.
+    /// Keeps the result for a valid module.
     fn keep(&self, module: &[u8], code: &CodeFacts, request: blake3::Hash, rewritten: &[u8]);
 }
 

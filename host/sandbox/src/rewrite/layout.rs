@@ -1,4 +1,4 @@
-//! Where a rewritten module has its marks, cells and helper functions.
+//! The places of marks, cells and helper functions in a rewritten module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -21,12 +21,12 @@ pub(crate) enum MemoryRole {
     Marks,
     /// Globals and flags, in the bytes from [`CELLS_START`] to `end`.
     Cells {
-        /// Where the last cell ends.
+        /// The end of the last cell.
         end: u64,
     },
 }
 
-/// Where a global is kept among the cells of its module.
+/// The place of a global among the cells of its module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     /// Its first byte in the memory of the cells.
@@ -35,7 +35,7 @@ pub(crate) struct Cell {
     pub size: usize,
     /// The index of the global in its module.
     pub global: u32,
-    /// What the module calls it.
+    /// Its name in the module, if it has one.
     pub name: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct ModuleRewriter<'a> {
     pub(super) cells_end: u64,
     pub(super) helpers: Helpers,
     pub(super) addresses: AddressGlobals,
-    /// Bytes of a function that has more than WebAssembly allows now.
+    /// Bytes of a function that is now longer than WebAssembly allows.
     pub(super) body_too_long: Option<usize>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> ModuleRewriter<'a> {
         globals.filter_map(cell).collect()
     }
 
-    /// Whether other modules can reach the global: it stays where it is and is copied at capture and restore.
+    /// Whether other modules can reach the global: then it stays in its place and is copied at capture and restore.
     pub(super) fn shared(&self, global: usize) -> bool {
         self.cell_at[global].is_some() && self.facts.globals[global].exported
     }
@@ -155,7 +155,7 @@ impl<'a> ModuleRewriter<'a> {
         self.cell_at[global].is_some() && !self.facts.globals[global].exported
     }
 
-    /// The cell that accesses to the global are turned to.
+    /// The cell that replaces the global in accesses.
     pub(super) fn cell(&self, global: u32) -> Option<u64> {
         if self.moved(global as usize) { self.cell_at[global as usize] } else { None }
     }

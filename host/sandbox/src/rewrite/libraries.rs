@@ -1,11 +1,11 @@
-//! Modules that a component takes from outside, to be compiled apart.
+//! Modules that a component imports, so that they are compiled separately.
 //!
-//! An interpreter is a module of megabytes that is the same for every program, next to a small one with the memory that the program
-//! was loaded into. Where such a module was, the rewritten component has an import of it: its machine code then depends on the
-//! module alone, and stays good when the program changes.
+//! An interpreter is a module of megabytes that is the same for every program, next to a small one with the memory into which the program
+//! was loaded. In place of such a module, the rewritten component has an import: its machine code then depends only on the
+//! module, and stays valid when the program changes.
 //!
-//! All imports are those of the outermost component, before everything else in it; the components inside refer to them as
-//! something of the component around them. So no other index changes but those of the outermost component's modules.
+//! The outermost component has all these imports, before everything else in it; nested components refer to them as
+//! items of the component around them. So only the module indices of the outermost component change.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -23,10 +23,10 @@ use super::structure::payloads;
 use crate::contract::error::LoadError;
 use crate::contract::limits::{Addresses, Libraries, SandboxConfig};
 
-/// Bytes of a module below which it is compiled with the component around it, in no time.
+/// Bytes of a module below which it is compiled with the component around it, which takes no time.
 const BYTES_MIN: usize = 32 << 10;
 
-/// Imports and exports of a module above which it stays where it is; the type of a component has a limit.
+/// Maximum number of imports and exports of a library; the type of a component has a limit.
 const ITEMS_MAX: usize = 20_000;
 
 /// The name of the import of a library.
@@ -34,14 +34,14 @@ pub(crate) fn library_import(index: usize) -> String {
     format!("host-library-{index}")
 }
 
-/// The modules that are taken out of a component, and of those inside.
+/// The modules that are moved out of a component and its nested components.
 pub(super) struct Taken<'a> {
     which: Libraries,
-    /// The modules out of whose code addresses are taken.
+    /// The choice of modules whose code has its addresses moved out.
     pub(super) addresses: Addresses,
-    /// What is known of modules already.
+    /// The facts about known modules.
     pub(super) known: &'a dyn Known,
-    /// How many components are around the one that is written.
+    /// Number of components around the current one.
     pub(super) depth: u32,
     modules: Vec<(Vec<u8>, ModuleType)>,
 }
@@ -54,16 +54,16 @@ impl<'a> Taken<'a> {
             has_types |= matches!(payload, Payload::CoreTypeSection(_));
             Ok(())
         })?;
-        // The types of the imports come first, and would change the indices of these.
+        // The types of the imports come first, which would change the indices of existing types.
         let which = if has_types { Libraries::None } else { config.libraries };
         Ok(Self { which, addresses: config.addresses, known, depth: 0, modules: Vec::new() })
     }
 
-    /// Takes the bytes of a rewritten module, if it is one to be compiled apart. Returns its index.
+    /// Takes the bytes of a rewritten module, if it is to be compiled separately. Returns its index.
     pub(super) fn take(&mut self, module: &mut Vec<u8>, facts: &ModuleFacts) -> Result<Option<u32>, LoadError> {
         let is_library = match self.which {
             Libraries::None => false,
-            // What has its own memory comes with the data of the program, and is another one for each program.
+            // A module with its own memory contains the data of the program, so it differs for each program.
             Libraries::Large => facts.imported_memories() > 0 && module.len() >= BYTES_MIN,
             Libraries::All => true,
         };
@@ -75,14 +75,14 @@ impl<'a> Taken<'a> {
         Ok(Some(self.modules.len() as u32 - 1))
     }
 
-    /// Writes, in place of a module, that it is one that was taken.
+    /// Writes a reference to a library in place of a module.
     pub(super) fn refer(&self, component: &mut Component, index: u32) {
         let mut aliases = ComponentAliasSection::new();
         aliases.alias(Alias::Outer { kind: ComponentOuterAliasKind::CoreModule, count: self.depth, index });
         component.section(&aliases);
     }
 
-    /// Writes the imports, at the beginning of the outermost component. Returns how many modules it has by that.
+    /// Writes the imports, at the beginning of the outermost component. Returns the number of modules that these add.
     pub(super) fn begin(&self, component: &mut Component) -> u32 {
         if self.depth > 0 || self.modules.is_empty() {
             return 0;
@@ -103,7 +103,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// The type of a module; `None` if it has none: an import under a name that another one has, or too much of everything.
+/// The type of a module; `None` if it cannot have one: two imports of the same name, or too many items.
 fn module_type(module: &[u8]) -> Result<Option<ModuleType>, Error<Infallible>> {
     let mut reader = TypeReader::default();
     for payload in Parser::new(0).parse_all(module) {

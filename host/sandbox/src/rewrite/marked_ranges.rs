@@ -1,7 +1,7 @@
-//! The marks that a function body has set already, as far as one pass over it shows.
+//! The marks that a function body has already set, as far as one pass over it shows.
 //!
-//! A mark set earlier in the same straight line of code still holds, because the host clears marks between calls only.
-//! So a store next to an earlier one, by the same base, needs no mark of its own: fields of a structure, a frame on
+//! A mark set earlier in the same straight line of code still holds, because the host clears marks only between calls.
+//! So a store next to an earlier one, by the same base, needs no mark of its own: for example fields of a structure, or a frame on
 //! the stack.
 
 use wasmparser::{MemArg, ModuleArity, Operator};
@@ -19,7 +19,7 @@ pub(super) struct Value {
 /// The base of constants.
 const ZERO: u32 = 0;
 
-/// Marks that are remembered: few stores have more of them shortly before.
+/// Maximum number of remembered marks: few stores have more of them shortly before.
 const MARKS_KNOWN_MAX: usize = 128;
 
 /// The ranges known to be marked at one point of a function body.
@@ -53,10 +53,10 @@ impl<'a> MarkedRanges<'a> {
         }
     }
 
-    /// Takes note of a store of `size` bytes whose operands are on the stack; `op` still has to be
-    /// [stepped](Self::step) over. Says whether a mark that is set already covers it; if not, the caller sets one.
+    /// Notes a store of `size` bytes whose operands are on the stack; `op` still has to be
+    /// [stepped](Self::step) over. Returns whether a mark that is set already covers it; if not, the caller sets one.
     ///
-    /// A mark vouches for its address and the [`OVERHANG`] bytes behind it, wherever in its granule the address is.
+    /// A mark covers its address and the [`OVERHANG`] bytes behind it, wherever in its granule the address is.
     pub(super) fn covers(&mut self, memarg: &MemArg, size: u32) -> bool {
         const REACH: u32 = OVERHANG as u32 + 1;
         let length = self.stack.len();
@@ -68,7 +68,7 @@ impl<'a> MarkedRanges<'a> {
             memory == memarg.memory && marked.base == address.base && distance <= REACH - size
         });
         if !covered {
-            // To forget a mark is only to set it again. The time for a function must not grow with the square of its stores.
+            // A forgotten mark is only set again. The time for a function must not grow with the square of its stores.
             if self.marks.len() == MARKS_KNOWN_MAX {
                 self.marks.clear();
             }
@@ -95,7 +95,7 @@ impl<'a> MarkedRanges<'a> {
                 self.call(ty, 0);
             }
             Operator::CallIndirect { type_index, .. } => self.call(type_index, 1),
-            // What was marked before a block is marked inside, and what is not known of a local stays unknown.
+            // Marks before a block hold inside, and unknown locals stay unknown.
             Operator::Block { .. } | Operator::If { .. } | Operator::BrIf { .. } => self.stack.clear(),
             ref op => match op.operator_arity(&Nothing) {
                 Some((pops, pushes)) if straight(op) => {
@@ -154,7 +154,7 @@ impl<'a> MarkedRanges<'a> {
     }
 }
 
-/// Whether control always continues to the next instruction, and comes from the one before.
+/// Whether control always continues with the next instruction, and comes from the previous one.
 fn straight(op: &Operator<'_>) -> bool {
     !matches!(
         op,
@@ -173,7 +173,7 @@ fn straight(op: &Operator<'_>) -> bool {
     )
 }
 
-/// The arity of everything else does not depend on the module.
+/// The arity of all other instructions does not depend on the module.
 struct Nothing;
 
 impl ModuleArity for Nothing {

@@ -1,42 +1,42 @@
 //! Rewrites the core modules of a component so that all their state lies in memories and every write is marked.
 //!
-//! Each linear memory gets a twin, the *marks*: one byte for each granule of 256 bytes, set by every instruction that
-//! writes into the granule. Twins travel with their memory: where a module exports, imports or re-exports a memory, it
+//! Each linear memory gets a twin, the *marks*: one byte per granule of 256 bytes, set by every instruction that
+//! writes into the granule. Twins accompany their memory: where a module exports, imports or re-exports a memory, it
 //! does the same with the twin, so modules that share a memory share its marks. Mutable globals move into a small
 //! memory of the module, the *cells*.
 //!
-//! Bytes reach a memory in these ways, and in no others:
+//! Bytes reach a memory only in these ways:
 //!
 //! - A store or bulk instruction of a module, its own or one that imports the memory. Marked in place (`code`).
 //! - The engine, for an argument or result on the heap: lists, strings, and parameters that do not fit sixteen core values, from the
-//!   host or from another component, in any encoding of strings. It goes where `realloc` says, which is wrapped to mark the range
+//!   host or from another component, in any encoding of strings. They go where `realloc` says, which is wrapped to mark the range
 //!   (`helpers`), every time it is called again for the same string; a `realloc` of unknown origin is refused (`structure`).
 //! - The engine, for a result that does not fit one core value, at an address that the caller passes. The lowered function is wrapped
 //!   to mark the range (`results`). Functions of the host have no such results; the types of imports are compared with the contract.
 //! - Data segments and start functions, before the first image is taken. `memory.init` later is an instruction like the others.
 //! - `memory.grow` adds zeros; the size is part of each snapshot.
 //! - Asynchronous functions, streams, futures, threads and `task.return` write results later or elsewhere: refused (`structure`).
-//! - Functions of resources take and return handles, in no memory. To make a handle is refused (`structure`).
+//! - Functions of resources take and return handles, in no memory. Making a handle is refused (`structure`).
 //!
 //! Functions that clean up after a result, destructors, and functions that one component gives another run instructions of modules.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `addresses` | addresses of data, taken out of the code of large modules |
+//! | `addresses` | addresses of data, moved out of the code of large modules |
 //! | `analysis` | the parts of a core module that a snapshot must hold |
-//! | `code_facts` | what only the bodies of functions tell |
+//! | `code_facts` | facts from the bodies of functions |
 //! | `dead_stack` | the part of a memory that is a dead stack whenever no function runs |
-//! | `known` | what is known of modules that were rewritten before |
-//! | `layout` | where a rewritten module has its marks, cells and helper functions |
+//! | `known` | facts about modules that were rewritten before |
+//! | `layout` | the places of marks, cells and helper functions in a rewritten module |
 //! | `module` | one core module: memories with marks, cells for globals |
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
 //! | `marked_ranges` | the marks that a function body has set already |
 //! | `helpers` | the functions that rewriting adds to a module |
-//! | `structure` | the parts of a component: where functions, memories and globals come from |
+//! | `structure` | the parts of a component: the origins of functions, memories and globals |
 //! | `component` | the component around the modules |
 //! | `rewritten` | the result, and the plan of the memories that an instance has |
 //! | `results` | results that the engine writes for a call between two components |
-//! | `libraries` | modules that a component takes from outside, to be compiled apart |
+//! | `libraries` | modules that a component imports, so that they are compiled separately |
 //! | `segments` | fewer data segments, since many take long to compile |
 //! | `emit` | sections of a component, written again |
 
@@ -67,7 +67,7 @@ pub(crate) use layout::{Cell, MemoryRole};
 pub(crate) use libraries::library_import;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};
 
-/// The text of all that decides what becomes of a module.
+/// The source text of the code that determines the result for a module.
 pub(crate) const SOURCES: [&str; 18] = [
     include_str!("addresses.rs"),
     include_str!("analysis.rs"),
@@ -89,30 +89,30 @@ pub(crate) const SOURCES: [&str; 18] = [
     include_str!("structure.rs"),
 ];
 
-/// Raised with every change of the rewriting after which a component could lay out its state in another way: exported states
-/// name it. A test keeps a digest of what becomes of the fixtures.
+/// Incremented with every change of the rewriting after which a component could lay out its state in another way: exported states
+/// contain it. A test keeps a digest of the rewritten fixtures.
 pub(crate) const REWRITING: u32 = 1;
 
 /// Bytes of memory that one mark stands for.
 pub(crate) const GRANULE: usize = 256;
 
-/// Bytes past a marked granule that may have been written without a mark of their own: a store marks the granule of its
-/// first byte only, and a store close behind an earlier one marks nothing.
+/// Bytes past a marked granule that may have been written without a mark of their own: a store marks only the granule of its
+/// first byte, and a store close behind an earlier one marks nothing.
 pub(crate) const OVERHANG: usize = 64;
 
-/// The suffix that makes the name of a memory's marks from the name of its export.
+/// The suffix that turns the name of a memory's export into that of its marks.
 pub(crate) const MARKS_SUFFIX: &str = "\u{1}marks";
 
 /// Pages of a marks memory: one byte for each granule of 4 GiB, so that no mark of a successful write is out of bounds.
 pub(crate) const MARKS_PAGES: u64 = (1 << 32) / GRANULE as u64 / 65536;
 
-/// The first granule of a cells memory is for talking to the host; the globals follow.
+/// The first granule of a cells memory is for communication with the host; the globals follow.
 pub(crate) const CELLS_START: u64 = GRANULE as u64;
 
-/// Where the host says that instantiation is over: from then on tables and segments must not change.
+/// The address where the host notes that instantiation is over: from then on tables and segments must not change.
 pub(crate) const SEALED_AT: u64 = 0;
 
-/// Where the module says which forbidden instruction it ran.
+/// The address where the module notes which forbidden instruction it ran.
 pub(crate) const VIOLATION_AT: u64 = 4;
 
 /// The names behind the numbers at [`VIOLATION_AT`], counted from 1.
@@ -127,7 +127,7 @@ pub(crate) const VIOLATIONS: [&str; 8] = [
     "global.set of a reference",
 ];
 
-/// How the names of the exports begin that synchronise core instances.
+/// The prefix of the names of the exports that synchronise core instances.
 const SYNC_EXPORT: &str = "host-sync-";
 
 /// The name of the root component's export that synchronises core instance `index`.

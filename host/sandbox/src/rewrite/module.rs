@@ -27,12 +27,12 @@ pub(crate) struct RewrittenModule {
     pub memories: Vec<MemoryRole>,
     /// The globals that became cells, in the order of their places.
     pub cells: Arc<[Cell]>,
-    /// The export that synchronises shared globals and grows memories, if there is anything to do.
+    /// The export that synchronises shared globals and grows memories, if needed.
     pub sync: Option<String>,
-    /// How many globals the module shares with others: if there are any, the synchronising export runs at every capture and
+    /// Number of globals that the module shares with others: if there are any, the synchronising export runs at every capture and
     /// restore.
     pub shared_globals: usize,
-    /// The index among the modules that are compiled apart, if it is one of them; then `bytes` is empty.
+    /// The index among the libraries, if it is one of them; then `bytes` is empty.
     pub library: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn rewrite_module(
                 );
                 return Err(LoadError::uncapturable(what, "split the function"));
             }
-            // What has a memory of its own comes with the data of the program, and is another one for each program.
+            // A module with its own memory contains the data of the program, so it differs for each program.
             if facts.imported_memories() > 0 {
                 known.keep(module, &facts.code, request, &bytes);
             }
@@ -82,7 +82,7 @@ pub(super) fn rewrite_module(
     Ok(RewrittenModule { bytes, memories, cells, sync, shared_globals, library: None })
 }
 
-/// What the component around a module asks for: all that the rewriting depends on besides the module.
+/// A hash of the request of the component around a module: all inputs of the rewriting other than the module.
 fn request(facts: &ModuleFacts, reallocs: &BTreeSet<String>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     for global in &facts.globals {
@@ -99,19 +99,19 @@ fn request(facts: &ModuleFacts, reallocs: &BTreeSet<String>) -> blake3::Hash {
 struct Sections<'b> {
     types: TypeSection,
     imports: ImportSection,
-    /// Those of the module, if others are added.
+    /// The globals of the module, if others are added.
     globals: GlobalSection,
     code: CodeSection,
     data: DataSection,
-    /// Fewer segments than before: there are fewer only if no code names them, and then their count is not needed.
+    /// Whether segments were merged: only if no code names them, so their count is not needed.
     has_merged_segments: bool,
     names: Option<&'b [u8]>,
-    /// The bytes of those that do not change, by their numbers.
+    /// The bytes of unchanged sections, by their numbers.
     others: BTreeMap<u8, &'b [u8]>,
 }
 
 impl Sections<'_> {
-    /// Copies a section that does not change, if there is one.
+    /// Copies an unchanged section, if there is one.
     fn copy(&self, module: &mut Module, id: SectionId) {
         if let Some(data) = self.others.get(&(id as u8)) {
             module.section(&RawSection { id: id as u8, data });
@@ -119,14 +119,14 @@ impl Sections<'_> {
     }
 }
 
-/// Memories that a module can have: WebAssembly allows a hundred, and each gets a twin.
+/// Maximum number of memories of a module: WebAssembly allows a hundred, and each gets a twin.
 const MEMORIES_MAX: usize = 49;
 
-/// Locals that a function can have, and bytes of its code, in WebAssembly.
+/// Maximum number of locals of a function, and of bytes of its code, in WebAssembly.
 const LOCALS_MAX: u32 = 50_000;
 const BODY_BYTES_MAX: usize = 7_654_321;
 
-/// Refuses what neither marks nor cells can hold, or what leaves no room for them.
+/// Refuses state that neither marks nor cells can hold, and modules that leave no room for them.
 fn refuse(facts: &ModuleFacts) -> Result<(), LoadError> {
     let (memories, locals) = (facts.memories.len(), facts.code.locals_max);
     if memories > MEMORIES_MAX {

@@ -1,8 +1,8 @@
 //! Results that the engine itself writes into a memory.
 //!
-//! Where one component inside the plugin calls another one, a result that does not fit one core value is written to an address that
-//! the caller passes as the last parameter. No instruction of a module does that, so no rewritten instruction marks it. Each lowered
-//! function of this kind gets a small module around it, which calls it and then marks what was written.
+//! If one component inside the plugin calls another one, a result that does not fit one core value is written to an address that
+//! the caller passes as the last parameter. The engine writes it, so no rewritten instruction marks it. Each lowered
+//! function of this kind gets a small wrapper module, which calls it and then marks the result.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,11 +21,11 @@ use super::code;
 use super::layout::marks_type;
 use crate::contract::error::LoadError;
 
-/// The names of the wrapping module's imports and of its export.
+/// The names of the wrapper module's imports and of its export.
 pub(super) const FUNCTION: &str = "function";
 pub(super) const MARKS: &str = "marks";
 
-/// The parameters of the wrapping module.
+/// The parameters of the wrapper module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
     /// The parameters of the lowered function; the last one is the address of the result.
@@ -42,15 +42,15 @@ pub(super) struct Spilled {
     pub memory: u32,
 }
 
-/// The functions of one component that are lowered in this way, by their core index.
+/// The lowered functions of this kind in one component, by their core index.
 pub(super) type SpilledFunctions = BTreeMap<u32, Spilled>;
 
-/// Finds them in a valid component and all components inside, in the order in which these begin.
+/// Finds them in a valid component and all nested components, in the order in which these begin.
 pub(super) fn spilled(bytes: &[u8]) -> Result<VecDeque<SpilledFunctions>, LoadError> {
     let mut validator = Validator::new_with_features(crate::contract::features::features());
     let mut layouts = Layouts::default();
     let mut found: VecDeque<SpilledFunctions> = VecDeque::new();
-    // Of each component or module that the walk is in: the index in `found`.
+    // For each component or module around the current position: the index in `found`.
     let mut levels = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {
         let payload = payload.map_err(LoadError::invalid)?;
@@ -108,7 +108,7 @@ fn lowered(
             CanonicalOption::Memory(memory) => Some(*memory),
             _ => None,
         });
-        // The validator asks for a memory where there is a result without a core value.
+        // The validator requires a memory if a result has no core value.
         let memory = memory.ok_or_else(|| LoadError::invalid("a lowered function without a memory for its result"))?;
         let shape = Shape { params: core.params().to_vec(), bytes: layouts.of(types, result).size };
         found.insert(index, Spilled { shape, memory });
@@ -116,7 +116,7 @@ fn lowered(
     Ok(())
 }
 
-/// Where a value lies in a memory, by the canonical ABI.
+/// The layout of a value in a memory, by the canonical ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     size: u32,
@@ -132,7 +132,7 @@ impl Layout {
         Self { size: padded(size, align), align }
     }
 
-    /// One of several values behind the number of its case.
+    /// One of several values after the number of its case.
     fn cases(count: usize, payloads: impl Iterator<Item = Self>) -> Self {
         let number = match count {
             0..=0x100 => 1,
@@ -156,7 +156,7 @@ fn padded(size: u32, align: u32) -> u32 {
     size.checked_next_multiple_of(align).unwrap_or(u32::MAX)
 }
 
-/// The layouts of the types seen so far: types that share parts would take time exponential in their depth.
+/// The layouts of the types seen so far: without them, types that share parts would take time exponential in their depth.
 #[derive(Default)]
 struct Layouts(BTreeMap<ComponentDefinedTypeId, Layout>);
 
@@ -226,7 +226,7 @@ fn primitive_layout(ty: PrimitiveValType) -> Layout {
     }
 }
 
-/// The module around a lowered function: a function of the same type that calls it and marks what it has written.
+/// The wrapper of a lowered function: a function of the same type that calls it and marks its result.
 pub(super) fn wrapper(shape: &Shape) -> Vec<u8> {
     let params = shape.params.iter().map(|ty| match ty {
         wasmparser::ValType::I32 => ValType::I32,

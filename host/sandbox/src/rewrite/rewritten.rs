@@ -8,10 +8,10 @@ use super::layout::{Cell, MemoryRole};
 /// A memory that an instance of the component has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryPlan {
-    /// The synchronising export of the core instance that defines it; more than there are if that needs none.
+    /// The synchronising export of the core instance that defines it; a number beyond all exports if that needs none.
     pub instance: usize,
     pub role: MemoryRole,
-    /// The globals in it, if it is one of cells.
+    /// The globals in it, if it is a memory of cells.
     pub cells: Arc<[Cell]>,
 }
 
@@ -24,12 +24,12 @@ pub(crate) struct Rewritten {
     pub modules: Vec<ModuleFacts>,
     /// All memories in the order in which an instantiation makes them.
     pub memories: Vec<MemoryPlan>,
-    /// The synchronising exports, numbered from 0 in the order of instantiation, and how many globals the core instance behind
+    /// The synchronising exports, numbered from 0 in the order of instantiation, and the number of globals that the core instance behind
     /// each shares with other modules.
     pub syncs: Vec<(usize, usize)>,
-    /// How many core instances the component makes by itself.
+    /// Number of core instances that the component makes by itself.
     pub instances: usize,
-    /// How many more it makes now, to mark what the engine writes.
+    /// Number of additional core instances, which mark writes of the engine.
     pub wrappers: usize,
 }
 

@@ -1,16 +1,16 @@
-//! Fewer data segments, for compilers that make one of every few bytes.
+//! Fewer data segments, for compilers that make one for every few bytes.
 //!
 //! Wasmtime compiles the start of a module, and the time for that grows faster than the number of segments. Go leaves out
-//! every run of zeros: its 43,000 segments take half a minute, the 57 that are left of them no time at all.
+//! every run of zeros: its 43,000 segments take half a minute, the 57 that remain of them no time at all.
 
 use wasmparser::{BinaryReaderError, Data, DataKind, DataSectionReader, Operator};
 
 use super::analysis::ModuleFacts;
 
-/// Zeros between two segments that are written rather than left out.
+/// The longest run of zeros between two segments that is written instead of left out.
 const GAP_MAX: u32 = 64;
 
-/// Bytes that a memory has from the start.
+/// Initial bytes of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub memory: u32,
@@ -19,13 +19,13 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Where it ends; past the address space if the segment cannot be copied at all.
+    /// The end of the segment; past the address space if the segment cannot be copied at all.
     fn end(&self) -> u64 {
         u64::from(self.offset) + self.bytes.len() as u64
     }
 }
 
-/// The segments of a module as fewer ones that leave the same memory; `None` where they must stay as they are: some are
+/// The segments of a module as fewer ones that leave the same memory; `None` if they must stay as they are: some are
 /// passive, their offset is no constant, code names them, or the memory is another module's and may not be empty.
 pub(super) fn merged(
     section: DataSectionReader<'_>,
@@ -55,7 +55,7 @@ fn plain(data: &Data<'_>, facts: &ModuleFacts) -> Result<Option<Segment>, Binary
     Ok(is_constant.then(|| Segment { memory: *memory, offset: value as u32, bytes: data.data.to_vec() }))
 }
 
-/// Joins each segment to the one before it if they are close. What lies between them is zero: the memory is new, and no earlier
+/// Joins each segment to the one before it if they are close. The bytes between them are zero: the memory is new, and no earlier
 /// segment reaches there.
 fn merge(segments: Vec<Segment>) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::new();

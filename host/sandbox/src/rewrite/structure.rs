@@ -1,4 +1,4 @@
-//! The structure of a component, read before anything is written: where functions, memories and globals come from.
+//! The structure of a component, read before anything is written: the origins of functions, memories and globals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::{MARKS_SUFFIX, SYNC_EXPORT};
 use crate::contract::error::LoadError;
 use crate::contract::features;
 
-/// A thing with state that an instantiation makes, in order.
+/// An item with state that an instantiation makes, in order.
 pub(super) enum Made {
     /// The core instance with this index.
     Core(usize),
@@ -25,13 +25,13 @@ pub(super) enum Made {
 
 /// A core instance of the component.
 pub(super) enum CoreInstance {
-    /// Of a module, with the instances given for its imports.
+    /// An instance of a module, with the instances given for its imports.
     Real { module: usize, args: BTreeMap<String, usize> },
     /// A bag of exports.
     Bag(BTreeMap<String, (ExternalKind, u32)>),
 }
 
-/// Where an item of a core index space comes from; `None` where it is no alias of a core instance's export.
+/// The origin of an item of a core index space; `None` if it is no alias of a core instance's export.
 type Origin = Option<(usize, String)>;
 
 /// The structure of the component, read before anything is written.
@@ -46,7 +46,7 @@ pub(super) struct Structure {
     pub(super) component_types: u32,
     /// Nested components, rewritten.
     pub(super) nested: Vec<Rewritten>,
-    /// Which of them each index of a component stands for; `None` if that comes from outside.
+    /// The nested component behind each index of a component; `None` for one from outside.
     components: Vec<Option<usize>>,
     component_instances: u32,
     pub(super) made: Vec<Made>,
@@ -56,7 +56,7 @@ pub(super) struct Structure {
     pub(super) reallocs: Vec<(u32, Option<u32>)>,
 }
 
-/// Calls `f` with every payload of the component itself; modules and components inside are one payload each.
+/// Calls `f` with every payload of the component itself; modules and nested components are one payload each.
 pub(super) fn payloads<'a>(
     bytes: &'a [u8],
     mut f: impl FnMut(Payload<'a>) -> Result<(), LoadError>,
@@ -71,7 +71,7 @@ pub(super) fn payloads<'a>(
         if let Payload::ModuleSection { unchecked_range, .. } | Payload::ComponentSection { unchecked_range, .. } =
             &payload
         {
-            // The validator takes what is cut off between two of its sections, at the end of the file, for whole.
+            // The validator accepts a file that is cut off between two sections of an inner module or component.
             let truncated =
                 || LoadError::Truncated { bytes: bytes.len(), detail: "a section is not complete".to_owned() };
             rest = rest.get(unchecked_range.len()..).ok_or_else(truncated)?;
@@ -175,7 +175,7 @@ impl Structure {
             ComponentExternalKind::Type => self.component_types += 1,
             ComponentExternalKind::Instance => self.component_instances += 1,
             ComponentExternalKind::Component => self.components.push(None),
-            // A module must have one index only, by which its rewriting goes.
+            // The rewriting identifies a module by its only index.
             ComponentExternalKind::Module => return Err(passed_modules()),
             ComponentExternalKind::Value => {}
         }
@@ -217,7 +217,7 @@ impl Structure {
             ComponentAlias::Outer { kind, .. } => match kind {
                 ComponentOuterAliasKind::Type => self.component_types += 1,
                 ComponentOuterAliasKind::Component => self.components.push(None),
-                // The indices of what is around are not known here, and its memories would not be either.
+                // The indices of the component around this one are unknown here, and its memories would be, too.
                 ComponentOuterAliasKind::CoreModule => return Err(foreign_code()),
                 ComponentOuterAliasKind::CoreType => {}
             },
@@ -235,7 +235,7 @@ impl Structure {
     }
 
     /// Refuses a component that can make handles of resources: a table of the host keeps them, outside of all memories.
-    /// To import the function that makes one is allowed, as stubs of WASI do; to use it is not.
+    /// Importing the function that makes one is allowed, as stubs of WASI do; using it is not.
     pub(super) fn refuse_handles(&self) -> Result<(), LoadError> {
         for instance in &self.instances {
             let CoreInstance::Real { module, args } = instance else { continue };
@@ -320,7 +320,7 @@ impl Structure {
         };
         let (instance, name) = self.function_origin(function).ok_or_else(unknown)?;
         let CoreInstance::Real { module, .. } = &self.instances[instance] else { return Err(unknown()) };
-        // The wrapper marks the range in every memory that its module sees; the one written to must be among them.
+        // The wrapper marks the range in every memory that its module sees; the written one must be among them.
         let written = memory.and_then(|memory| {
             let (instance, name) = &self.memories[memory as usize];
             self.memory_owner(*instance, name)
@@ -341,7 +341,7 @@ impl Structure {
         }
     }
 
-    /// The instance that defines the memory exported under a name, and which of its defined memories it is.
+    /// The instance that defines the memory exported under a name, and the index among its defined memories.
     fn memory_owner(&self, instance: usize, name: &str) -> Option<(usize, usize)> {
         match &self.instances[instance] {
             CoreInstance::Real { module, .. } => {
@@ -355,7 +355,7 @@ impl Structure {
         }
     }
 
-    /// As [`memory_owner`](Self::memory_owner), by the index inside the module.
+    /// As [`memory_owner`](Self::memory_owner), but by the index inside the module.
     fn memory_seen(&self, instance: usize, index: usize) -> Option<(usize, usize)> {
         let CoreInstance::Real { module, args } = &self.instances[instance] else { return None };
         let facts = &self.modules[*module];
@@ -384,7 +384,7 @@ impl Structure {
         }
     }
 
-    /// The module that defines a global, which is given by its index inside an instance, and its index there.
+    /// The module that defines a global, given by its index inside an instance, and its index there.
     fn global_seen(&self, instance: usize, index: usize) -> Option<(usize, usize)> {
         let CoreInstance::Real { module, args } = &self.instances[instance] else { return None };
         match &self.modules[*module].globals[index].import {
@@ -393,7 +393,7 @@ impl Structure {
         }
     }
 
-    /// As [`global_seen`](Self::global_seen), by the name of an export.
+    /// As [`global_seen`](Self::global_seen), but by the name of an export.
     fn global_owner(&self, instance: usize, name: &str) -> Option<(usize, usize)> {
         match &self.instances[instance] {
             CoreInstance::Real { module, .. } => {

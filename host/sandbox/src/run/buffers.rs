@@ -1,10 +1,10 @@
-//! Buffers of arguments, which every call of a machine uses again.
+//! Buffers of arguments, which a machine reuses for every call.
 
 use std::sync::Arc;
 
 use crate::contract::abi::{Bytes, Text};
 
-/// Fills a shared buffer whose only holder this is by now.
+/// Fills a shared buffer that has no other holder by now.
 pub(crate) fn fill(slot: &mut Bytes, bytes: &[u8]) {
     let buffer = Arc::make_mut(slot);
     buffer.clear();
@@ -18,7 +18,7 @@ pub(crate) fn fill_text(slot: &mut Text, text: &str) {
     buffer.push_str(text);
 }
 
-/// As [`fill`], with one view per node; buffers of views stay.
+/// As [`fill`], with one view per node; buffers of views are reused.
 pub(crate) fn fill_views(slot: &mut Arc<Vec<Option<Vec<u8>>>>, views: &[Option<&[u8]>]) {
     let buffer = Arc::make_mut(slot);
     buffer.resize_with(views.len(), || None);

@@ -15,11 +15,11 @@ use crate::contract::error::LoadError;
 use crate::contract::table::{contract, name_in_interface};
 use crate::store::context::Context;
 
-/// Why no instance came to be.
+/// The reason why no instance was made.
 pub(crate) enum StartError {
     /// The guest's fault.
     Fault(Fault),
-    /// The host's trouble.
+    /// A failure of the host.
     Host(String),
     /// An export of a wrong type.
     WrongType { export: String, detail: String },
@@ -37,7 +37,7 @@ impl From<StartError> for LoadError {
 
 /// Functions that an instance exports.
 pub(crate) trait Exports: Sized {
-    /// Looks them up.
+    /// Looks up the functions.
     fn look_up(store: &mut Store<Context>, instance: &Instance, names: &Interfaces) -> Result<Self, StartError>;
 }
 
@@ -92,7 +92,7 @@ macro_rules! functions {
 
         impl Exports for $Interface {
             fn look_up(store: &mut Store<Context>, instance: &Instance, names: &Interfaces) -> Result<Self, StartError> {
-                // An export has the name of the interface with a version of its own.
+                // The name of an export is the interface with a version of its own.
                 let interface = names.$interface.as_deref().unwrap_or(stringify!($interface));
                 Ok(Self { $($field: function(store, instance, interface, $function)?,)* })
             }
@@ -115,7 +115,7 @@ where
     typed(store, instance, Some(interface), name_in_interface(name)).map(|typed| Function { name, typed })
 }
 
-/// Looks a function up, in an interface or outside of them.
+/// Looks up a function, in an interface or outside of them.
 pub(crate) fn typed<P, R>(
     store: &mut Store<Context>,
     instance: &Instance,

@@ -18,11 +18,11 @@ use crate::store::context::Context;
 use crate::store::fault::{Evidence, explain};
 use crate::store::memory::{Budget, Region, collect};
 
-/// The fuel for copying globals and growing memories on behalf of the host, whatever the guest is allowed: a module has
+/// The fuel for copying globals and growing memories on behalf of the host, whatever the guest's limit: a module has
 /// at most 8,000 globals, and this is code of the host.
 const SYNC_FUEL: u64 = 1_000_000;
 
-/// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
+/// Maximum end of a memory: close offsets from one base must be close addresses, never wrapped around.
 pub(crate) const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
 
 /// The synchronising export of one core instance.
@@ -95,12 +95,12 @@ impl<F: Exports> Live<F> {
         Ok(live)
     }
 
-    /// Copies what the memories hold now, as the pristine image of the plugin.
+    /// Copies the current memories, as the pristine image of the plugin.
     pub(crate) fn take_images(&self) -> Arc<Images> {
         self.memories.take_images()
     }
 
-    /// Whether the memories hold the pristine image.
+    /// Whether the memories equal the pristine image.
     pub(crate) fn is_pristine(&self) -> bool {
         self.memories.is_pristine()
     }
@@ -153,7 +153,7 @@ impl<F: Exports> Live<F> {
         self.memories.sizes()
     }
 
-    /// Clears the dead stack, which is this many bytes.
+    /// Clears the dead stack, which has this many bytes.
     pub(crate) fn clear_stack(&mut self, bytes: usize) {
         self.memories.clear_stack(bytes);
     }
@@ -168,7 +168,7 @@ impl<F: Exports> Live<F> {
         self.captured(Memories::capture_portable)
     }
 
-    /// All that the memories hold, globals included.
+    /// The content of all memories, globals included.
     pub(crate) fn image(&mut self) -> Image {
         // As for a capture.
         self.save_shared().expect("copying globals to memory cannot fail");
@@ -176,7 +176,7 @@ impl<F: Exports> Live<F> {
     }
 
     fn captured(&mut self, capture: impl FnOnce(&mut Memories, u64, u32) -> &[u64]) -> Snapshot {
-        // The guest's functions only copy globals to memory: nothing of it can fail that could not be seen at load.
+        // The guest's functions only copy globals to memory, and any failure of this would have shown at load.
         self.save_shared().expect("copying globals to memory cannot fail");
         let snapshot = Snapshot::new(capture(&mut self.memories, self.plugin.id, self.nodes));
         if self.plugin.sandbox.config.verify_capture {
@@ -185,7 +185,7 @@ impl<F: Exports> Live<F> {
         snapshot
     }
 
-    /// Goes to a captured state, or with `None` to the pristine one.
+    /// Restores a captured state, or with `None` the pristine one.
     pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>) -> Result<(), MachineError> {
         let SandboxConfig { sabotage, verify_capture, .. } = self.plugin.sandbox.config;
         let with_globals = !sabotage.is(Sabotage::SkipGlobals);
@@ -201,7 +201,7 @@ impl<F: Exports> Live<F> {
         if verify_capture {
             self.memories.verify();
         }
-        // After the content: what lies behind a smaller size is zero by now.
+        // After the content: memory behind a smaller size is zero by now.
         for (memory, size) in (0..).zip(sizes.iter().flatten()) {
             self.shrink(memory, *size)?;
         }
@@ -212,7 +212,7 @@ impl<F: Exports> Live<F> {
         Ok(())
     }
 
-    /// The sizes of the memories in a state, unless they have them already.
+    /// The sizes of the memories in a state, unless the memories already have them.
     fn other_sizes(&self, delta: Option<Delta<'_>>) -> Option<Vec<usize>> {
         match delta {
             Some(delta) => (!self.sizes().eq(delta.sizes())).then(|| delta.sizes().collect()),
@@ -241,11 +241,11 @@ impl<F: Exports> Live<F> {
             return Ok(());
         }
         self.memories.shrink(memory, wanted).map_err(MachineError::Host)?;
-        // Makes wasmtime look at the size.
+        // Makes wasmtime read the size again.
         self.resize(memory, 0, wanted)
     }
 
-    /// Has a memory grow by some bytes, after which it must have this size.
+    /// Grows a memory by some bytes, after which it must have this size.
     fn resize(&mut self, memory: usize, more: usize, wanted: usize) -> Result<(), MachineError> {
         self.memories.touch();
         let (sync, nth) = self
@@ -288,7 +288,7 @@ fn host_fault(error: &wasmtime::Error) -> Fault {
     Fault::new(FaultKind::Trap, error.root_cause().to_string())
 }
 
-/// Tells the memories of an instance apart by the order in which they were made. Also returns which core instance
+/// Identifies the memories of an instance by the order in which they were made. Also returns the core instance that
 /// defines each data memory.
 fn sort(plugin: &PluginParts, regions: &[Arc<Region>]) -> (Vec<Data>, Vec<Cells>, Vec<usize>) {
     assert_eq!(regions.len(), plugin.plan.len(), "an instantiation makes the memories that the component defines");
@@ -303,7 +303,7 @@ fn sort(plugin: &PluginParts, regions: &[Arc<Region>]) -> (Vec<Data>, Vec<Cells>
             }
             MemoryRole::Marks => unreachable!("marks follow their memory"),
             MemoryRole::Cells { end } => {
-                // Whole granules compare and copy fastest; what follows the last cell stays zero.
+                // Whole granules compare and copy fastest; the bytes after the last cell stay zero.
                 let end = (end as usize).next_multiple_of(GRANULE);
                 cells.push(Cells { bytes: Arc::clone(region), end });
             }

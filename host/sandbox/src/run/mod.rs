@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `instance` | one instance in a store of its own |
 //! | `functions` | the functions of a component that the host calls |
-//! | `plugin_parts` | what the instances and machines of a plugin share |
-//! | `buffers` | arguments of calls, in buffers that are used again |
+//! | `plugin_parts` | the parts that the instances and machines of a plugin share |
+//! | `buffers` | arguments of calls, in reused buffers |
 
 pub(crate) mod buffers;
 pub(crate) mod functions;

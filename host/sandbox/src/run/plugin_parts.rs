@@ -15,7 +15,7 @@ use crate::store::context::Context;
 
 /// The parts that the machines of a plugin share.
 pub(crate) struct PluginParts {
-    /// Tells snapshots of different plugins apart, within this process.
+    /// Distinguishes snapshots of different plugins within this process.
     pub id: u64,
     /// The blake3 hash of the component as given.
     pub digest: blake3::Hash,
@@ -24,28 +24,28 @@ pub(crate) struct PluginParts {
     pub interfaces: Interfaces,
     /// All memories in order of creation.
     pub plan: Vec<MemoryPlan>,
-    /// Of each memory: whether it counts against the memory limit.
+    /// For each memory: whether it counts against the memory limit.
     pub counted: Vec<bool>,
-    /// The core instances with a synchronising export, and how many globals each shares.
+    /// The core instances with a synchronising export, and the number of globals that each shares.
     pub syncs: Vec<(usize, usize)>,
     images: Arc<Images>,
     pristine_sizes: Vec<usize>,
-    /// Where the whole memory tells states apart: the bytes from its start on that are a dead stack.
+    /// If the whole memory identifies states: the bytes from its start on that are a dead stack.
     pub dead_stack: Option<usize>,
-    /// Bytes from the start of the only memory on that are a dead stack, whatever tells states apart; 0 if that is not known.
+    /// Bytes from the start of the only memory on that are a dead stack, whatever identifies states; 0 if unknown.
     pub stack: usize,
-    /// Where the heap of the only memory begins, if that is known.
+    /// The beginning of the heap of the only memory, if known.
     pub heap_start: Option<u32>,
-    /// How many instances were made.
+    /// Number of instances that were made.
     pub started: AtomicU64,
-    /// The state in which properties are evaluated; none in it if that is the pristine one.
+    /// The state in which properties are evaluated; an inner none for the pristine one.
     pub judging: OnceLock<Option<Snapshot>>,
     /// The resource that this machine could not provide in a call. From then on no machine of the plugin continues.
     trouble: OnceLock<String>,
 }
 
 impl PluginParts {
-    /// Before the first instance: nothing is known of what memories hold.
+    /// The parts before the first instance: the content of memories is unknown.
     pub(crate) fn new(
         digest: blake3::Hash,
         sandbox: Arc<SandboxParts>,
@@ -73,7 +73,7 @@ impl PluginParts {
         }
     }
 
-    /// Parts of another plugin of the same component. A snapshot of one is none of the other: the two may have other references.
+    /// Parts of another plugin of the same component. Their snapshots are not interchangeable: the two may have different references.
     pub(crate) fn again(&self) -> Self {
         Self {
             id: next_id(),
@@ -95,7 +95,7 @@ impl PluginParts {
         }
     }
 
-    /// Sets what the memories of a fresh instance hold, and their sizes in bytes.
+    /// Sets the content of the memories of a fresh instance, and their sizes in bytes.
     pub(crate) fn set_pristine(&mut self, images: Arc<Images>, sizes: Vec<usize>) {
         self.images = images;
         self.pristine_sizes = sizes;
@@ -111,12 +111,12 @@ impl PluginParts {
         &self.images
     }
 
-    /// Takes note that this machine could not provide something.
+    /// Notes that this machine could not provide a resource.
     pub(crate) fn fail(&self, trouble: String) {
         let _ = self.trouble.set(trouble);
     }
 
-    /// An error if this machine could not provide something.
+    /// An error if this machine could not provide a resource.
     pub(crate) fn check(&self) -> Result<(), MachineError> {
         self.trouble.get().map_or(Ok(()), |trouble| Err(host_error(trouble)))
     }

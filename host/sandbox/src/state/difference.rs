@@ -5,7 +5,7 @@ use std::fmt;
 use crate::rewrite::{CELLS_START, Cell, MemoryPlan, MemoryRole};
 use crate::state::image::Image;
 
-/// Bytes of a difference that are shown.
+/// Maximum bytes of a difference that are shown.
 const SHOWN: usize = 8;
 
 /// The first place in which two captured states of one plugin differ.
@@ -13,8 +13,8 @@ const SHOWN: usize = 8;
 pub struct StateDifference {
     /// The place.
     pub place: StatePlace,
-    /// The bytes from there on in the one state and in the other, at most eight of each. Of a global that is a number, all of it, lowest
-    /// byte first; of a size, none.
+    /// The bytes from there on in the one state and in the other, at most eight of each. For a global that is a number: all its bytes,
+    /// lowest first; for a size: none.
     pub bytes: [Vec<u8>; 2],
 }
 
@@ -23,39 +23,39 @@ pub struct StateDifference {
 pub enum StatePlace {
     /// In a linear memory.
     Memory {
-        /// Which one, from 0 on in the order in which they are made.
+        /// Its number, from 0 on in the order of creation.
         memory: usize,
         /// The address in bytes.
         address: usize,
-        /// What lies there, if that is known.
+        /// The part of the memory, if known.
         part: Option<MemoryPart>,
     },
     /// A mutable global.
     Global {
-        /// Which core instance with globals of its own it belongs to, from 0 on in the order in which they are made.
+        /// The number of its core instance among those with globals of their own, from 0 on in the order of creation.
         instance: usize,
         /// Its index in its core module.
         index: u32,
-        /// What its module calls it, if it does.
+        /// Its name in the module, if it has one.
         name: Option<String>,
     },
-    /// The memory with this number has the same content and another size.
+    /// The memory with this number has the same content but another size.
     Size {
-        /// Which one, as for [`Memory`](Self::Memory).
+        /// Its number, as for [`Memory`](Self::Memory).
         memory: usize,
         /// Bytes in the one state and in the other.
         bytes: [usize; 2],
     },
 }
 
-/// What lies at an address of a linear memory.
+/// A part of a linear memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryPart {
-    /// The stack of the compiler, below the address that its pointer begins with.
+    /// The stack of the compiler, below the initial value of its pointer.
     Stack,
     /// Variables of the program, from the end of the stack to the beginning of the heap.
     Data,
-    /// What an allocator hands out.
+    /// Memory of an allocator.
     Heap,
 }
 
@@ -99,12 +99,12 @@ impl fmt::Display for StatePlace {
     }
 }
 
-/// What lies where in the only memory of a component, as far as its linker says so.
+/// The parts of the only memory of a component, as far as its linker exports them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MemoryMap {
     /// Bytes of the stack at the start.
     pub stack: usize,
-    /// Where the heap begins.
+    /// The beginning of the heap.
     pub heap: Option<usize>,
 }
 
@@ -117,8 +117,8 @@ impl MemoryMap {
     }
 }
 
-/// The first difference: in memories by number and address, then in globals, then in the sizes of memories. Last comes the stack: what
-/// calls leave there is read by none that follows.
+/// The first difference: in memories by number and address, then in globals, then in the sizes of memories. Last comes the stack: no later
+/// call reads the values that calls leave there.
 pub(crate) fn first(images: [&Image; 2], plan: &[MemoryPlan], map: MemoryMap) -> Option<StateDifference> {
     let [one, other] = images;
     let memories = |start: usize| {
@@ -131,7 +131,7 @@ pub(crate) fn first(images: [&Image; 2], plan: &[MemoryPlan], map: MemoryMap) ->
     let cells = plan.iter().filter(|plan| matches!(plan.role, MemoryRole::Cells { .. }));
     let globals = || {
         (0..).zip(one.cells.iter().zip(&other.cells)).zip(cells).find_map(|((instance, (one, other)), plan)| {
-            // The first bytes are for talking to the host.
+            // The first bytes are for communication with the host.
             let at = differs(one, other, CELLS_START as usize)?;
             let Cell { at, size, global, name } = plan.cells.iter().rev().find(|cell| cell.at <= at)?;
             let place = StatePlace::Global { instance, index: *global, name: name.clone() };
@@ -147,7 +147,7 @@ pub(crate) fn first(images: [&Image; 2], plan: &[MemoryPlan], map: MemoryMap) ->
     memories(map.stack).or_else(globals).or_else(sizes).or_else(|| memories(0))
 }
 
-/// Where two regions differ first from `start` on, zeros following each.
+/// The first place from `start` on where two regions differ, with zeros following each.
 fn differs(one: &[u8], other: &[u8], start: usize) -> Option<usize> {
     let both = one.iter().zip(other).skip(start).position(|(one, other)| one != other).map(|at| start + at);
     let from = one.len().min(other.len()).max(start);
@@ -206,7 +206,7 @@ mod tests {
         globals[1] = 1;
         let unnamed = ("global 3".to_owned(), [vec![0; 4], vec![0, 1, 0, 0]]);
         assert_eq!(place(&same, &image(&[0; 8], &globals)), Some(unnamed), "the lower one comes first");
-        // What is behind the end of a smaller memory is compared with zeros; only where all is equal the size counts.
+        // The bytes behind the end of a smaller memory are compared with zeros; the size counts only if all bytes are equal.
         let larger = image(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 9], &[0; 16]);
         assert_eq!(place(&same, &larger).expect("a difference").0, "address 0x9, on the heap");
         let larger = image(&[0; 16], &[0; 16]);

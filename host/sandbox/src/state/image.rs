@@ -23,8 +23,8 @@ impl Image {
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     pub pristine: Arc<Image>,
-    /// Set once by the first capture after `init`. Which state that is decides how large snapshots are, and nothing
-    /// else.
+    /// Set once by the first capture after `init`. Its state determines only the size of
+    /// snapshots.
     pub reference: OnceLock<Reference>,
 }
 
@@ -55,7 +55,7 @@ impl Reference {
     }
 }
 
-/// The granules of `image` that another image, zeros following, does not have.
+/// The granules of `image` that differ from another image, with zeros following.
 fn differences(image: &[u8], other: &[u8]) -> Vec<u32> {
     let differs = |granule: &u32| {
         let start = *granule as usize * GRANULE;
@@ -64,7 +64,7 @@ fn differences(image: &[u8], other: &[u8]) -> Vec<u32> {
     (0..(image.len() / GRANULE) as u32).filter(differs).collect()
 }
 
-/// Which image a snapshot or an instance is compared with.
+/// The image with which a snapshot or an instance is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     Pristine,

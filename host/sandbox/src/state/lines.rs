@@ -5,13 +5,13 @@ use crate::rewrite::{GRANULE, OVERHANG};
 /// Shorter lines make smaller snapshots; eight of them fit the mask of an entry.
 pub(crate) const LINE: usize = 32;
 const LINES: usize = GRANULE / LINE;
-/// Where the lines of an entry belong.
+/// The place of the lines of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub granule: u32,
-    /// Counts the data memories, then the cells memories.
+    /// The index of the memory: data memories first, then cells memories.
     pub memory: u16,
-    /// Which of the granule's lines are kept.
+    /// The lines of the granule that are kept.
     pub mask: u8,
 }
 /// Lists the indices of all marks that are set.
@@ -39,14 +39,14 @@ pub(crate) fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
     }
 }
 
-/// The first entry of a snapshot's body with its lines, and what follows, if the entry belongs to this memory and comes
+/// The first entry of a snapshot's body with its lines, and the rest, if the entry belongs to this memory and comes
 /// before the granule.
 pub(crate) fn split_before(body: &[u64], memory: usize, granule: u32) -> Option<(Entry, &[Line], &[u64])> {
     let (entry, lines, rest) = split_first(body)?;
     (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, lines, rest))
 }
 
-/// The first entry of a snapshot's body with its lines, and what follows.
+/// The first entry of a snapshot's body with its lines, and the rest.
 pub(crate) fn split_first(body: &[u64]) -> Option<(Entry, &[Line], &[u64])> {
     let (&entry, rest) = body.split_first()?;
     let entry = Entry::unpack(entry);
@@ -91,7 +91,7 @@ pub(crate) fn overlay(bytes: &mut [u8], entry: Entry, lines: &[Line]) {
     }
 }
 
-/// Makes a whole granule equal to the image but for the lines of its entry.
+/// Makes a whole granule equal to the image except for the lines of its entry.
 pub(crate) fn replace(bytes: &mut [u8], image: &[u8], entry: Entry, lines: &[Line]) {
     if entry.mask != u8::MAX {
         let start = entry.granule as usize * GRANULE;
@@ -103,7 +103,7 @@ pub(crate) fn replace(bytes: &mut [u8], image: &[u8], entry: Entry, lines: &[Lin
 /// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
 pub(crate) fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
     if end <= image.len() {
-        // The usual case; a whole granule becomes a few vector instructions.
+        // The usual case: a whole granule takes a few vector instructions.
         if let (Some(to), Some(from)) =
             (bytes[start..end].first_chunk_mut::<GRANULE>(), image[start..end].first_chunk::<GRANULE>())
         {
@@ -122,7 +122,7 @@ pub(crate) fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
     bytes[known..end].fill(0);
 }
 
-/// Whether the bytes that a store into the granule before can have reached differ from the image.
+/// Whether the bytes that a store into the previous granule can have reached differ from the image.
 pub(crate) fn overhang_differs(bytes: &[u8], image: &[u8], granule: usize) -> bool {
     let start = granule * GRANULE;
     if start >= bytes.len() {

@@ -1,8 +1,8 @@
 //! Local states as differences from an image.
 //!
-//! The pristine image is what an instance holds right after instantiation, the same for every instance of a plugin. The
+//! The pristine image is the content of an instance right after instantiation, the same for every instance of a plugin. The
 //! reference image is the first state captured after `init`: later states are closer to it, so snapshots are smaller.
-//! A snapshot keeps the lines of 32 bytes that differ from one of the two, its base. Marks say where to look.
+//! A snapshot keeps the lines of 32 bytes that differ from one of the two, its base. Marks show where to look.
 //!
 //! Invariant between calls: every byte that differs from the base lies in a marked granule, or is one of the first 64
 //! past a marked one (see [`OVERHANG`]).
@@ -58,8 +58,8 @@ pub(crate) struct Cells {
     pub end: usize,
 }
 
-/// The memories of one instance. Its owner also owns the store, and calls no method while Wasm runs in it: that is
-/// what every `unsafe` block below relies on.
+/// The memories of one instance. Its owner also owns the store, and calls no method while Wasm runs in it: every `unsafe`
+/// block below relies on this.
 #[derive(Debug)]
 pub(crate) struct Memories {
     data: Vec<Data>,
@@ -71,7 +71,7 @@ pub(crate) struct Memories {
     /// For each data memory, the granules that are marked; up to date while `scanned`.
     dirty: Vec<Vec<u32>>,
     scanned: bool,
-    /// The snapshot captured last. Kept to spare allocations.
+    /// The last captured snapshot. Kept to spare allocations.
     words: Vec<u64>,
 }
 
@@ -97,12 +97,12 @@ impl Memories {
         memories
     }
 
-    /// Copies what the memories hold now, as the pristine image for all later instances.
+    /// Copies the current memories, as the pristine image for all later instances.
     pub(crate) fn take_images(&self) -> Arc<Images> {
         Arc::new(Images { pristine: Arc::new(self.current()), reference: OnceLock::new() })
     }
 
-    /// Whether the memories hold exactly the pristine image.
+    /// Whether the memories equal the pristine image.
     pub(crate) fn is_pristine(&self) -> bool {
         self.current() == *self.images.pristine
     }
@@ -119,7 +119,7 @@ impl Memories {
         }
     }
 
-    /// Changes the base. What differs from the new one differs from the old one, or the two differ there.
+    /// Changes the base. A byte that differs from the new base differs from the old one, or the two differ there.
     fn rebase(&mut self, base: Base) {
         if base == self.base {
             return;
@@ -139,7 +139,7 @@ impl Memories {
         };
     }
 
-    /// Copies what the memories hold now.
+    /// Copies the current memories.
     pub(crate) fn current(&self) -> Image {
         // SAFETY: see `Memories`; the slices are copied at once.
         let data = self.data.iter().map(|data| unsafe { data.bytes.bytes() }.into()).collect();
@@ -153,14 +153,14 @@ impl Memories {
         self.data.iter().map(|data| data.bytes.size())
     }
 
-    /// Takes back what a data memory has behind `size`; see [`Region::shrink`] for what has to follow.
+    /// Removes the bytes of a data memory behind `size`; see [`Region::shrink`] for the duties of the caller.
     pub(crate) fn shrink(&mut self, memory: usize, size: usize) -> Result<(), String> {
         self.touch();
-        // SAFETY: see `Memories`; its owner has the memory grow by nothing before it calls the guest again.
+        // SAFETY: see `Memories`; its owner lets the memory grow by nothing before it calls the guest again.
         unsafe { self.data[memory].bytes.shrink(size) }
     }
 
-    /// Which forbidden instruction the guest ran, if it did.
+    /// The forbidden instruction that the guest ran, if it did.
     pub(crate) fn violation(&self) -> Option<&'static str> {
         let mut found = self.cells.iter().map(|cells| {
             // SAFETY: see `Memories`; the slice does not outlive the closure.
@@ -170,7 +170,7 @@ impl Memories {
         found.find(|&number| number != 0).map(|number| VIOLATIONS[usize::from(number) - 1])
     }
 
-    /// Makes the start of the first memory zero, if the globals are what they are in the pristine image: then the stack in it is empty.
+    /// Clears the start of the first memory, if the globals have their pristine values: then the stack in it is empty.
     pub(crate) fn clear_stack(&mut self, end: usize) {
         let mut cells = self.cells.iter().zip(&self.images.pristine.cells);
         // SAFETY: see `Memories`; the slice does not outlive the closure.
@@ -179,7 +179,7 @@ impl Memories {
         let (bytes, marks) = open(data);
         let mut is_marked = self.base == Base::Pristine;
         for (granule, chunk) in bytes[..end].chunks_mut(GRANULE).enumerate() {
-            // The reference image is that of a cleared stack, so what has no mark, and none before it, is zero.
+            // The reference image has a cleared stack, so a granule without a mark, and without one before it, is zero.
             let is_next = marks[granule] != 0;
             if (is_marked || is_next) && chunk.iter().any(|byte| *byte != 0) {
                 chunk.fill(0);
@@ -201,12 +201,12 @@ impl Memories {
         self.touch();
     }
 
-    /// Says that Wasm is going to run, or that marks change otherwise.
+    /// Notes that Wasm is going to run, or that marks change otherwise.
     pub(crate) fn touch(&mut self) {
         self.scanned = false;
     }
 
-    /// Brings the lists of marked granules up to date.
+    /// Updates the lists of marked granules.
     fn scan(&mut self) {
         if !self.scanned {
             for (data, dirty) in self.data.iter().zip(&mut self.dirty) {
@@ -216,7 +216,7 @@ impl Memories {
         }
     }
 
-    /// The difference between what the memories hold now and the base, as the words of a snapshot; `nodes` is 0 before
+    /// The difference between the current memories and the base, as the words of a snapshot; `nodes` is 0 before
     /// `init`.
     pub(crate) fn capture(&mut self, plugin: u64, nodes: u32) -> &[u64] {
         if nodes != 0 && self.base == Base::Pristine {
@@ -252,11 +252,11 @@ impl Memories {
         let mut at = 0;
         while let Some(&granule) = dirty.get(at) {
             at += 1;
-            // A mark without a difference stays: it costs less than to forget it.
+            // A mark without a difference stays: removing it costs more.
             keep(&mut self.words, index, granule, bytes, image);
             let next = granule as usize + 1;
             if dirty.get(at).is_none_or(|&g| g as usize != next) && overhang_differs(bytes, image, next) {
-                // Listed next, it is kept next.
+                // It is listed next, so it is kept next.
                 marks[next] = 1;
                 dirty.insert(at, next as u32);
             }
@@ -274,8 +274,8 @@ impl Memories {
         }
     }
 
-    /// Puts back a captured state, or with `None` the pristine image. The memories must have at least its sizes; what they have
-    /// more becomes zero, without a mark.
+    /// Restores a captured state, or with `None` the pristine image. The memories must have at least its sizes; their additional bytes
+    /// become zero, without a mark.
     pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>, with_globals: bool) {
         self.rebase(delta.map_or(Base::Pristine, |delta| delta.base));
         let mut body = delta.map_or(&[][..], |delta| delta.body);
@@ -284,7 +284,7 @@ impl Memories {
             let (bytes, marks) = open(data);
             let dirty = &self.dirty[index];
             for (nth, &granule) in dirty.iter().enumerate() {
-                // Entries and dirty granules both ascend: write what comes before, so that no overhang undoes it.
+                // Entries and dirty granules both ascend: earlier entries are written first, so that no overhang undoes them.
                 while let Some((entry, lines, rest)) = split_before(body, index, granule) {
                     marks[entry.granule as usize] = 1;
                     overlay(bytes, entry, lines);
@@ -301,7 +301,7 @@ impl Memories {
                         reset(bytes, image, start, start + GRANULE);
                     }
                 }
-                // If the next granule is marked too, it is put back as a whole.
+                // If the next granule is marked too, it is restored as a whole.
                 if dirty.get(nth + 1) != Some(&(granule + 1)) {
                     let past = start + GRANULE;
                     reset(bytes, image, past.min(bytes.len()), (past + OVERHANG).min(bytes.len()));
@@ -335,8 +335,8 @@ impl Memories {
         }
     }
 
-    /// Panics if something differs from the base without a mark: after `capture`, that is all that
-    /// snapshots would miss.
+    /// Panics if a byte differs from the base without a mark: after `capture`, snapshots would miss
+    /// only such bytes.
     pub(crate) fn verify(&self) {
         for (index, (data, image)) in self.data.iter().zip(&self.image.data).enumerate() {
             let (bytes, marks) = open(data);

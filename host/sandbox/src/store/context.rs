@@ -8,11 +8,11 @@ use wasmtime::ResourceLimiter;
 use crate::contract::limits::{GuestLimits, allows_more, at_limit, within};
 use crate::store::memory::Budget;
 
-/// How a line begins that a guest logs right before a trap: the text of a panic, and what was asked for that no plugin has.
+/// The prefix of a line that a guest logs right before a trap: the text of a panic, and the unavailable function that it called.
 pub(crate) const PANIC_PREFIX: &str = "panic: ";
 pub(crate) const PLATFORM_PREFIX: &str = "host:platform ";
 
-/// The work of the guest at the moment.
+/// The current work of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Instantiation.
@@ -40,7 +40,7 @@ pub(crate) struct Context {
     /// The fault that made a host function trap.
     pub fault: Option<Fault>,
     pub table_refused: bool,
-    /// Elements of all tables of the instance. One that grows and is then refused elsewhere stays counted.
+    /// Elements of all tables of the instance. A table that grows and is then refused elsewhere stays counted.
     table_elements: usize,
 }
 
@@ -78,7 +78,7 @@ impl Context {
         self.table_refused = false;
     }
 
-    /// Prepares for a handler, and forgets the one before.
+    /// Prepares for a handler, and forgets the previous one.
     pub(crate) fn begin_handler(&mut self, script: &[u32], keep_log: bool) {
         self.phase = Phase::Handler;
         self.script.clear();
@@ -112,7 +112,7 @@ impl Context {
         Ok(picked == 0)
     }
 
-    /// Answers `choose-weighted`, which is [allowed](Self::allow_choice).
+    /// Answers `choose-weighted`, which must be [allowed](Self::allow_choice) before.
     pub(crate) fn choose_weighted(&mut self, weights: &[u32]) -> wasmtime::Result<u32> {
         let sum = weights.iter().map(|weight| u64::from(*weight)).sum();
         if sum == 0 {
@@ -126,7 +126,7 @@ impl Context {
         Ok(picked)
     }
 
-    /// Refuses a choice where none may be made, among nothing, or beyond the limits.
+    /// Refuses a choice where none may be made, without alternatives, or beyond the limits.
     pub(crate) fn allow_choice(&mut self, function: &str, alternatives: usize) -> wasmtime::Result<()> {
         match self.wrong_choice(function, alternatives) {
             None => Ok(()),
@@ -139,7 +139,7 @@ impl Context {
         Refused.into()
     }
 
-    /// Takes an answer to a client.
+    /// Records an answer to a client.
     pub(crate) fn answer(&mut self, number: u64, content: Response) -> wasmtime::Result<()> {
         let result =
             self.check_aside("answer", self.aside.answers.len()).and_then(|()| self.limits.check_answer(&content));
@@ -148,7 +148,7 @@ impl Context {
         Ok(())
     }
 
-    /// Takes the name of local events that wait again.
+    /// Records the name of local events that wait again.
     pub(crate) fn restart(&mut self, name: String) -> wasmtime::Result<()> {
         let result = self
             .check_aside("restart", self.aside.restarted.len())
@@ -158,7 +158,7 @@ impl Context {
         Ok(())
     }
 
-    /// Whether a handler runs, and has called this function less often than it may.
+    /// Whether a handler runs, and has not called this function too often.
     fn check_aside(&self, function: &str, calls: usize) -> Result<(), Fault> {
         let place = match self.phase {
             Phase::Handler => {
@@ -187,7 +187,7 @@ impl Context {
         let picked = self.script.get(made).copied().unwrap_or(0);
         if picked >= alternatives {
             // The script was made for other alternatives: the guest is not deterministic, and the caller compares
-            // what was offered with what it expected.
+            // the offered alternatives with the expected ones.
             let message =
                 format!("offers {alternatives} alternatives to choose from where it offered more than {picked} before");
             return Err(self.refuse_choice(Fault::new(FaultKind::Choose, message)));
@@ -220,13 +220,13 @@ impl Context {
         }
     }
 
-    /// How many bytes of the next line of `log` are of use.
+    /// The number of bytes of the next line of `log` to keep.
     pub(crate) fn log_wanted(&self) -> usize {
         let kept = if self.keep_log { self.limits.log_bytes.saturating_sub(self.log_bytes) } else { 0 };
         kept.max(self.limits.text_bytes)
     }
 
-    /// Takes a line of `log`, given by its [wanted](Self::log_wanted) bytes.
+    /// Records a line of `log`, given by its [wanted](Self::log_wanted) bytes.
     pub(crate) fn log(&mut self, line: String, bytes: usize) {
         if [PANIC_PREFIX, PLATFORM_PREFIX].iter().any(|prefix| line.starts_with(prefix)) {
             self.panic_line = Some(shortened(&line, bytes, self.limits.text_bytes));
@@ -244,7 +244,7 @@ impl Context {
     }
 }
 
-/// The longest start of a text that has at most this many bytes.
+/// The longest prefix of a text with at most this many bytes.
 pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
@@ -265,7 +265,7 @@ pub(crate) fn explanation(text: String, limits: &GuestLimits) -> String {
 
 impl ResourceLimiter for Context {
     fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        // The memories themselves keep to a budget that they share.
+        // The memories themselves keep to their shared budget.
         Ok(true)
     }
 
@@ -284,7 +284,7 @@ impl ResourceLimiter for Context {
         Ok(allowed)
     }
 
-    // How many there are is known, and checked, before anything is instantiated.
+    // The number of instances is known, and checked, before instantiation.
     fn instances(&self) -> usize {
         usize::MAX
     }

@@ -1,8 +1,8 @@
-//! From an error of wasmtime to the fault of a guest, in words that are the same on every machine.
+//! Turns an error of wasmtime into the fault of a guest, in words that are the same on every machine.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `platform` | what a guest asked for that no plugin has |
+//! | `platform` | platform functions that a guest called and no plugin has |
 
 mod platform;
 
@@ -12,25 +12,25 @@ use wasmtime::{Trap, WasmBacktrace};
 use crate::contract::limits::{GuestLimits, allows_more, at_limit};
 use crate::store::context::{Context, shortened};
 
-/// Observations besides the error.
+/// Observations in addition to the error.
 pub(crate) struct Evidence<'a> {
     pub limits: &'a GuestLimits,
     pub context: &'a mut Context,
-    /// Whether a memory was refused more room during the call.
+    /// Whether a memory was refused growth during the call.
     pub memory_refused: bool,
-    /// The instruction that changed what a snapshot cannot hold.
+    /// The instruction that changed state that a snapshot cannot hold.
     pub violation: Option<&'static str>,
 }
 
-/// Bytes of the name of a function that are shown: names come from the component and have any length.
+/// Maximum bytes of a function name that are shown: names come from the component and have any length.
 const NAME_BYTES_MAX: usize = 200;
 
-/// How often a function is among the innermost ones, at least, to be called recursive: a protocol may well nest calls.
+/// The number of times that a function must be among the innermost ones to be called recursive: a protocol may nest calls.
 const RECURSION_MIN: usize = 4;
 
 /// Explains the error of a call of `function`.
 pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
-    // A guest that has logged why traps in either way. What happens after memory was refused is for want of it: a runtime polls.
+    // A guest that has logged the reason traps in either way. After a refused growth, lack of memory is the reason: a runtime polls.
     let trap = error.downcast_ref::<Trap>();
     let trapped =
         matches!(trap, Some(Trap::UnreachableCodeReached | Trap::MemoryOutOfBounds)) && !evidence.memory_refused;
@@ -41,7 +41,7 @@ pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Ev
         return Fault::new(FaultKind::Platform, wanted.message(function, &frames));
     }
     let mut fault = classify(error, function, evidence);
-    // A runtime that gets no more memory waits in the adapter, which says nothing.
+    // A runtime that gets no more memory waits in the adapter, which logs nothing.
     let is_of_runtime = evidence.memory_refused && by_trap().is_some();
     if let Some(place) = place(error).filter(|_| !is_of_runtime) {
         // Before the remedy, if there is one.
@@ -54,8 +54,8 @@ pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Ev
     fault
 }
 
-/// Where it happened: the innermost function, or the one that calls itself where a stack is at its end, be it one that the compiler keeps
-/// in memory below all else.
+/// The place of the fault: the innermost function, or the recursive one if a stack has overflowed, including a stack that the compiler
+/// keeps in memory below all else.
 fn place(error: &wasmtime::Error) -> Option<String> {
     let shown = |frame: &str| shortened(frame, frame.len(), NAME_BYTES_MAX);
     let frames: Vec<String> = frames(error).collect();
@@ -118,7 +118,7 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
         return Fault::new(FaultKind::Trap, format!("`{function}` trapped: {trap}"));
     }
     let cause = error.root_cause().to_string();
-    // The type behind this message is private to wasmtime; a test makes sure that the words stay the same.
+    // The type behind this message is private to wasmtime; a test checks that the words stay the same.
     if cause.contains("fuel allocated for hostcalls") {
         let limit = limits.output_bytes;
         let what = format_args!("hands more than the limit of {limit} bytes to the host");
@@ -127,8 +127,8 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
     Fault::new(FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))
 }
 
-/// The names of the functions that the trap happened in, the innermost first. One of Rust is as in its source: without a hash, which each
-/// build has another of.
+/// The names of the functions on the stack of the trap, the innermost first. A Rust name is as in its source: without the hash, which
+/// differs in each build.
 fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
     let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
     frames.iter().map_while(|frame| {

@@ -1,8 +1,8 @@
 //! Linear memories whose bytes the host can reach.
 //!
 //! The component API of wasmtime does not reach the core memories inside a component
-//! (bytecodealliance/wasmtime#10932). An engine can be configured to take its memories from the host, though; then the
-//! host simply keeps a handle to each memory that it hands out.
+//! (bytecodealliance/wasmtime#10932). But an engine can be configured to get its memories from the host; then the
+//! host simply keeps a handle to each memory.
 #![allow(unsafe_code, reason = "memories for compiled code come from the operating system and are reached by address")]
 
 use std::cell::RefCell;
@@ -15,13 +15,13 @@ use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use crate::contract::limits::Sabotage;
 
-/// How much memory the instance may still take; shared by all its memories.
+/// The memory that the instance may still take; shared by all its memories.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: usize,
     used: AtomicUsize,
     refused: AtomicBool,
-    /// Whether the host itself resizes memories: on the way to sizes that fit together they may not.
+    /// Whether the host itself resizes memories: on the way to sizes within the limit, their sum may exceed it.
     lifted: AtomicBool,
     sabotage: Sabotage,
     /// The resource that this machine could not provide although the limit allows it. Never forgotten.
@@ -45,19 +45,19 @@ impl Budget {
         self.trouble.get().map(String::as_str)
     }
 
-    /// Lifts the limit, or puts it back.
+    /// Lifts the limit, or restores it.
     pub(crate) fn lift(&self, is_lifted: bool) {
         self.lifted.store(is_lifted, Ordering::Relaxed);
     }
 
-    /// Takes note that the operating system did not do what it was asked for.
+    /// Notes that the operating system failed to provide a resource.
     fn fails(&self, what: String) -> String {
-        // The first failure says most.
+        // The first failure tells most.
         let _ = self.trouble.set(what.clone());
         what
     }
 
-    /// Whether a memory was refused more room since [`forget_refusal`](Self::forget_refusal).
+    /// Whether a memory was refused growth since [`forget_refusal`](Self::forget_refusal).
     pub(crate) fn refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
     }
@@ -67,7 +67,7 @@ impl Budget {
         self.refused.store(false, Ordering::Relaxed);
     }
 
-    /// Whether there was room for `bytes` more, which are then taken.
+    /// Takes `bytes` more, if there is room for them; returns whether there was.
     fn take(&self, bytes: usize) -> bool {
         // Plain load and store: the memories of one instance grow on the one thread that runs it.
         let used = self.used.load(Ordering::Relaxed);
@@ -83,7 +83,7 @@ impl Budget {
         }
     }
 
-    /// Gives back what was taken.
+    /// Gives back bytes that were taken.
     fn give_back(&self, bytes: usize) {
         self.used.store(self.used.load(Ordering::Relaxed) - bytes, Ordering::Relaxed);
     }
@@ -93,7 +93,7 @@ impl Budget {
 #[derive(Debug)]
 pub(crate) struct Region {
     base: NonNull<u8>,
-    /// Bytes that memory accesses of compiled code may compute an address in, guard included.
+    /// Bytes in which accesses of compiled code may compute an address, guard included.
     mapped: usize,
     /// Bytes that the memory may grow to.
     capacity: usize,
@@ -103,10 +103,10 @@ pub(crate) struct Region {
     counts: bool,
 }
 
-// SAFETY: the region owns its mapping, which has no affinity to a thread; who reads and writes the bytes is
-// governed by the contracts of `bytes` and `bytes_mut`.
+// SAFETY: the region owns its mapping, which has no affinity to a thread; the contracts of `bytes` and `bytes_mut`
+// govern all reads and writes of the bytes.
 unsafe impl Send for Region {}
-// SAFETY: as above; the only state besides the bytes is atomic.
+// SAFETY: as above; the only state other than the bytes is atomic.
 unsafe impl Sync for Region {}
 
 impl Region {
@@ -126,7 +126,7 @@ impl Region {
         Ok(region)
     }
 
-    /// Bytes that are accessible now.
+    /// Bytes that are currently accessible.
     pub(crate) fn size(&self) -> usize {
         self.size.load(Ordering::Relaxed)
     }
@@ -144,7 +144,7 @@ impl Region {
             return Err(format!("more than {} bytes of memory", budget.limit));
         }
         // SAFETY: the range lies inside the mapping that this region owns (`size <= capacity <= mapped`), and making
-        // it accessible cannot invalidate what is there. Fresh pages read as zero, as Wasm requires.
+        // it accessible cannot invalidate its content. Fresh pages read as zero, as Wasm requires.
         let made = unsafe { mprotect(self.base.as_ptr().cast(), size, MprotectFlags::READ | MprotectFlags::WRITE) };
         let made = made.map_err(|error| error.to_string());
         let made = if budget.sabotage.is(Sabotage::NoGrowth) && old > 0 { Err("on purpose".to_owned()) } else { made };
@@ -153,7 +153,7 @@ impl Region {
         Ok(())
     }
 
-    /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime needs a notice: it looks at the size again when
+    /// Makes the memory end at `size` again. WebAssembly has no such operation, so wasmtime must be notified: it reads the size again when
     /// the memory grows, even by nothing.
     ///
     /// Memory behind the new end must be zero: it is not cleared when the memory grows over it.
@@ -240,7 +240,7 @@ struct Births {
 }
 
 thread_local! {
-    /// Instantiation calls the memory creator on its own thread, but gives it nothing to tell instances apart.
+    /// Instantiation calls the memory creator on its own thread, without an identifier of the instance.
     static BIRTHS: RefCell<Option<Births>> = const { RefCell::new(None) };
 }
 
@@ -262,8 +262,8 @@ pub(crate) fn collect<R>(
 /// Makes the memories of all instances of an engine.
 pub(crate) struct Creator;
 
-// SAFETY: every memory is a mapping of its own with the reservation and the guard that the engine asked for, zeroed,
-// never moved, and unmapped only after both the store and the host have let go of it.
+// SAFETY: every memory is a mapping of its own with the reservation and the guard that the engine requested, zeroed,
+// never moved, and unmapped only after both the store and the host have dropped it.
 unsafe impl MemoryCreator for Creator {
     fn new_memory(
         &self,

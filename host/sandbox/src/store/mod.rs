@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `memory` | linear memories whose bytes the host can reach |
 //! | `context` | the host's data during a call; answers to `choose`, `can-send` and `log` |
-//! | `fault` | from an error of wasmtime to a guest's fault, in the same words on every machine |
+//! | `fault` | turns an error of wasmtime into a guest's fault, in the same words on every machine |
 
 pub(crate) mod context;
 pub(crate) mod fault;

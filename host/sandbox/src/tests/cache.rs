@@ -1,4 +1,4 @@
-//! Compiled code from the cache is what the compiler makes, and modules that are compiled apart, or without addresses, behave as
+//! Compiled code from the cache equals the compiler's output, and modules that are compiled separately, or without addresses, behave as
 //! within their component.
 
 use std::fs;
@@ -79,17 +79,17 @@ fn modules_compiled_apart_and_without_addresses_behave_as_within_their_component
             assert_eq!(apply(&mut *one, &step), apply(&mut *other, &step), "{name}");
             assert_eq!(one.serialize(), other.serialize(), "{name}");
             let (state, its) = (one.capture(), other.capture());
-            // The first word tells the plugins apart.
+            // The first word distinguishes the plugins.
             assert_eq!(state.words()[1..], its.words()[1..], "{name}");
             states.push((state, its));
         }
     }
-    // The fixtures have one module at least, and a component that hands results on has several.
+    // The fixtures have at least one module, and a component that passes on results has several.
     assert!(apart > guests().len(), "{apart}");
 }
 
-/// Hosts that want the same component at once: the second one gets what the first one has made, and compiles nothing. The time that
-/// the first one takes is none of its own.
+/// Hosts that want the same component at once: the second one gets the first one's output, and compiles nothing. The time of the first
+/// one does not count as its own.
 #[test]
 fn a_component_that_another_host_compiles_is_waited_for() {
     const SECONDS: u64 = 3;
@@ -108,7 +108,7 @@ fn a_component_that_another_host_compiles_is_waited_for() {
     other.lock().expect("no other process locks it");
     thread::scope(|scope| {
         let second = scope.spawn(|| load(dir.path()));
-        // However long this takes, it has not been made by the second one.
+        // However long this takes, the second one did not compile.
         thread::sleep(Duration::from_millis(SECONDS * 1_000 + 500));
         assert!(!second.is_finished() && files(dir.path(), "functions").is_empty());
         fs::copy(entry, dir.path().join(name)).expect("writable");
@@ -116,7 +116,7 @@ fn a_component_that_another_host_compiles_is_waited_for() {
         assert!(second.join().expect("it loads"), "it was compiled again");
     });
     assert!(!lock.exists() && files(dir.path(), "functions").is_empty());
-    // One that has gone without having made it is not waited for.
+    // A host that has gone without an output is not waited for.
     fs::remove_file(dir.path().join(name)).expect("it is there");
     fs::File::create(&lock).expect("writable");
     assert!(!load(dir.path()) && load(dir.path()));
@@ -134,7 +134,7 @@ fn a_library_is_compiled_once_for_all_programs() {
         run(&mut *machine, host_model::contract::Input::Message { src: 1, payload: &[] }).expect("fine");
         (plugin.load_times().cached, machine.serialize().expect("fine"), files(dir.path(), "cwasm").len())
     };
-    // Of the memory at 1024, `init` writes the second word, two nodes; functions 7 and 1498 write the words 7 and 10: (source + program) times their factors.
+    // Of the memory at 1024, `init` writes the second word, two nodes; functions 7 and 1498 write words 7 and 10: (source + program) * factors.
     let expected = |program: u32| {
         let mut words = [0_u32; 16];
         words[1] = 2;
@@ -158,7 +158,7 @@ fn code(sandbox: &Sandbox, bytes: &[u8]) -> (Vec<Vec<u8>>, Use) {
     (all, code.cache)
 }
 
-/// To the byte, also for guests most of whose functions were compiled for another one.
+/// Byte for byte, also for guests whose functions mostly were compiled for another one.
 #[test]
 fn functions_from_the_cache_are_what_the_compiler_makes() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -172,12 +172,12 @@ fn functions_from_the_cache_are_what_the_compiler_makes() {
     }
 }
 
-/// How many functions a collection has, by the layout in `cache/functions.rs`; none if there is no collection.
+/// The number of functions in a collection, by the layout in `cache/functions.rs`; none if there is no collection.
 fn count(collection: &[u8]) -> usize {
     collection.get(40..48).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")) as usize)
 }
 
-/// A program as a linker makes it: behind a text lies what its functions read. The last of them has the length of the text.
+/// A program as a linker makes it: the data that its functions read comes after a text. The last data has the length of the text.
 fn linked(length: usize) -> Vec<u8> {
     let function = |n: usize| {
         let (at, other) = (8192 + length + 16 * n, 8200 + length + 16 * n);
@@ -190,7 +190,7 @@ fn linked(length: usize) -> Vec<u8> {
     wat::parse_str(format!("(component (core module {data} {functions} {last}))")).expect("valid text")
 }
 
-/// An edit of one function, by which all addresses move, costs the code generator that function. On one thread: on several, it is chance
+/// After an edit of one function, which moves all addresses, only that function is generated. On one thread: on several, it is chance
 /// which functions are translated where a trampoline was before, and these have another key, see `cache::functions`.
 #[test]
 fn functions_are_found_after_addresses_have_moved() {
@@ -221,13 +221,13 @@ fn look_for_moved_functions() {
     assert!(first > 200 && later > 200, "{first}, {later}");
 }
 
-/// What is damaged or could be from others is compiled again, and nothing else.
+/// Only functions that are damaged or could be from others are compiled again.
 #[test]
 fn a_function_is_taken_from_intact_collections_of_this_user() {
     let dir = tempfile::tempdir().expect("a directory");
     let folder = dir.path();
     let without = with(Libraries::Large, None);
-    // Compiles, and returns the functions for which the code generator was needed, with the collection around them.
+    // Compiles, and returns the functions that the code generator compiled, with the collection around them.
     let generated = |guest: &[u8], collections: &[(&[u8], u32)]| {
         for file in [files(folder, "cwasm"), files(folder, "functions")].concat() {
             fs::remove_file(file).expect("ours");
@@ -246,7 +246,7 @@ fn a_function_is_taken_from_intact_collections_of_this_user() {
     let guest = fixtures::ping_pong();
     let intact = generated(&guest, &[]);
     let all = count(&intact);
-    // Keys are not the same each time, see `cache::functions`: of 45 functions up to seven were seen to differ.
+    // Keys are not the same each time, see `cache::functions`: up to seven of 45 functions were seen to differ.
     let few = all / 3;
     assert!(few >= 14, "{all}");
     assert!(count(&generated(&guest, &[(&intact, 0o600)])) < few, "all functions were there");
@@ -271,7 +271,7 @@ fn a_function_is_taken_from_intact_collections_of_this_user() {
     for mode in [0o620, 0o602, 0o666] {
         assert!(count(&generated(&guest, &[(&intact, mode)])) > all - few, "{mode:o}");
     }
-    // One is used, among others that are not.
+    // One collection is used, among others that are not.
     let collections = [(&flipped(8)[..], 0o600), (&intact[..20], 0o600), (&intact[..], 0o666), (&intact[..], 0o600)];
     assert!(count(&generated(&guest, &collections)) < few);
 }
@@ -288,8 +288,8 @@ impl Stop for After {
     }
 }
 
-/// For any reason: time, memory, an interrupt. The attempts after it begin where it ended, and the last one leaves what it would have left
-/// without it: no functions of the library, which is a file of its own.
+/// For any reason: time, memory, an interrupt. Later attempts begin where it ended, and the last one leaves the same files as without
+/// it: no functions of the library, which is a file of its own.
 #[test]
 fn what_was_compiled_by_an_attempt_that_is_given_up_is_not_compiled_again() {
     const EVERY: usize = 300;
@@ -302,7 +302,7 @@ fn what_was_compiled_by_an_attempt_that_is_given_up_is_not_compiled_again() {
     let of_component = counts(whole.path());
     let mut kept = 0;
     for attempt in 1.. {
-        // The thread that is given up keeps working, and writes what it makes: not where the next attempt looks.
+        // The abandoned thread keeps working, and writes its output: so the next attempt looks in another folder.
         let dir = tempfile::tempdir().expect("a directory");
         for file in files(parts.path(), "functions") {
             fs::copy(&file, dir.path().join(file.file_name().expect("a file"))).expect("writable");

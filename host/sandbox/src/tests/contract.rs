@@ -1,4 +1,4 @@
-//! The table of the contract is the document, and its optional interfaces are the aspects of machines.
+//! The table of the contract equals the document, and its optional interfaces are the aspects of machines.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Each way to misbehave ends in a fault that says so, and leaves machine and process usable.
+//! Each kind of misbehaviour ends in a fault that names it, and leaves machine and process usable.
 
 use host_model::contract::{
     Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineError, MachineFactory,
@@ -19,7 +19,7 @@ fn fault_of_go(bytes: &[u8]) -> Fault {
     let bytes_before = machine.serialize().ok();
     machine.restore(Some(&before)).expect("an instance");
     let fault = run(&mut *machine, Input::Local(&go())).expect_err("a fault");
-    // The machine lives on, in any state, and the same input gives the same fault.
+    // The machine continues, in any state, and the same input gives the same fault.
     machine.restore(Some(&before)).expect("an instance");
     assert_eq!(machine.serialize().ok(), bytes_before);
     machine.restore(Some(&before)).expect("an instance");
@@ -190,7 +190,7 @@ fn weights_make_outcomes_likely() {
         assert_eq!(effects.likelihood.parts(), likelihood);
         assert_eq!(u32::from(machine.serialize().expect("fine")[16]), answer);
     }
-    // What was likely before does not matter to the next handler.
+    // Earlier likelihoods do not matter to the next handler.
     machine.restore(None).expect("an instance");
     machine.handle(init(0), &[], &mut effects).expect("fine");
     assert_eq!(effects.likelihood, Likelihood::CERTAIN);
@@ -207,8 +207,8 @@ fn a_snapshot_of_another_plugin_is_refused() {
     assert_eq!(error.to_string(), "a snapshot of another plugin cannot be restored");
 }
 
-/// What this machine does not provide although the limits allow it is the host's error: never a fault of the plugin, and nothing that a
-/// guest could see.
+/// A resource that this machine does not provide although the limits allow it is the host's error: never a fault of the plugin, and
+/// invisible to a guest.
 #[test]
 fn a_machine_without_memory_is_not_the_guest_s_fault() {
     let load = |sabotage, bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! A component that begins where another one is after `init`.
+//! A component that begins with the memory of another one after `init`.
 
 use host_model::contract::Input;
 
@@ -8,10 +8,10 @@ use crate::{InitialiseError, SandboxConfig, initialised};
 
 use super::{machine, run, sandbox};
 
-/// What `init` of node 0 of 0 is given.
+/// The configuration of `init` of node 0 of 0.
 const TEXT: &str = "seven bytes and more";
 
-/// Why something is refused that does more to a memory than its data.
+/// The error for a component that changes more of a memory than its data.
 const OTHERS: &str = "what a memory holds at the start is not the data of one module alone";
 
 fn begun(guest: &Guest) -> Result<Vec<u8>, InitialiseError> {
@@ -22,7 +22,7 @@ fn refusal(guest: &Guest) -> String {
     begun(guest).expect_err("a guest that is refused").to_string()
 }
 
-/// Adds a page in `init`, and writes there how long the text was; another `init` leaves both as they are.
+/// Adds a page in `init`, and writes the length of the text there; another `init` leaves both as they are.
 fn grows() -> Guest {
     Guest {
         memory: "1 8".into(),
@@ -54,13 +54,13 @@ fn it_begins_where_the_other_one_is() {
     let mut after = machine(&bytes);
     after.restore(None).expect("an instance");
     assert_eq!(after.serialize().expect("fine"), expected);
-    // It is initialised as a node like any other, with what it began with.
+    // It is initialised as a node like any other, starting from this memory.
     run(&mut *after, Input::Init { node: 1, nodes: 3, config: "", durable: None }).expect("init is fine");
     let state = after.serialize().expect("fine").to_vec();
     assert_eq!((&state[..8], state[8]), (&expected[..8], 3));
 }
 
-/// The library of an interpreter, and so its machine code, is that of the component before.
+/// The library of an interpreter, and so its machine code, is that of the original component.
 #[test]
 fn all_else_is_the_same() {
     let before = fixtures::interpreted(1);
@@ -110,7 +110,7 @@ fn what_is_not_in_the_one_memory_is_refused() {
     assert!(refusal(&chooses).contains("choose"), "{}", refusal(&chooses));
 }
 
-/// A start function that leaves what `init` has left is no hindrance; one that makes something else of it is.
+/// A start function is allowed if it leaves the memory after `init` as it is, and refused if it changes it.
 #[test]
 fn a_start_function_is_tried() {
     let begins = |begin: &str| Guest { fields: format!("(start $begin) (func $begin {begin})"), ..grows() };
@@ -121,7 +121,7 @@ fn a_start_function_is_tried() {
     assert_eq!(refusal(&meddles), OTHERS);
 }
 
-/// What a fresh instance serializes.
+/// The result of `serialize` in a fresh instance.
 fn state(bytes: &[u8]) -> Vec<u8> {
     let mut machine = machine(bytes);
     machine.restore(None).expect("an instance");

@@ -1,4 +1,4 @@
-//! What can be loaded, and the errors for the rest.
+//! Files that load, and the errors for the others.
 
 use host_model::contract::{Input, MachineFactory};
 
@@ -85,7 +85,7 @@ fn a_plugin_says_what_it_consists_of() {
     assert_eq!(globals, [("i32", true), ("i64", true), ("f64", true)]);
 }
 
-/// Only the global that a start function alone sets is no state, although others could reach it. The walks of the tests of snapshots
+/// Only the global that no code but a start function sets is no state, although others could reach it. The walks of the tests of snapshots
 /// would notice if one of the others were left out.
 #[test]
 fn globals_that_are_set_by_a_start_function_alone_are_no_state() {
@@ -130,7 +130,7 @@ fn compiled_code_is_cached_and_a_damaged_entry_is_rebuilt() {
     assert!(!load());
 }
 
-/// Compiled code is machine code: it is taken from what belongs to this user alone, and from regular files.
+/// Compiled code is machine code: it is read only from regular files that belong to this user alone.
 #[test]
 fn code_that_others_could_have_written_is_not_loaded() {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -161,7 +161,7 @@ fn code_that_others_could_have_written_is_not_loaded() {
     set_mode(&cache, 0o700);
     assert!(load());
 
-    // What is no regular file of a sensible size.
+    // Files that are not regular, or not of a sensible size.
     let aside = dir.path().join("aside");
     std::fs::rename(entry, &aside).expect("ours");
     symlink(&aside, entry).expect("ours");
@@ -187,7 +187,7 @@ fn a_bad_plugin_leaves_the_sandbox_usable() {
     assert!(Plugin::load(&sandbox, &fixtures::ping_pong()).is_ok());
 }
 
-/// What the rewriting adds counts against the limits of WebAssembly; errors state what is left of them in the guest's numbers.
+/// Additions of the rewriting count against the limits of WebAssembly; errors state the rest of these limits in the guest's numbers.
 #[test]
 fn limits_are_reported_in_the_numbers_of_the_guest() {
     let cases: [(Vec<u8>, &str); 6] = [
@@ -244,7 +244,7 @@ fn instances_are_counted_as_the_component_has_them() {
     load(&composed, said - 1).expect_err("no fewer");
 }
 
-/// A module for each feature of the core language that is refused, and how the refusal begins; one for each that is accepted.
+/// A module for each feature of the core language that is refused, with the beginning of the refusal; and one for each that is accepted.
 #[test]
 fn features_are_accepted_or_refused_by_name() {
     let refused = [

@@ -1,11 +1,11 @@
-//! States that the whole memory tells apart.
+//! States that are identified by the whole memory.
 
 use host_model::contract::{Input, Machine, MachineFactory, StateOwner};
 
 use super::{go, init, plugin, run, sandbox};
 use crate::{LoadError, Plugin, fixtures};
 
-/// What tells the states after `init` and each of five counts apart. Calls that read come in between, more and more.
+/// The identities of the states after `init` and each of five counts. Reading calls come in between, more and more.
 fn identities(machine: &mut dyn Machine, reads: usize) -> Vec<Vec<u8>> {
     run(machine, init(1)).expect("init is fine");
     let mut found = Vec::new();

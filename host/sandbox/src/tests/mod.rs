@@ -1,17 +1,17 @@
-//! The sandbox on guests that behave and guests that do not.
+//! The sandbox with well-behaved and ill-behaved guests.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `contract` | the table of the contract is the document, and its optional interfaces are aspects |
-//! | `cache` | compiled code from the cache is what the compiler makes |
-//! | `modules` | what is known of large modules |
+//! | `contract` | the table of the contract equals the document, and its optional interfaces are aspects |
+//! | `cache` | compiled code from the cache equals the compiler's output |
+//! | `modules` | facts about large modules |
 //! | `load` | files that load, and the messages for files that do not |
-//! | `snapshots` | restoring a state and continuing is the same as starting again |
-//! | `memory_identity` | states that the whole memory tells apart |
-//! | `portable` | a state that was exported and imported is the state that it was |
+//! | `snapshots` | continuing from a restored state is the same as starting again |
+//! | `memory_identity` | states that are identified by the whole memory |
+//! | `portable` | a state that was exported and imported is the same state |
 //! | `faults` | each kind of misbehaviour ends in a fault |
-//! | `initialised` | a component that begins where another one is after `init` |
-//! | `outside` | specifications from outside: what they remember, and how they fail |
+//! | `initialised` | a component that begins with the memory of another one after `init` |
+//! | `outside` | specifications from outside: their memory, and their failures |
 //! | `running` | durations, requests and answers of a running node |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 

@@ -1,4 +1,4 @@
-//! What is known of a module is what reading, checking and rewriting it says.
+//! The stored facts about a module equal the results of reading, checking and rewriting it.
 
 use std::cell::Cell;
 use std::fs;
@@ -16,7 +16,7 @@ fn with(cache: &Path) -> Sandbox {
     Sandbox::new(SandboxConfig::default(), Some(cache.to_owned())).expect("an engine")
 }
 
-/// Counts what was known.
+/// Counts the known modules.
 struct Counting<'a> {
     modules: Modules<'a>,
     codes: Cell<u32>,
@@ -41,7 +41,7 @@ impl Known for Counting<'_> {
     }
 }
 
-/// Rewrites with what a folder has, and says of how many modules the code and the result were known.
+/// Rewrites with the files of a folder, and returns the number of modules with known code and with a known result.
 fn rewritten(folder: &Path, bytes: &[u8]) -> (Rewritten, (u32, u32)) {
     let (sandbox, cache) = (with(folder), Cache::new(folder.to_owned()));
     let modules = Modules::of(&sandbox.shared.engine, Some(&cache));
@@ -53,7 +53,7 @@ fn rewritten(folder: &Path, bytes: &[u8]) -> (Rewritten, (u32, u32)) {
 #[track_caller]
 fn assert_same(one: &Rewritten, other: &Rewritten) {
     assert!(one.bytes == other.bytes && one.libraries == other.libraries);
-    // They are long.
+    // Not `assert_eq`: the facts are long.
     assert!(format!("{:?}", one.modules) == format!("{:?}", other.modules), "the facts differ");
     assert_eq!((&one.memories, &one.syncs), (&other.memories, &other.syncs));
 }
@@ -71,11 +71,11 @@ fn what_is_known_of_a_library_is_what_reading_it_says() {
         assert_same(&found, &uncached(&bytes));
         assert_eq!(known, expected, "program {program}");
     }
-    // What is small, or has its own memory, is read again.
+    // A small module, or one with its own memory, is read again.
     assert_eq!(files(dir.path(), "module").len(), 1);
 }
 
-/// A module with a global that belongs to the state only where another one changes it after the start.
+/// A module with a global that belongs to the state only if another module changes it after the start.
 fn shared_global(is_changed: bool) -> Vec<u8> {
     let functions: String = (0..4_000).map(|n| format!("(func (result i32) (i32.const {}))", 1_000_000 + n)).collect();
     let set = if is_changed { "(func (export \"set\") (global.set 0 (i32.const 5)))" } else { "" };
@@ -129,7 +129,7 @@ fn what_is_damaged_is_not_known() {
     }
 }
 
-/// A module that is not valid never becomes known, even together with one that is.
+/// An invalid module never becomes known, not even together with a valid one.
 #[test]
 fn what_is_not_valid_is_refused_each_time() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -140,7 +140,7 @@ fn what_is_not_valid_is_refused_each_time() {
         let bytes = wat::parse_str(format!("(component {})", parts.concat())).expect("text");
         Plugin::load(&with(dir.path()), &bytes).expect_err("no plugin").to_string()
     };
-    // Valid, and known from here on; what it lacks is that of a plugin.
+    // Valid, and known from here on; it only lacks the exports of a plugin.
     let sandbox = with(dir.path());
     let bytes = wat::parse_str(format!("(component {valid})")).expect("text");
     rewritten(dir.path(), &bytes);
@@ -153,7 +153,7 @@ fn what_is_not_valid_is_refused_each_time() {
     assert_eq!(files(dir.path(), "module").len(), 1);
 }
 
-/// If one of these changes, nothing is known any more.
+/// If one of these changes, all stored facts are invalid.
 #[test]
 fn the_sources_of_the_rewriting_are_all_of_its_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rewrite");

@@ -1,4 +1,4 @@
-//! Specifications from outside: that they remember nothing, how they fail, and what is none.
+//! Specifications from outside: they remember nothing; their failures; and files that are none.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn a_specification_is_asked_about_what_nodes_show() {
     assert_eq!(invariant(&spec), Ok(Ok(())));
 }
 
-/// It counts its calls in a global and in memory, and would say how many there were.
+/// It counts its calls in a global and in memory, and would report the count.
 #[test]
 fn nothing_is_remembered_from_one_call_to_the_next() {
     let spec = load(&fixtures::stated_with_memory()).expect("a specification");
@@ -101,7 +101,7 @@ impl Stop for Interrupted {
     }
 }
 
-/// While it is loaded nothing takes long enough to be stopped.
+/// During loading nothing takes long enough to be stopped.
 #[test]
 fn a_call_that_is_to_stop_is_not_made() {
     let sandbox = Sandbox::stoppable(SandboxConfig::default(), None, Arc::new(Interrupted)).expect("an engine");

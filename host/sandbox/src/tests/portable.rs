@@ -9,10 +9,10 @@ use crate::{Libraries, Plugin, Sabotage, Sandbox, SandboxConfig};
 use super::snapshots::{Step, apply, audited, well_behaved};
 use super::{go, init, machine, run};
 
-/// Whose states these tests export.
+/// The owner of the exported states.
 const OWNER: StateOwner<'static> = StateOwner { node: 1, nodes: 2, config: "" };
 
-/// The machine of a plugin loaded again, with an engine, images and numbers of its own, as in another process. Its reference
+/// The machine of a plugin loaded again, with its own engine, images and numbers, as in another process. Its reference
 /// image is another state than that of the first one.
 fn elsewhere(bytes: &[u8]) -> Box<dyn Machine> {
     let mut machine = audited(Sabotage::None, bytes).machine().expect("an instance");
@@ -70,7 +70,7 @@ fn a_state_continues_elsewhere_as_it_would_here() {
     }
 }
 
-/// What an import does not put back is noticed at once.
+/// State that an import does not restore is noticed at once.
 #[test]
 fn canary_a_hole_in_an_import_is_refused() {
     for (sabotage, bytes) in
@@ -119,7 +119,7 @@ fn no_damaged_byte_goes_unnoticed() {
     }
 }
 
-/// Bytes that were made on purpose are refused, or a state with the promised encoding that the guest continues from.
+/// Forged bytes are refused, or are a state with the promised encoding from which the guest continues.
 #[test]
 fn forged_states_do_no_harm() {
     let (exported, mut machine) = (exported(), elsewhere(&fixtures::growing()));
@@ -184,7 +184,7 @@ fn each_misfit_has_its_words() {
 }
 
 /// States that were exported before a change of the rewriting must not be read after it: if this fails, raise `REWRITING` along
-/// with the digest, unless the change is one of the fixtures alone.
+/// with the digest, unless only the fixtures have changed.
 #[test]
 fn the_rewriting_is_the_one_of_its_version() {
     let mut hasher = blake3::Hasher::new();

@@ -1,7 +1,7 @@
 //! The rows of the resistance table in docs/security.md: the attempts of a component, and their results.
 //!
-//! After each attempt a well-behaved plugin runs in the same sandbox. Where an attempt would cost time or memory, the
-//! limits here are small: that the call returns at all shows that the limit ended it.
+//! After each attempt a well-behaved plugin runs in the same sandbox. If an attempt would cost time or memory, the
+//! limits here are small: if the call returns at all, the limit ended it.
 //!
 //! | module | what it holds |
 //! |---|---|

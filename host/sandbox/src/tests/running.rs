@@ -1,4 +1,4 @@
-//! What matters only where a protocol runs: durations, requests, answers and neighbours.
+//! The functions that matter only in a running node: durations, requests, answers and neighbours.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn durations_requests_answers_and_neighbours_cross_the_boundary() {
     let millisecond = Duration::from_millis(1);
     assert_eq!(machine.duration(&go()), Ok(Some((millisecond, 2 * millisecond))));
     assert_eq!(machine.request(7, &request(b"x")), Ok(Ok(go())));
-    // The caller decides who is no node of the cluster.
+    // The caller decides which nodes are not in the cluster.
     assert_eq!(machine.neighbours(), Ok(Some(vec![1, 7])));
     assert_eq!(ready("neighbours: nothing").neighbours(), Ok(None));
     let response = |status, ask| Response { status, body: b"go".to_vec(), ask: Some(ask) };
@@ -32,7 +32,7 @@ fn durations_requests_answers_and_neighbours_cross_the_boundary() {
     assert_eq!(machine.serialize().expect("an encoding"), before, "these only read");
     let said = Aside { answers: vec![(7, response(201, 1))], restarted: vec!["go".into()] };
     assert_eq!(run(&mut *machine, Input::Local(&go())).expect("it is well").aside, said);
-    // Those of one handler are not there in the next one.
+    // The answers of one handler are gone in the next one.
     let message = Input::Message { src: 0, payload: b"x" };
     assert_eq!(run(&mut *machine, message).expect("it is well").aside, Aside::default());
 }
@@ -86,7 +86,7 @@ fn misbehaviour_is_a_fault_that_says_so() {
         let fault = result.expect_err(what);
         assert_eq!(fault.kind, kind, "{what}: {fault}");
         assert!(fault.message.contains(words), "{what}: {fault}");
-        // The machine lives on.
+        // The machine continues.
         machine.restore(Some(&state)).expect("an instance");
         machine.serialize().expect("it is well");
     }

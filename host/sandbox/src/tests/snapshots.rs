@@ -7,7 +7,7 @@ use crate::{Addresses, Plugin, Sabotage, Sandbox, SandboxConfig};
 
 use super::{go, init, machine, plugin, run};
 
-/// How many random guests a test tries; `HOST_FUZZ_GUESTS` asks for more.
+/// The number of random guests that a test tries; `HOST_FUZZ_GUESTS` asks for more.
 fn guests(count: u64) -> u64 {
     std::env::var("HOST_FUZZ_GUESTS").ok().and_then(|count| count.parse().ok()).unwrap_or(count)
 }
@@ -38,7 +38,7 @@ pub(super) fn apply(machine: &mut dyn Machine, step: &Step) -> String {
     }
 }
 
-/// Evaluates a property where properties are evaluated, with the same result as in the pristine state.
+/// Evaluates a property in the state for judging, with the same result as in the pristine state.
 fn judge(machine: &mut dyn Machine) -> Result<(), String> {
     let view = machine.view(0).expect("a view is fine");
     machine.restore_to_judge().expect("an instance");
@@ -59,7 +59,7 @@ fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
         let (snapshot, mut path) = states[random.below(states.len())].clone();
         machine.restore(Some(&snapshot)).expect("an instance");
         if random.below(2) == 0 {
-            // A step that is not captured leaves nothing behind.
+            // A step that is not captured must leave no changes.
             apply(&mut *machine, &Step::any(&mut random));
             machine.restore(Some(&snapshot)).expect("an instance");
         }
@@ -88,7 +88,7 @@ fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
         if seen != replayed || state != expected {
             return Err(format!("after {path:?}: {seen} and {state:?}, fresh: {replayed} and {expected:?}"));
         }
-        // The whole memory agrees, too, where reading between the steps left the same traces.
+        // The whole memory agrees, too, if reading between the steps left the same traces.
         let fresh_after = fresh.capture();
         if after.words() != fresh_after.words() {
             let words = (after.words(), fresh_after.words());
@@ -149,7 +149,7 @@ fn canary_holes_in_snapshots_are_noticed() {
     }
 }
 
-/// What one component inside the plugin returns to another is state of the one that is called back to, wherever it lies.
+/// The result that one component inside the plugin returns to another is state of the caller, wherever it lies.
 #[test]
 fn results_between_components_are_captured() {
     for (name, relayed) in fixtures::results().flat_map(|name| [(name, false), (name, true)]) {
@@ -160,7 +160,7 @@ fn results_between_components_are_captured() {
     }
 }
 
-/// Guests that keep state in every place that there is: going back and forth between their states is the same as never going back.
+/// Guests that keep state in every possible place: switching between their states is the same as never restoring.
 #[test]
 fn random_guests_agree_with_runs_that_never_restore() {
     for seed in 0..guests(60) {
@@ -169,7 +169,7 @@ fn random_guests_agree_with_runs_that_never_restore() {
     }
 }
 
-/// The generator of guests would find each hole, also where captures are not compared with the whole memory.
+/// The generator of guests would find each hole, also if captures are not compared with the whole memory.
 #[test]
 fn canary_random_guests_notice_holes() {
     for sabotage in [Sabotage::SkipGlobals, Sabotage::SkipSizes, Sabotage::SkipResults] {
@@ -183,7 +183,7 @@ fn canary_random_guests_notice_holes() {
     }
 }
 
-/// Each kind of result would be missed if what the engine writes were not marked.
+/// Each kind of result would be missed if the engine's writes were not marked.
 #[test]
 fn canary_results_between_components_are_noticed() {
     let config = SandboxConfig { sabotage: Sabotage::SkipResults, ..SandboxConfig::default() };
@@ -217,7 +217,7 @@ fn states_of_different_sizes_share_an_instance() {
     assert_eq!(plugin.instances_started(), 1 + 1);
 }
 
-/// A plugin like another one has instances of its own, and the same states.
+/// A plugin made with `again` has its own instances, and the same states.
 #[test]
 fn a_plugin_again_shares_no_instance() {
     let plugin = audited(Sabotage::None, &fixtures::growing());
@@ -240,7 +240,7 @@ fn a_plugin_again_shares_no_instance() {
     assert_eq!((again.instances_started(), plugin.instances_started()), (1, 1 + 1));
 }
 
-/// To ask for a view and to judge it makes no instance, although the memory grows each time.
+/// Reading a view and judging it makes no instance, although the memory grows each time.
 #[test]
 fn evaluating_a_property_starts_no_instance() {
     let plugin = audited(Sabotage::None, &fixtures::grows_to_judge());
@@ -260,7 +260,7 @@ fn evaluating_a_property_starts_no_instance() {
     assert_eq!(plugin.instances_started(), 1 + 1);
 }
 
-/// Two states that fit the limit, in turns: on the way from one to the other the memories are larger together than it allows.
+/// Two states that fit the limit, in turns: on the way from one to the other, the memories together exceed the limit.
 #[test]
 fn memories_trade_places_within_the_limit() {
     let mut config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
@@ -286,7 +286,7 @@ fn memories_trade_places_within_the_limit() {
     }
 }
 
-/// Where a memory was larger before, its end is its end: for single instructions, and for those that the engine executes.
+/// Where a memory was larger before, its current end holds: for single instructions, and for those that the engine executes.
 #[test]
 fn a_memory_that_has_shrunk_ends_earlier() {
     let plugin = audited(Sabotage::None, &fixtures::grows_to_judge());

@@ -1,26 +1,26 @@
-//! What a guest asked for that no plugin has: the panics of Rust's standard library for want of an operating system, the traps of what
-//! `host build` puts in the place of WASI, and the words of what it puts into interpreters.
+//! Platform functions that a guest called and no plugin has: panics of Rust's standard library without an operating system, traps of the
+//! stubs that `host build` puts in place of WASI, and messages of the stubs that it puts into interpreters.
 
 use crate::store::context::{PANIC_PREFIX, PLATFORM_PREFIX};
 
-/// Something that was asked for.
+/// An unavailable platform function that was called.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// For people.
+    /// Its description for people.
     what: String,
     remedy: &'static str,
-    /// How the library says it, as far as its words have more than `what`.
+    /// The library's own words for it, if they contain more than `what`.
     function: Option<String>,
-    /// Where it was asked for.
+    /// The caller.
     caller: Caller,
 }
 
-/// What asked.
+/// The caller of a platform function.
 #[derive(Debug, PartialEq, Eq)]
 enum Caller {
     /// The first function that is not of a library.
     Frame,
-    /// A place in the source. The functions that ran are those of an interpreter, and say nothing.
+    /// A place in the source. The functions on the stack are those of an interpreter, and show nothing.
     Source(Option<String>),
 }
 
@@ -34,16 +34,16 @@ const SYSTEM: &str =
 const MODULE: &str = "import it at the top of a file of the plugin, so that it is there when the plugin is built";
 const END: &str = "let the handler return, or raise an error where the protocol must not get to";
 
-/// Remedies, by how the words begin for what was asked for.
+/// Remedies, by the beginning of the words for the function.
 const REMEDIES: [(&str, &str); 5] =
     [("a wait", WAIT), ("a timer", WAIT), ("a thread", THREAD), ("a module", MODULE), ("the end of the process", END)];
 
-/// The words of rand 0.4 to 0.7, which ask an operating system or a browser and nothing else.
+/// The message of rand 0.4 to 0.7, which only uses an operating system or a browser.
 const NO_GENERATOR: &str = "could not initialize thread_rng";
 const GENERATOR: &str = "rand before 0.8 finds no randomness in a plugin, but for 0.7 built for wasm32-wasip1: take a version of the library \
     with a later one, or a constructor of it that takes a generator or a seed";
 
-/// Words of the standard library, with what was asked for; the first that fits counts.
+/// Messages of the standard library, with the function that was called; the first match counts.
 const WORDS: [(&str, &str, &str); 7] = [
     ("time not implemented on this platform", "a clock", CLOCK),
     ("can't sleep", "a wait", WAIT),
@@ -54,16 +54,16 @@ const WORDS: [(&str, &str, &str); 7] = [
     ("no pids on this platform", "a process", SYSTEM),
 ];
 
-/// The words of an error that some library has unwrapped, wherever that was.
+/// The message of an error that some library has unwrapped, wherever that was.
 const UNSUPPORTED: &str = "operation not supported on this platform";
 
 /// Traps of the adapter; its functions are named after those of WASI.
 const ADAPTER: &str = "wasi_snapshot_preview1.";
 
-/// Traps of what stands in for WASI 0.2: interface and function follow, with a `#` between them.
+/// Traps of the stubs for WASI 0.2: interface and function follow, with a `#` between them.
 const WASI: &str = "wasi:";
 
-/// What the interfaces of WASI 0.2 are for, by how their names begin.
+/// The purposes of the interfaces of WASI 0.2, by the beginnings of their names.
 const INTERFACES: [(&str, &str); 4] = [
     ("io/poll", "a wait"),
     ("sockets/", "a socket"),
@@ -71,7 +71,7 @@ const INTERFACES: [(&str, &str); 4] = [
     ("cli/exit", "the end of the process"),
 ];
 
-/// What was asked for, by the last line before a trap: `panic: message (file:line)`, or `host:platform what: words (file:line)`.
+/// The function called, from the last line before a trap: `panic: message (file:line)`, or `host:platform what: words (file:line)`.
 pub(super) fn by_line(line: &str) -> Option<Wanted> {
     match line.strip_prefix(PLATFORM_PREFIX) {
         Some(words) => Some(by_words(words)),
@@ -79,7 +79,7 @@ pub(super) fn by_line(line: &str) -> Option<Wanted> {
     }
 }
 
-/// What was asked for, as what stands in for a system in an interpreter says it.
+/// The function called, from the words of a stub in an interpreter.
 fn by_words(words: &str) -> Wanted {
     let (words, place) = match words.rsplit_once(" (") {
         Some((words, place)) => (words, place.strip_suffix(')').filter(|place| *place != "None")),
@@ -110,7 +110,7 @@ fn by_panic(message: &str) -> Option<Wanted> {
     by_library.map(|place| wanted("a thread, a socket or a file", SYSTEM, Some(place)))
 }
 
-/// What was asked for, by the function that trapped.
+/// The function called, from the function that trapped.
 pub(super) fn by_trap(frame: &str) -> Option<Wanted> {
     if let Some(function) = frame.strip_prefix(ADAPTER) {
         let what = if function == "poll_oneoff" { "a wait" } else { "a socket" };
@@ -123,7 +123,7 @@ pub(super) fn by_trap(frame: &str) -> Option<Wanted> {
     Some(Wanted { what: what.to_owned(), remedy: remedy(what), function, caller: Caller::Source(None) })
 }
 
-/// Whether a function belongs to the standard library or to a runtime, so that someone else called for it.
+/// Whether a function belongs to the standard library or to a runtime, so that another function is the caller.
 pub(super) fn is_of_library(frame: &str) -> bool {
     let frame = frame.trim_start_matches(['<', '&']);
     let is_path =
@@ -147,7 +147,7 @@ impl Wanted {
     }
 }
 
-/// Whether a function of the standard library is one that people call.
+/// Whether a function of the standard library is public.
 fn is_public(frame: &str) -> bool {
     ["std::time::", "std::thread::", "std::net::", "std::fs::", "std::process::"]
         .iter()

@@ -1,4 +1,4 @@
-//! What a plugin can try when it is called.
+//! The attempts of a plugin that is called.
 
 use super::*;
 
@@ -80,7 +80,7 @@ fn work_without_end_in_any_export_ends() {
     }
 }
 
-/// One instruction can move 100 MB: 10 million units of fuel do not pay for one of them.
+/// One instruction can move 100 MB: 10 million units of fuel do not suffice for one of them.
 #[test]
 fn moving_bytes_costs_fuel_for_each_byte() {
     let sandbox = sandbox(|limits| limits.fuel_per_call = 10_000_000);
@@ -89,7 +89,7 @@ fn moving_bytes_costs_fuel_for_each_byte() {
     }
 }
 
-/// Each call into the host costs 200 units at least: 10 million pay for 50,000 of them.
+/// Each call into the host costs at least 200 units: 10 million suffice for 50,000 of them.
 #[test]
 fn calls_into_the_host_cost_fuel() {
     let sandbox = sandbox(|limits| limits.fuel_per_call = 10_000_000);
@@ -156,7 +156,7 @@ fn memory_and_output_have_limits_that_say_how_to_raise_them() {
     assert_eq!(sent[0].payload.len(), 100_000);
 }
 
-// Results that are none.
+// Malformed results.
 
 #[test]
 fn a_result_that_is_no_value_of_the_contract_is_a_finding() {
@@ -216,7 +216,7 @@ fn room_for_arguments_that_is_none_is_a_finding() {
     }
 }
 
-/// What the host writes for the guest is part of the state like all else, wherever the guest wants it.
+/// Bytes that the host writes for the guest are part of the state like all others, wherever the guest wants them.
 #[test]
 fn room_for_arguments_in_odd_places_is_captured() {
     let sandbox = sandbox(|_| {});
@@ -277,7 +277,7 @@ fn choices_out_of_turn_are_findings() {
     is(&fault(&sandbox, &fixtures::chooses_in_serialize(), serialize), FaultKind::Choose, "in `serialize`");
 }
 
-// What a plugin may leave out.
+// Optional functions.
 
 #[test]
 fn functions_that_may_be_left_out_are_limited_like_the_others() {
@@ -302,7 +302,7 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
             other => panic!("no function `{other}`"),
         }
     };
-    // What can go wrong anywhere; handlers may choose and ask, so those ways end in the trap after it.
+    // Faults that can happen anywhere; handlers may choose and call the host, so those ways end in the trap after it.
     let anywhere = [
         "is-used",
         "role-of",
@@ -368,7 +368,7 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
     }
 }
 
-/// Asking how a message is taken must not change the state, and does not, whatever the guest does.
+/// Querying the role of a message must not change the state, and does not, whatever the guest does.
 #[test]
 fn asking_for_a_role_leaves_no_trace() {
     let sandbox = sandbox(|_| {});
@@ -384,7 +384,7 @@ fn asking_for_a_role_leaves_no_trace() {
 
 // State.
 
-/// A guest that counts its calls answers the same after `restore`, because its counter goes back as well.
+/// A guest that counts its calls answers the same after `restore`, because its counter is restored as well.
 #[test]
 fn a_guest_cannot_remember_what_was_undone() {
     let sandbox = sandbox(|_| {});

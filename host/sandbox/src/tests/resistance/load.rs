@@ -1,4 +1,4 @@
-//! What a component can try before it is a plugin: in its file, in the compiler, and at its start.
+//! The attempts of a component before it is a plugin: in its file, in the compiler, and at its start.
 
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
@@ -30,7 +30,7 @@ fn a_component_of_200_mb_is_refused_at_once() {
 #[test]
 fn types_in_types_do_not_exhaust_the_stack() {
     let sandbox = sandbox(|_| {});
-    // Three bytes per level. What may be nested is bounded by its bytes, and the stack is large enough for it.
+    // Three bytes per level. The number of bytes bounds the nesting, and the stack is large enough for it.
     Plugin::load(&sandbox, &fixtures::nested_types(20_000)).expect("nothing uses these types");
     for levels in [30_000, 1_000_000] {
         let error = refusal(&sandbox, &fixtures::nested_types(levels));
@@ -73,8 +73,8 @@ fn a_compilation_that_takes_too_long_is_given_up() {
     lives_on(&sandbox(|_| {}));
 }
 
-/// A machine that does other things for hours: the clock on the wall jumps by one between two looks, and what the compiler takes is what it
-/// takes. So it is with a limit of one second, too, as soon as that is enough.
+/// A machine that is busy with other work for hours: the wall clock jumps by one hour between two checks, while the compiler's own time
+/// does not change. The same holds for a limit of one second, too, as soon as that is enough.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_compiler_that_is_starved_is_waited_for() {
@@ -93,7 +93,7 @@ fn a_compiler_that_is_starved_is_waited_for() {
     assert_eq!(hours.get(), 0, "nothing asks the clock on the wall where processor time is known");
 }
 
-/// Says at its third question that the user wants no more.
+/// Requests a stop at its third poll.
 struct ThirdTime(AtomicU32);
 
 impl Stop for ThirdTime {
@@ -113,7 +113,7 @@ fn a_compilation_is_given_up_when_it_is_to_stop() {
     lives_on(&sandbox(|_| {}));
 }
 
-/// Lets everything continue, however busy the machine is.
+/// Never stops, however busy the machine is.
 struct Never;
 
 impl Stop for Never {
@@ -142,7 +142,7 @@ fn a_compilation_that_takes_too_much_memory_is_given_up() {
     lives_on(&sandbox(|_| {}));
 }
 
-/// In a process of its own: the test runner sets a panic hook at its end, which is impossible while a compiler waits in one.
+/// In a separate process: the test runner sets a panic hook at its end, which is impossible while a compiler waits in one.
 #[test]
 fn a_compiler_that_panics_ends_nothing_else() {
     const CHILD: &str = "HOST_TEST_COMPILER_PANICS";
