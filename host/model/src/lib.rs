@@ -14,7 +14,7 @@
 //!
 //! # Example
 //!
-//! A server grants a lock to each of two clients that ask for it, without a look at whether it is free. A handler runs once per local
+//! A server grants a lock to each of two clients that request it, without checking whether it is free. A handler runs once per local
 //! state and trigger, and a trace replays on fresh machines, where the violation is at its end:
 //!
 #![cfg_attr(feature = "toys", doc = "```")]

@@ -19,7 +19,7 @@
 //!
 //! # Example
 //!
-//! A server grants a lock to each of two clients that ask for it, without a look at whether it is free:
+//! A server grants a lock to each of two clients that request it, without checking whether it is free:
 //!
 //! ```
 //! use std::sync::Arc;

@@ -22,7 +22,7 @@ use crate::scenario::route::Route;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultState {
-    /// How often each fault has happened here so far; 0 for faults that do not concern a single node.
+    /// The number of times that each fault has happened here so far; 0 for faults that do not concern a single node.
     #[serde(flatten)]
     pub counts: Faults,
     /// Its ends of the connections to all nodes; empty if connections cannot break.

@@ -321,7 +321,7 @@ pub enum BreachClass {
     Dead,
     /// It is not kept, and no fair event is enabled.
     Stuck,
-    /// It is not kept for ever in a fair execution.
+    /// A fair execution owes it for ever.
     Lasso,
 }
 

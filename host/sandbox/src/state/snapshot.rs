@@ -54,7 +54,7 @@ pub(crate) struct Data {
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub bytes: Arc<Region>,
-    /// Where the granule of the last cell ends.
+    /// The end of the granule of the last cell.
     pub end: usize,
 }
 

@@ -176,7 +176,7 @@ impl GlobalState {
         };
     }
 
-    /// The same but for the fingerprint, which stays that of the state before.
+    /// The same except for the fingerprint, which stays that of the state before.
     pub fn advance<'k>(&mut self, known: &'k LtsCache, step: Step, row: OutcomesRef) -> &'k Edge {
         let edge = &known.edges(row)[step.outcome as usize];
         self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some());

@@ -76,7 +76,7 @@ impl Judged {
 ///
 /// # Errors
 ///
-/// It is not, and judging was stopped.
+/// The search is not full, and judging was stopped.
 pub fn unless_stopped(is_full: bool, stopped: Option<MachineError>) -> Result<bool, MachineError> {
     stopped.filter(|_| !is_full).map_or(Ok(is_full), Err)
 }

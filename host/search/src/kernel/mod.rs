@@ -84,7 +84,7 @@ pub struct SearchBounds {
     pub promises: Option<Rules>,
 }
 
-/// Why a search ended.
+/// The reason why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EndCondition {
     /// Every reachable state was explored.

@@ -76,7 +76,7 @@ pub struct Decided {
     pub dead_states: u64,
     /// States where neither is known, because of a bound.
     pub unknown_states: u64,
-    /// States in which it is not kept, and nothing has to happen.
+    /// States in which it is not kept, and no fair event is enabled.
     pub stuck_states: u64,
     /// Steps from a live state to a dead one.
     pub critical_edges: u64,

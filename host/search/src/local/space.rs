@@ -105,7 +105,7 @@ pub struct LocalSpace<'l> {
     lts: &'l Lts<'l>,
     /// All local states, in the order of discovery.
     states: Vec<Reached>,
-    /// By the id of a local state, which is dense; `NOWHERE` for those that are not reached.
+    /// The index of each local state, by its dense id; `NOWHERE` for those that are not reached.
     index_of: Vec<Index>,
     known: Vec<KnownMessage>,
     known_of: FxHashMap<MessageId, usize>,

@@ -257,7 +257,7 @@ impl Symmetry {
     ///
     /// # Errors
     ///
-    /// It cannot be renamed.
+    /// A message cannot be renamed.
     pub fn messages(
         &mut self,
         stepper: &mut Stepper<'_>,

@@ -195,7 +195,7 @@ impl Execution {
         &self.events
     }
 
-    /// Of the events after that of a race, those that must happen before its trigger.
+    /// The events after that of a race that must happen before its trigger.
     pub fn before<'r>(&'r self, race: &'r Race) -> impl Iterator<Item = Step> + 'r {
         let is_needed =
             |index: &usize| race.senders.as_slice().iter().any(|sender| self.happens_after(*sender as usize, *index));
@@ -203,8 +203,8 @@ impl Execution {
         needed.map(|index| self.events[index].step)
     }
 
-    /// Of the events between that of a race and its trigger, or the sending of its message if the trigger does not come next
-    /// at the node, those that do not happen after the event. They include those that must happen before the trigger.
+    /// The events between that of a race and its trigger, or the sending of its message if the trigger does not come next
+    /// at the node, without those that happen after the event. They include those that must happen before the trigger.
     pub fn between(&self, race: &Race) -> impl Iterator<Item = Step> + use<'_> {
         let Event { step, position, .. } = self.events[race.event];
         let next = self.chains[step.node as usize].get(position as usize).map(|next| *next as usize);

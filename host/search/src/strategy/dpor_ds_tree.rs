@@ -38,7 +38,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 
 /// All executions from one start state, common beginnings shared.
 struct Tree {
-    /// By node of the tree: the step to each child. The first node is the start state.
+    /// The steps and children of each node of the tree. The first node is the start state.
     children: Vec<Vec<(Step, u32)>>,
 }
 

@@ -296,7 +296,7 @@ fn leading_to(unfolding: &Unfolding<'_, '_>, top: EventId, class: ClassId, found
     prune(unfolding, found, class);
 }
 
-/// Those of `candidates`, which are in preorder, that are compatible with an event and lead to a compatible beginning.
+/// The `candidates`, which are in preorder, that are compatible with an event and lead to a compatible beginning.
 fn compatible_with(
     unfolding: &Unfolding<'_, '_>,
     event: EventId,

@@ -103,7 +103,7 @@ impl Best {
                 None if !report.is_news(node, &judgement) => continue,
                 None => {}
             }
-            // Of the same size the first one stays.
+            // Among violations of the same size, the first one comes first.
             let place = self.violations.partition_point(|other| other.size <= size);
             let kind = ViolationKind::of(&judgement);
             self.violations.insert(place, Smallest { judgement, kind, node, size, way: Way::Config(config) });

@@ -40,10 +40,10 @@ use crate::kernel::{
     table_bytes,
 };
 
-/// Which events of a state are followed.
+/// The events of a state to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// All of them.
+    /// All events.
     All,
     /// All deliveries, but local events and faults only of nodes whose local state was not met before.
     Fresh,
@@ -446,7 +446,7 @@ impl BreadthFirst<'_, '_> {
         let counts = self.progress().counts;
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         let mut report = Report { end, counts, system_states, fingerprints: counts.global_states, ..self.report };
-        // All states are found level by level, so nothing is reached by a shorter path, unless events are left out.
+        // The search goes level by level, so each path is a shortest one, unless events are left out.
         report.violations.iter_mut().for_each(|found| found.shortest = self.fresh.is_none());
         report.count_local(self.search.lts);
         report

@@ -10,7 +10,7 @@ use crate::global::visited::{SHARD_BITS, SHARDS, high_of, shard_of};
 
 /// All states met so far. About 20 bytes per state in the table, and 16 for the way to it.
 pub struct Numbers {
-    /// From fingerprints to numbers. Tables are separate by the highest bits, so that growing one needs little additional memory.
+    /// The number of each fingerprint. Tables are separate by the highest bits, so that growing one needs little additional memory.
     shards: Vec<OrderedTable<Entry>>,
     /// The first states: for each distinct start state its index in the search.
     starts: Vec<u32>,

@@ -10,9 +10,9 @@ use crate::kernel::EndCondition;
 /// The first discovery of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discovery {
-    /// It is the start state with this index.
+    /// The start state with this index.
     Start(u32),
-    /// By a step from the state with this number.
+    /// A step from the state with this number.
     Step(u32, Step),
 }
 

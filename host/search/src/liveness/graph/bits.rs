@@ -38,7 +38,7 @@ impl StateSet {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Takes the states of another set out.
+    /// Removes the states of another set.
     pub fn take_out(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
     }
@@ -80,7 +80,7 @@ impl SharedSet {
         word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Takes a state out.
+    /// Removes a state.
     ///
     /// # Panics
     ///

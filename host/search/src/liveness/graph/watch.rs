@@ -1,4 +1,4 @@
-//! Asks during an analysis whether to continue: after some work, and before more memory is taken.
+//! Polls the monitor during an analysis: after some work, and before more memory is taken.
 
 use crate::kernel::{EndCondition, Monitor, Progress};
 

@@ -54,7 +54,7 @@ impl<'l> LocalSpace<'l> {
     ///
     /// There is one copy at the start and nothing sends another; or only one trigger sends it, one copy at a time, and
     /// that trigger never happens twice: a single message, a quorum with one, or a local event that no path can repeat. A message found
-    /// single for want of knowledge is corrected by a later pass, before the space is declared complete. Taken
+    /// single for lack of knowledge is corrected by a later pass, before the space is declared complete. Taken
     /// together the claims are sound: the first second copy in an execution would need a second occurrence of its
     /// trigger, hence an earlier second copy. Returns whether to continue.
     pub(super) fn find_single(&mut self, may_continue: &mut MayContinue<'_, 'l>) -> bool {

@@ -110,7 +110,7 @@ mod tests {
         // 6! = 720, so one of the six keeps its name; and one of a hundred is no different.
         assert_eq!(size(&[(0..6).collect()]), Ok(120));
         assert_eq!(size(&[(0..100).collect()]), Ok(120));
-        // 4! = 24 leaves room for 3! = 6 no more, but for 2!.
+        // 4! = 24 leaves no room for 3! = 6, but for 2!.
         assert_eq!(size(&[(0..4).collect(), (4..7).collect()]), Ok(48));
     }
 }

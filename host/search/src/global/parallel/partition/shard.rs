@@ -7,9 +7,9 @@ use crate::kernel::checkpoint_codec::{Reader, Writer};
 /// The reason to examine a state. Small: there is one per successor of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fresh {
-    /// It is new.
+    /// The state is new.
     New,
-    /// It was seen, but at a greater depth.
+    /// The state was seen before, but at a greater depth.
     Again {
         /// Whether that was at the bound, where the state was not expanded.
         was_cut: bool,

@@ -33,7 +33,7 @@ struct Sent {
 /// there may be notes on more messages than exist.
 #[derive(Clone, Debug, Default)]
 pub(in crate::strategy::random_walk) struct Chains {
-    /// By message, and by step.
+    /// Sorted by message, then by step.
     sent: Vec<Sent>,
     /// The number of times that each local event and fault has happened.
     counts: Vec<(u64, u64)>,
