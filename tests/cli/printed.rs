@@ -25,7 +25,11 @@ enum How {
 /// Where sources print command lines: the file, a part of the line, and how it is tested.
 const PLACES: &[(&str, &str, How)] = &[
     ("cli/src/options/mod.rs", "Begin with: host run plugins/paxos", How::Test("cli::results, of the same plugin")),
-    ("cli/src/options/mod.rs", "`host run --help` lists all", How::Test("options, in the crate of the command line")),
+    (
+        "cli/src/options/mod.rs",
+        "`host {command} --help` lists all",
+        How::Test("options, in the crate of the command line"),
+    ),
     ("cli/src/output/run_files.rs", "let replay = self.cluster.replay_command(program, Path::new(&trace));", How::Case),
     ("cli/src/output/run_files.rs", "let replay = self.cluster.replay_command(program, Path::new(&path));", How::Case),
     ("cli/src/commands/build.rs", "`host run PLUGIN --spec {folder}`", How::Pattern),

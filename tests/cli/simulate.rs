@@ -70,15 +70,15 @@ fn nodes_that_ship_run_from_seeds() {
 fn nodes_that_ship_are_watched_and_steered() {
     let place = Place::new();
     let of = |watch: &[&str]| {
-        let words =
-            ["simulate", bundled("paxos"), "--runtime", "--seed", "54", "--runs", "8", "--loss", "30%", "--json"];
+        let words = ["simulate", bundled("paxos"), "--seed", "54", "--runs", "8", "--loss", "30%", "--json"];
         let conditions = ["--application", "1ms..20s", "--out", "found"];
         let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
         place.host(&[&words[..], &conditions, watch, &cluster].concat())
     };
     let observed = of(&["--watch", "observe"]).exits(12).json();
-    let plain = of(&[]).exits(12).json();
+    let plain = of(&["--runtime"]).exits(12).json();
     assert_eq!(observed["violation"]["seed"], plain["violation"]["seed"], "{observed} {plain}");
+    assert_eq!(observed, of(&["--runtime", "--watch", "observe"]).exits(12).json(), "nodes are the default");
     let steered = of(&["--watch", "steer", "--safety-only"]).exits(0).json();
     assert_eq!(steered, of(&["--watch", "steer", "--safety-only"]).exits(0).json());
     let of_watch = |said: &Value, name: &str| said["checkers"][name].as_u64();
@@ -130,7 +130,7 @@ fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
     let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
-    let usage: [(&[&str], &str); 19] = [
+    let usage: [(&[&str], &str); 21] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -142,6 +142,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--runtime", "--down", "1s"], "--churn"),
         (&["--runtime", "--clock-jump", "1"], "a number for a unit of time"),
         (&["--runtime", "--duplicate", "1%"], "cannot be used with"),
+        (&["--runtime", "--model"], "cannot be used with"),
+        (&["--watch", "observe", "--model", "--pause", "1/m"], "cannot be used with"),
         (&["--watch", "sleep"], "observe, steer"),
         (&["--profile", "thesis"], "--watch"),
         (&["--safety-only"], "--watch"),
@@ -155,20 +157,22 @@ fn what_a_simulation_does_not_do_is_refused() {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let killed = ["--runtime", "--watch", "observe", "--churn", "1/m", "--", "--network", "ordered"];
-    let configuration: [(&[&str], &[&str]); 15] = [
+    let killed = ["--watch", "observe", "--churn", "1/m", "--", "--network", "ordered"];
+    let by_model = [&breaking[..], &["--model"]].concat();
+    let configuration: [(&[&str], &[&str]); 16] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
         (&["--", "--resets", "3"], &["says not how often", "--churn"]),
         (&["--loss", "1%", "--", "--network", "ordered"], &["every link has an order", "--network unordered"]),
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
-        (&["--runtime", "--", "--link", "0-1=ordered"], &["a running node has one kind of links", "--link"]),
-        (&killed, &["nodes restart on ordered links", "--network unordered"]),
-        (&[&breaking[..], &["--runtime"]].concat(), &["runs nodes", "leave --runtime or"]),
-        (&["--runtime", "--", "--network", "unordered-duplicating"], &["takes each message once", "unordered"]),
+        (&["--runtime", "--", "--link", "0-1=ordered"], &["a running node has one kind of links", "--model"]),
+        (&["--watch", "observe", "--", "--link", "0-1=ordered"], &["has one kind of links", "--model"]),
+        (&killed, &["nodes restart on ordered links", "--model"]),
+        (&breaking, &["the nodes that ship are simulated", "--model"]),
+        (&["--runtime", "--", "--network", "unordered-duplicating"], &["takes each message once", "--model"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
-        (&[&breaking[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),
+        (&[&by_model[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),
         (&["--watch", "steer", "--", "--network", "unordered-duplicating"], &["delivered twice", "leave --watch out"]),
         (&["--watch", "steer", "--hold", "--", "--network", "ordered"], &["cannot be lost", "--network unordered"]),
         (&["--watch", "observe", "--hold"], &["that are steered", "--watch steer"]),
@@ -187,7 +191,7 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     let conditions = ["--seed", "100", "--runs", "12", "--loss", "30%", "--application", "1ms..20s", "--json"];
     let of = |watch: &[&str], runs: u8| {
         let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
-        let words = ["simulate", bundled("paxos")];
+        let words = ["simulate", bundled("paxos"), "--model"];
         place.host(&[&words, &conditions[..], watch, &cluster[..]].concat()).exits(runs).json()
     };
     let plain = of(&[], 12);
@@ -213,6 +217,7 @@ fn what_checkers_are_too_late_for_is_kept_from_happening_by_looking_ahead_from_e
     let script = folder("paxos").join("scripts/figure-3-8.toml").display().to_string();
     let words = ["simulate", bundled("paxos"), "--runs", "20", "--application", "1ms..20ms", "--loopback", "1ms"];
     let more = ["--time", "1m", "--script", &script, "--watch", "steer", "--safety-only", "--profile", "thesis"];
+    let more = [&more[..], &["--model"]].concat();
     let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
     let of = |hold: &[&str], exit| place.host(&[&words[..], &more, hold, &cluster].concat()).exits(exit);
     for (hold, exit, told) in [
@@ -250,7 +255,7 @@ fn what_steering_does_not_do_is_refused_or_said() {
 fn what_is_predicted_after_the_first_violation_comes_too_late() {
     let simulation =
         ["simulate", bundled("chord"), "--seed", "1", "--runs", "12", "--time", "20s", "--go-on", "--json"];
-    let checkers = ["--watch", "steer", "--profile", "thesis", "--safety-only", "--break-connections"];
+    let checkers = ["--model", "--watch", "steer", "--profile", "thesis", "--safety-only", "--break-connections"];
     let cluster = ["--", "--nodes", "3", "--set", "contact=last", "--set", "bug=stale-predecessor"];
     let of = |further: &[&str]| {
         let said = Place::new().host(&[&simulation[..], &checkers, &cluster, further].concat()).exits(0).json();
@@ -272,7 +277,7 @@ fn what_is_predicted_after_the_first_violation_comes_too_late() {
 #[test]
 fn the_first_prediction_is_a_trace_like_any_other() {
     let place = Place::new();
-    let conditions = ["--seed", "100", "--runs", "12", "--loss", "30%", "--application", "1ms..20s", "--json"];
+    let conditions = ["--seed", "54", "--runs", "8", "--loss", "30%", "--application", "1ms..20s", "--json"];
     for (mode, code, title) in [("observe", 12, "violation"), ("steer", 0, "no-violation")] {
         let words = [&["simulate", bundled("paxos"), "--watch", mode, "--out", mode], &conditions[..]].concat();
         let bug = ["--", "--set", "proposers=2", "--set", "bug=last-response"];
@@ -298,7 +303,8 @@ fn the_first_prediction_is_a_trace_like_any_other() {
 #[test]
 fn promises_that_die_are_predicted_with_a_trace_that_replays() {
     let place = Place::new();
-    let words = ["simulate", bundled("lock"), "--seed", "1", "--runs", "3", "--watch", "observe", "--json"];
+    let words = ["simulate", bundled("lock"), "--seed", "1", "--runs", "3", "--time", "10m", "--watch", "observe"];
+    let words = [&words[..], &["--json"]].concat();
     let of = |more: &[&str]| place.host(&[&words[..], more].concat()).exits(0).json();
     let said = of(&["--out", "dying", "--", "--nodes", "2"]);
     let first = &said["dead_prediction"];
@@ -319,8 +325,9 @@ fn promises_that_die_are_predicted_with_a_trace_that_replays() {
     }
 }
 
-/// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation. Filters keep all
-/// but a few from it, by letting the second proposal wait to the end, and the immediate check these. The counterexample of a scripted run is a trace like any other.
+/// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation. In the model filters
+/// keep all but a few from it, by letting the second proposal wait to the end; the immediate check keeps the others from it, and nodes.
+/// The counterexample of a scripted run is a trace like any other.
 #[test]
 fn a_script_leads_to_the_violation_and_steering_away_from_it() {
     let place = Place::new();
@@ -334,11 +341,50 @@ fn a_script_leads_to_the_violation_and_steering_away_from_it() {
     let plain = of(&[], "plain").exits(12).json();
     assert!(plain["violation"]["confirmed"] == true && plain["runs"] == 1, "{plain}");
     place.host(&["replay", "plain/trace.json", "--plugin", bundled("paxos")]).exits(12);
-    let steered = of(&["--watch", "steer", "--safety-only"], "steered").exits(0).json();
-    let number = |count: &str| steered["checkers"][count].as_u64().expect("a count");
-    assert_eq!(["violating", "missed", "caused"].map(number), [20, 0, 0], "{steered}");
-    // A proposer makes one proposal, and where the second one waits nothing else is left.
-    assert!(number("stopped") >= 19 && number("stopped") + number("immediate") == 20, "{steered}");
+    for (more, simulated) in [(&[][..], "nodes"), (&["--model"], "model")] {
+        let watch = [&["--watch", "steer", "--safety-only"], more].concat();
+        let steered = of(&watch, "steered").exits(0).json();
+        let number = |count: &str| steered["checkers"][count].as_u64().expect("a count");
+        let counts = ["violating", "missed", "caused"].map(number);
+        assert!(counts == [20, 0, 0] && steered["simulated"] == simulated, "{steered}");
+        assert_eq!(["steered", "stopped", "immediate"].map(number).iter().sum::<u64>(), 20, "{steered}");
+        // A proposer makes one proposal, and where the second one waits nothing else is left. Filters of nodes end.
+        assert!(simulated == "nodes" || number("stopped") >= 19, "{steered}");
+    }
+}
+
+/// Why nodes miss violations of these scripts, and why filters seldom hold: the nodes reach each other for 1 ms to 20 s between the rounds, so
+/// the one that decides may have no snapshot with the first decision, which a longer time gives it; and node 0 is cut off then, so that
+/// snapshots leave it out. Where only messages of the protocol are lost, snapshots pass, and filters hold to the end.
+#[test]
+fn nodes_miss_what_no_snapshot_has_shown_them() {
+    let place = Place::new();
+    let script = |name: &str| {
+        let file = folder("paxos").join(format!("scripts/{name}.toml"));
+        std::fs::read_to_string(file).expect("it is in the tree")
+    };
+    let cases = [("figure-3-8", "last-response"), ("figure-3-9", "forget-accepted")];
+    for (name, bug) in cases {
+        let bug = format!("bug={bug}");
+        let of = |text: &str, more: &[&str]| {
+            place.put("script.toml", text);
+            let words = ["simulate", bundled("paxos"), "--application", "1ms..20ms", "--loopback", "1ms"];
+            let watch = ["--time", "1m", "--script", "script.toml", "--watch", "steer", "--safety-only", "--json"];
+            let cluster = ["--", "--set", &bug, "--set", "proposers=2"];
+            let said = place.host(&[&words[..], &watch, more, &cluster].concat()).json();
+            ["violating", "missed", "stopped"].map(|count| said["checkers"][count].as_u64().expect("a count"))
+        };
+        let text = script(name);
+        let together = text.replace("1ms..20s", "200ms..20s");
+        let of_a_seed = |text: &str| of(text, &["--seed", "38", "--runs", "1"]);
+        assert_eq!((of_a_seed(&text), of_a_seed(&together)), ([1, 1, 0], [1, 0, 0]), "{name}");
+        let lost = "lost = [{ from = 0, to = 1 }, { from = 0, to = 2 }, { from = 1, to = 0 }, { from = 2, to = 0 }]";
+        let passing = text.replace("cut = [0]", lost);
+        assert!(passing != text && together != text, "{text}");
+        let thesis = ["--profile", "thesis", "--runs", "20"];
+        let (cut, passing) = (of(&text, &thesis), of(&passing, &thesis));
+        assert!(cut[0] == 20 && passing[0] == 20 && cut[2] == 0 && passing[2] >= 10, "{name}: {cut:?} {passing:?}");
+    }
 }
 
 #[test]
@@ -384,7 +430,7 @@ fn a_script_that_says_nothing_leaves_all_other_conditions() {
         (&["--watch", "observe", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
         (&["--watch", "steer", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
         (&["--watch", "steer", "--profile", "thesis", "--loss", "10%", "--churn", "6/m"], &[]),
-        (&["--watch", "steer", "--churn", "6/m", "--partition", "60/m"], &["--network", "ordered"]),
+        (&["--watch", "steer", "--model", "--churn", "6/m", "--partition", "60/m"], &["--network", "ordered"]),
         (&["--watch", "steer", "--profile", "thesis", "--partition", "60/m"], &["--network", "ordered"]),
     ];
     for (options, cluster) in cases {

@@ -170,6 +170,7 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, pr
         asked.seed,
         happened(simulated, asked)
     ));
+    text.push_str(if asked.runtime.is_some() { "simulated: the nodes that ship\n" } else { "simulated: the model\n" });
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
         text.push_str(&checkers(tally, simulated.runs, watch, asked.conditions.continues));
     }
@@ -312,6 +313,7 @@ fn result(
         "runs": simulated.runs,
         "conditions": asked.conditions,
         "script": asked.script,
+        "simulated": if asked.runtime.is_some() { "nodes" } else { "model" },
         "runtime": asked.runtime,
         "stopped": simulated.stopped.map(|stopped| stopped.to_string()),
         "ends": simulated.ends,

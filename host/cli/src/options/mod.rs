@@ -88,7 +88,7 @@ fn long_overview() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Explore the states of a protocol and check its properties
-    #[command(visible_alias = "check", after_help = run_short_help(), after_long_help = run_long_help())]
+    #[command(visible_alias = "check", after_help = short_help(RUN_EXAMPLES, "run"), after_long_help = run_long_help())]
     Run(Box<RunArguments>),
     /// Make a folder with a protocol to begin from: one that builds and runs, with tests and scenarios
     New(NewArguments),
@@ -141,7 +141,7 @@ pub enum Command {
     /// A simulation executes one long run after the other and proves nothing; `host run` explores. It finds violations that need
     /// thousands of events. The first violation is minimised and written as a trace, like those of `host run`. `eventually`
     /// properties are not judged. Exits with the code of the violation, or with 0 if there is none.
-    #[command(after_help = SIMULATE_EXAMPLES)]
+    #[command(after_help = short_help(SIMULATE_EXAMPLES, "simulate"), after_long_help = SIMULATE_EXAMPLES)]
     Simulate(Box<SimulateArguments>),
     /// Run the component as a real cluster: over TCP, with or without TLS, or UDP, with files, and clients over HTTP
     ///
@@ -211,22 +211,42 @@ const RUN_EXAMPLES: &str = "Examples:\n  \
     host run plugins/paxos --prefix live.json --out found\n  \
     host run plugins/paxos --depth 8 --watch";
 
-/// The options of `host run` that `-h` shows; `--help` shows all.
-const FIRST: [&str; 11] =
-    ["nodes", "set", "network", "algo", "losses", "resets", "depth", "time", "out", "json", "watch"];
+/// The commands with many options, and those that `-h` shows; `--help` shows all.
+const FIRST: [(&str, &[&str]); 2] = [
+    ("run", &["nodes", "set", "network", "algo", "losses", "resets", "depth", "time", "out", "json", "watch"]),
+    (
+        "simulate",
+        &[
+            "seed",
+            "runs",
+            "time",
+            "latency",
+            "loss",
+            "churn",
+            "partition",
+            "application",
+            "runtime",
+            "model",
+            "watch",
+            "out",
+            "json",
+        ],
+    ),
+];
 
-fn run_short_help() -> String {
-    format!("{RUN_EXAMPLES}\n\nThese options are the first to know; `host run --help` lists all.")
+fn short_help(examples: &str, command: &str) -> String {
+    format!("{examples}\n\nThese options are the first to know; `host {command} --help` lists all.")
 }
 
-/// The command, whose `run -h` shows the options that matter first.
+/// The command line; `-h` of commands with many options shows those that matter first.
 fn command() -> clap::Command {
-    let is_first = |argument: &clap::Arg| argument.get_long().is_none_or(|name| FIRST.contains(&name));
-    let shown = move |argument: clap::Arg| {
-        let is_first = is_first(&argument);
-        argument.hide_short_help(!is_first)
-    };
-    Arguments::command().mut_subcommand("run", |run| run.mut_args(shown))
+    FIRST.into_iter().fold(Arguments::command(), |all, (name, first)| {
+        let shown = move |argument: clap::Arg| {
+            let is_first = argument.get_long().is_none_or(|option| first.contains(&option));
+            argument.hide_short_help(!is_first)
+        };
+        all.mut_subcommand(name, |command| command.mut_args(shown))
+    })
 }
 
 fn run_long_help() -> String {
@@ -304,26 +324,35 @@ mod tests {
     }
 
     #[test]
-    fn the_short_help_of_a_run_has_ten_options_in_groups_and_the_long_one_all() {
-        let help = |flag: &str| {
-            let words = ["host", "run", flag].map(OsString::from);
-            parse(&words).expect_err("it is help").render().to_string()
-        };
-        let (short, long) = (help("-h"), help("--help"));
-        let names: std::collections::BTreeSet<&str> = listed(&short).into_iter().collect();
-        let expected: std::collections::BTreeSet<&str> = FIRST.into_iter().chain(["help"]).collect();
-        assert_eq!(names, expected, "{short}");
-        assert!(short.lines().count() < 60 && short.contains("host run --help"), "{} lines", short.lines().count());
-        for heading in ["What to explore:", "Faults:", "Bounds:", "Output:"] {
-            assert!(short.contains(heading), "{heading}");
+    fn short_helps_have_ten_to_fourteen_options_in_groups_and_long_ones_all() {
+        let headings: [&[&str]; 2] = [
+            &["What to explore:", "Faults:", "Bounds:", "Output:"],
+            &["Runs:", "Conditions:", "Nodes:", "Checkers:", "Output:"],
+        ];
+        for ((name, first), headings) in FIRST.into_iter().zip(headings) {
+            let help = |flag: &str| {
+                let words = ["host", name, flag].map(OsString::from);
+                parse(&words).expect_err("it is help").render().to_string()
+            };
+            let (short, long) = (help("-h"), help("--help"));
+            let names: std::collections::BTreeSet<&str> = listed(&short).into_iter().collect();
+            let expected: std::collections::BTreeSet<&str> = first.iter().copied().chain(["help"]).collect();
+            assert_eq!(names, expected, "{short}");
+            assert!((10..=14).contains(&names.len()), "{names:?}");
+            let lines = short.lines().count();
+            assert!(lines < 60 && short.contains(&format!("host {name} --help")), "{lines} lines");
+            for heading in headings {
+                assert!(short.contains(heading), "{heading}");
+            }
+            let all = command();
+            let described = all.find_subcommand(name).expect("it is a command");
+            let shown = listed(&long);
+            let visible = described.get_arguments().filter(|argument| !argument.is_hide_set());
+            for option in visible.filter_map(clap::Arg::get_long) {
+                assert!(shown.contains(&option), "{option} is not in --help");
+            }
+            assert!(shown.len() > 30, "{} options", shown.len());
         }
-        let all = command();
-        let run = all.find_subcommand("run").expect("it is a command");
-        let shown = listed(&long);
-        for option in run.get_arguments().filter_map(clap::Arg::get_long) {
-            assert!(shown.contains(&option), "{option} is not in --help");
-        }
-        assert!(shown.len() > 50, "{} options", shown.len());
     }
 
     /// Options for the tables of papers work, but no help shows them.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use host_live::simulator::{Conditions, Delays, Partitions};
 use host_live::time::{Range, Share};
 use host_live::world::{Trouble, Troubles};
@@ -15,24 +15,25 @@ use crate::options::values::SourceArguments;
 
 /// `host simulate`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("nodes").args(["runtime", "watch"]).multiple(true)))]
 pub struct SimulateArguments {
     /// A component; the folder of a plugin, which is built first; or a scenario (.toml), which provides the cluster
     #[arg(value_name = "PLUGIN", default_value = ".")]
     pub plugin: PathBuf,
     /// The seed of the first run; each further run has the next seed. Equal seeds give equal runs
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Runs")]
     pub seed: u64,
     /// Maximum number of runs; the first violation ends them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 100)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 100, help_heading = "Runs")]
     pub runs: u64,
     /// Duration of a run, in virtual time
-    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1h")]
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1h", help_heading = "Runs")]
     pub time: Duration,
     /// Maximum number of events of a run
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1_000_000, help_heading = "Runs")]
     pub events: u64,
     /// Continue a run after a violation, and count the states that violate a property
-    #[arg(long)]
+    #[arg(long, help_heading = "Runs")]
     pub go_on: bool,
     /// Latency of messages
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..50ms", help_heading = "Conditions")]
@@ -68,29 +69,34 @@ pub struct SimulateArguments {
     /// A file with the phases of each run: nodes cut off, called or reset, and messages lost
     #[arg(long, value_name = "FILE", help_heading = "Conditions")]
     pub script: Option<PathBuf>,
-    /// Run the node of `host live` in virtual time, with its frames, timers and restarts, instead of the model
-    #[arg(long, conflicts_with = "duplicate", help_heading = "Runtime")]
+    /// Simulate the nodes that ship: those of `host live` in virtual time, with their frames, timers and restarts. The default with
+    /// --watch; without it, the model is simulated, which is six to ten times as fast
+    #[arg(long, conflicts_with = "duplicate", help_heading = "Nodes")]
     pub runtime: bool,
+    /// Simulate the model of the nodes, also with --watch: a handler takes no time, and a snapshot is an instant cut
+    #[arg(long, conflicts_with_all = ["runtime", "down", "one_way", "pause", "clock_jump"], help_heading = "Nodes")]
+    pub model: bool,
     /// How long a process is down that --churn has killed [default: it restarts at once]
-    #[arg(long, value_name = "RANGE", value_parser = units::range, requires_all = ["runtime", "churn"], help_heading = "Runtime")]
+    #[arg(long, value_name = "RANGE", value_parser = units::range, requires_all = ["nodes", "churn"], help_heading = "Nodes")]
     pub down: Option<Range>,
     /// Rate of one-way cuts: one node does not reach another one for --partition-time [default: none]
-    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "runtime", help_heading = "Runtime")]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "nodes", help_heading = "Nodes")]
     pub one_way: Option<Duration>,
     /// Rate of pauses: a process does nothing for a while, and its inputs wait [default: none]
-    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "runtime", help_heading = "Runtime")]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "nodes", help_heading = "Nodes")]
     pub pause: Option<Duration>,
     /// Duration of a pause
-    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "100ms..2s", help_heading = "Runtime")]
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "100ms..2s", help_heading = "Nodes")]
     pub pause_time: Range,
     /// Rate of clock jumps, ahead or back, at a random node each [default: none]
-    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "runtime", help_heading = "Runtime")]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, requires = "nodes", help_heading = "Nodes")]
     pub clock_jump: Option<Duration>,
     /// How far a clock jumps
-    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1s..1m", help_heading = "Runtime")]
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1s..1m", help_heading = "Nodes")]
     pub clock_jump_time: Range,
     /// A checker for each node: `observe` reports its predictions, `steer` prevents them as well. A violation then does not end
-    /// the runs, and each has a control run with the same seed and without steering
+    /// the runs, and each has a control run with the same seed and without steering. The nodes that ship are simulated, unless --model
+    /// is given
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
     pub watch: Option<String>,
     /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`
@@ -117,10 +123,10 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), num_args = 0..=1, require_equals = true, default_missing_value = "2000", requires = "watch", help_heading = "Checkers")]
     pub hold: Option<u64>,
     /// The folder for the trace of a violation [default: one in ./out]
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "FOLDER", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// How the plugin is loaded.
     #[command(flatten)]
@@ -163,7 +169,8 @@ impl SimulateArguments {
             hold: self.hold,
         });
         let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;
-        let runtime = self.runtime.then(|| self.troubles());
+        let has_nodes = self.runtime || (self.watch.is_some() && !self.model);
+        let runtime = has_nodes.then(|| self.troubles());
         Ok(SimulationSpec { seed: self.seed, runs: self.runs, conditions, script, watch, runtime })
     }
 

@@ -27,6 +27,9 @@ use crate::spec::{ClusterSpec, RunSpec, SearchSpec};
 /// Bytes of a local transition system in which no further run begins: the next one has an empty one.
 const MEMO_MAX: u64 = 256 << 20;
 
+/// The way out where the nodes that ship are refused.
+const INSTEAD: &str = "simulate the model: --model, without --runtime";
+
 /// Which runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -196,13 +199,13 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "explore a cluster whose nodes differ: host run",
         );
     }
+    asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
     if asked.runtime.is_some() && asked.watch.is_some_and(|watch| watch.breaks) {
         return refuse(
-            "`--break-connections` breaks connections of the model, and --runtime runs nodes",
-            "leave --runtime or --break-connections out",
+            "`--break-connections` breaks connections of the model, and the nodes that ship are simulated",
+            INSTEAD,
         );
     }
-    asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
     if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
         return refuse(
             "connections are broken in place of messages only where all links are the same",
@@ -254,8 +257,10 @@ pub fn run(
         watching.check_network(&cluster.scenario, &|network| format!("-- --network {network}"))?;
         let resets = asked.conditions.churn.is_some() || asked.script.iter().any(|phase| !phase.resets.is_empty());
         if asked.runtime.is_some() && resets && cluster.scenario.network == Network::Ordered {
-            return Err(Failure::configuration("nodes restart on ordered links, where --runtime takes no checkers")
-                .help("leave --runtime, --watch or the resets out, or give links no order: -- --network unordered"));
+            return Err(Failure::configuration(
+                "nodes restart on ordered links, where the nodes that ship take no checkers",
+            )
+            .help(INSTEAD));
         }
         let warning = watching.unguarded(&cluster.plugin.reference.name, &cluster.properties);
         warning.filter(|_| !watch.safety_only).into_iter().for_each(|warning| context.tell(&warning));
@@ -469,11 +474,8 @@ fn refused(error: SimulatorError) -> Failure {
 }
 
 fn refused_nodes(error: RuntimeError) -> Failure {
-    let help = match error {
-        RuntimeError::Simulator(error) => return refused(error),
-        RuntimeError::Links => "leave --runtime or --link out",
-        RuntimeError::Duplicates => "leave --runtime out, or let links not duplicate: -- --network unordered",
-        RuntimeError::CutOff => "leave --runtime or --script out, or give links no order: -- --network unordered",
-    };
-    Failure::configuration(error).help(help)
+    match error {
+        RuntimeError::Simulator(error) => refused(error),
+        error => Failure::configuration(error).help(INSTEAD),
+    }
 }
