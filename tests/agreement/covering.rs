@@ -13,16 +13,16 @@ pub type Tuple = Vec<(usize, usize)>;
 /// The number of candidate rows; the one that covers most is taken.
 const CANDIDATES: usize = 3;
 
-/// How often a row is restarted that cannot be finished.
+/// The number of restarts of a row that cannot be finished.
 const ATTEMPTS: usize = 20;
 
-/// The result.
+/// A covering array.
 pub struct Array {
     /// The rows.
     pub rows: Vec<Row>,
-    /// How many tuples they cover.
+    /// The number of tuples that they cover.
     pub covered: usize,
-    /// How many tuples no row can have, whatever its other options are, since that is refused.
+    /// The number of tuples that no row can have, for any other options, since they are refused.
     pub refused: usize,
 }
 
@@ -37,7 +37,7 @@ pub fn covering() -> Array {
         let mut best: Option<(usize, Row)> = None;
         for _ in 0..CANDIDATES {
             let row = (0..ATTEMPTS).find_map(|_| extend(&first, &sizes, &refusals, &open, &mut dice));
-            // What was not found may be there all the same.
+            // The random search may miss a row that exists.
             let Some(row) = row.or_else(|| complete(&first, &sizes, &refusals)) else { break };
             let covered = tuples_of(&row).filter(|tuple| open.contains(tuple)).count();
             if best.is_none_or(|(most, _)| covered > most) {
@@ -61,7 +61,7 @@ pub fn covering() -> Array {
     array
 }
 
-/// All that is to be covered.
+/// All tuples to cover.
 fn tuples(sizes: &[usize]) -> BTreeSet<Tuple> {
     let mut found = BTreeSet::new();
     for one in 0..AXES {
@@ -90,7 +90,7 @@ pub fn tuples_of(row: &Row) -> impl Iterator<Item = Tuple> + use<> {
     pairs.chain(triples)
 }
 
-/// A row that has a tuple and nothing that is refused; none if the values that were taken lead to none.
+/// A row that has a tuple and no refused combination; none if the chosen values lead to none.
 fn extend(
     first: &Tuple,
     sizes: &[usize],
@@ -124,17 +124,17 @@ fn extend(
     Some(partial.map(|value| value.expect("every option has a value by now")))
 }
 
-/// Some row that has a tuple and nothing that is refused; none if there is none.
+/// Some row that has a tuple and no refused combination, if one exists.
 fn complete(first: &Tuple, sizes: &[usize], refusals: &[Refusal]) -> Option<Row> {
     let mut domains: Domains = std::array::from_fn(|axis| (0..sizes[axis]).collect());
     first.iter().for_each(|(axis, value)| domains[*axis] = vec![*value]);
     solve(domains, refusals)
 }
 
-/// For each option the values that it can still have.
+/// For each option the values that are left to it.
 type Domains = [Vec<usize>; AXES];
 
-/// Some row with one of these values for each option and nothing that is refused; none if there is none.
+/// Some row with one of these values for each option and no refused combination, if one exists.
 fn solve(mut domains: Domains, refusals: &[Refusal]) -> Option<Row> {
     while let Some((axis, left)) = refusals.iter().find_map(|refusal| without_last(&domains, refusal)) {
         domains[axis] = left;
@@ -153,11 +153,11 @@ fn solve(mut domains: Domains, refusals: &[Refusal]) -> Option<Row> {
     })
 }
 
-/// The last option that keeps a refusal from applying whatever is chosen, with the values that are left to it; none if nothing follows.
+/// The last option that can keep a refusal from applying, with the values that are left to it; none if nothing follows.
 fn without_last(domains: &Domains, refusal: &Refusal) -> Option<(usize, Vec<usize>)> {
     let keeps = |axis: usize, values: &[usize]| domains[axis].iter().any(|value| !values.contains(value));
     let mut open = refusal.values.iter().filter(|(axis, values)| keeps(*axis as usize, values));
-    // If it applies in any case, any option will do: none of its values is left.
+    // If the refusal applies in any case, any option will do: none of its values is left.
     let (axis, values) = open.next().or(refusal.values.first())?;
     let left = |value: &&usize| !values.contains(value);
     let left: Vec<usize> = domains[*axis as usize].iter().filter(left).copied().collect();
@@ -165,7 +165,7 @@ fn without_last(domains: &Domains, refusal: &Refusal) -> Option<(usize, Vec<usiz
     (open.next().is_none() && is_news).then_some((*axis as usize, left))
 }
 
-/// How many open tuples a value adds to those before it.
+/// The number of open tuples that a value adds to the previous ones.
 fn gain(partial: &Partial, axis: usize, open: &BTreeSet<Tuple>) -> usize {
     let fixed: Vec<(usize, usize)> = (0..AXES).filter_map(|axis| Some((axis, partial[axis]?))).collect();
     let this = fixed.iter().copied().find(|(other, _)| *other == axis).expect("it has a value");

@@ -12,13 +12,13 @@ use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
-/// Systems with more global states than this are left out: executions are many more than states.
+/// The maximum number of global states: executions are many more than states.
 const STATES_MAX: usize = 150;
 
-/// The systems that are tried in each tier at least: among fewer, some network has no system with several deadlocks.
+/// The minimum number of systems in each tier: among fewer, some network has no system with several deadlocks.
 const SHOWN: u64 = 16;
 
-/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The number of random systems; `HOST_FUZZ_SYSTEMS` sets another one.
 fn systems() -> u64 {
     effort::systems(30).max(SHOWN)
 }
@@ -47,7 +47,7 @@ fn in_order(seed: u64) -> System {
     System { network: Network::Ordered, ..System::new(random(seed)) }
 }
 
-/// Messages between the nodes 0 and 1 have no order, all others have.
+/// Messages between the nodes 0 and 1 have no order, all others do.
 fn mixed(seed: u64) -> System {
     let system = with_breaks(seed);
     let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, network: Network::Unordered });
@@ -76,7 +76,7 @@ fn run(system: &System, bounds: SearchBounds, row: &Strategy) -> Ran {
     toys::run(system, SearchBounds { deadlock: true, ..bounds }, row.run, false)
 }
 
-/// A search that continues reports each set of nodes that wait for ever once, and `unfold` the shortest way to each.
+/// A search that continues reports each set of nodes that wait for ever once, and `unfold` reports the shortest path to each.
 fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
     let states = executions(row, system);
     let ran = run(system, SearchBounds { states, violations: Some(u64::MAX), ..SearchBounds::default() }, row);
@@ -100,14 +100,14 @@ fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
     assert!(found.keys().eq(expected.keys()), "seed {seed}, {}: {found:?} of {expected:?}", row.name);
 }
 
-/// How many executions a strategy may take: DPOR-DS repeats them, however many there are. With crashes all cuts of each are looked at.
+/// The bound on executions of a strategy: DPOR-DS may repeat each many times. With crashes all cuts of each are examined.
 fn executions(row: &Strategy, system: &System) -> Option<u64> {
     let max = if system.faults.crashes > 0 { 50 } else { 1_000 };
     row.name.starts_with("dpor").then_some(max)
 }
 
-/// Every complete strategy that looks for deadlocks finds one exactly if the reference does, and it replays; those that say
-/// that there is no shorter way are right. The others find no deadlock that is not there.
+/// Every complete strategy that looks for deadlocks finds one exactly if the reference does, and it replays; claims that no shorter path
+/// exists are right. The others find no deadlock that does not exist.
 fn check(family: fn(u64) -> System) {
     let bounded = [
         SearchBounds { local_events: Some(1), ..SearchBounds::default() },
@@ -206,8 +206,8 @@ fn found(ran: &Ran) -> Option<(&str, usize)> {
     }
 }
 
-/// Node 0 has one local event, and sends `a` to node 1 or forgets to; node 1 waits for it. The states are the start, `a` in
-/// flight, `a` received, and the one where it was forgotten: there node 1 waits for ever, 1 event after the start.
+/// Node 0 has one local event, and either sends `a` to node 1 or does not; node 1 waits for it. The states are the start, `a` in
+/// flight, `a` received, and the one without `a`: there node 1 waits for ever, 1 event after the start.
 fn forgetful() -> Toy {
     let mut toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 7)]);
     let outcomes = toy.rules.get_mut(&(0, 0, ToyTrigger::Local(0))).expect("it was added just now");
@@ -221,7 +221,7 @@ fn who_waits_for_what_was_never_sent_is_named() {
         let ran = run(&System::new(forgetful()), SearchBounds::default(), row);
         assert_eq!(found(&ran), Some(("nothing can happen any more, and node 1 is not done", 1)), "{}", row.name);
         assert_eq!(ran.report.end, EndCondition::Violation);
-        // To wait is all right for a node that says so.
+        // A node that declares itself done may wait.
         let patient = System::new(forgetful().done(1, 0));
         assert_eq!(
             run(&patient, SearchBounds::default(), row).report.end,
@@ -234,7 +234,7 @@ fn who_waits_for_what_was_never_sent_is_named() {
     assert_eq!((counts.global_states, counts.transitions), (Some(4), Some(3)));
 }
 
-/// Two nodes wait for each other from the start: there is nothing to happen at all.
+/// Two nodes wait for each other from the start: no event is possible.
 #[test]
 fn the_start_can_be_a_deadlock() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Message(1, 0), 1, &[(1, 0)]);
@@ -246,8 +246,8 @@ fn the_start_can_be_a_deadlock() {
     }
 }
 
-/// Node 1 waits for `a`, which node 0 sends in `init` and so again after a reset; `b` of the first time was lost on node 1
-/// as it has no rule for it in state 0. A reset could help, but no protocol can rely on one: the deadlock is where `a` was
+/// Node 1 waits for `a`, which node 0 sends in `init` and so again after a reset; the first `b` was lost on node 1
+/// as it has no rule for it in state 0. A reset could help, but no protocol can rely on one: the deadlock is the state where `a` was
 /// received and node 1, which needs two of them, has only one.
 #[test]
 fn a_possible_fault_resolves_no_deadlock() {
@@ -262,8 +262,8 @@ fn a_possible_fault_resolves_no_deadlock() {
     }
 }
 
-/// Node 1 asks, node 0 answers, and node 1 waits for the answer. Nothing can happen any more after the question if node 0 has
-/// crashed; when the answer is on its way only node 1 itself can have crashed, and no other node waits. Two crashes leave no node.
+/// Node 1 asks, node 0 answers, and node 1 waits for the answer. After the question no event is possible if node 0 has
+/// crashed; when the answer is in flight only node 1 itself can have crashed, and no other node waits. Two crashes leave no node.
 #[test]
 fn who_waits_for_a_node_that_has_crashed_is_named() {
     let (question, answer) = (0, 1);
@@ -272,7 +272,7 @@ fn who_waits_for_a_node_that_has_crashed_is_named() {
         .rule(0, 0, ToyTrigger::Message(1, question), 1, &[(1, answer)])
         .rule(1, 1, ToyTrigger::Message(0, answer), 2, &[]);
     let toy = toy.done(0, 0).done(0, 1).done(1, 0).done(1, 2);
-    // After three quarters of a walk there are no more questions.
+    // After three quarters of a walk no questions are left.
     for row in STRATEGIES.iter().filter(|row| row.honours.contains(&Bound::Deadlock) && row.name != "prefix") {
         for crashes in 0..3 {
             let faults = Faults { crashes, ..Faults::default() };
@@ -286,7 +286,7 @@ fn who_waits_for_a_node_that_has_crashed_is_named() {
     }
 }
 
-/// A local event that a bound leaves out can still happen: that is no end.
+/// A local event that a bound leaves out can still happen: the state is no deadlock.
 #[test]
 fn a_bound_makes_no_deadlock() {
     let toy = Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]);

@@ -1,4 +1,4 @@
-//! Bounds on depth below, at and above what is needed, from one start state or several: what is found, and what is claimed.
+//! Bounds on depth below, at and above the needed one, from one start state or several: the findings and the claims.
 
 use host_agreement::effort;
 use host_agreement::reference::{self, System};
@@ -11,13 +11,13 @@ use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, unfold};
 
 use crate::traps::FAMILIES;
 
-/// Systems with more global states than this are left out: executions are many more than states.
+/// The maximum number of global states: executions are many more than states.
 const STATES_MAX: usize = 200;
 
-/// Executions that are explored at most.
+/// The maximum number of explored executions.
 const EXECUTIONS_MAX: u64 = 500;
 
-/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The number of random systems; `HOST_FUZZ_SYSTEMS` sets another one.
 fn systems() -> u64 {
     effort::systems(200)
 }
@@ -33,11 +33,11 @@ fn bounded() -> impl Iterator<Item = &'static Strategy> {
 #[test]
 fn what_a_bound_leaves_out_is_reported() {
     let (mut tried, mut complete, mut cut, mut larger) = (0, 0, 0, 0);
-    // Searches of executions, and those of them that came to their end.
+    // Searches of executions, and the complete ones among them.
     let (mut executed, mut whole) = (0, 0);
     for seed in 0.. {
         let system = FAMILIES[seed as usize % FAMILIES.len()](seed);
-        // Every third system has a bound on local events as well, which leaves something out or does not.
+        // Every third system also has a bound on local events, which may leave something out.
         let local_events = [None, None, Some(seed as u32 / 3 % 4)][seed as usize % 3];
         let Some(all) = reference::search(&system, None, None, STATES_MAX) else { continue };
         if all.global_states < 20 {
@@ -92,7 +92,7 @@ fn what_a_bound_leaves_out_is_reported() {
     assert!(whole * 3 > executed * 2, "only {whole} of {executed} searches of executions came to their end");
 }
 
-/// Three nodes with a local event each: the configurations are up to three events large, each event is its own cause.
+/// Three nodes with a local event each: configurations have up to three events, and each event is its own cause.
 fn three_events() -> Toy {
     (0..3).fold(Toy::new(3), |toy, node| toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]))
 }
@@ -119,7 +119,7 @@ fn independent_events_beyond_the_bound_are_reported() {
             }
         }
     }
-    // Where nothing is wrong with any of them, the unfolding knows that after the events alone.
+    // Without a forbidden state, the unfolding is complete after the single events.
     let ran = toys::run(
         &System::new(three_events()),
         SearchBounds { depth: Some(1), ..SearchBounds::default() },
@@ -129,7 +129,7 @@ fn independent_events_beyond_the_bound_are_reported() {
     assert_eq!(ran.report.end, EndCondition::SpaceExhausted);
 }
 
-/// The system states beyond the bound are reported where they are counted.
+/// System states beyond the bound are reported if they are counted.
 #[test]
 fn a_count_within_a_bound_says_so() {
     for (depth, states, end) in
@@ -157,14 +157,14 @@ fn a_later_start_can_have_the_shorter_way() {
         );
         let found: Vec<_> = toys::findings(&ran.report).into_values().collect();
         assert_eq!(found, [(1, true)]);
-        // If the search ends before all start states were looked at, nothing is claimed.
+        // If the search ends before it has examined all start states, it claims nothing.
         let bounds = SearchBounds { violations, states: Some(2), ..SearchBounds::default() };
         let ran = toys::run(&System::new(toy.clone()), bounds, unfold::run, false);
         assert!(toys::findings(&ran.report).values().all(|(length, shortest)| *length == 1 || !shortest));
     }
 }
 
-/// Where nothing can happen but a local event, and neither bound allows any, one of the two is reported.
+/// If only a local event can happen, and neither bound allows any, one of the two is reported.
 #[test]
 fn a_start_without_a_step_is_not_everything() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
@@ -181,7 +181,7 @@ fn a_start_without_a_step_is_not_everything() {
     }
 }
 
-/// One event is all that can happen; afterwards messages wait for a quorum that is declined, or are held for good, or a reset would
+/// Only one event can happen; afterwards messages wait for a quorum that is declined, or are held for good, or a reset would
 /// change nothing.
 #[test]
 fn what_is_no_event_lies_beyond_no_bound() {
@@ -203,13 +203,13 @@ fn what_is_no_event_lies_beyond_no_bound() {
     }
 }
 
-/// The same on random systems, around the number of events that everything takes, with either search of global states.
+/// The same on random systems, around the number of events of the whole space, with either search of global states.
 #[test]
 fn a_bound_leaves_something_out_exactly_if_an_event_could_follow() {
     let (mut whole, mut cut, mut waiting) = (0, 0, 0);
     for seed in 0.. {
         let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_durable(seed).with_random_quorums(seed);
-        // It is always kept, and has the search go breadth-first.
+        // The promise always holds, and makes the search breadth-first.
         let kept: Vec<Vec<_>> =
             (0..16).map(|state| [vec![Some(state)], vec![None; toy.nodes as usize - 1]].concat()).collect();
         let kept: Vec<_> = kept.iter().map(Vec::as_slice).collect();

@@ -1,7 +1,7 @@
-//! How much the tests try.
+//! The effort of the tests.
 
-/// How many random systems a test tries, of as many as usual: `HOST_FUZZ_SYSTEMS` asks for a number, such as `100000`, or for a part
-/// of the usual one, such as `50%`. A quarter is always tried: a fixed set, which shows in every tier what the test needs.
+/// The number of random systems of a test, from the usual number: `HOST_FUZZ_SYSTEMS` sets a number, such as `100000`, or a part
+/// of the usual one, such as `50%`. A quarter is the minimum: a fixed set, which gives every tier the cases that the test needs.
 ///
 /// # Panics
 ///
@@ -14,23 +14,23 @@ pub fn systems(usual: u64) -> u64 {
     asked.max(usual.div_ceil(4))
 }
 
-/// Fails if what a test has seen says too little: a loop that meets no violation cannot find a wrong one.
+/// Fails if a test has seen too few cases: a loop that meets no violation cannot find a wrong one.
 ///
 /// # Panics
 ///
-/// It says too little.
+/// If the test has seen too few cases.
 #[track_caller]
 pub fn telling(is_enough: bool, seen: std::fmt::Arguments<'_>) {
     assert!(is_enough, "{seen}");
 }
 
-/// How much a test has to have seen to say something, of what it has to with as many systems as usual: at least a quarter.
+/// The number of cases that a test has to see, from the number for the usual systems: at least a quarter.
 pub fn enough(usual: u64) -> u64 {
     const USUAL: u64 = 1_000;
     usual * systems(USUAL).min(USUAL) / USUAL
 }
 
-/// What a test has to see in its [`systems`]: the part of what it needs in the usual ones.
+/// The part of the needed cases that a test has to see in its [`systems`], of those in the usual ones.
 pub fn share(needed: u64, usual: u64) -> u64 {
     (needed * systems(usual).min(usual)).div_ceil(usual)
 }
@@ -46,7 +46,7 @@ fn asked_of(usual: u64, asked: &str) -> Option<u64> {
 mod tests {
     use super::{asked_of, enough, share, systems};
 
-    /// However few are asked for, a quarter is tried, and shows a quarter.
+    /// The minimum is a quarter of the systems, with a quarter of the cases.
     #[test]
     fn a_fixed_set_is_tried_in_every_tier() {
         assert!((10..).contains(&systems(40)) && (25..=100).contains(&share(100, 40)));

@@ -13,12 +13,12 @@ use host_model::trace::{GlobalSituation, TraceEvent, TraceStep, resolve, start};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, random_walk};
 
-/// Systems with more global states than this are left out: the reference is slow.
+/// The maximum number of global states: the reference is slow.
 pub const STATES_MAX: usize = 3_000;
-/// And those with more configurations than this, where executions are counted.
+/// The maximum number of configurations, if executions are counted.
 const CONFIGURATIONS_MAX: usize = 1_500;
 
-/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more. Each is explored by every strategy, three times
+/// The number of random systems; `HOST_FUZZ_SYSTEMS` sets another one. Every strategy explores each of them three times
 /// under different bounds, and has many more events than one without faults.
 fn systems() -> u64 {
     effort::systems(60)
@@ -28,10 +28,10 @@ fn unconstrained(system: &System) -> System {
     System { toy: Toy { forbidden: Vec::new(), ..system.toy.clone() }, ..system.clone() }
 }
 
-/// What a random system of a family is; none if this number has none.
+/// The random system of a family with this number, if it has one.
 pub type Family = fn(u64) -> System;
 
-/// Each fault of a node that can happen on all networks, or else on ordered ones alone.
+/// Each fault of a node that can happen on all networks, or else only on ordered ones.
 pub fn fault(number: u64, is_everywhere: bool) -> FaultId {
     let faults = Faults::default().iter().map(|(fault, _)| fault).filter(|fault| {
         let FaultDescription { needs, event, .. } = fault.description();
@@ -73,7 +73,7 @@ fn with_refusals(seed: u64) -> System {
     System { faults: Faults { refusals: 1 + (seed / 2) as u32 % 2, ..Faults::default() }, ..System::new(toy) }
 }
 
-/// All that can go wrong together, on an ordered network.
+/// All faults together, on an ordered network.
 fn with_refusals_and_breaks(seed: u64) -> System {
     let toy = Toy::random(seed, 2).with_random_refusals(seed).with_random_errors(seed).with_random_durable(seed);
     let (resets, breaks) = [(0, 0), (0, 1), (1, 0)][seed as usize % 3];
@@ -84,7 +84,7 @@ fn with_refusals_and_breaks(seed: u64) -> System {
     }
 }
 
-/// Calls `check` with systems of a family that are tractable and not trivial.
+/// Calls `check` with tractable and nontrivial systems of a family.
 fn for_systems(
     family: Family,
     bounds: SearchBounds,
@@ -106,8 +106,8 @@ fn for_systems(
     }
 }
 
-/// Every complete strategy that is no search of executions reaches exactly what the reference reaches; `bdfs` counts as it
-/// does; a violation is found where there is one, and replays.
+/// Every complete strategy, except searches of executions, reaches exactly the states of the reference; `bdfs` has the same
+/// counts; a violation is found if one exists, and replays.
 pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
     let bounded = [
         SearchBounds { local_events: Some(1), ..SearchBounds::default() },
@@ -120,7 +120,7 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
             let free = unconstrained(system);
             let honours = |row: &&Strategy| bounds.depth.is_none() || row.honours.contains(&Bound::Depth);
             let complete = STRATEGIES.iter().filter(|row| row.is_complete && !row.name.starts_with("dpor"));
-            // It builds every tuple of local states, and other networks have many more of these.
+            // The strategy builds every tuple of local states, of which other networks have many more.
             let is_tractable = |row: &&Strategy| {
                 row.name != "lmc-gen" || (system.network == Network::Unordered && system.links.is_empty())
             };
@@ -162,12 +162,12 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
     }
 }
 
-/// Every complete strategy reaches the same after some steps: what is in flight and what has gone wrong there is taken
-/// over.
+/// Every complete strategy reaches the same states after some steps: it takes over the messages in flight and the faults
+/// so far.
 fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
     let states = |strategy| toys::run_after(system, steps, SearchBounds::default(), strategy, true);
     let expected = states(bdfs::run).system_states;
-    // DPOR-DS may explore an execution many times, so it has no bound that would be enough.
+    // DPOR-DS may explore an execution many times, so no bound would be enough.
     let is_tractable = |row: &&Strategy| {
         let is_other = row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
         is_other && (system.faults.losses == 0 || row.loses_messages)
@@ -181,7 +181,7 @@ fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
     }
 }
 
-/// Optimal DPOR explores each happens-before once, DPOR-DS at least once, and both reach what the reference reaches.
+/// Optimal DPOR explores each happens-before once, DPOR-DS at least once, and both reach the states of the reference.
 pub fn check_executions(family: Family) {
     let (mut tried, mut most) = (0, 0);
     for seed in 0.. {
@@ -253,7 +253,7 @@ fn executions_on_ordered_networks_are_explored_once() {
 
 #[test]
 fn breaks_are_explored_exactly() {
-    // They have many events, so each state is dear.
+    // They have many events, so each state is expensive.
     check_states(with_breaks, &[], STATES_MAX / 6);
 }
 
@@ -278,8 +278,8 @@ fn refusals_and_breaks_together_are_explored_exactly() {
     check_executions(with_refusals_and_breaks);
 }
 
-/// Node 0 sends `a` and `b` to node 1 by one local event, and goes to state 1, or to state 2 if it sees that one was refused.
-/// Node 1 counts what comes.
+/// Node 0 sends `a` and `b` to node 1 by one local event, and enters state 1, or state 2 if it sees that one was refused.
+/// Node 1 counts received messages.
 ///
 /// - With nothing refused: the start, both in flight, either one, none: 5 states, and 1 + 2 + 2 edges.
 /// - With one refused: the other one, `a` or `b`, is in flight, or it has arrived: 3 states, and 2 + 2 edges.
@@ -303,7 +303,7 @@ fn each_message_can_be_refused() {
     }
 }
 
-/// A node that counts up to two by local events and keeps what it has at one only: it is in state 0, 1 or 2, and was reset
+/// A node that counts up to two by local events and has only the 1 as durable state: it is in state 0, 1 or 2, and was reset
 /// or not. From 0 a reset changes nothing and does not happen; from 1 it changes nothing either; from 2, with nothing
 /// kept, it leads to 0, and two more events lead to 2. So there are three states before the reset and three after it,
 /// and 2 + 1 + 2 edges.
@@ -321,7 +321,7 @@ fn a_reset_that_changes_nothing_does_not_happen() {
     assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(1), Some(5)));
 }
 
-/// A trace can name any number as a peer; none makes something else of a break.
+/// A trace can name any number as a peer; no such number turns a break into something else.
 #[test]
 fn a_break_with_no_node_cannot_happen() {
     let faults = Faults { resets: 1, breaks: 1, ..Faults::default() };
@@ -342,7 +342,7 @@ fn a_break_with_no_node_cannot_happen() {
     }
 }
 
-/// Messages in flight to a node stay when it is reset, and those that it sends first are sent again: from the start `a` is
+/// Messages in flight to a node stay when it is reset, and its first messages are sent again: from the start `a` is
 /// in flight from node 0 to node 1. A reset of node 0 sends a second copy. States are the copies delivered (node 1 counts
 /// them) and in flight, before and after the reset: (0,1), (1,0) and (0,2), (1,1), (2,0).
 #[test]
@@ -356,7 +356,7 @@ fn a_reset_sends_the_first_messages_again() {
     assert_eq!((counts.global_states, counts.transitions), (Some(2 + 3), Some(1 + 2 + 2)));
 }
 
-/// Node 0 sends one message, and node 1 counts what comes: with two duplicates, it counts to 3.
+/// Node 0 sends one message, and node 1 counts received messages: with two duplicates, it counts to 3.
 #[test]
 fn a_message_is_delivered_as_often_as_the_budget_allows() {
     let from_0 = ToyTrigger::Message(0, 7);
@@ -373,7 +373,7 @@ fn a_message_is_delivered_as_often_as_the_budget_allows() {
     }
 }
 
-/// Node 0 sends `a`, then `b`, and node 1 remembers what comes first. Without order there are the start, either message
+/// Node 0 sends `a`, then `b`, and node 1 remembers the first arrival. Without order there are the start, either message
 /// first, and the other one after it: 5 states and 4 edges. In order there are 3 states and 2 edges.
 #[test]
 fn in_order_the_first_message_comes_first() {

@@ -14,18 +14,18 @@ use host_model::trace::start;
 use host_search::kernel::{Counts, EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, lmc, unfold};
 
-/// Systems with more global states than this are left out: the reference is slow.
+/// The maximum number of global states: the reference is slow.
 pub const STATES_MAX: usize = 3_000;
 
-/// How many random systems a test tries.
+/// The usual number of random systems of a test.
 const USUAL: u64 = 500;
 
-/// The same, or as many as `HOST_FUZZ_SYSTEMS` asks for.
+/// The usual number, or the number that `HOST_FUZZ_SYSTEMS` sets.
 pub fn systems() -> u64 {
     effort::systems(USUAL)
 }
 
-/// Runs a strategy on a toy and says what it reached, with the system states by content.
+/// Runs a strategy on a toy and returns the report and the system states by content.
 pub fn run(toy: &Toy, bounds: SearchBounds, strategy: Run) -> (Report, BTreeSet<Vec<Local>>) {
     let ran = toys::run(&System::new(toy.clone()), bounds, strategy, true);
     (ran.report, ran.system_states)
@@ -46,7 +46,7 @@ type Tried = (u64, Toy, Reached);
 
 /// Calls `check` with random systems of tractable size.
 pub fn for_random_systems(bounds: SearchBounds, mut check: impl FnMut(u64, &Toy, &Reached)) {
-    // The reference takes far longer than the strategies, and most tests ask it for the same.
+    // The reference takes far longer than the strategies, and most tests need the same answers.
     static UNBOUNDED: OnceLock<Vec<Tried>> = OnceLock::new();
     let mut check = |(seed, toy, reached): &Tried| check(*seed, toy, reached);
     if bounds == SearchBounds::default() && systems() <= USUAL {
@@ -78,7 +78,7 @@ fn bdfs_reaches_what_the_reference_reaches() {
     });
 }
 
-/// What is left out by the reductions is no system state, and they do leave out global states.
+/// The reductions leave out no system state, but some global states.
 #[test]
 fn reduced_bdfs_reaches_what_the_reference_reaches() {
     let bounds = SearchBounds::default();
@@ -103,7 +103,7 @@ fn unfold_reaches_what_the_reference_reaches() {
     });
 }
 
-/// The number of system states, where it is asked for, is that of the reference, with and without bounds.
+/// The number of system states, if it is counted, is that of the reference, with and without bounds.
 #[test]
 fn counted_system_states_are_those_of_the_reference() {
     let counted = SearchBounds { count_system_states: true, ..SearchBounds::default() };
@@ -120,7 +120,7 @@ fn counted_system_states_are_those_of_the_reference() {
     }
 }
 
-/// The count belongs to a search that takes steps which are in no execution; nothing else that is reported shows them.
+/// The count belongs to a search with steps that are in no execution; no other part of the report shows them.
 #[test]
 fn counting_system_states_changes_nothing_else() {
     let bounds = SearchBounds::default();
@@ -196,7 +196,7 @@ fn bounded_local_events_agree_with_the_reference() {
     });
 }
 
-/// What an incomplete strategy reaches is reachable, and if it says that it has left nothing out, it has reached all.
+/// An incomplete strategy reaches only reachable states, and if it claims to have left nothing out, it has reached all.
 #[test]
 fn consequence_reaches_nothing_that_the_reference_does_not() {
     let bounds = SearchBounds::default();
@@ -221,7 +221,7 @@ fn consequence_reaches_nothing_that_the_reference_does_not() {
     );
 }
 
-/// A violation is found exactly where there is one, and the counterexample is a shortest one.
+/// A violation is found exactly if one exists, and the counterexample is a shortest one.
 #[test]
 fn violations_agree_with_the_reference_and_are_shortest() {
     let bounds = SearchBounds::default();
@@ -265,7 +265,7 @@ fn searches_that_continue_find_all_violations() {
         .collect();
     let (mut several, mut executed, mut tried) = (0, 0, 0);
     for_random_systems(SearchBounds::default(), |seed, toy, reached| {
-        // Each costs as much as many searches that end with their first violation.
+        // Each of these costs as much as many searches that end with their first violation.
         if seed % 4 > 0 {
             return;
         }
@@ -275,7 +275,7 @@ fn searches_that_continue_find_all_violations() {
         let expected: BTreeSet<String> =
             views.filter(|states| toy.is_forbidden(states)).map(|states| format!("{states:?} is forbidden")).collect();
         for (name, strategy, bounds) in &runs {
-            // These systems have too many executions for some of them to be counted.
+            // Some of these systems have too many executions to count.
             let budget = SearchBounds { states: (*name == "dpor").then_some(200), ..*bounds };
             let report = toys::run(&System::new(toy.clone()), budget, *strategy, false).report;
             if report.end == EndCondition::StateBound {
@@ -288,7 +288,7 @@ fn searches_that_continue_find_all_violations() {
             });
             assert_eq!(words.clone().count(), expected.len(), "seed {seed}, {name}");
             assert_eq!(words.collect::<BTreeSet<_>>(), expected, "seed {seed}, {name}");
-            // Without a memory of states, DPOR goes round in circles up to its own bound.
+            // Without a visited set, DPOR runs in cycles up to its own bound.
             let is_round = *name == "dpor" && report.end == EndCondition::DepthBound;
             assert!(is_round || report.end == EndCondition::SpaceExhausted, "seed {seed}, {name}");
             let shortest = report.violations.iter().filter(|found| found.shortest).map(|found| found.path.len() as u32);
@@ -370,7 +370,7 @@ fn a_trap_is_reported_only_where_it_is_reachable() {
     }
 }
 
-/// Writes down which phases a search goes through.
+/// Records the phases of a search.
 #[derive(Default)]
 struct Phases(Mutex<Vec<Phase>>);
 
@@ -384,7 +384,7 @@ impl Monitor for Phases {
     }
 }
 
-/// A strategy with a soundness verification says when it begins and ends, and the others have none. The trap before the
+/// A strategy with a soundness verification reports its begin and end, and the others have none. The trap before the
 /// question is preliminary, so it has to be verified.
 #[test]
 fn the_verification_is_announced() {

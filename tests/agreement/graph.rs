@@ -16,10 +16,10 @@ use host_search::graph::{self, Discovery, Expanded, GraphEdge, GraphSink, GraphS
 use host_search::kernel::{EndCondition, Report, Search, SearchBounds, Unmonitored};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Systems with more global states than this are left out: the reference is slow.
+/// The maximum number of global states: the reference is slow.
 const STATES_MAX: usize = 600;
 
-/// Keeps all that it hears.
+/// Keeps all events of the search.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Recorder {
     levels: Vec<Range<u32>>,
@@ -69,7 +69,7 @@ impl GraphSink for Recorder {
     }
 }
 
-/// Explores a graph and says it by content.
+/// Explores a graph and returns it by content.
 fn explore(system: &System, bounds: SearchBounds, pool: &ThreadPool) -> (Report, Recorder, Graph) {
     let factory = Arc::new(system.toy.clone());
     let lts = Lts::new(&factory, system.scenario()).expect("a toy lists its properties");
@@ -105,7 +105,7 @@ fn content(system: &System, lts: &Lts<'_>, locals: &[LocalStateId], messages: &[
     Content { locals: locals.iter().map(|local| toys::local(lts, *local)).collect(), in_flight }
 }
 
-/// Both networks, each with what can go wrong there, one of three with several start states.
+/// Both networks, each with its possible faults; one of three systems has several start states.
 fn random(seed: u64) -> System {
     let toy = Toy::random(seed, 2 + seed as u32 % 2);
     let toy = if seed.is_multiple_of(3) { toy.with_random_starts(seed) } else { toy };

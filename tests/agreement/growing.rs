@@ -1,6 +1,6 @@
 //! Protocols whose states and contents are numbers that can grow without end, given by tables, and a naive search of them.
 //!
-//! What a [`Toy`](host_model::toys::Toy) cannot have: local states without end where few global states are reachable.
+//! A [`Toy`](host_model::toys::Toy) cannot have unboundedly many local states where few global states are reachable.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use host_model::contract::{
 };
 use host_model::toys::Dice;
 
-/// Rules tell numbers apart below this one only.
+/// Rules distinguish only numbers below this one.
 const ALIKE: u64 = 4;
 
-/// What makes a node move: a content, or a local event.
+/// The cause of a transition: a content, or a local event.
 pub type On = Option<u64>;
 
 /// A number that a rule makes.
@@ -23,9 +23,9 @@ pub type On = Option<u64>;
 pub enum Number {
     /// This one.
     Is(u64),
-    /// The state of the node and so much.
+    /// The state of the node plus this number.
     Own(u64),
-    /// The content received and so much; the state of the node for a local event.
+    /// The content received plus this number; the state of the node for a local event.
     Given(u64),
 }
 
@@ -46,7 +46,7 @@ pub struct Growing {
     pub forbidden: Vec<Vec<Option<u64>>>,
     /// A node and a state that is to be reached.
     pub goal: Option<(NodeId, u64)>,
-    /// How many times a property was evaluated.
+    /// The number of evaluations of a property.
     pub evaluations: AtomicU64,
 }
 
@@ -90,7 +90,7 @@ impl Growing {
                         made.rules.insert((node, state, Some(content)), outcomes);
                     }
                 }
-                // A state that comes back to itself and sends makes the system endless, which few are to be.
+                // A state with a cycle that sends makes the system endless, which few are to be.
                 if state < ALIKE && dice.below(10) < 3 {
                     let (_, sent) = dice.outcome(nodes);
                     let next = if dice.below(12) == 0 { state } else { state + 1 + dice.below(2) };
@@ -100,7 +100,7 @@ impl Growing {
         }
         for _ in 0..1 + dice.below(2) {
             let message = (dice.below(nodes) as NodeId, dice.below(nodes) as NodeId, dice.below(3));
-            // Equal messages are what a network that keeps everything cannot tell from one.
+            // A network that keeps everything cannot distinguish equal messages from one.
             made.initial.extend(std::iter::repeat_n(message, 1 + dice.below(2) as usize));
         }
         for _ in 0..1 + dice.below(2) {
@@ -136,7 +136,7 @@ impl Growing {
     }
 }
 
-/// What a search of a protocol finds.
+/// The result of a search of a protocol.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
     /// Number of distinct global states.
@@ -149,7 +149,7 @@ pub struct Reached {
     pub local_states: usize,
 }
 
-/// Breadth-first search of the global states up to a depth; none if there are more than `states_max`.
+/// Breadth-first search of the global states up to a depth; none if it exceeds `states_max` states.
 pub fn search(system: &Growing, depth_max: u32, states_max: usize) -> Option<Reached> {
     let mut in_flight = system.initial.clone();
     in_flight.sort_unstable();

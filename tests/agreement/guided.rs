@@ -1,4 +1,4 @@
-//! Walks that begin where others were: what the seed decides, and what only they reach.
+//! Walks that begin where others were: the effects of the seed, and states that only they reach.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ type Strategy = fn(&Search<'_>) -> Result<Report, host_search::kernel::SearchErr
 /// The events of a chain in a row after which a node is in a forbidden state.
 const LENGTH: ToyState = 12;
 
-/// What a node can do in each state of a chain.
+/// The number of events of a node in each state of a chain.
 const EVENTS: u8 = 4;
 
-/// A node that one of four events takes a state further, another one in each state, and the others back to the start. Even draws take
+/// One of four events, another one in each state, takes the node one state further; the others lead back to the start. Even draws take
 /// twelve steps in a row to the right side once in 16 million times.
 fn chain() -> Toy {
     let mut toy = Toy::new(2).forbid(&[Some(LENGTH), None]);
@@ -37,7 +37,7 @@ fn chain() -> Toy {
     toy
 }
 
-/// Walks by a number of workers; the report, with the findings as confirmed traces.
+/// Walks with a number of workers; the report, with the findings as confirmed traces.
 pub(crate) fn run(
     toy: &Toy,
     bounds: SearchBounds,
@@ -65,7 +65,7 @@ pub(crate) fn bounds(seed: u64, walks: u64) -> SearchBounds {
     SearchBounds { seed: Some(seed), walks: Some(walks), ..SearchBounds::default() }
 }
 
-/// Everything of a report that walks can differ in.
+/// All parts of a report in which walks can differ.
 fn summary((report, traces): &(Report, Vec<Vec<TraceStep>>)) -> String {
     let Counts { transitions, local_states, outcomes, walks, walks_ended, .. } = report.counts;
     format!("{:?}", (transitions, local_states, outcomes, walks, walks_ended, report.depth, traces))
@@ -87,7 +87,7 @@ fn the_seed_decides() {
     }
 }
 
-/// A mix is the default, since where walks begin says nothing on how they continue.
+/// A mix is the default, since the beginning of a walk determines nothing about the rest.
 #[test]
 fn walks_are_a_mix_by_default() {
     let toy = chain();
@@ -98,7 +98,7 @@ fn walks_are_a_mix_by_default() {
     assert_ne!(of_default, summary(&run(&toy, even, 1, guided::run)));
 }
 
-/// In as many steps, walks from the start do not get there.
+/// Walks from the start need more steps to get there.
 #[test]
 fn an_archive_leads_where_walks_from_the_start_do_not() {
     const STEPS: u64 = 100_000;

@@ -85,7 +85,7 @@ fn with_quorums(seed: u64) -> System {
     System { links, faults: Faults { duplicates, ..Faults::default() }, ..System::new(toy) }
 }
 
-/// The random systems are worth their time: in more than half of them some links have an order and others have none.
+/// The random systems are worth their time: in more than half of them some links have an order and others do not.
 #[test]
 fn random_links_are_mixed() {
     for family in [mixed, with_breaks, with_duplicates, with_quorums] {
@@ -175,7 +175,7 @@ fn a_link_differs_from_the_others() {
     assert_eq!(counts.executions, Some(2));
 }
 
-/// What a link forbids is not found, and what another one allows is: node 1 never has `b` first, and node 2 can.
+/// A search finds no state that a link forbids, and the state that another link allows: node 1 never has `b` first, and node 2 can.
 #[test]
 fn what_a_link_forbids_is_not_found() {
     for (forbidden, is_found) in [([None, Some(2), None], false), ([None, None, Some(2)], true)] {

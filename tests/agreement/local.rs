@@ -1,5 +1,5 @@
-//! Local model checking where the local states are many more than the reachable ones, or without end: it ends, and says what the
-//! reference says.
+//! Local model checking where the local states are many more than the reachable ones, or without end: it ends, with the answers of the
+//! reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use host_search::strategy::{self, lmc};
 
 use crate::global::{STATES_MAX, systems};
 
-/// More questions than any search here needs: one that asks so often does not end.
+/// More polls than any search here needs: a search that exceeds them does not end.
 const QUESTIONS_MAX: u64 = 20_000;
 
-/// Ends a search after this many questions, and remembers its reports.
+/// Ends a search after this many polls, and remembers its reports.
 struct Patient {
     left: AtomicU64,
     bytes: AtomicU64,
@@ -67,7 +67,7 @@ fn ways() -> impl Iterator<Item = Way> {
 /// Without turns.
 const ALONE: Turns = Turns { first: u64::MAX, least: 0 };
 
-/// The ways that end whatever the local states are.
+/// The ways that end for any local states.
 fn endless_ways() -> impl Iterator<Item = Way> {
     ways().filter(|(_, turns)| turns.first < u64::MAX)
 }
@@ -119,7 +119,7 @@ fn a_content_that_is_sent_twice_is_not_counted_for_ever() {
         assert_eq!(report.violations.len(), 0, "{way:?}");
         assert!(report.counts.events.is_some(), "{way:?}");
     }
-    // Stopped in between, it says how few of its local states are reachable: these four at most.
+    // A stopped search reports how few of its local states are reachable: these four at most.
     let mut told = 0;
     for questions in 1..40 {
         let report = search_with(
@@ -142,7 +142,7 @@ fn a_content_that_is_sent_twice_is_not_counted_for_ever() {
     }
 }
 
-/// The leader sends a beat and does not change, so there is always another event. Two others pass a number to and fro, and are in a
+/// The leader sends a beat and does not change, so another event is always possible. Two others exchange a number, and are in a
 /// forbidden pair of states after 8 events. Other forbidden pairs are only there because the network keeps every message, and to
 /// ask whether they are reachable has no end.
 #[test]

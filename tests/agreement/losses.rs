@@ -69,8 +69,8 @@ fn losses_in_order_are_explored_exactly() {
     check_states(in_order, &[], STATES_MAX / 6);
 }
 
-/// Safety is what it was: without order every tuple of local states that is reached with losses is reached without them, and the other
-/// way round.
+/// Losses do not change safety: without order every tuple of local states that is reached with losses is reached without them, and vice
+/// versa.
 #[test]
 fn losses_without_order_reach_no_other_local_states() {
     let mut more = 0;
@@ -92,7 +92,7 @@ fn losses_without_order_reach_no_other_local_states() {
     assert!(more > 200, "only {more} systems have more global states: the test says little");
 }
 
-/// Two messages `a` and `b` to node 1, which remembers in its state what it has taken, `a` for 1 and `b` for 2.
+/// Two messages `a` and `b` to node 1, whose state is the set of received messages, `a` for 1 and `b` for 2.
 fn two_messages() -> Toy {
     let (a, b) = (ToyTrigger::Message(0, 0), ToyTrigger::Message(0, 1));
     let toy = Toy::new(2).in_flight(0, 1, 0).in_flight(0, 1, 1);
@@ -124,8 +124,8 @@ fn each_message_is_taken_or_lost() {
     }
 }
 
-/// A message that would get node 1 out of its way is lost, and then nothing happens any more: a deadlock after one event, which there
-/// is not without losses.
+/// A message that would free node 1 is lost, and then no event is possible: a deadlock after one event, which does not
+/// exist without losses.
 #[test]
 fn a_loss_is_a_way_into_a_deadlock() {
     let toy = Toy::new(2).in_flight(0, 1, 0).rule(1, 0, ToyTrigger::Message(0, 0), 1, &[]);

@@ -12,11 +12,11 @@
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `liveness` | promises of progress: dead, stuck and fair lassos against the reference, and counted by hand |
 //! | `losses` | lost messages, on every network: against the reference, and counted by hand |
-//! | `memory` | the bound on memory in the searches: what they keep is counted |
-//! | `origins` | searches that begin in states from elsewhere, absent nodes, messages that are lost |
-//! | `portfolio` | the portfolio: its members, their turns, and what bounds all of them |
-//! | `portfolio_bounds` | the portfolio within bounds on memory and time: no answer is dropped, and who ends |
-//! | `prefixes` | the search after walks: how far it comes, and what it has left there |
+//! | `memory` | the bound on memory in the searches: they count the kept bytes |
+//! | `origins` | searches that begin in given states, absent nodes, lost messages |
+//! | `portfolio` | the portfolio: its members, their turns, and the bounds on all of them |
+//! | `portfolio_bounds` | the portfolio within bounds on memory and time: no answer is dropped, and which members end |
+//! | `prefixes` | the search after walks: its reach, and the states that it keeps there |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `shortest` | claims about the length of a path, for each strategy by each of its bounds |
@@ -24,11 +24,11 @@
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `starving` | machines whose host runs out of memory: only the host is blamed |
-//! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
+//! | `stops` | every strategy stopped between any two calls of a guest: no partial result is taken for the whole |
 //! | `traps` | handlers that trap, by every strategy, likewise |
 //! | `goals` | guided walks with goals, and with properties that they avoid |
-//! | `guided` | walks that begin where others were: what the seed decides, and what only they reach |
-//! | `walks` | random walks: what the seed decides, schedules, weights, coverage, memory |
+//! | `guided` | walks that begin where others were: the effects of the seed, and states that only they reach |
+//! | `walks` | random walks: effects of the seed, schedules, weights, coverage, memory |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
 
 mod combinations;

@@ -1,5 +1,5 @@
-//! The bound on memory in the searches: what they keep is counted, and asked about before one state or execution has asked for
-//! too much of it.
+//! The bound on memory in the searches: they count the kept bytes, and poll the monitor before one state or execution has allocated
+//! too many.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,16 +14,16 @@ use host_search::strategy::{bdfs, consequence, dpor};
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// What a search may be above its bound when it asks: it asks after each mebibyte, and its lists and tables have some room to grow.
+/// The allowed excess over the bound at a poll: a search polls after each mebibyte, and its lists and tables have some room to grow.
 fn margin(bytes_max: u64) -> u64 {
     2 * MEBIBYTE + bytes_max / 4
 }
 
-/// Ends a search that keeps too much, and notes how much it was at most.
+/// Ends a search that keeps too much, and records the peak.
 struct Bounded {
     bytes_max: u64,
     most: AtomicU64,
-    /// Ends a search that does not count what it keeps.
+    /// Ends a search that does not count its memory.
     checks_left: AtomicU64,
 }
 

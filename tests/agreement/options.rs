@@ -1,4 +1,4 @@
-//! The options of a search, each with its values, and which of them exclude each other.
+//! The options of a search, each with its values, and the combinations that exclude each other.
 
 use host_search::strategy::{Bound, Promises, STRATEGIES};
 
@@ -78,13 +78,13 @@ pub enum Axis {
     Goals,
 }
 
-/// How many options there are.
+/// The number of options.
 pub const AXES: usize = Axis::Goals as usize + 1;
 
 /// The options combined in every triple; the others are combined in every pair.
 pub const TRIPLES: usize = Axis::Prefix as usize + 1;
 
-/// Values of an option; the first one is what it is without being given.
+/// Values of an option; the first one is its default.
 pub const BOUND: [&str; 4] = ["none", "below", "exactly", "above"];
 const SWITCH: [&str; 2] = ["off", "on"];
 
@@ -219,7 +219,7 @@ pub fn refusals() -> Vec<Refusal> {
         }
         if strategy.promises != Promises::Decided {
             let all = without_promises((Axis::Strategy, vec![index]), "the strategy decides no promises");
-            // What counts as a way back matters to what is dead, and walks look for that.
+            // The ways to recover decide which states are dead, and walks look for dead states.
             let is_looked_at = |axis| match strategy.promises {
                 Promises::Sampled => axis == Axis::Recovery,
                 Promises::Shown => true,

@@ -1,4 +1,4 @@
-//! States from elsewhere: a search that begins in them is the one after the path that led there, by every strategy and on every
+//! Given start states: a search that begins in them equals the one after the path to them, for every strategy and on every
 //! network.
 //!
 //! | module | what it holds |
@@ -28,10 +28,10 @@ use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs};
 
 use crate::workers::{same, with_workers};
 
-/// Systems with more global states than this are left out: some strategies go through all executions.
+/// The maximum number of global states: some strategies explore all executions.
 const STATES_MAX: usize = 60;
 
-/// How many random systems of each family are tried.
+/// The number of random systems of each family.
 const SYSTEMS: u64 = 24;
 
 fn families(seed: u64) -> Vec<System> {
@@ -52,15 +52,15 @@ fn families(seed: u64) -> Vec<System> {
     all.into_iter().filter(is_small).collect()
 }
 
-/// What a search says that does not depend on where its path begins.
+/// The part of a report that does not depend on where its path begins.
 #[derive(Debug, PartialEq)]
 struct Said {
     counts: String,
-    /// The words of each finding, and how many events after the start.
+    /// The words of each finding, and the number of events after the start.
     findings: Vec<(String, usize)>,
 }
 
-/// Searches from the end of a trace by one strategy; what is found is executed again.
+/// Searches from the end of a trace by one strategy; findings are executed again.
 fn said(system: &System, trace: &Trace, run: fn(&Search<'_>) -> Result<Report, SearchError>) -> Said {
     said_within(system, trace, run, SearchBounds { violations: Some(3), deadlock: true, ..SearchBounds::default() })
 }
@@ -168,7 +168,7 @@ fn options_mean_the_same_after_exported_states() {
     assert!(compared.len() == STRATEGIES.len() && compared.values().all(|count| *count > 80), "{compared:?}");
 }
 
-/// More can go wrong than was allowed for before, where the states say all that it takes.
+/// More faults than the budget allowed before can happen, if the states carry all that this requires.
 #[test]
 fn budgets_can_be_raised_after_exported_states() {
     let mut compared = 0;
@@ -201,7 +201,7 @@ fn budgets_can_be_raised_after_exported_states() {
     assert!(compared > 50, "{compared}");
 }
 
-/// What is wrong in the states themselves is found, without a step.
+/// Violations in the start states themselves are found, without a step.
 #[test]
 fn what_is_wrong_where_a_path_begins_is_found() {
     let mut wrong = 0;
@@ -296,7 +296,7 @@ fn workers_and_checkpoints_do_not_matter_to_exported_states() {
     assert!(pieces > 3 * 3 * tried, "{pieces} pieces of {tried} systems say little");
 }
 
-/// Interchangeable nodes are distinguished where it is not known which state is which one renamed; what is found stays the same.
+/// Interchangeable nodes are distinguished if it is not known which states are renamings of each other; the findings stay the same.
 #[test]
 fn symmetry_is_not_used_where_it_is_not_known() {
     let (mut refused, mut used) = (0, 0);
@@ -353,7 +353,7 @@ fn symmetry_is_not_used_where_it_is_not_known() {
     assert!(refused > 20 && used > 10, "{refused} refused, {used} used");
 }
 
-/// What no cluster can be in is refused before a machine is asked, in words of its own.
+/// States that no cluster can be in are refused before a machine is asked, with an error of their own.
 #[test]
 fn beginnings_that_cannot_be_are_refused() {
     let system = System { network: Network::Ordered, ..System::new(Toy::random(3, 2)) };

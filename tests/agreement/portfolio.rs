@@ -1,4 +1,4 @@
-//! The portfolio: what its members are asked, who has the answer, and what bounds all of them together.
+//! The portfolio: the bounds of its members, the member that has the answer, and the bounds on all of them together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +25,7 @@ fn in_short_turns(search: &Search<'_>) -> Result<Report, SearchError> {
     auto::run_with(search, Turns { shortest: 0, only: None })
 }
 
-/// Each bound that is set is passed on, and to members only that honour it.
+/// Each bound that is set is forwarded, but only to members that honour it.
 #[test]
 fn members_honour_what_they_are_asked() {
     let set = |bits: u32| {
@@ -182,7 +182,7 @@ struct Told {
     asked: AtomicU64,
     stops_at: u64,
     panics: bool,
-    /// Whose turn it was, and the bytes of all.
+    /// The member whose turn it was, and the bytes of all.
     turns: Mutex<Vec<(&'static str, u64)>>,
 }
 
@@ -220,7 +220,7 @@ fn large() -> Toy {
     })
 }
 
-/// One no is one for all of them, and no member asks again.
+/// One stop ends all of them, and no member polls again.
 #[test]
 fn a_bound_ends_all_members_at_once() {
     for stops_at in [0, 1, 5, 10, 25] {
@@ -231,13 +231,13 @@ fn a_bound_ends_all_members_at_once() {
     }
 }
 
-/// The memory of all counts, that of those who wait as well: who comes next finds at least as much as was there.
+/// The memory of all counts, that of waiting members as well: the next member finds at least as many bytes.
 #[test]
 fn what_waits_keeps_its_memory() {
     let told = Told { stops_at: 60, ..Told::default() };
     run_told(&large(), Turns { shortest: 0, only: None }, &told);
     let turns = told.turns.into_inner().expect("one asks");
-    // Those after the last question are there for their end.
+    // The turns after the last poll only end the members.
     let turns: Vec<_> = turns.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
     let names: BTreeSet<&str> = turns.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), 6, "{turns:?}");
@@ -307,7 +307,7 @@ impl Monitor for Once {
     }
 }
 
-/// The member with the most memory ends for the others, and the answer is that of all the same.
+/// The member with the most memory ends for the others, and the answer still is that of all.
 #[test]
 fn where_memory_is_short_the_largest_member_ends_alone() {
     let factory = Arc::new(large());

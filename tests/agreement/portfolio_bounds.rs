@@ -1,4 +1,4 @@
-//! The portfolio within bounds on memory and time: an answer in hand is never dropped, want of memory ends those that use it, and walks have
+//! The portfolio within bounds on memory and time: no found answer is dropped, lack of memory ends the members that use it, and walks have
 //! most of the turns where levels explode.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use host_search::strategy::random_walk;
 
 use crate::liveness::searches::Case;
 
-/// Ends a search that keeps too much, or after some questions, and notes the reports.
+/// Ends a search that keeps too much, or after some polls, and records the reports.
 struct Bounds {
     bytes_max: u64,
     asked: AtomicU64,
@@ -29,11 +29,11 @@ struct Bounds {
     is_timed: bool,
     /// The most bytes of all.
     most: AtomicU64,
-    /// Phases, and whose turn it is.
+    /// Phases, and the member whose turn it is.
     told: Mutex<Vec<Result<Phase, &'static str>>>,
     /// Units of work by member.
     units: Mutex<BTreeMap<&'static str, u64>>,
-    /// The same when walks worked last.
+    /// The units of work when walks worked last.
     walked: Mutex<BTreeMap<&'static str, u64>>,
 }
 
@@ -79,7 +79,7 @@ impl Monitor for Bounds {
     }
 }
 
-/// How far each node of [`deep`] goes.
+/// The number of steps of each node of [`deep`].
 const END: u64 = 30;
 
 /// Five nodes that take 30 steps each, of two kinds. The promise is kept by the first step of the second kind that node 0 takes before the
@@ -108,7 +108,7 @@ fn bushy() -> Program {
     }
 }
 
-/// How many steps lead to a state of [`bushy`]: two bits each, below a bit that is set.
+/// The number of steps to a state of [`bushy`]: two bits each, below a bit that is set.
 fn steps(state: u64) -> u32 {
     state.max(1).ilog2() / 2
 }
@@ -132,7 +132,7 @@ fn auto_in(shortest: u64) -> impl Fn(&Search<'_>) -> Report {
     move |search| auto::run_with(search, Turns { shortest, only: None }).expect("no host faults")
 }
 
-/// What is far too large for all others is found by walks in little memory, and so by all of them together.
+/// Walks in little memory find violations in spaces far too large for all others, and so does the portfolio.
 #[test]
 fn what_walks_find_in_some_memory_is_found_by_all_in_it() {
     let mut found = 0;
@@ -185,11 +185,11 @@ fn case(seed: u64) -> Case {
     case
 }
 
-/// Stopped at any question, a search has what it had when it was stopped at the one before: in random systems with promises, and in others.
+/// A search stopped at any poll has the answers that it had when stopped at the poll before: in random systems with and without promises.
 #[test]
 fn no_answer_is_lost_by_a_later_stop() {
     let (mut answers, mut stops) = (0, 0);
-    // As many of them have answers as it takes, so their number is fixed.
+    // The number of systems is fixed, since each has to have this many answers.
     for seed in 0..80 {
         let mut case = case(seed);
         if seed % 2 == 0 {
@@ -297,7 +297,7 @@ fn plain_walks_continue_where_there_is_no_memory_for_guided_ones() {
     assert_eq!(turns.iter().rev().find(|told| told.is_err()), Some(&Err("walk")));
 }
 
-/// What a batch of walks finds is found in their first turn.
+/// The findings of a batch of walks come in their first turn.
 #[test]
 fn a_batch_of_walks_takes_one_turn() {
     let bounds = Bounds::new(u64::MAX, u64::MAX);
@@ -322,7 +322,7 @@ fn walks_alone_end() {
     assert_eq!((report.end, timed.asked.into_inner()), (EndCondition::TimeBound, asked * 4 + 1));
 }
 
-/// While what is owed at the end of a walk is examined, no other member has a turn.
+/// No other member has a turn while the promises owed at the end of a walk are examined.
 #[test]
 fn no_turn_ends_while_something_is_examined() {
     let bounds = Bounds::new(u64::MAX, u64::MAX);
@@ -343,7 +343,7 @@ fn no_turn_ends_while_something_is_examined() {
 /// Words of a snapshot as large as those of interpreters.
 const BALLAST: usize = 1 << 12;
 
-/// All members go through the same local states, and their snapshots are there once.
+/// All members go through the same local states, and keep their snapshots once.
 #[test]
 fn members_share_large_snapshots() {
     let most = |ballast| {

@@ -1,4 +1,4 @@
-//! The search after walks: how far it comes, what it has left there, and that it claims no more than it knows.
+//! The search after walks: its reach, the states that it keeps there, and that it claims no more than it knows.
 
 use host_agreement::programs::Program;
 use host_agreement::toys::Run;
@@ -12,14 +12,14 @@ use host_search::kernel::{EndCondition, Report, Search, SearchBounds, Unmonitore
 use host_search::strategy::prefix::{self, PREFIXES_MAX};
 use host_search::strategy::{bdfs, random_walk};
 
-/// What node 1 never counts beyond.
+/// The number at which node 1 stops counting.
 const LAST: u64 = u64::MAX - 3;
 
-/// How far node 1 has counted where it is bad that node 0 begins again.
+/// The count of node 1 from which it is bad that node 0 begins again.
 const LATE: u64 = 50;
 
-/// Node 0 says once that it has begun. From then on node 1 counts, and it is bad if it hears that again when it has counted far. Four other
-/// nodes go round in circles of ten.
+/// Node 0 announces once that it has begun. From then on node 1 counts, and it is bad if it hears that again after it has counted far. Four
+/// other nodes move in cycles of ten.
 fn counting() -> Program {
     Program {
         events: |node, state| match (node, state) {
@@ -63,7 +63,7 @@ fn what_a_fault_does_late_is_found() {
     assert_eq!((none.end, none.violations.len()), (EndCondition::StateBound, 0));
 }
 
-/// Something is owed in each second state of node 1, and for ever if it hears late that node 0 begins again.
+/// A promise is owed in each second state of node 1, and for ever if it hears late that node 0 begins again.
 #[test]
 fn the_search_begins_where_nothing_is_owed() {
     let program = Program {
@@ -83,7 +83,7 @@ fn the_search_begins_where_nothing_is_owed() {
     assert_eq!((fault, found.path.len()), (Some(751), 754));
 }
 
-/// What the search before would have found is found on the walk.
+/// Findings that a search from the start would have are found on the walk.
 #[test]
 fn what_is_bad_on_the_way_is_found() {
     let program = Program { is_bad: |node, state| node == 1 && state == 20, ..counting() };
@@ -103,7 +103,7 @@ fn a_goal_on_the_way_is_reached() {
     assert_eq!((report.end, &report.witnessed[..]), (EndCondition::StateBound, &[Some(true)][..]));
 }
 
-/// Everything after the kept states was explored, and there may be more after others.
+/// Everything after the kept states was explored; other states may have more successors.
 #[test]
 fn an_end_of_everything_is_no_end() {
     let events = |node, state| if matches!((node, state), (0, 0) | (1, 1..4)) { vec![0] } else { Vec::new() };

@@ -5,7 +5,7 @@ use host_model::contract::{
     PropertyKind, PropertyScope, Snapshot,
 };
 
-/// The state after a handler, and what it sends.
+/// The state after a handler, and the messages sent.
 pub type Moved = (u64, Vec<(NodeId, Vec<u8>)>);
 
 /// A protocol. Every node begins in state 0, and a message without a rule changes nothing.
@@ -13,22 +13,22 @@ pub type Moved = (u64, Vec<(NodeId, Vec<u8>)>);
 pub struct Program {
     /// The numbers of the local events in a state.
     pub events: fn(NodeId, u64) -> Vec<u64>,
-    /// What a local event does.
+    /// The effect of a local event.
     pub on_event: fn(NodeId, u64, u64) -> Moved,
-    /// What a message does.
+    /// The effect of a message.
     pub on_message: fn(NodeId, u64, &[u8]) -> Moved,
-    /// What the one property, of node scope, claims.
+    /// The kind of the only property, of node scope.
     pub kind: PropertyKind,
     /// Whether it does not hold in a state.
     pub is_bad: fn(NodeId, u64) -> bool,
-    /// Bytes that the encoding of a state has more than it needs.
+    /// The number of extra bytes in the encoding of a state.
     pub padding: fn(u64) -> usize,
-    /// Words that a snapshot has more than it needs.
+    /// The number of extra words in a snapshot.
     pub ballast: usize,
 }
 
 impl Default for Program {
-    /// Nothing happens, and nothing is bad.
+    /// A program without events, in which no state is bad.
     fn default() -> Self {
         Self {
             events: |_, _| Vec::new(),

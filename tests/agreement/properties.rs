@@ -13,7 +13,7 @@ use host_model::trace::{Finding, Origin};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES};
 
-/// Systems with more global states than this are left out: executions are explored as well.
+/// The maximum number of global states: executions are explored as well.
 const STATES_MAX: usize = 60;
 
 /// A random system with further properties, including some that trap.
@@ -40,7 +40,7 @@ fn reached(toy: &Toy) -> Option<Reached> {
     reference::search(&System::new(toy.clone()), None, None, STATES_MAX)
 }
 
-/// Every strategy, on machines that show some of the properties, finds what the reference finds of these and nothing of the others.
+/// Every strategy, on machines that show some of the properties, has the reference's findings of these and no finding of the others.
 #[test]
 fn what_is_judged_is_found_and_nothing_else() {
     let (mut left_out, mut kept) = (0, 0);

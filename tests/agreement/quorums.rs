@@ -28,7 +28,7 @@ fn with_duplicates(seed: u64) -> System {
     System { network: Network::UnorderedDuplicating, faults, ..with_quorums(seed) }
 }
 
-/// The random systems are worth their time: in most of those that are tried messages are taken together.
+/// The random systems are worth their time: most of those that are tried take messages together.
 #[test]
 fn random_systems_have_quorums() {
     let reached = (0..200).filter_map(|seed| reference::search(&with_quorums(seed), None, None, STATES_MAX));
@@ -106,8 +106,8 @@ fn a_quorum_has_one_message_of_each_sender() {
     assert_eq!((counts.global_states, counts.transitions), (Some(1 + 2), Some(2)));
 }
 
-/// A set that the node declines is no event, and the messages stay in flight. What it takes of `a` from the nodes 0 and 1 is
-/// declined, and of `b` taken: the start, and the state after the two `b`, with both `a` in flight.
+/// A set that the node declines is no event, and the messages stay in flight. The quorum of `a` from the nodes 0 and 1 is
+/// declined, and that of `b` taken: the start, and the state after the two `b`, with both `a` in flight.
 #[test]
 fn a_declined_quorum_does_not_happen() {
     let toy = (0..2).fold(Toy::new(3), |toy, from| toy.in_flight(from, 2, 0).in_flight(from, 2, 1));
@@ -149,8 +149,8 @@ fn a_quorum_is_one_step_of_a_trace() {
     }
 }
 
-/// The sender of each message of `two_of_three` is as good as any other: up to that, 1 + 1 states are left, and a declaration
-/// that is wrong about what is taken is noticed.
+/// The senders of the messages of `two_of_three` are interchangeable: up to that, 1 + 1 states are left, and a declaration
+/// that is wrong about the taken messages is noticed.
 #[test]
 fn symmetry_sees_quorums() {
     let symmetric = Toy { interchangeable: vec![vec![1, 2]], ..two_of_three() };

@@ -1,16 +1,16 @@
 //! A search of the global states of a toy, written straight from the definition: no ids, no fingerprints, no
-//! sharing. What every exact strategy is compared with.
+//! sharing. Every exact strategy is compared with it.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `events` | the events of a global state and what follows them |
-//! | `faults` | what each fault of a node does |
+//! | `events` | the events of a global state and their successors |
+//! | `faults` | the effect of each fault of a node |
 //! | `graph` | the graph of the global states |
-//! | `in_flight` | what is in flight |
+//! | `in_flight` | the messages in flight |
 //! | `paths` | shortest paths to global states, and traces of them |
 //! | `progress` | the graph as promises of progress see it |
-//! | `promises` | what becomes of promises of progress |
-//! | `properties` | what properties say about a global state |
+//! | `promises` | the outcomes of promises of progress |
+//! | `properties` | the judgement of a global state by properties |
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -33,7 +33,7 @@ use events::{Move, Resolution, happenings, moves, resolution};
 use in_flight::InFlight;
 pub use paths::{Prefix, configurations_after, search_after};
 
-/// From which node to which.
+/// The sender and the destination.
 pub type Channel = (NodeId, NodeId);
 
 /// Something in flight.
@@ -45,14 +45,14 @@ enum Item {
     Notice { breaks: u32 },
 }
 
-/// A local state: what the protocol knows, what has gone wrong at the node, and its ends of the connections.
+/// A local state: the protocol state, the faults at the node so far, and its ends of the connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Local {
-    /// What the toy knows; at a node that is stuck, the state in which it has trapped.
+    /// The state of the toy; at a stuck node, the state in which it has trapped.
     pub state: ToyState,
     /// Whether the node has trapped.
     pub is_stuck: bool,
-    /// How often each fault has happened here so far.
+    /// The number of each fault here so far.
     pub counts: Faults,
     /// For each node, how many breaks of the connection to it are known, and whether anything was sent or received over it
     /// since. Empty where connections cannot break.
@@ -69,9 +69,9 @@ pub fn states(locals: &[Local]) -> Vec<ToyState> {
 pub struct System {
     /// The protocol.
     pub toy: Toy,
-    /// How messages travel.
+    /// The network of all links without their own.
     pub network: Network,
-    /// Links where they travel in another way; each one once.
+    /// Links with another network; each one once.
     pub links: Vec<Link>,
     /// The budgets.
     pub faults: Faults,
@@ -88,7 +88,7 @@ impl System {
         }
     }
 
-    /// A toy to which nothing happens, on an unordered network.
+    /// A toy without faults, on an unordered network.
     pub fn new(toy: Toy) -> Self {
         Self { toy, network: Network::Unordered, links: Vec::new(), faults: Faults::default() }
     }
@@ -141,7 +141,7 @@ impl Global {
         }
     }
 
-    /// Takes what a node can never take out of flight: messages over a connection that it knows to be broken since, and
+    /// Removes from flight the messages that a node can never take: those over a connection that it knows to be broken since, and
     /// old news.
     fn drop_lost(&mut self, system: &System, node: NodeId) {
         let ends = &self.locals[node as usize].ends;
@@ -172,7 +172,7 @@ impl Global {
         }
     }
 
-    /// The state after a node's handler ended, before what is sent is sent.
+    /// The state after a node's handler ended, before its messages are sent.
     fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused, .. }: Resolution) -> Self {
         let local = &mut self.locals[node as usize];
         local.counts.refusals += refused;
@@ -181,7 +181,7 @@ impl Global {
                 local.state = next;
                 self.send_all(system, node, sent);
             }
-            // What was sent before the trap is never delivered.
+            // Messages sent before the trap are never delivered.
             None => local.is_stuck = true,
         }
         self
@@ -193,7 +193,7 @@ impl Global {
     }
 }
 
-/// What happens at a node.
+/// An event at a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Happening {
     /// The delivery of an item from this node, which stands at this position in its channel.
@@ -208,7 +208,7 @@ enum Happening {
     Lose(NodeId, Item, usize),
 }
 
-/// What a full search of a toy finds.
+/// The result of a full search of a toy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     /// Number of distinct global states.
@@ -225,15 +225,15 @@ pub struct Reached {
     pub violations: BTreeMap<Vec<ToyState>, u32>,
     /// Number of events on the shortest path to the state that is farthest away.
     pub farthest: u32,
-    /// Whether something can happen that a bound leaves out.
+    /// Whether an event is possible that a bound leaves out.
     pub is_cut: bool,
-    /// What the further properties say, and their evaluation where it traps, with the number of events on the shortest path.
+    /// The judgements of the further properties, and traps in their evaluation, with the number of events on the shortest path.
     pub said: BTreeMap<Words, u32>,
     /// The properties of kind `sometimes` that hold somewhere.
     pub witnessed: BTreeSet<u32>,
     /// Whether a bound left out a local event.
     pub is_local_cut: bool,
-    /// Whether the bound on depth left out something that can happen.
+    /// Whether the bound on depth left out a possible event.
     pub is_depth_cut: bool,
     /// By the node and the state in which it traps, the number of events on the shortest path to it, with the trap.
     pub traps: BTreeMap<(NodeId, ToyState), u32>,
@@ -250,7 +250,7 @@ impl Reached {
         self.deadlocks.values().min().copied()
     }
 
-    /// All that a search has to find, and the number of events on the shortest path to each. Deadlocks only if they are asked
+    /// All findings of a complete search, and the number of events on the shortest path to each. Deadlocks only if they are looked
     /// for.
     pub fn findings(&self, nodes: u32, with_deadlocks: bool) -> BTreeMap<Words, u32> {
         let forbidden = self.violations.iter();
@@ -291,7 +291,7 @@ fn search_from(
         reached.farthest = depth;
         reached.system_states.insert(global.locals.clone());
         if global.is_over() {
-            // Nothing follows a trap, and it is all that there is to say.
+            // A trap has no successors, and is the only finding.
             for (node, local) in (0..).zip(&global.locals).filter(|(_, local)| local.is_stuck) {
                 reached.traps.entry((node, local.state)).or_insert(depth);
             }
@@ -381,13 +381,13 @@ fn deadlock(system: &System, global: &Global) -> Option<(Vec<NodeId>, Vec<NodeId
 /// The configurations of a toy: executions up to the order of independent events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Configurations {
-    /// How many there are.
+    /// The number of configurations.
     pub all: usize,
-    /// In how many of them nothing more can happen.
+    /// The number of configurations without a possible event.
     pub maximal: u64,
 }
 
-/// What happened at one node so far, with the outcomes. Which of several equal messages came does not matter.
+/// The events at one node so far, with the outcomes. Equal messages are not distinguished.
 type Sequence = Vec<(Happening, usize)>;
 
 fn label(happening: Happening) -> Happening {
@@ -398,12 +398,12 @@ fn label(happening: Happening) -> Happening {
     }
 }
 
-/// Counts the configurations; `None` if there are more than `all_max`. A trap only ends what happens at its node here: that
-/// others continue all the same is what makes the orders of a trap and of independent events one configuration.
+/// Counts the configurations; `None` if they exceed `all_max`. A trap ends only the events of its node here: since the
+/// others continue, the orders of a trap and of independent events are one configuration.
 ///
 /// Two executions are reorderings of each other exactly if every node sees the same sequence of triggers and outcomes
-/// in both: what a node sends depends on its sequence alone, and with identical messages delivered in the order of
-/// sending, which delivery belongs to which sending does, too. So is the global state at the end: it is kept with the
+/// in both: the messages of a node depend on its sequence alone, and with identical messages delivered in the order of
+/// sending, the match of deliveries to sends does, too. So does the global state at the end: it is kept with the
 /// sequences.
 pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: usize) -> Option<Configurations> {
     configurations_from(system, starts(system), local_events_max, all_max)

@@ -1,10 +1,10 @@
-//! Quorum transitions and their refinement by who has sent ("quorum-split" of Bokor, Kinder, Serafini and Suri, "Efficient Model
+//! Quorum transitions and their refinement by senders ("quorum-split" of Bokor, Kinder, Serafini and Suri, "Efficient Model
 //! Checking of Fault-Tolerant Distributed Protocols", DSN 2011): it is the same transition relation, and a partial-order
-//! reduction that knows which nodes can enable what gains from it.
+//! reduction that knows which nodes can enable which event benefits from it.
 //!
 //! The reductions are plain ones: in each state the events of a set of nodes such that nothing outside of it can enable
-//! another event of these nodes (a persistent set). Who can enable what is known from what each local state can still send, or
-//! from types of message ([`by_type`]). Such a search reaches every state where nothing can happen: Godefroid,
+//! another event of these nodes (a persistent set). The enabling nodes are known from the messages that each local state can still send, or
+//! from types of message ([`by_type`]). Such a search reaches every state without events: Godefroid,
 //! "Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4.
 //!
 //! | module | what it holds |
@@ -29,25 +29,25 @@ struct Global {
     in_flight: Vec<MessageId>,
 }
 
-/// What follows an event at a node: its local state, and what it sent.
+/// The successor of an event at a node: its local state, and the messages sent.
 type After = (LocalStateId, Box<[MessageId]>);
 
-/// Which nodes take their next events, of those where this many are possible.
+/// The nodes that take their next events, of those with this many events.
 type Choose<'c> = &'c dyn Fn(&Stepper<'_>, &Global, &BTreeMap<NodeId, usize>) -> BTreeSet<NodeId>;
 
-/// What a search has reached.
+/// The states and events that a search has reached.
 #[derive(Default)]
 struct Explored {
     states: BTreeSet<Global>,
-    /// Where nothing can happen.
+    /// States without events.
     ends: BTreeSet<Global>,
-    /// By local state, what has happened there, and where it led.
+    /// By local state, the events there, and their successors.
     moves: BTreeMap<LocalStateId, BTreeMap<Trigger, BTreeSet<After>>>,
-    /// How often a quorum was taken.
+    /// The number of quorums taken.
     quorums: usize,
 }
 
-/// How much the reduction knows of a quorum transition.
+/// The form in which the reduction knows a quorum transition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// One transition, which every sender of a member can enable.
@@ -126,7 +126,7 @@ fn quorums(stepper: &mut Stepper<'_>, global: &Global, node: NodeId) -> Vec<Trig
     found
 }
 
-/// What happens next at a node, with what follows.
+/// The next events at a node, with their successors.
 fn events(stepper: &mut Stepper<'_>, global: &Global, node: NodeId) -> Vec<(Trigger, LocalStateId, Box<[MessageId]>)> {
     let local = global.locals[node as usize];
     let mut triggers: Vec<Trigger> =
@@ -203,7 +203,7 @@ fn search(stepper: &mut Stepper<'_>, states_max: usize, choose: Choose<'_>) -> O
     Some(found)
 }
 
-/// What each local state can still send, itself or later.
+/// The messages that each local state can still send, itself or later.
 fn outlook(explored: &Explored) -> BTreeMap<LocalStateId, BTreeSet<MessageId>> {
     let mut sends: BTreeMap<LocalStateId, BTreeSet<MessageId>> = BTreeMap::new();
     loop {
@@ -267,11 +267,11 @@ fn closed(
     }
 }
 
-/// How many states a system has and how many of them the reductions visit.
+/// The number of states of a system and the numbers that the reductions visit.
 pub struct Compared {
     /// States without a reduction.
     pub all: usize,
-    /// States by what each local state can still send, without and with the split.
+    /// States by the messages that each local state can still send, without and with the split.
     pub by_outlook: [usize; 2],
     /// States by types of message: without splits, with quorum-split, with reply-split, with both.
     pub by_type: [usize; 4],

@@ -1,5 +1,5 @@
 //! Claims about the length of a path, for each strategy by each of its bounds: a finding whose path is called the shortest
-//! is as far from the start as the reference says, within the bounds; and a search that has decided what it did not find was right.
+//! is as far from the start as in the reference, within the bounds; and a search that calls a missing finding decided is right.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use host_model::toys::Toy;
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy};
 
-/// Systems with more global states than this are left out: executions are many more than states.
+/// The maximum number of global states: executions are many more than states.
 const STATES_MAX: usize = 150;
 
-/// How many random systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The number of random systems; `HOST_FUZZ_SYSTEMS` sets another one.
 fn systems() -> u64 {
     effort::systems(120)
 }
 
-/// Values of a bound, around what the system needs; each with what it is called.
+/// Values of a bound, around the needed one; each with its name.
 fn bounded(needed: u32, farthest: u32) -> Vec<(Option<Bound>, SearchBounds)> {
     let none = SearchBounds::default();
     let depth = |depth| (Some(Bound::Depth), SearchBounds { depth: Some(depth), ..none });
@@ -36,7 +36,7 @@ fn bounded(needed: u32, farthest: u32) -> Vec<(Option<Bound>, SearchBounds)> {
     all
 }
 
-/// By strategy and bound, how often something was found, and how often its path was said to be the shortest.
+/// By strategy and bound, the number of findings, and the number of those whose path was called the shortest.
 type Claims = BTreeMap<(&'static str, &'static str), (u64, u64)>;
 
 fn name(bound: Option<Bound>) -> &'static str {
@@ -46,7 +46,7 @@ fn name(bound: Option<Bound>) -> &'static str {
 /// The bounds on depth and on local events, and whether deadlocks are looked for.
 type Asked = (Option<u32>, Option<u32>, bool);
 
-/// What the reference finds in a system within bounds, which several strategies are asked for.
+/// The reference's findings in a system within bounds, which several strategies share.
 struct Expected<'s> {
     system: &'s System,
     within: BTreeMap<Asked, BTreeMap<Words, u32>>,
@@ -68,7 +68,7 @@ fn check(
     (bound, bounds): (Option<Bound>, SearchBounds),
     claims: &mut Claims,
 ) {
-    // Some executions go round in circles.
+    // Some executions have cycles.
     let states = bounds.states.or(row.name.starts_with("dpor").then_some(300));
     let bounds = SearchBounds { states, ..bounds };
     let within = expected.findings(bounds).clone();
@@ -113,7 +113,7 @@ fn claims_about_lengths_are_true() {
         }
     }
     let said = |strategy, bound| claims.get(&(strategy, name(bound))).copied().unwrap_or_default();
-    // Those that look at what is nearer first know it, whatever the bound; those that go where they like never say so.
+    // Strategies that search nearer states first know it, under any bound; those that go anywhere never claim it.
     for bound in [None, Some(Bound::Depth), Some(Bound::LocalEvents)] {
         for strategy in ["auto", "bdfs", "unfold"] {
             let (found, shortest) = said(strategy, bound);

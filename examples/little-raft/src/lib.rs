@@ -243,7 +243,7 @@ impl Protocol for Checked {
         node.flush(ctx);
     }
 
-    /// The properties of Raft, which the library implements to "maintain the consistency of the user-defined StateMachine across the cluster".
+    /// The properties of Raft; the library aims to "maintain the consistency of the user-defined StateMachine across the cluster".
     fn properties(claims: &mut Properties<Self>) {
         ready_made::one_leader_per_term(claims.always("election-safety"), |_, node| node.network().leads);
         ready_made::logs_agree(claims.always("state-machine-safety"), |_, node| {

@@ -1,4 +1,4 @@
-//! A case: a random system and what a search of it is asked, made for a row of options.
+//! A case: a random system and the options of a search of it, made for a row of options.
 
 use std::sync::Arc;
 
@@ -19,27 +19,27 @@ use host_search::strategy::{Promises, STRATEGIES, Strategy};
 
 use crate::faults::fault;
 
-/// Systems with more global states than this are left out: the reference is slow.
+/// The maximum number of global states: larger systems are skipped, because the reference is slow.
 const STATES_MAX: usize = 400;
-/// And those with more configurations than this, where executions are explored.
+/// The maximum number of configurations, for searches that explore executions.
 const CONFIGURATIONS_MAX: usize = 400;
-/// And those with fewer global states, as long as there are others.
+/// The minimum number of global states, as long as larger systems exist.
 const STATES_MIN: u64 = 12;
-/// How many systems are tried for a row.
+/// The number of systems tried for a row.
 const ATTEMPTS: u64 = 80;
 
-/// When a search is stopped, as a number that is taken modulo the checks of the whole search.
+/// The stop of a search, as a number taken modulo the checks of the whole search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is not.
+    /// The search is not stopped.
     Never,
-    /// At this check, for good.
+    /// The search stops at this check for good.
     Interrupted(u64),
-    /// At this check, and another process continues.
+    /// The search stops at this check, and another process continues.
     Resumed(u64),
-    /// At this check there is no memory left: a search of several members continues with less, others end.
+    /// Memory runs out at this check: a search of several members continues with less, others end.
     Starved(u64),
-    /// At this check; another process continues until there is no memory left, and a third one continues from there.
+    /// The search stops at this check; another process continues until memory runs out, and a third one continues from there.
     ResumedStarved(u64),
 }
 
@@ -49,13 +49,13 @@ impl Stop {
         matches!(self, Self::Resumed(_) | Self::ResumedStarved(_))
     }
 
-    /// Whether there is no memory left at some point.
+    /// Whether memory runs out at some point.
     pub fn is_starved(self) -> bool {
         matches!(self, Self::Starved(_) | Self::ResumedStarved(_))
     }
 }
 
-/// All that a search is asked.
+/// All options of a search.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub strategy: &'static Strategy,
@@ -69,20 +69,20 @@ pub struct Case {
     pub workers: usize,
     pub stop: Stop,
     pub collects: bool,
-    /// Properties that the protocol has besides, and that are not judged.
+    /// Further properties of the protocol, which are not judged.
     pub unjudged: Vec<ToyProperty>,
 }
 
-/// What the reference says about a case.
+/// The reference's answers for a case.
 #[derive(Clone, Debug)]
 pub struct Truth {
     /// Without bounds.
     pub all: Reached,
     /// Within the bounds on depth and local events.
     pub within: Reached,
-    /// The executions within the bound on local events, up to the order of independent events; none if they were not counted.
+    /// The executions within the bound on local events, up to the order of independent events, if they were counted.
     pub executions: Option<u64>,
-    /// What becomes of each promise within these bounds, and whether the system is small enough to know its cycles; none where no promise is
+    /// The outcome of each promise within these bounds, and whether the system is small enough to know its cycles; none if no promise is
     /// decided.
     pub promises: Option<Vec<(Outcome, bool)>>,
 }
@@ -93,7 +93,7 @@ pub fn is_stateless(strategy: &Strategy) -> bool {
 }
 
 impl Case {
-    /// The machines that are searched: of all properties those that the system knows, between others.
+    /// The machines that are searched: the properties that the system knows, among others.
     pub fn factory(&self) -> Arc<dyn MachineFactory> {
         let mut toy = self.system.toy.clone();
         if self.unjudged.is_empty() {
@@ -111,7 +111,7 @@ impl Case {
         Arc::new(Selected::new(Arc::new(Arc::new(toy)), judged))
     }
 
-    /// A case for a row of options; none if no system was found that is small enough.
+    /// A case for a row of options, if a small enough system was found.
     pub fn random(row: &Row, seed: u64) -> Option<(Self, Truth)> {
         let mut fallback = None;
         for attempt in 0..ATTEMPTS {
@@ -136,7 +136,7 @@ impl Case {
         fallback
     }
 
-    /// What the reference says; none if the system is too large, or the prefix cannot happen.
+    /// The reference's answers; none if the system is too large, or the prefix cannot happen.
     pub fn truth(&self) -> Option<Truth> {
         let SearchBounds { depth, local_events, .. } = self.bounds;
         let search = |bounds| reference::search_after(&self.system, self.prefix.as_ref(), bounds, 2 * STATES_MAX);
@@ -152,7 +152,7 @@ impl Case {
         Some(Truth { all: search((None, None))?, within: search((depth, local_events))?, executions, promises })
     }
 
-    /// Whether the search decides promises, by what the command line and the strategies say about that.
+    /// Whether the search decides promises, according to the command line and the strategies.
     pub fn decides_promises(&self) -> bool {
         let Faults { duplicates, crashes, .. } = self.system.faults;
         let is_asked = self.bounds.promises.is_some() && self.strategy.promises == Promises::Decided;
@@ -170,7 +170,7 @@ impl Case {
         (0..graph.states[0].owed.len()).map(outcome).collect()
     }
 
-    /// A case for a row of options but for bounds and prefix, whatever its size.
+    /// A case for a row of options, without bounds and prefix, of any size.
     pub fn of(row: &Row, seed: u64) -> Self {
         let value = |axis: Axis| row[axis as usize];
         let is_on = |axis: Axis| value(axis) > 0;
@@ -182,7 +182,7 @@ impl Case {
             false => Toy::random(seed, nodes),
         };
         let strategy = &STRATEGIES[value(Axis::Strategy)];
-        // What explores executions or events has no end there.
+        // Searches of executions or events do not end there.
         let is_busy =
             is_on(Axis::Fairness) && strategy.promises == Promises::Decided && !is_symmetric && dice.below(3) > 0;
         let is_ordered = value(Axis::Network) == 2 && value(Axis::Links) == 0;
@@ -223,7 +223,7 @@ impl Case {
             toy = if is_wanted { add(toy, seed) } else { toy };
         }
         let mut system = arranged(toy, row, &mut dice);
-        // Faults that happen on all networks take turns, and so do those that need an order.
+        // Faults that happen on all networks take turns, and so do faults that need an order.
         *system.faults.of_mut(fault(seed, true)) = value(Axis::Resets) as u32;
         *system.faults.of_mut(fault(seed, false)) += value(Axis::Breaks) as u32;
         let stop = match value(Axis::Stop) {
@@ -244,7 +244,7 @@ impl Case {
             walks: (value(Axis::Walks) == 1).then_some(40),
             weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
             schedule: value(Axis::Schedule).checked_sub(1).map(|index| Schedule::ALL[index]),
-            // A search that keeps checkpoints is not asked.
+            // A search that keeps checkpoints does not decide promises.
             promises: (is_on(Axis::Fairness) && !stop.is_resumed()).then(|| rules(row)),
             ..SearchBounds::default()
         };
@@ -253,14 +253,14 @@ impl Case {
         let is_exported = value(Axis::Prefix) == 2;
         let mut turns = turns(&mut Dice(seed ^ 0x7042));
         if is_on(Axis::Fairness) {
-            // Of the members one alone decides promises.
+            // A single member of the portfolio decides promises.
             turns.only = None;
         }
         let unjudged = if is_on(Axis::Selected) { unjudged(&system.toy, seed, is_symmetric) } else { Vec::new() };
         Self { strategy, turns, system, bounds, prefix: None, is_exported, workers, stop, collects, unjudged }
     }
 
-    /// Sets the bounds that the row has, below what is needed, to exactly that, or above.
+    /// Sets the bounds of the row: below the needed value, exactly to it, or above.
     fn set_bounds(&mut self, row: &Row, dice: &mut Dice) -> Option<()> {
         let search = |bounds| reference::search_after(&self.system, self.prefix.as_ref(), bounds, STATES_MAX);
         let all = search((None, None))?;
@@ -270,20 +270,20 @@ impl Case {
             2 => Some(needed),
             _ => Some(needed + 2),
         };
-        // What is needed for all, or for the first finding.
+        // The depth of the whole space, or of the first finding.
         let first = all.findings(self.system.toy.nodes, self.bounds.deadlock).into_values().min();
         let depth = if dice.below(2) == 0 { all.farthest } else { first.unwrap_or(all.farthest) };
         let local_events = (0..4).find(|max| search((None, Some(*max))).is_some_and(|it| !it.is_local_cut));
         let depth = around(Axis::Depth, depth);
         let local_events = around(Axis::LocalEvents, local_events.unwrap_or(2));
-        // It counts something else in each strategy.
+        // Each strategy counts something else.
         let states = around(Axis::States, all.global_states as u32).map(|max| u64::from(max.max(1)));
         self.bounds = SearchBounds { depth, local_events, states, ..self.bounds };
         Some(())
     }
 }
 
-/// Properties that are violated somewhere, trap, or are broken promises, if anybody asks.
+/// Properties that are violated somewhere, trap, or are broken promises, if they are judged.
 fn unjudged(toy: &Toy, seed: u64, is_symmetric: bool) -> Vec<ToyProperty> {
     let alone = Toy { properties: Vec::new(), ..toy.clone() };
     let all = alone.with_random(Feature::Properties, seed ^ 0x5e1, is_symmetric);
@@ -294,7 +294,7 @@ fn unjudged(toy: &Toy, seed: u64, is_symmetric: bool) -> Vec<ToyProperty> {
     all.properties.into_iter().enumerate().map(named).collect()
 }
 
-/// The bounds with the goals of a row, or the properties to avoid, where the toy has such properties.
+/// The bounds with the goals or the avoided properties of a row, if the toy has such properties.
 fn guided(bounds: SearchBounds, toy: &Toy, value: usize, dice: &mut Dice) -> SearchBounds {
     let all = (1..).zip(&toy.properties).filter(|(_, property)| property.kind == PropertyKind::Sometimes);
     let all: Vec<u32> = all.map(|(index, _)| index).collect();
@@ -339,7 +339,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
             let network = back.map_or_else(|| kinds[dice.below(kinds.len() as u32) as usize], |link| link.network);
             links.push(Link { from, to, network });
         }
-        // What faults need.
+        // Faults need these networks.
         if value(Axis::Breaks) > 0 {
             for link in links.iter_mut().filter(|link| link.from + link.to == 1) {
                 link.network = Network::Ordered;
@@ -357,7 +357,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
         for link in links.iter_mut().filter(|link| touches(link) && link.network == Network::Ordered) {
             link.network = Network::Unordered;
         }
-        // One that can break is left, away from the collector, or the collector takes messages one by one.
+        // One link that can break stays, away from the collector, or the collector takes messages one by one.
         if value(Axis::Breaks) > 0 && !links.iter().any(|link| link.network == Network::Ordered) {
             toy.roles.clear();
             for link in links.iter_mut().filter(|link| link.from + link.to == 1) {
@@ -366,7 +366,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
         }
     }
     let has = |kind: Network| network == kind && links.is_empty() || links.iter().any(|link| link.network == kind);
-    // A partition is this many breaks where something can break.
+    // A partition breaks this many connections, if some can break.
     let partitioned = if has(Network::Ordered) { value(Axis::Partitions) as u32 * (toy.nodes - 1) } else { 0 };
     let faults = Faults {
         duplicates: value(Axis::Duplicates) as u32,

@@ -1,4 +1,4 @@
-//! What a search claims, as a table: each row is a claim that is never false, whatever the options are.
+//! The claims of a search, as a table: each row is a claim that is never false, for any options.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use crate::combinations::case::{Case, Truth, is_stateless};
 use crate::combinations::run::{Ran, Runs};
 use crate::combinations::verdicts::a_verdict_is_that_of_the_reference;
 
-/// A run with what is true about it.
+/// A run with the facts about it.
 pub struct Facts<'f> {
     pub case: &'f Case,
     pub truth: &'f Truth,
     pub ran: &'f Ran,
-    /// Whether there was no memory at some point.
+    /// Whether memory ran out at some point.
     pub is_starved: bool,
     /// The findings within the bounds, with the shortest length of each.
     pub within: BTreeMap<Words, u32>,
@@ -24,7 +24,7 @@ pub struct Facts<'f> {
     pub all: BTreeMap<Words, u32>,
 }
 
-/// Says what is wrong, if something is.
+/// Returns the error, if the claim is false.
 type Claim = fn(&Facts<'_>) -> Result<(), String>;
 
 /// The claims about each run by itself.
@@ -50,7 +50,7 @@ pub const CLAIMS: &[(&str, Claim)] = &[
     ("the verdict", a_verdict_is_that_of_the_reference),
 ];
 
-/// Checks all claims about all runs of a case; the first that is false, with what is wrong.
+/// Checks all claims about all runs of a case; returns the first false claim with the reason.
 pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, String)> {
     let named = [("whole", Some(&runs.whole)), ("stopped", runs.stopped.as_ref()), ("resumed", runs.resumed.as_ref())];
     for (which, ran) in named.into_iter().filter_map(|(which, ran)| Some((which, ran?))) {
@@ -68,7 +68,7 @@ pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, Str
 }
 
 impl<'f> Facts<'f> {
-    /// Those of a run that had memory all the time.
+    /// The facts about a run that never ran out of memory.
     pub fn new(case: &'f Case, truth: &'f Truth, ran: &'f Ran) -> Self {
         let (nodes, deadlock) = (case.system.toy.nodes, case.bounds.deadlock);
         let (within, all) = (truth.within.findings(nodes, deadlock), truth.all.findings(nodes, deadlock));
@@ -81,7 +81,7 @@ impl Facts<'_> {
         self.ran.report.end
     }
 
-    /// The strategy that has the answer, and whether it left out what cannot matter.
+    /// The strategy that has the answer, and whether it reduced the state space.
     fn decider(&self) -> (&'static str, bool) {
         let report = &self.ran.report;
         let decided = report.decided_by.map(|decider| decider.strategy);
@@ -96,7 +96,7 @@ impl Facts<'_> {
         self.case.bounds.violations.unwrap_or(1)
     }
 
-    /// How many findings there are, as [`wanted`](Self::wanted) counts them: kinds of them where variants are bounded.
+    /// The number of findings, as [`wanted`](Self::wanted) counts them: kinds of findings if variants are bounded.
     fn count<'w>(&self, findings: impl Iterator<Item = &'w Words>) -> u64 {
         match self.case.bounds.variants {
             None => findings.count() as u64,
@@ -104,33 +104,33 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search. A portfolio promises what the
-    /// member does that has the answer.
+    /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search. A portfolio makes the promise of
+    /// the member that has the answer.
     fn is_exact(&self) -> bool {
         let is_over = matches!(
             self.end(),
             EndCondition::SpaceExhausted | EndCondition::LocalEventBound | EndCondition::Violation
         );
-        // Without a bound, executions are cut at a length of their own.
+        // Without a bound, a limit of their own cuts executions.
         let is_cut = self.end() == EndCondition::DepthBound && self.case.bounds.depth.is_some();
         let is_complete = find(self.decider().0).is_some_and(|decider| decider.is_complete);
         self.case.strategy.is_complete && is_complete && (is_over || is_cut)
     }
 
-    /// Whether promises are left open since the one member of a portfolio that decides them has reached the bound on states, or had to end
-    /// for want of memory, and another one has the better answer.
+    /// Whether promises are left open because the only member of a portfolio that decides them has reached the bound on states, or ran
+    /// out of memory, and another member has the better answer.
     fn is_outdone(&self) -> bool {
         let (case, report) = (self.case, &self.ran.report);
         let is_ended = case.bounds.states.is_some() || self.is_starved;
         case.strategy.name == "auto" && is_ended && report.promises.is_empty()
     }
 
-    /// Whether the bounds count from elsewhere than the start states: from where walks have been.
+    /// Whether the bounds count from the ends of walks instead of the start states.
     fn begins_far_away(&self) -> bool {
         self.case.strategy.name == "prefix"
     }
 
-    /// Whether findings stand for those of renamed states, too.
+    /// Whether findings also stand for those of renamed states.
     fn is_up_to_renaming(&self) -> bool {
         matches!(self.ran.report.symmetry, Some(SymmetryUse::Renamings(2..)))
     }
@@ -166,8 +166,8 @@ fn what_is_found_lies_within_the_bounds(facts: &Facts<'_>) -> Result<(), String>
     })
 }
 
-/// Of several findings, each is the shortest of its kind; a single one is the shortest of all. With more local events than the
-/// bound allows there may be a shorter one, as the report says.
+/// Of several findings, each is the shortest of its kind; a single one is the shortest of all. A shorter one may exist with more local
+/// events than the bound allows, as the report says.
 fn no_path_is_shorter_than_one_reported_as_shortest(facts: &Facts<'_>) -> Result<(), String> {
     facts.ran.findings.iter().filter(|found| found.is_shortest).try_for_each(|found| {
         let least = match facts.wanted() {
@@ -191,7 +191,7 @@ fn as_much_is_found_as_is_wanted(facts: &Facts<'_>) -> Result<(), String> {
     }
 }
 
-/// Of each kind as many as there are, up to the bound on variants; of a kind that is not among the wanted ones, none.
+/// A search finds all variants of each wanted kind, up to the bound on variants, and none of the other kinds.
 fn as_many_of_a_kind_are_found_as_are_wanted(facts: &Facts<'_>) -> Result<(), String> {
     let Some(variants) = facts.case.bounds.variants else { return Ok(()) };
     let (found, there) = (kinds(facts.found().into_iter()), kinds(facts.within.keys()));
@@ -202,7 +202,7 @@ fn as_many_of_a_kind_are_found_as_are_wanted(facts: &Facts<'_>) -> Result<(), St
     ensure(!is_over || found == wanted.collect(), what)
 }
 
-/// The findings by kind: their words with one sign for each number, whatever its length. A number right behind a letter is part of the
+/// The findings by kind: their words with one sign for each number of any length. A number right behind a letter is part of the
 /// name of a property.
 fn kinds<'w>(findings: impl Iterator<Item = &'w Words>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
@@ -213,7 +213,7 @@ fn kinds<'w>(findings: impl Iterator<Item = &'w Words>) -> BTreeMap<String, u64>
             kind.push(if is_value { '\u{2116}' } else { letter });
             before = if is_value { '\u{2116}' } else { letter };
         }
-        // Of a number of several digits, one sign stays.
+        // A number of several digits becomes one sign.
         while kind.contains("\u{2116}\u{2116}") {
             kind = kind.replace("\u{2116}\u{2116}", "\u{2116}");
         }
@@ -239,7 +239,7 @@ fn goals(facts: &Facts<'_>) -> BTreeSet<u32> {
     witnessed.filter(|(_, reached)| **reached == Some(true)).map(|(index, _)| index).collect()
 }
 
-/// Whatever the strategy and the bounds are: nothing is left that was not looked at.
+/// An exploration that is called complete has left nothing out, for any strategy and any bounds.
 fn everything_was_explored(facts: &Facts<'_>) -> Result<(), String> {
     if facts.end() != EndCondition::SpaceExhausted {
         return Ok(());
@@ -268,7 +268,7 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
             let counted = match facts.case.strategy.name {
                 "lmc-gen" => counts.system_states,
                 "unfold" => counts.events,
-                // Of several members all are ended by it.
+                // The bound ends each of several members.
                 "auto" => counts.global_states.or(counts.events),
                 name if name.starts_with("dpor") => counts.executions,
                 _ => counts.global_states,
@@ -284,7 +284,7 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
     ensure(is_right, || format!("{:?} under {bounds:?} with {counts:?}", facts.end()))
 }
 
-/// Of the search that knows all global states: a bound leaves something out exactly if there is something to be left out.
+/// In a search that knows all global states, a bound ends the search exactly if it leaves something out.
 fn a_bound_that_cuts_nothing_ends_nothing(facts: &Facts<'_>) -> Result<(), String> {
     if facts.decider() != ("bdfs", false) {
         return Ok(());
@@ -340,11 +340,11 @@ fn global_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
     ensure(is_same, what)
 }
 
-/// Each happens-before once, and what was explored again is counted apart.
+/// Each happens-before once; repeated executions are counted apart.
 fn executions_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
     let counts = &facts.ran.report.counts;
     let is_over = matches!(facts.end(), EndCondition::SpaceExhausted | EndCondition::LocalEventBound);
-    // What happens after a trap elsewhere is no part of an execution.
+    // Events after a trap at another node are not part of an execution.
     if !is_over || facts.case.bounds.depth.is_some() || !facts.truth.all.traps.is_empty() {
         return Ok(());
     }
@@ -362,8 +362,8 @@ fn walks_are_as_many_as_wanted(facts: &Facts<'_>) -> Result<(), String> {
     })
 }
 
-/// If promises are decided and the search ended, all of them are as the reference says; otherwise nothing is claimed that is more
-/// than there is.
+/// If promises are decided and the search ended, all outcomes are those of the reference; otherwise no claim exceeds
+/// the truth.
 fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), String> {
     let report = &facts.ran.report;
     let Some(expected) = &facts.truth.promises else {
@@ -396,7 +396,7 @@ fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), S
 fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
     let (breaches, report) = (&facts.ran.breaches, &facts.ran.report);
     let Some(expected) = &facts.truth.promises else {
-        // Walks, and a search after them, show some; what they show is compared in `liveness`.
+        // Walks, and a search after them, show some broken promises; `liveness` compares these.
         let shows = facts.case.strategy.promises != Promises::Unchecked;
         return ensure(shows || breaches.is_empty(), || "the search decides none".to_owned());
     };
@@ -407,7 +407,7 @@ fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
         let ways = outcome.ways();
         let least = ways.iter().find(|(class, _)| *class == breach.class).map(|(_, length)| *length as u32);
         let is_unknown = breach.class == BreachClass::Lasso && !is_whole;
-        // Where the search ended early, what it found may be broken in another way as well, and nearer.
+        // If the search ended early, the promise may be broken in another way as well, and nearer.
         let is_there = is_unknown || if is_over { least == Some(breach.length) } else { !ways.is_empty() || !is_whole };
         let is_shortest = !breach.is_shortest || least == Some(breach.length);
         ensure(is_there && is_shortest && breach.replayed.is_ok(), || format!("{breach:?}; there is {ways:?}"))?;
@@ -420,7 +420,7 @@ fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
         let all: usize = expected.iter().map(|(outcome, _)| outcome.ways().len()).sum();
         return ensure(breaches.len() == all.min(wanted), || format!("{} of {all}, {wanted} wanted", breaches.len()));
     };
-    // The nodes of a promise say the same but for numbers.
+    // The nodes of a promise have the same words, except for numbers.
     let kind = |promise: usize, class| (report.promises[promise].promise.property, class);
     let (mut all, mut found) = (BTreeMap::<_, u64>::new(), BTreeMap::<_, u64>::new());
     for (promise, (outcome, _)) in expected.iter().enumerate() {
@@ -444,7 +444,7 @@ fn same(one: &Ran, other: &Ran) -> Result<(), String> {
     ensure(a.violations == b.violations && a.system_states == b.system_states, || "other paths or states".to_owned())
 }
 
-/// The verdict and what it rests on.
+/// The verdict and its reasons.
 fn same_answer(one: &Ran, other: &Ran) -> Result<(), String> {
     let (a, b) = (&one.report, &other.report);
     ensure(a.end == b.end, || format!("{:?} and {:?}", a.end, b.end))?;

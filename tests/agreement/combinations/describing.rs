@@ -7,24 +7,24 @@ use host_model::contract::{
     Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, Property, Snapshot,
 };
 
-/// What nodes say when they are to describe their state.
+/// The words in which nodes describe their state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// What is in it.
+    /// The content of the state.
     Everything,
-    /// Only whether it is even, as a text and as a number.
+    /// Only whether the state is even, as a text and as a number.
     Parity,
-    /// The same, and they trap in every third state.
+    /// The same, but nodes trap in every third state.
     Traps,
-    /// Words that are no JSON.
+    /// Words that are not JSON.
     Broken,
 }
 
 /// Makes machines that describe their states.
 pub struct Describing {
-    /// Makes those around which they are.
+    /// Makes the machines that they wrap.
     pub factory: Arc<dyn MachineFactory>,
-    /// What they say.
+    /// The words of the nodes.
     pub words: Words,
 }
 

@@ -1,4 +1,4 @@
-//! Random walks in little memory: the same result however often they forget what handlers do, whatever the options.
+//! Random walks in little memory: the result does not depend on how often they forget the effects of handlers, for any options.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,19 +19,19 @@ use crate::combinations::case::Case;
 use crate::combinations::describing::{Describing, Words};
 use crate::combinations::run::starts;
 
-/// How many systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The number of random systems; `HOST_FUZZ_SYSTEMS` sets another one.
 fn systems() -> u64 {
     effort::systems(400)
 }
 
-/// Says how much memory there is. Ends only a search that loses something: it may continue for ever.
+/// Reports the available memory. Ends only a search that loses something: such a search may continue for ever.
 struct Room {
     memory_max: Option<u64>,
-    /// Questions until it does.
+    /// Questions left until the end.
     checks_left: AtomicU64,
 }
 
-/// Questions to one search: many times those of any that loses nothing.
+/// The maximum number of questions to one search: many times those of any search that loses nothing.
 const CHECKS_MAX: u64 = 100_000;
 
 impl Monitor for Room {
@@ -48,7 +48,7 @@ impl Monitor for Room {
 /// A finding by content.
 type Finding = (Option<NodeId>, Judgement, Origin, Vec<TraceStep>);
 
-/// What no two runs of a case may differ in, but for the counts of distinct things.
+/// The parts of a result in which no two runs of a case may differ, except for the counts of distinct things.
 #[derive(Debug, PartialEq)]
 struct Result {
     end: EndCondition,
@@ -60,7 +60,7 @@ struct Result {
     findings: Vec<Finding>,
 }
 
-/// A random row of walks, without options that are refused together.
+/// A random row of walks, without options that exclude each other.
 fn random_row(dice: &mut Dice, strategy: &str) -> Row {
     let strategy = STRATEGIES.iter().position(|row| row.name == strategy).expect("it is in the table");
     let refusals = refusals();
@@ -79,17 +79,17 @@ fn random_row(dice: &mut Dice, strategy: &str) -> Row {
     }
 }
 
-/// A case with bounds of its own, as no reference is asked what is needed.
+/// A case with bounds of its own, since no reference computes the needed ones.
 fn case(seed: u64, strategy: &str) -> Case {
     let mut dice = Dice(seed ^ 0xf0_96e7);
     let row = random_row(&mut dice, strategy);
     let mut case = Case::of(&row, seed);
     case.bounds.depth = [None, Some(1 + dice.below(12)), Some(60)][dice.below(3) as usize];
     case.bounds.local_events = (row[Axis::LocalEvents as usize] > 0).then(|| dice.below(3));
-    // More than a batch of them, or fewer.
+    // More walks than a batch, or fewer.
     case.bounds.walks = Some([3, 40, 300][dice.below(3) as usize]);
     case.bounds.seed = Some(seed);
-    // How many promises are examined depends on the memory.
+    // The number of examined promises depends on the memory.
     case.bounds.promises = None;
     if row[Axis::Prefix as usize] > 0 {
         case.prefix = Prefix::random(&case.system, seed, 1 + dice.below(6));
@@ -101,7 +101,7 @@ fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started")
 }
 
-/// Walks in so much memory. None if the case is refused.
+/// Walks in this much memory. None if the case is refused.
 fn walk(
     case: &Case,
     factory: &dyn MachineFactory,
@@ -142,20 +142,20 @@ fn distinct(report: &Report) -> [u64; 3] {
     [counts.local_states, counts.messages, counts.outcomes].map(|count| count.expect("walks count it"))
 }
 
-/// Walks that forget what handlers do find what those find that keep everything, on the same paths, and count the same
-/// as long as there is room to count.
+/// Walks that forget the effects of handlers have the same findings on the same paths as walks that keep everything, and count the same
+/// as long as memory suffices to count.
 #[test]
 fn plain_walks_that_forget_find_the_same() {
     those_that_forget_find_the_same("walk", systems(), &|case, _| case.factory());
 }
 
-/// The same of walks that begin where others were: the ways there outlive what is forgotten.
+/// The same for walks that begin where others were: the paths to their beginnings are not forgotten.
 #[test]
 fn guided_walks_that_forget_find_the_same() {
     those_that_forget_find_the_same("guided", systems() / 2, &|case, _| case.factory());
 }
 
-/// The same where nodes describe their states, which decides where walks begin; also where they trap or say what is no JSON.
+/// The same if nodes describe their states, which decides where walks begin; also if they trap or their words are not JSON.
 #[test]
 fn guided_walks_over_descriptions_that_forget_find_the_same() {
     const ALL: [Words; 4] = [Words::Everything, Words::Parity, Words::Traps, Words::Broken];
@@ -164,14 +164,14 @@ fn guided_walks_over_descriptions_that_forget_find_the_same() {
     });
 }
 
-/// What nodes say of their states decides where walks begin, and nothing else: a trap there is no finding.
+/// The words of nodes about their states decide only where walks begin: a trap there is no finding.
 #[test]
 fn descriptions_guide_walks_and_are_no_findings() {
     let one = pool(1);
     let (mut differ, mut alone) = (0, 0);
     for seed in 0..200 {
         let mut case = case(seed, "guided");
-        // Of the first batch all walks begin in start states.
+        // All walks of the first batch begin in start states.
         case.bounds.walks = Some(600);
         let Some((silent, _)) = walk(&case, &*case.factory(), &one, None) else { continue };
         for words in [Words::Everything, Words::Traps] {
@@ -198,7 +198,7 @@ fn those_that_forget_find_the_same(
         let factory = &*factory(&case, seed);
         let Some((expected, all)) = walk(&case, factory, &one, None) else { continue };
         assert_eq!((all.renewals, all.are_lower_bounds), (0, false), "seed {seed}: a toy needs little memory");
-        // No room at all, so that everything is forgotten after each step; and some for counting.
+        // No memory at all, so that everything is forgotten after each step; and some for counting.
         for (memory_max, pool) in [(0, &one), (0, &four), (60_000, &one), (150_000, &four)] {
             let what = format!("seed {seed}, {memory_max} bytes, {:?}", case.bounds);
             let (result, report) = walk(&case, factory, pool, Some(memory_max)).expect("it is not refused");
@@ -209,7 +209,7 @@ fn those_that_forget_find_the_same(
                 assert_eq!(distinct(&report), distinct(&all), "{what}");
                 exact += u64::from(report.renewals > 0);
             }
-            // What was forgotten is executed again.
+            // Forgotten handler calls are executed again.
             assert!(report.counts.handler_calls >= all.counts.handler_calls, "{what}");
             calls += u64::from(report.counts.handler_calls > all.counts.handler_calls);
             forgetful += u64::from(report.renewals > 1);

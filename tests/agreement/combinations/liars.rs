@@ -1,4 +1,4 @@
-//! Canaries: strategies that say something false; the claim that it breaks notices each.
+//! Canaries: strategies that lie; the broken claim notices each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::combinations::verdicts;
 
 type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
 
-/// What `bdfs` or another strategy reports, changed.
+/// Changes the report of `bdfs` or another strategy.
 macro_rules! liar {
     ($change:expr) => {
         liar!(bdfs, $change)
@@ -30,7 +30,7 @@ macro_rules! liar {
     };
 }
 
-/// The claim, the strategy that lies, and how.
+/// The claim, the strategy that lies, and the lie.
 const LIARS: &[(&str, &str, Run)] = &[
     (
         "what is found is there",
@@ -126,7 +126,7 @@ const LIARS: &[(&str, &str, Run)] = &[
     ("walks", "walk", liar!(random_walk, |report| report.counts.walks = report.counts.walks.map(|it| it - 1))),
 ];
 
-/// The verdict as it was: by the end of the search, whatever became of the properties.
+/// The former verdict: by the end of the search, regardless of the properties.
 #[test]
 fn a_verdict_by_the_end_of_the_search_is_noticed() {
     let rows =
@@ -149,10 +149,10 @@ fn a_verdict_by_the_end_of_the_search_is_noticed() {
     }
 }
 
-/// How often each row of a strategy is tried, with another system each time.
+/// The number of systems that each row of a strategy is tried with.
 const ROUNDS: usize = 4;
 
-/// Each lie is noticed as what it is, or as something that follows from it.
+/// Each lie is noticed as that lie, or as one of its consequences.
 #[test]
 fn lies_are_noticed() {
     let array = covering();

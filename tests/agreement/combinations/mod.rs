@@ -2,15 +2,15 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `case` | a random system for a row, and what the reference says about it |
+//! | `case` | a random system for a row, and the reference's answers about it |
 //! | `run` | the runs of a case: whole, with other workers, stopped, resumed |
-//! | `claims` | what no answer may get wrong, one function per claim |
+//! | `claims` | the claims that hold for every answer, one function per claim |
 //! | `verdicts` | the verdict, by statuses and by the reference |
 //! | `describing` | machines that describe their states |
 //! | `forgetting` | random walks in little memory |
 //! | `liars` | strategies that say something false, and are noticed |
-//! | `shrink` | a failing case becomes small |
-//! | `show` | a failing case as text from which it can be made again |
+//! | `shrink` | makes a failing case small |
+//! | `show` | a failing case as text that reproduces it |
 #![expect(clippy::print_stdout, reason = "a failing case is printed as soon as it is small, before the run ends")]
 
 mod case;
@@ -36,24 +36,24 @@ use host_search::strategy::{Bound, STRATEGIES};
 use crate::combinations::case::Case;
 use crate::combinations::run::{run_all, run_until};
 
-/// How many systems are tried at least; `HOST_FUZZ_SYSTEMS` asks for more. Each row of the array has one of its own.
+/// The minimum number of random systems; `HOST_FUZZ_SYSTEMS` sets more. Each row of the array has one of its own.
 const SYSTEMS: u64 = 600;
 
-/// Failing cases that are made small and told; the others are counted.
+/// The number of failing cases that are made small and printed; the others are counted.
 const TOLD_MAX: usize = 8;
 
-/// What happened to the cases.
+/// The statistics of the cases.
 #[derive(Default)]
 struct Tally {
     systems: u64,
-    /// Rows without a system that is small enough.
+    /// Rows for which no system is small enough.
     left_out: u64,
-    /// Rows with one.
+    /// Rows with a system.
     tried: BTreeSet<Row>,
-    /// Searches that were given up as too long.
+    /// Searches that were aborted as too long.
     too_long: BTreeMap<&'static str, u64>,
     ends: BTreeMap<(&'static str, &'static str), u64>,
-    /// By the claim and the strategy: how many, and the first seed.
+    /// By the claim and the strategy: the number of failures, and the first seed.
     failed: BTreeMap<(String, &'static str), (u64, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl Tally {
         if *count == 1 && self.failed.len() <= TOLD_MAX {
             let small = shrink::shrink(&case, &claim);
             let after = shrink::wrong(&small).map_or(what, |(_, what)| what);
-            // At once, should the run be ended before it is over.
+            // Printed at once, in case the run is aborted.
             println!("seed {seed}: {claim}\n  {after}\n{}\n{}\n", options_of(row), show::show(&small));
         }
     }
@@ -94,8 +94,8 @@ fn options_of(row: &Row) -> String {
     format!("  row {}", given.collect::<Vec<_>>().join(" "))
 }
 
-/// What is refused before a search begins is refused with a reason: by the row of the strategy, the scenario or the start. What
-/// the command line refuses besides is tested there.
+/// Each refusal before a search begins has a reason: by the row of the strategy, the scenario or the start. The tests of the command line
+/// check its own refusals.
 #[test]
 fn what_is_refused_is_refused_with_a_reason() {
     let mut reasons = Vec::new();
@@ -105,7 +105,7 @@ fn what_is_refused_is_refused_with_a_reason() {
         values.iter().for_each(|(axis, values)| row[*axis as usize] = values[0]);
         let case = Case::of(&row, 1);
         let is_kept = case.stop.is_resumed() && !case.strategy.keeps_checkpoints;
-        // Each bound of the row, whatever its value.
+        // Each bound of the row, with some value.
         let bounds = SearchBounds {
             depth: (row[Axis::Depth as usize] > 0).then_some(1),
             local_events: (row[Axis::LocalEvents as usize] > 0).then_some(1),
@@ -125,7 +125,7 @@ fn what_is_refused_is_refused_with_a_reason() {
     }
 }
 
-/// What the command line refuses a strategy would run with, and it may answer what it likes; but also without end it ends as soon
+/// A strategy runs with options that only the command line refuses, and may give any answer; but even an endless search ends as soon
 /// as its monitor says so, as every search does.
 #[test]
 fn what_only_the_command_line_refuses_ends_all_the_same() {
@@ -146,15 +146,15 @@ fn what_only_the_command_line_refuses_ends_all_the_same() {
                 if seed == 0 {
                     case.system.toy = Toy { interchangeable: vec![vec![0, 1]], ..endless.clone() };
                 }
-                // The refusal itself can name another one.
+                // The refusal itself can name another strategy.
                 let strategy = case.strategy;
                 let is_set = |bound: &Bound| bound.is_set(&case.bounds) && !strategy.honours.contains(bound);
                 if !Bound::ALL.iter().any(is_set) {
                     println!("{why}: {} with seed {seed}", strategy.name);
-                    // Without end it must not matter how large states have become: it is asked after so much work.
+                    // In an endless search the size of states must not matter: the monitor is polled after a fixed amount of work.
                     // Some are refused for another reason as well.
                     let Ok(ran) = run_until(&case, CHECKS) else { continue };
-                    // Messages without end, and one local state per node: that is all that these look at.
+                    // Messages without end, and one local state per node: these strategies look at nothing else.
                     let is_local = strategy.name.starts_with("lmc") || ["unfold", "auto"].contains(&strategy.name);
                     let may_be_done = seed > 0 || is_local;
                     let is_over =
@@ -168,7 +168,7 @@ fn what_only_the_command_line_refuses_ends_all_the_same() {
     assert!(tried > 60, "{tried}");
 }
 
-/// Why options are refused that a strategy would run with.
+/// The reasons for refusing options that a strategy would run with.
 const ONLY_BY_THE_COMMAND_LINE: [&str; 18] = [
     "paths get shorter",
     "what is in flight is not known",
@@ -204,9 +204,9 @@ fn answers_are_right_for_every_combination_of_options() {
     println!("{} systems, {} rows left out, too long {:?}", tally.systems, tally.left_out, tally.too_long);
     println!("{:#?}", tally.ends);
     assert!(tally.failed.is_empty(), "{:#?}", tally.failed);
-    // Else they would be right for want of answers.
+    // Otherwise the answers would be right because there are too few.
     assert!(tally.left_out * 5 <= asked, "{} of {asked} rows are left out", tally.left_out);
-    // One in a thousand may be: random walks go where they like.
+    // One in a thousand may be too long, because random walks are unbounded.
     let too_long: u64 = tally.too_long.values().sum();
     assert!(too_long * 1_000 <= asked, "{:?} are too long", tally.too_long);
     if asked >= SYSTEMS {

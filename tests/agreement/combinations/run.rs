@@ -21,12 +21,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::combinations::case::{Case, Stop};
 
-/// Steps after which a search is given up: DPOR-DS may repeat executions as often as it likes.
+/// Steps after which a search is aborted: DPOR-DS may repeat executions without limit.
 const TRANSITIONS_MAX: u64 = 60_000;
-/// And checks, for what counts no steps.
+/// Checks after which a search is aborted that counts no steps.
 const CHECKS_MAX: u64 = 20_000;
 
-/// What a search found and reported, by content.
+/// The findings and the report of a search, by content.
 pub struct Ran {
     pub report: Report,
     /// The properties that were judged.
@@ -35,7 +35,7 @@ pub struct Ran {
     /// The promises that are broken.
     pub breaches: Vec<Breach>,
     pub system_states: Option<BTreeSet<Vec<Local>>>,
-    /// How often the monitor was asked.
+    /// The number of times that the monitor was polled.
     pub checks: u64,
 }
 
@@ -46,41 +46,41 @@ pub struct FoundByContent {
     /// Events after the prefix.
     pub length: u32,
     pub is_shortest: bool,
-    /// Whether the path replays in fresh machines and ends in the finding; if not, why.
+    /// Whether the path replays in fresh machines and ends in the finding, or the reason why not.
     pub replayed: Result<(), String>,
 }
 
 /// A broken promise that a search found.
 #[derive(Debug)]
 pub struct Breach {
-    /// Which of those of the report.
+    /// The index of the promise in the report.
     pub promise: Option<usize>,
     pub class: BreachClass,
     /// Events after the prefix, up to the first state of a cycle.
     pub length: u32,
     pub is_shortest: bool,
-    /// Whether the path replays in fresh machines, a loop twice round, and the way that keeps the promise does; if not, why.
+    /// Whether the path (a loop twice) and the path that keeps the promise replay in fresh machines, or the reason why not.
     pub replayed: Result<(), String>,
 }
 
 /// All runs of a case.
 pub struct Runs {
-    /// Without interruption.
+    /// The run without interruption.
     pub whole: Ran,
     /// The same with another number of workers.
     pub other: Ran,
-    /// Up to where it was stopped.
+    /// The run up to its stop.
     pub stopped: Option<Ran>,
-    /// From there on, in another process.
+    /// The rest of the run, in another process.
     pub resumed: Option<Ran>,
 }
 
-/// Runs a case as often as it says; the words of a panic or of an error, if there is one.
+/// Executes all runs of a case, or returns the words of a panic or an error.
 pub fn run_all(case: &Case) -> Result<Runs, String> {
     let whole = run(case, case.workers, &Watch::default())?;
     let other = run(case, 3 - case.workers, &Watch::default())?;
     let checks = whole.checks.max(1);
-    // Where a search is stopped it need not have collected the system states, and a checkpoint does not keep them.
+    // A stopped search need not have collected the system states, and a checkpoint does not keep them.
     let stopping = &Case { collects: false, ..case.clone() };
     let (stopped, resumed) = match case.stop {
         Stop::Never => (None, None),
@@ -113,7 +113,7 @@ pub fn run_all(case: &Case) -> Result<Runs, String> {
     Ok(Runs { whole, other, stopped, resumed })
 }
 
-/// Runs a case until it was asked so often whether to continue.
+/// Runs a case until its monitor was polled this many times.
 pub fn run_until(case: &Case, checks: u64) -> Result<Ran, String> {
     run(case, case.workers, &Watch::stopping(checks, false))
 }
@@ -123,7 +123,7 @@ pub fn run_until(case: &Case, checks: u64) -> Result<Ran, String> {
 struct Watch {
     asked: AtomicU64,
     stops_at: Option<u64>,
-    /// Why it stops there.
+    /// Whether it stops for lack of memory.
     is_starving: bool,
     keeper: Option<Stopping>,
 }
@@ -137,12 +137,12 @@ impl Watch {
         Self { is_starving: true, ..Self::stopping(check, false) }
     }
 
-    /// Continues with what was kept, until a check at which there is no memory left.
+    /// Continues from the checkpoint, until memory runs out at a check.
     fn again_starving(self, check: u64) -> Self {
         Self { stops_at: Some(check), is_starving: true, ..self.again() }
     }
 
-    /// Continues with what was kept.
+    /// Continues from the checkpoint.
     fn again(self) -> Self {
         Self { stops_at: None, asked: AtomicU64::new(0), ..self }
     }
@@ -207,7 +207,7 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     Ok(Ran { properties, findings, breaches, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
 }
 
-/// Has members of a portfolio take turns as the case says: small systems are done in a turn of the usual length.
+/// Sets the turns of the members of a portfolio as in the case: a turn of the usual length is longer than a search of a small system.
 fn run_strategy(case: &Case, search: &Search<'_>) -> Result<Report, SearchError> {
     match case.strategy.name {
         "auto" => auto::run_with(search, case.turns),
@@ -215,7 +215,7 @@ fn run_strategy(case: &Case, search: &Search<'_>) -> Result<Report, SearchError>
     }
 }
 
-/// Where the search of a case begins; or why it cannot.
+/// The starts of the search of a case, or the reason why it cannot begin.
 pub fn starts(case: &Case, factory: &dyn MachineFactory, stepper: &mut Stepper<'_>) -> Result<Vec<Start>, String> {
     let found = match &case.prefix {
         None => start::initial(stepper),

@@ -1,4 +1,4 @@
-//! A case as text from which it can be made again.
+//! A case as text that reproduces it.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use host_model::toys::{Toy, ToyOutcome};
 
 use crate::combinations::case::Case;
 
-/// All of a case.
+/// The whole case.
 pub fn show(case: &Case) -> String {
     let Case { strategy, turns, system, bounds, prefix, is_exported, workers, stop, collects, unjudged } = case;
     let mut text = format!("strategy {}, {workers} workers, stop {stop:?}, system states {collects}\n", strategy.name);

@@ -1,4 +1,4 @@
-//! A failing case becomes small: rules, messages, options are left out as long as something is still wrong.
+//! Shrinks a failing case: rules, messages and options are removed as long as a claim is still false.
 
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyOutcome};
@@ -8,10 +8,10 @@ use crate::combinations::case::{Case, Stop};
 use crate::combinations::claims;
 use crate::combinations::run::run_all;
 
-/// How often a case is run to make it small.
+/// The maximum number of runs to shrink a case.
 const TRIALS_MAX: usize = 400;
 
-/// What is wrong with a case: the claim, and why it is false. None if nothing is, or the case cannot be judged.
+/// The false claim about a case, with the reason. None if no claim is false, or the case cannot be judged.
 pub fn wrong(case: &Case) -> Option<(String, String)> {
     let truth = case.truth()?;
     match run_all(case) {
@@ -20,7 +20,7 @@ pub fn wrong(case: &Case) -> Option<(String, String)> {
     }
 }
 
-/// The smallest case that was found where the same claim is false.
+/// The smallest case found for which the same claim is false.
 pub fn shrink(case: &Case, claim: &str) -> Case {
     let mut best = case.clone();
     let mut trials = 0;
@@ -46,7 +46,7 @@ pub fn shrink(case: &Case, claim: &str) -> Case {
     }
 }
 
-/// One of the cases that are a little smaller; none after the last one.
+/// One of the slightly smaller cases; none after the last one.
 fn nth_smaller(case: &Case, at: usize) -> Option<Case> {
     let mut found = with_fewer_options(case);
     if at < found.len() {

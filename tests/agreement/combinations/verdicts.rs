@@ -1,4 +1,4 @@
-//! The verdict on a run: what the statuses of its properties make of it, and a naive one by the reference.
+//! The verdict on a run: the one that follows from the statuses of its properties, and a naive one by the reference.
 
 use host_agreement::reference::promises::Outcome;
 use host_model::contract::{Judgement, PropertyKind};
@@ -7,7 +7,7 @@ use host_search::verdict::{Asked, Found, Status, Statuses, Verdict};
 
 use crate::combinations::claims::Facts;
 
-/// Whether the verdict is the naive one; the same without promises, where the search was not asked for them.
+/// Whether the verdict is the naive one; the same without promises, if the search does not decide them.
 pub fn a_verdict_is_that_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
     let is_silent = facts.ran.report.promises.is_empty() && facts.ran.breaches.is_empty();
     for promises in [true, false] {
@@ -34,8 +34,8 @@ fn statuses(facts: &Facts<'_>, promises: bool) -> Statuses {
     Statuses::new(report, &facts.ran.properties, asked, &found)
 }
 
-/// The verdict of the reference: whatever there is to be found is bad, what was not found proves something only after everything was
-/// explored, and a promise is decided only where the reference decides it, too.
+/// The verdict of the reference: each finding is bad, a missing finding proves something only after everything was
+/// explored, and a promise is decided only if the reference also decides it.
 pub fn naive(facts: &Facts<'_>, promises: bool) -> Verdict {
     let (ran, truth) = (facts.ran, facts.truth);
     let is_whole = ran.report.end == EndCondition::SpaceExhausted;
@@ -51,7 +51,7 @@ pub fn naive(facts: &Facts<'_>, promises: bool) -> Verdict {
     };
     let is_promised = of_kind(PropertyKind::Eventually).next().is_some();
     let decided = ran.report.promises.iter().filter(|it| it.decided.is_some()).count();
-    // Walks prove that a promise is broken, and may have no room to keep the path.
+    // Walks prove that a promise is broken, and may lack the memory to keep the path.
     let is_shown_by_walks = ran.report.promises.iter().any(|it| it.sampled.is_some_and(|sampled| sampled.dead > 0));
     let is_shown = ran.report.promises.iter().any(|it| it.decided.is_some_and(|decided| decided.class.is_some()));
     if promises && (is_shown || is_shown_by_walks) {
@@ -66,7 +66,7 @@ pub fn naive(facts: &Facts<'_>, promises: bool) -> Verdict {
     }
 }
 
-/// Whether each property that was not left out is decided, and is what the reference says.
+/// Whether each selected property is decided as in the reference.
 fn is_decided(facts: &Facts<'_>, promises: bool, statuses: &Statuses) -> Result<(), String> {
     let truth = facts.truth;
     for (index, (property, status)) in (0..).zip(facts.ran.properties.iter().zip(&statuses.properties)) {

@@ -37,10 +37,10 @@ fn check(
     work(&lts, &starts, checked);
 }
 
-/// What a replay has in flight, and the last state of each node that has moved.
+/// The messages in flight in a replay, and the last state of each node that has moved.
 type Where = (Vec<(NodeId, NodeId, Vec<u8>)>, BTreeMap<NodeId, Option<Vec<u8>>>);
 
-/// Executes a path and a cycle twice in fresh machines: where the second round ends is where the first one did.
+/// Executes a path and a cycle twice in fresh machines: the second round ends where the first one did.
 fn replays_twice_round(system: &System, lts: &Lts<'_>, start: &Start, prefix: &[Step], cycle: &[Step]) {
     let path: Vec<Step> = [&start.path, prefix, cycle, cycle].concat();
     let mut stepper = Stepper::new(lts).expect("a machine");
@@ -65,7 +65,7 @@ fn breaches_replay_in_fresh_machines_and_cycles_twice_round() {
     let mut seen = BTreeMap::new();
     for seed in 0..systems(1_000) {
         let system = random(seed);
-        // What sends more than it receives is without end.
+        // A system that sends more than it receives is endless.
         if progress(&system, Within::default(), STATES_MAX).is_none() {
             continue;
         }
@@ -85,7 +85,7 @@ fn breaches_replay_in_fresh_machines_and_cycles_twice_round() {
     telling(seen.len() == 3 && seen.values().all(|count| *count > enough(50)), format_args!("{seen:?}"));
 }
 
-/// Wherever the monitor says no, in the exploration or in the decision, nothing is claimed that is not decided.
+/// Wherever the monitor stops the exploration or the decision, the search claims only decided facts.
 #[test]
 fn a_check_that_is_stopped_claims_nothing() {
     let mut whole = Vec::new();
@@ -97,7 +97,7 @@ fn a_check_that_is_stopped_claims_nothing() {
         check(&duelling_proposers(), SearchBounds::default(), &monitor, &mut |_, _, checked| {
             let end = checked.ended.unwrap_or(checked.report.end);
             is_done = end == EndCondition::SpaceExhausted;
-            // What was explored before the decision stays explored.
+            // An exploration that ended before the decision stays complete.
             explored += u64::from(checked.report.end == EndCondition::SpaceExhausted);
             match is_done {
                 true => assert_eq!(checked.promises, whole),
@@ -108,7 +108,7 @@ fn a_check_that_is_stopped_claims_nothing() {
             }
         });
         if is_done {
-            // It was asked before the sets of states and before the components at least.
+            // The monitor was polled at least before the sets of states and before the components.
             assert!(checks > 3 && explored > 2, "{checks}, {explored}");
             return;
         }
@@ -146,7 +146,7 @@ fn what_no_state_says_is_refused() {
         (Network::Unordered, Faults { crashes: 1, ..none }),
     ] {
         let system = System { network, faults, ..lock_server() };
-        // With each lock that is granted twice there are more messages.
+        // Each lock that is granted twice adds messages.
         let bounds = SearchBounds { states: Some(100), ..SearchBounds::default() };
         check(&system, bounds, &Unmonitored, &mut |lts, _, checked| {
             assert!(liveness::refusal(lts.scenario()).is_some());
@@ -172,6 +172,6 @@ fn deeper_searches_take_nothing_back() {
             }
         });
     }
-    // s6 and s7 are six and seven events away, and s7 has to be looked at to see that nothing happens there.
+    // s6 and s7 are six and seven events away, and the search has to expand s7 to see that no event is possible there.
     assert_eq!((dead, deepest), (2, Some(7)));
 }

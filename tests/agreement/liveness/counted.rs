@@ -45,17 +45,17 @@ fn a_dropped_request_is_the_one_critical_step() {
     assert_eq!((verdict.live_states, verdict.dead_states, verdict.unknown_states), (6, 2, 0));
     assert_eq!((verdict.critical.len(), verdict.critical_edges()), (1, 1));
     let death = verdict.death.expect("there are dead states");
-    // s0 to s6, and from s5 by way of s1 and s2 to s3.
+    // The path leads from s0 to s6, and the sibling from s5 by way of s1 and s2 to s3.
     assert_eq!((death.path.len(), death.sibling.len()), (6, 3));
     let event = recorded.event(&death.critical.expect("it is known").first);
     assert_eq!((event.step.node, event.before), (1, event.after), "the server does not react");
     assert!(event.step.trigger.message().is_some(), "a message is delivered");
-    // In s7 nothing happens any more. In s0 nothing has to: no client need ever ask, so "holding" is not what a lock server promises.
+    // In s7 no event is possible. In s0 none has to happen: no client need ever ask, so a lock server does not promise "holding".
     assert_eq!((verdict.stuck.states, verdict.stop), (2, Some(Vec::new())));
 }
 
-/// The lock server with views of the state in which the client holds the lock alone. Elsewhere the client has no view, and owes nothing.
-/// A promise of both nodes together is asked there too, and says itself that it does not hold.
+/// The lock server with views only of the state in which the client holds the lock. Elsewhere the client has no view, and owes nothing.
+/// A promise of both nodes together is evaluated there too, and itself reports that it does not hold.
 #[test]
 fn a_node_without_a_view_owes_nothing() {
     let kept = |scope, sees_all| {
@@ -72,7 +72,7 @@ fn a_node_without_a_view_owes_nothing() {
     assert_eq!(kept(PropertyScope::System, false), (1, 2, Some(BreachClass::Dead)));
 }
 
-/// Node 0 goes four steps by calls of the application, or, if it `ends`, by another one to where nothing happens. Nothing helps anywhere.
+/// Node 0 takes four steps by calls of the application, or, if it `ends`, another one to a state without events. No state keeps it.
 fn steps_to_nothing(ends: bool) -> System {
     let toy = if ends { Toy::new(1).rule(0, 0, ToyTrigger::Local(1), 9, &[]) } else { Toy::new(1) };
     let toy = (0..4).fold(toy, |toy, state| toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]));
@@ -80,8 +80,8 @@ fn steps_to_nothing(ends: bool) -> System {
     System::new(toy.promise("kept", &[&[Some(8)]]))
 }
 
-/// Before the last step is known, the fate of the start is not: the promise is broken there, since no application need ever call, and that it
-/// is dead shows only later. Where some state is known to be dead the start is not told as something else.
+/// Before the last step is known, the outcome of the start is not: the promise is broken there, since no application need ever call, and
+/// that it is dead shows only later. If some state is known to be dead, the start has no other class.
 #[test]
 fn what_may_be_dead_is_not_stuck_as_well() {
     let found = |ends, depth| {
@@ -101,7 +101,7 @@ fn what_may_be_dead_is_not_stuck_as_well() {
     }
 }
 
-/// What of a lock server is different.
+/// The variations of a lock server.
 #[derive(Clone, Copy, Default)]
 struct Lock {
     /// A waiting client asks again, by a timer, and a server grants the lock again to the client that has it.
@@ -174,8 +174,8 @@ fn built(states: &[State]) -> Built {
     Built::new(states, states.len())
 }
 
-/// The same of the toy, whose messages a search loses. Without retries no message is in flight twice, so that the network of the
-/// enumeration has what the real one has.
+/// The same on the toy, whose messages a search loses. Without retries no message is in flight twice, so the network of the
+/// enumeration has the same states as the real one.
 #[test]
 fn a_search_that_loses_messages_finds_what_kills_it() {
     let system = System { faults: Faults { losses: Faults::UNLIMITED, ..Faults::default() }, ..lock_server() };
@@ -202,10 +202,10 @@ fn rounds(losses: u32) -> System {
     System { network: Network::Ordered, faults, ..System::new(toy) }
 }
 
-/// Node 1 knows or not, and in flight are `a b`, `b`, the answer, or nothing: eight states. In each of the first three that node 1 is
-/// in, the next message comes or is lost: twelve edges. Nothing leads out of where nothing is in flight, so one state is dead.
-/// A round in which `a` is lost goes through the three states where node 1 is not told, and `a` is in flight again and again: what makes
-/// it unfair is that `a` never comes, which is possible in one of the three states.
+/// Node 1 knows or not, and in flight are `a b`, `b`, the answer, or nothing: eight states. In each of the first three, for either state of
+/// node 1, the next message arrives or is lost: twelve edges. No edge leaves a state with nothing in flight, so one state is dead.
+/// A round in which `a` is lost goes through the three states where node 1 does not know, and `a` is in flight again and again: it is
+/// unfair because `a` never arrives, which is possible in one of the three states.
 #[test]
 fn a_message_that_is_lost_in_each_round_is_delivered_in_some() {
     let recorded = record(&rounds(Faults::UNLIMITED), SearchBounds::default());
@@ -218,7 +218,7 @@ fn a_message_that_is_lost_in_each_round_is_delivered_in_some() {
     assert_eq!(fair(Fairness::None), 1);
     assert_eq!(fair(Fairness::Stable), 0);
     assert_eq!(fair(Fairness::FairLossy), 0);
-    // With a limit on losses there is no such round, whatever is asked: each loss is counted.
+    // A limit on losses excludes such rounds under any rules: each loss is counted.
     let limited = record(&rounds(1), SearchBounds::default());
     for fairness in [Fairness::None, Fairness::Stable, Fairness::FairLossy] {
         let verdict = judge(&limited.graph, 0, Rules { fairness, ..Rules::default() });
@@ -226,7 +226,7 @@ fn a_message_that_is_lost_in_each_round_is_delivered_in_some() {
     }
 }
 
-/// In order: `a`, `b` and `c` again and again, and node 1 needs `a` and `b` of the same round. Each of them comes again and again, and
+/// In order: `a`, `b` and `c` again and again, and node 1 needs `a` and `b` of the same round. Each of them arrives again and again, and
 /// is lost again and again: that is fair, but not where losses end.
 #[test]
 fn losses_can_take_turns_for_ever() {

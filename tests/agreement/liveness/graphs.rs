@@ -1,4 +1,4 @@
-//! Small graphs as the reference and as the analysis have them.
+//! Small graphs in the forms of the reference and of the analysis.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use host_search::kernel::rules::Rules;
 use host_search::kernel::{Progress, Unmonitored};
 use host_search::liveness::{self, Draw, EventClass, Label, LabelId, Source, StoredGraph, Verdict, Watch};
 
-/// A graph, with what each label of its edges says.
+/// A graph, with the meaning of each label of its edges.
 pub struct Built {
     pub graph: StoredGraph,
     labels: Vec<(EventClass, Option<Action>, Option<promises::Draw>)>,
@@ -53,7 +53,7 @@ impl Built {
         judge(&self.graph, promise, rules)
     }
 
-    /// An edge as the reference has it.
+    /// An edge in the form of the reference.
     pub fn edge(&self, edge: &liveness::Edge) -> (usize, Edge) {
         let (class, action, draw) = self.labels[edge.label as usize].clone();
         (edge.from as usize, Edge { to: edge.to as usize, class, action, draw })
@@ -112,7 +112,7 @@ pub fn random(seed: u64, states_max: u32) -> (Vec<State>, usize) {
             };
         }
     }
-    // What is found only from a state that is not expanded is not found.
+    // States that only unexpanded states lead to are not found.
     let found = in_order(&states);
     if found.len() < states.len() {
         return random(seed.wrapping_add(0x9e37_79b9), states_max);
@@ -120,7 +120,7 @@ pub fn random(seed: u64, states_max: u32) -> (Vec<State>, usize) {
     (states, expanded)
 }
 
-/// Adds something that can happen: with one outcome, or with several that are drawn or chosen.
+/// Adds an event: with one outcome, or with several that are drawn or chosen.
 fn add_event(dice: &mut Dice, state: &mut State, count: usize, actions: &[EventClass], has_draws: bool) {
     let to = |dice: &mut Dice| dice.below(count as u32) as usize;
     let action = dice.below(actions.len() as u32);
@@ -132,7 +132,7 @@ fn add_event(dice: &mut Dice, state: &mut State, count: usize, actions: &[EventC
     if !has_draws || dice.below(3) > 0 {
         return state.edges.push(Edge { to: to(dice), class, action, draw: None });
     }
-    // A tree of answers of depth two at most: what is asked second depends on the first answer.
+    // A tree of answers of depth two at most: the second question depends on the first answer.
     let handler = state.edges.len() as u32;
     let sources = |dice: &mut Dice| match dice.below(4) {
         0 => [Source::Chosen, Source::Chosen],

@@ -1,5 +1,5 @@
-//! Traces of broken promises made short: what is left replays, breaks the promise in the same way for the reference, and is compared
-//! with the shortest that the reference finds.
+//! Minimised traces of broken promises: each replays, breaks the promise in the same way for the reference, and is compared
+//! with the shortest trace of the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use super::all_rules;
 use super::graphs::watch;
 use super::toys::random;
 
-/// Larger systems are left out: everything is tried.
+/// Larger systems are skipped: the reference tries all shorter traces.
 const STATES_MAX: usize = 60;
 
 /// Events of a random way at most.
 const WAY_MAX: usize = 25;
 
-/// A random system, what is known of it, and the rules of its promises.
+/// A random system with its known graph and the rules of its promises.
 struct Explored<'l> {
     system: &'l System,
     lts: &'l Lts<'l>,
     start: &'l Start,
     checked: Checked,
     rules: Rules,
-    /// What the reference knows.
+    /// The graph of the reference.
     graph: Progress,
     dice: Dice,
 }
 
-/// Explores a random system from one of its starts and from the others, and shows it; not if it is too large.
+/// Explores a random system from one of its starts and from the others, and shows it, unless it is too large.
 fn explore(seed: u64, work: &mut dyn FnMut(Explored<'_>)) {
     let system = random(seed);
     let Some(graph) = progress(&system, Within::default(), STATES_MAX) else { return };
@@ -59,7 +59,7 @@ fn explore(seed: u64, work: &mut dyn FnMut(Explored<'_>)) {
 }
 
 impl Explored<'_> {
-    /// A random way of some events from the start to a state, or over an edge at its end; none if it does not come there.
+    /// A random way of some events from the start to a state, or over an edge at its end; none if it does not get there.
     fn way(&mut self, is_end: &dyn Fn(liveness::Edge) -> bool, may: &dyn Fn(u32) -> bool) -> Option<Vec<Step>> {
         let graph = &self.checked.recorded.graph;
         let (mut state, mut steps, min) = (0, Vec::new(), self.dice.below(12) as usize);
@@ -159,7 +159,7 @@ impl Explored<'_> {
     }
 }
 
-/// What sort of event the last step of a way is.
+/// The class of the last event of a way.
 fn class_of(explored: &Explored<'_>, path: &[Step]) -> EventClass {
     let (graph, mut state, mut class) = (&explored.checked.recorded.graph, 0, EventClass::Suppressed);
     for step in path {
@@ -175,8 +175,8 @@ fn path_of(explored: &Explored<'_>, trace: &Trace) -> Vec<Step> {
     start::follow_on(&mut stepper, explored.start.clone(), &trace.steps).expect("it can happen").path
 }
 
-/// The length of a shortest trace that breaks a promise in this class, for the reference: by a critical step of this sort if it is dead.
-/// None if it was not found among those of fewer than `than` events, which are all tried. It begins in this state.
+/// The length of a shortest trace that breaks a promise in this class, for the reference: by a critical step of this class if it is dead.
+/// None if no trace of fewer than `than` events breaks it, all of which are tried. It begins in this state.
 fn naive(
     explored: &Explored<'_>,
     (index, outcome): (usize, &Outcome),
@@ -335,7 +335,7 @@ fn confirmed(explored: &Explored<'_>, (index, outcome): (usize, &Outcome), trace
     }
 }
 
-/// What was seen over many systems, by class.
+/// The statistics over many systems, by class.
 #[derive(Debug, Default)]
 struct Seen {
     tried: u64,
@@ -344,7 +344,7 @@ struct Seen {
     shorter: u64,
     /// Those that became shorter behind events that stay.
     kept: u64,
-    /// As short as the shortest that the reference finds, of those where it tried everything shorter.
+    /// As short as the shortest trace of the reference, if the reference tried all shorter traces.
     compared: u64,
     shortest: u64,
 }
@@ -382,7 +382,7 @@ fn a_short_trace_breaks_the_promise_as_the_long_one_did() {
                         assert_eq!(critical, class_of(&explored, &path_of(&explored, &short)), "{context}");
                     }
                     let begin = explored.states_along(&long)[0];
-                    // A loop does not stay in part, nor is a critical step found again that stays.
+                    // A loop is kept as a whole, and a kept critical step is not searched for again.
                     let most = path.len() - cycle.max(usize::from(class == BreachClass::Dead));
                     let keep = explored.dice.below(most as u32 + 1) as usize;
                     let kept = shortened(explored.lts, &long, Options { keep, ..Options::default() });

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `checks` | from the search to an execution that breaks a promise: replayed, stopped, refused |
 //! | `graphs` | small graphs as the reference and as the analysis have them |
-//! | `searches` | what `bdfs` reports of promises, under bounds, after prefixes, for any number of workers |
+//! | `searches` | the reports of `bdfs` about promises, under bounds, after prefixes, for any number of workers |
 //! | `toys` | toys whose graphs are recorded while they are explored |
 //! | `counted` | systems whose promises are counted by hand |
 //! | `minimising` | traces of broken promises made short |
-//! | `outlooks` | what can still become of each state of a graph, asked without the graph |
-//! | `walks` | what random walks report of promises |
-//! | `prefixes` | what a search after walks reports of promises |
+//! | `outlooks` | the possible outcomes of each state of a graph, computed without the graph |
+//! | `walks` | the reports of random walks about promises |
+//! | `prefixes` | the reports of a search after walks about promises |
 //! | `scale` | the time and memory of the analysis of a large graph |
 //! | `workers` | graphs of many states, judged by any number of workers |
 
@@ -49,7 +49,7 @@ fn all_rules() -> Vec<Rules> {
     all
 }
 
-/// What differs between a verdict and what the reference says; none if nothing does.
+/// The difference between a verdict and the reference, if any.
 fn difference(verdict: &Verdict, expected: &Outcome) -> Option<String> {
     let states = (verdict.live_states, verdict.dead_states, verdict.unknown_states);
     let death = verdict.death.as_ref();
@@ -78,7 +78,7 @@ fn difference(verdict: &Verdict, expected: &Outcome) -> Option<String> {
     })
 }
 
-/// What is wrong with the paths of a verdict on a graph: that each is one, and that the cycle is fair by the definition and more than dead.
+/// The error in the paths of a verdict on a graph, if any: each must be a path, and the cycle fair by the definition and not all dead.
 fn wrong_path(
     built: &Built,
     states: &[State],
@@ -122,7 +122,7 @@ fn wrong_path(
     (!is_owed || !is_kept || !is_fair || is_dead).then(|| format!("{cycle:?} is no fair cycle, or a dead one"))
 }
 
-/// What the comparison of random graphs has seen.
+/// The statistics of the comparison of random graphs.
 #[derive(Debug, Default)]
 struct Seen {
     tried: u64,

@@ -1,4 +1,4 @@
-//! What can still become of each state of a graph: asked of that state alone, against the graph.
+//! The possible outcomes of each state of a graph: computed from that state alone, and compared with the graph.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ struct Seen {
     back_by_refusal: u64,
 }
 
-/// Asks about each state of a system for each of its promises.
+/// Computes the outlook of each state of a system for each of its promises.
 fn ask_everywhere(system: &System, recovery: Recovery, seen: &mut Seen) {
     let factory = Arc::new(system.toy.clone());
     let lts = Lts::new(&factory, system.scenario()).expect("a toy lists its properties");
@@ -137,7 +137,7 @@ fn the_outlook_of_a_state_is_what_the_graph_says() {
         for seed in 0..systems(1_000) {
             ask_everywhere(&random(seed), recovery, &mut seen);
         }
-        // The design asks for nine in ten dead states to be proven.
+        // The design requires that nine in ten dead states are proven.
         let enough = seen.alive > 1_000 && seen.dead > 1_000 && seen.certified * 10 > seen.dead * 9;
         let enough = enough && seen.shortest * 10 > seen.alive * 9 && seen.back_by_refusal > 0;
         telling(enough, format_args!("{recovery:?}: {seen:?}"));
@@ -181,8 +181,8 @@ fn what_is_not_headed_for_is_not_left_out() {
     assert_eq!(way.len(), 8);
 }
 
-/// A node in one of 20 states takes 20 messages in any order, which are more pairs than a certificate has work for; nothing keeps the
-/// promise. The guided search has work for all of them.
+/// A node in one of 20 states takes 20 messages in any order: more pairs than a certificate may examine, and no state keeps the
+/// promise. The guided search may examine all of them.
 #[test]
 fn what_takes_more_work_than_a_certificate_has_is_left_to_the_guided_search() {
     const MANY: u8 = 20;
@@ -198,7 +198,7 @@ fn what_takes_more_work_than_a_certificate_has_is_left_to_the_guided_search() {
     let (promise, recovery) = (lts.promises()[0], Recovery::Events);
     let certified = certify(&mut stepper, &starts[0], promise, recovery, &mut |_| None).expect("no host faults");
     assert!(!certified.is_dead);
-    // What a certificate may take, with the combinations of the last few states.
+    // The work limit of a certificate, with the combinations of the last few states.
     assert!((200..250).contains(&certified.work), "{certified:?}");
     let (outlook, work) =
         search_guided(&mut stepper, &starts[0], promise, recovery, &mut |_| None).expect("no host faults");

@@ -1,4 +1,4 @@
-//! What a search after walks reports of promises: each is broken in that way, by the reference.
+//! The reports of a search after walks about promises: the reference breaks each in the same way.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ fn what_is_found_after_walks_is_there_for_the_reference() {
     for seed in 0..systems(1_000) {
         let case = Case::random(seed);
         let bounds = SearchBounds { walks: Some(8), seed: Some(seed), count_system_states: false, ..case.bounds };
-        // Bounds count from where the walks end.
+        // Bounds count from the ends of the walks.
         let whole = Case { bounds: SearchBounds { depth: None, local_events: None, ..case.bounds }, ..case };
         let Some(outcomes) = whole.outcomes(whole.rules()) else { continue };
         let case = Case { bounds, ..whole };
@@ -29,7 +29,7 @@ fn what_is_found_after_walks_is_there_for_the_reference() {
                     found.judgement.violated() == Some(promise.property) && promise.node == found.node
                 });
                 let ways = outcomes[index.expect("it is about a promise")].ways();
-                // Within a bound it may not be known that it is broken in a more certain way.
+                // Within a bound, a more certain way to break it may stay unknown.
                 let is_bounded = bounds.depth.is_some() || bounds.local_events.is_some();
                 let is_it = |class| class == breach.class || is_bounded && class < breach.class;
                 let least = ways.iter().filter(|(class, _)| is_it(*class)).map(|(_, length)| *length).min();

@@ -12,10 +12,10 @@ use super::graphs::judge;
 const STATES: u32 = 10_000_000;
 const EDGES: u32 = 10;
 
-/// States of a level, once there are as many.
+/// The number of states of a level, after the first levels.
 const LEVEL: u32 = 1 << 16;
 
-/// A graph that looks like those of protocols explored breadth first: levels grow and are then as large as each other, most edges lead a
+/// A graph that resembles those of protocols explored breadth-first: levels grow to a constant size, most edges lead a
 /// little further in the order of discovery, some far, some back. The last part keeps no promise and leads nowhere else.
 fn large(states: u32) -> StoredGraph {
     const LABELS: u32 = 6_000;
@@ -40,7 +40,7 @@ fn large(states: u32) -> StoredGraph {
         row.clear();
         let first = if state >= end { end } else { 0 };
         let found = found_from(state);
-        // An edge to a state that is found later would find it now.
+        // Otherwise an edge would find a later state too early.
         let last = found[1].min(states - 1);
         for edge in 0..EDGES {
             let to = match edge {
@@ -58,7 +58,7 @@ fn large(states: u32) -> StoredGraph {
     graph
 }
 
-/// From which state a state is found.
+/// The state from which a state is found.
 fn parent_of(state: u32) -> Option<u32> {
     (state > 0).then(|| (state / 2).max(state.saturating_sub(LEVEL)))
 }
@@ -68,7 +68,7 @@ fn found_from(state: u32) -> [u32; 2] {
     [(2 * state).max(1), 2 * state + 1].map(|found| found.min(state + LEVEL))
 }
 
-/// Where the last part begins: behind a state that keeps the promise.
+/// The beginning of the last part: behind a state that keeps the promise.
 fn end_of(states: u32) -> u32 {
     (states - states / 20) / 64 * 64
 }

@@ -1,4 +1,4 @@
-//! What `bdfs` reports of promises of progress, against the reference: under bounds, after prefixes, from exported states, on mixed links,
+//! Reports of `bdfs` about promises of progress, against the reference: under bounds, after prefixes, from exported states, on mixed links,
 //! for several violations and any number of workers.
 
 use std::collections::BTreeMap;
@@ -76,14 +76,14 @@ impl Case {
         self.bounds.promises.expect("it is asked for")
     }
 
-    /// What the reference says of each promise by these rules; none if the system is too large for it.
+    /// The outcome of each promise by these rules according to the reference; none if the system is too large for it.
     pub(super) fn outcomes(&self, rules: Rules) -> Option<Vec<Outcome>> {
         let graph = progress(&self.system, self.within(), STATES_MAX)?;
         let promises = 0..graph.states[0].owed.len();
         promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect()
     }
 
-    /// Where the search begins.
+    /// The starts of the search.
     fn starts(&self, factory: &Arc<Toy>, stepper: &mut Stepper<'_>) -> Vec<Start> {
         let Some(prefix) = &self.prefix else { return start::initial(stepper).expect("a toy starts") };
         let mut trace = trace_of(stepper.lts(), prefix);
@@ -141,7 +141,7 @@ pub(super) fn confirmed(case: &Case, lts: &Lts<'_>, found: &FoundViolation) -> T
     trace
 }
 
-/// Compares a report with what the reference says of each promise.
+/// Compares a report with the reference's outcome of each promise.
 fn compare(case: &Case, lts: &Lts<'_>, report: &Report, expected: &[Outcome], context: &str) {
     let found: Vec<&FoundViolation> = report.violations.iter().filter(|found| found.breach.is_some()).collect();
     if report.end == EndCondition::Violation {
@@ -223,7 +223,7 @@ fn bdfs_reports_of_promises_what_the_reference_says() {
     telling(is_telling && tried > enough(1_000), format_args!("{tried}: {seen:?}"));
 }
 
-/// Of the members of the portfolio `bdfs` decides promises, and walks can be first to prove that one is broken.
+/// In the portfolio, `bdfs` decides promises, and walks can be first to prove that one is broken.
 #[test]
 fn the_portfolio_reports_of_promises_what_the_reference_says() {
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
@@ -258,7 +258,7 @@ fn the_portfolio_reports_of_promises_what_the_reference_says() {
     telling(seen.len() == 3 && seen.values().all(|count| *count > enough(20)), format_args!("{seen:?}"));
 }
 
-/// With fewer states than there are, what is claimed is true of all of them.
+/// With a bound below the number of states, all claims are true of the whole space.
 #[test]
 fn a_bound_on_states_hides_answers_and_makes_none_up() {
     let mut seen: BTreeMap<BreachClass, u64> = BTreeMap::new();
@@ -305,7 +305,7 @@ fn a_bound_on_states_hides_answers_and_makes_none_up() {
     telling(seen.len() == 3 && seen.values().all(|count| *count >= enough(11)), format_args!("{seen:?}"));
 }
 
-/// Says stop when it was asked so often.
+/// Stops the search at this number of polls.
 #[derive(Default)]
 struct StopAt {
     checks: AtomicU64,
@@ -318,8 +318,8 @@ impl Monitor for StopAt {
     }
 }
 
-/// Wherever a search is stopped: a promise that it decides is as the whole search decides it, and where everything was explored before,
-/// all else is as in the whole search.
+/// Wherever a search is stopped: a promise that it decides is as the whole search decides it, and after a complete exploration,
+/// the rest is as in the whole search.
 #[test]
 fn a_search_that_is_stopped_takes_nothing_back() {
     let (mut exploring, mut deciding) = (0, 0);
@@ -340,7 +340,7 @@ fn a_search_that_is_stopped_takes_nothing_back() {
                         stopped.decided.is_none() || (is_explored && stopped.decided == whole.decided),
                         "seed {seed}"
                     );
-                    // What was met before the stop is part of what is met without one.
+                    // The states met before the stop are part of those met without a stop.
                     let (met, all) = (stopped.met.expect("it keeps states"), whole.met.expect("it keeps states"));
                     let (owed, all_owed) = (met.states - met.kept, all.states - all.kept);
                     assert!(met.kept <= all.kept && owed <= all_owed, "seed {seed}: {met:?} of {all:?}");

@@ -30,7 +30,7 @@ pub fn record(system: &System, bounds: SearchBounds) -> Recorded {
     recorder.finish()
 }
 
-/// Systems that can run for ever, on both networks, with all that can go wrong.
+/// Systems that can run for ever, on both networks, with all faults.
 pub fn random(seed: u64) -> System {
     let mut dice = Dice(seed ^ 0x70a5);
     let toy = Toy::random_busy(seed, 1 + dice.below(2));
@@ -49,8 +49,8 @@ pub fn random(seed: u64) -> System {
     with_random_losses(System { network, faults, ..System::new(toy) }, seed)
 }
 
-/// The same, in which messages may be lost. Where links have an order some of these systems have messages that are lost and sent again
-/// for ever; a finite system without order has none, since it would have more and more of them if they were not lost.
+/// The same with lost messages. On ordered links some of these systems lose and send messages
+/// for ever; a finite system without order cannot, since it would accumulate messages if they were not lost.
 fn with_random_losses(mut system: System, seed: u64) -> System {
     let mut dice = Dice(seed ^ 0x1055);
     let losses = [0, 0, 1, 2, Faults::UNLIMITED, Faults::UNLIMITED][dice.below(6) as usize];

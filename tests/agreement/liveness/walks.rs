@@ -1,4 +1,4 @@
-//! What random walks report of promises: a promise reported dead is dead, since the step reported as critical.
+//! The reports of random walks about promises: a promise reported dead is dead, from the step reported as critical on.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ fn case(seed: u64) -> Case {
     Case { bounds, ..case }
 }
 
-/// What the reference says of the promises after more steps than those of the case's own prefix.
+/// The reference's outcomes of the promises after more steps than those of the case's own prefix.
 fn after(case: &Case, steps: &[TraceStep], init_choices: &Prefix) -> Option<Vec<Outcome>> {
     let steps = steps.iter().map(|step| TraceStep { sent: None, state: None, ..step.clone() });
     let before = if case.is_exported { init_choices.steps.clone() } else { Vec::new() };
@@ -44,8 +44,8 @@ fn after(case: &Case, steps: &[TraceStep], init_choices: &Prefix) -> Option<Vec<
     promises.map(|promise| promises::decide(&graph.states, promise, case.rules())).collect()
 }
 
-/// Asserts that the promise of a finding is dead where walks say so, and was alive before the step reported as critical, whatever
-/// bounds the search has. Whether there is such a step; none if the system is too large for the reference. A search that `was_stopped` may not
+/// Asserts that the promise of a finding is dead where walks say so, and was alive before the step reported as critical, for any
+/// bounds. Whether there is such a step; none if the system is too large for the reference. A search that `was_stopped` may not
 /// know the step.
 pub(super) fn dead_is_dead(
     (case, was_stopped): (&Case, bool),
@@ -98,7 +98,7 @@ fn what_walks_say_is_dead_is_dead_for_the_reference() {
                     sampled.alive + sampled.dead + sampled.open + sampled.unexamined,
                     "{context}"
                 );
-                // Everything is close by.
+                // All states are nearby.
                 assert!(sampled.open == 0 && sampled.dead <= 1 && sampled.owing <= sampled.walks, "{context}");
                 *seen.entry("alive").or_default() += sampled.alive;
                 *seen.entry("dead").or_default() += sampled.dead;
@@ -123,7 +123,7 @@ fn seen_by(case: &Case) -> bool {
     faults.duplicates == 0 && faults.crashes == 0
 }
 
-/// What walks say of promises depends on nothing but the seed.
+/// The reports of walks about promises depend only on the seed.
 #[test]
 fn what_walks_say_of_promises_does_not_depend_on_the_workers() {
     let mut dead = 0;
@@ -161,9 +161,9 @@ impl Monitor for StopAt {
     }
 }
 
-/// Three nodes that take steps of two kinds to their ends; none keeps its promise. What is owed where nothing can happen any more is dead by
-/// itself: wherever the search is stopped after a walk has reached its end, also in the middle of making the way there short, it is reported,
-/// and whatever the memory.
+/// Three nodes that take steps of two kinds to their ends; none keeps its promise. A promise owed where no event is possible is dead by
+/// itself: it is reported wherever the search is stopped after a walk has reached its end, also while the path is being shortened,
+/// with any memory.
 #[test]
 fn what_is_owed_at_an_end_is_reported_wherever_the_search_is_stopped() {
     let program = Program {
@@ -200,8 +200,8 @@ fn what_is_owed_at_an_end_is_reported_wherever_the_search_is_stopped() {
     assert!(short > 0 && long > 0, "{short} {long}");
 }
 
-/// A ladder: each step may be the one that falls back to its foot, and the promise is kept at its end, which no walk reaches and which is
-/// farther away than what is looked at. So neither is proven, and what walks have seen bounds what they would see.
+/// A ladder: each step may be the one that falls back to its foot, and the promise holds at its end, which no walk reaches and which is
+/// farther away than the examination looks. So neither is proven, and the walks seen so far bound the next ones.
 #[test]
 fn what_is_too_far_away_stays_open() {
     const END: u64 = 20_000;
@@ -229,7 +229,7 @@ fn what_is_too_far_away_stays_open() {
 }
 
 /// The same ladder with few rungs, with nodes that move in circles: too many states are close by, and next to no walk reaches its
-/// end. What is left to climb leads there, rung by rung.
+/// end. The remaining steps lead there, rung by rung.
 #[test]
 fn what_is_left_leads_through_what_does_not_matter() {
     const END: u64 = 20;

@@ -67,7 +67,7 @@ fn large(dice: &mut Dice) -> Large {
             } else {
                 state + dice.below(reach)
             };
-            // What is found first is not found by fewer events than what is found later, so no edge leads far.
+            // An earlier state is not found by fewer events than a later one, so no edge leads far.
             row.push((to.min(child - 1), dice.below(labels)));
         }
         edges.extend(row.iter().map(|(to, label)| (state, *to, CLASSES[*label as usize % CLASSES.len()])));
@@ -181,7 +181,7 @@ fn chain(dice: &mut Dice) -> Chain {
 fn intervals(Chain { owed, back, .. }: &Chain, has_chance: bool) -> Vec<(u32, u32)> {
     let mut is_taken = vec![true; back.len()];
     loop {
-        // How far each state reaches back without an edge of the chain that is not taken, or a state that keeps the promise.
+        // The distance that each state reaches back without an edge of the chain that is not taken, or a state that keeps the promise.
         let (mut found, mut first): (Vec<(u32, u32)>, u32) = (Vec::new(), 0);
         for state in 0..STATES {
             let is_cut = state > 0 && !is_taken[state as usize - 1];

@@ -13,7 +13,7 @@ use host_search::strategy::{Bound, STRATEGIES};
 
 use super::{STATES_MAX, SYSTEMS, exported, families, said, said_within};
 
-/// A message that is lost is gone: what follows is what follows from the same states without it.
+/// A lost message is gone: the successors are those of the same states without it.
 #[test]
 fn what_is_lost_is_no_longer_in_flight() {
     let mut lost = 0;
@@ -42,7 +42,7 @@ fn what_is_lost_is_no_longer_in_flight() {
     assert!(lost > 50, "{lost}");
 }
 
-/// An absent node does to the others what one does that takes every message and does nothing.
+/// An absent node affects the others as a node does that takes every message and does nothing.
 #[test]
 fn absent_nodes_are_silent() {
     let gone: NodeId = 2;
@@ -76,7 +76,7 @@ fn absent_nodes_are_silent() {
     assert!(compared > 5 && stuck > 10, "{compared}, {stuck} deadlocks");
 }
 
-/// On every network and with every fault, what happens without a node happens with a silent one as well.
+/// On every network and with every fault, all events without a node also happen with a silent one.
 #[test]
 fn absent_nodes_add_nothing() {
     let gone: NodeId = 1;

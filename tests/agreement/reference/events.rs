@@ -1,4 +1,4 @@
-//! What can happen in a global state, and what follows.
+//! The events of a global state, and their successors.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use host_model::toys::{ToyOutcome, ToyState, ToyTrigger};
 use super::faults::{self, Meaning};
 use super::{Channel, Global, Happening, Item, System};
 
-/// What can happen in a global state.
+/// The events that can happen in a global state.
 pub(super) fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -> Vec<(NodeId, Happening)> {
     let mut found = Vec::new();
     for ((from, to), items) in global.in_flight.channels() {
@@ -42,8 +42,8 @@ pub(super) fn happenings(system: &System, global: &Global, local_events_max: Opt
     found
 }
 
-/// What of all that is in flight could be lost, whatever the budget: what could be delivered next, whether or not the node would take
-/// it; but news of a break are never lost.
+/// The messages in flight that can be lost with any budget: those that could be delivered next, whether or not the node would take
+/// them; notices of a break are never lost.
 pub(super) fn losses(system: &System, global: &Global) -> Vec<(NodeId, Happening)> {
     let mut found = Vec::new();
     let can_take = |to: NodeId| !global.locals[to as usize].is_stuck;
@@ -63,7 +63,7 @@ fn take(global: &mut Global, (from, to): Channel, index: usize) {
     assert!(matches!(item, Item::Message { .. }), "a notice is no message");
 }
 
-/// How a node takes an item.
+/// The way in which a node takes an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Alone,
@@ -105,7 +105,7 @@ fn quorums(system: &System, global: &Global, node: NodeId) -> Vec<Happening> {
     found
 }
 
-/// The global states that follow, in the order of the outcomes; those of a fault that changes nothing left out.
+/// The successors in the order of the outcomes, without those of a fault that changes nothing.
 pub(super) fn moves(
     system: &System,
     global: &Global,
@@ -117,7 +117,7 @@ pub(super) fn moves(
     if let Happening::Lose(from, _, index) = *happening {
         take(&mut before, (from, node), index);
         let counts = &mut before.locals[node as usize].counts;
-        // More can be lost before a search begins, and without a limit nothing is counted.
+        // A beginning can have more losses than the budget, and without a limit nothing is counted.
         if system.faults.losses != Faults::UNLIMITED && counts.losses < system.faults.losses {
             counts.losses += 1;
         }
@@ -132,7 +132,7 @@ pub(super) fn moves(
     let mut closed = Vec::new();
     // A node that restarts traps, if it does, in the first state.
     let mut state_of_trap = state;
-    // What `init` sends without durable state is never refused.
+    // The messages of `init` without durable state are never refused.
     let mut is_first = false;
     let outcomes = match *happening {
         Happening::Quorum(name, ref set) => {
@@ -213,7 +213,7 @@ pub(super) fn moves(
         let choices = resolution.choices.clone();
         next.push(Move { next: one.after(system, node, resolution), choices, is_lost: false });
     }
-    // A handler that ignores the error does what one does that never hears of it.
+    // A handler that ignores the error has the same effect as one that never hears of it.
     let unheard = unheard.filter(|_| !is_ignored);
     next.extend(unheard.map(|next| Move { next, choices: Vec::new(), is_lost: true }));
     next
@@ -229,19 +229,19 @@ pub(super) struct Move {
     pub(super) is_lost: bool,
 }
 
-/// How an outcome ends if the transport refuses some of its messages.
+/// The end of an outcome if the transport refuses some of its messages.
 #[derive(Clone, Debug)]
 pub(super) struct Resolution {
     /// The state; none if the node traps.
     pub(super) next: Option<ToyState>,
     pub(super) sent: Vec<(NodeId, u8)>,
-    /// How many messages were refused.
+    /// The number of refused messages.
     pub(super) refused: u32,
     /// The answers that the handler gets.
     pub(super) choices: Vec<Choice>,
 }
 
-/// An outcome where nothing is refused.
+/// An outcome without refusals.
 pub(super) fn resolution(outcome: ToyOutcome) -> Resolution {
     match outcome {
         ToyOutcome::Go(next, sent) => Resolution { next: Some(next), sent, refused: 0, choices: Vec::new() },

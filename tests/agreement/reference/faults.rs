@@ -1,4 +1,4 @@
-//! What each fault of a node does, by the definition in `docs/semantics.md`.
+//! The effect of each fault of a node, by the definition in `docs/semantics.md`.
 
 use host_model::contract::NodeId;
 use host_model::scenario::FaultEvent;
@@ -6,16 +6,16 @@ use host_model::toys::{Toy, ToyState};
 
 use super::{Local, System};
 
-/// What a fault does.
+/// The effect of a fault.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
-    /// The node restarts with what this leaves of its durable state in a state, and all its connections break.
+    /// The node restarts with the durable state that this function computes from a state, and all its connections break.
     Restart(fn(&Toy, NodeId, ToyState) -> Option<u8>),
     /// The connection to another node breaks.
     Break,
 }
 
-/// What the faults of this kind do.
+/// The effect of the faults of this kind.
 pub(super) fn meaning(kind: &str) -> Meaning {
     match kind {
         "reset" => Meaning::Restart(|toy, node, state| toy.durable.get(&(node, state)).copied()),

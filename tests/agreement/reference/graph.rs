@@ -13,17 +13,17 @@ use super::{Channel, Global, Item, Local, System, starts, states};
 pub struct Content {
     /// The local states.
     pub locals: Vec<Local>,
-    /// What is in flight on each channel that is not empty: in the order of sending, or sorted where that does not matter.
+    /// The items in flight on each nonempty channel: in the order of sending, or sorted if the order does not matter.
     pub in_flight: BTreeMap<Channel, Vec<Flying>>,
 }
 
-/// A message in flight or a notice: its content, of a message, and how many breaks of the connection it knows of.
+/// A message in flight or a notice: its content, of a message, and the number of breaks of the connection that it knows.
 pub type Flying = (Option<u8>, u32);
 
 /// From which state, at which node, to which state.
 pub type Edge = (Content, NodeId, Content);
 
-/// A graph, with how often each state and each edge is there: states with different counts of local events look alike.
+/// A graph, with the multiplicity of each state and each edge: states with different counts of local events look alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     /// With the length of a shortest path and whether the state is bad.

@@ -1,4 +1,4 @@
-//! What is in flight.
+//! The messages in flight.
 
 use super::{Channel, Item};
 
@@ -46,7 +46,7 @@ impl InFlight {
         self.items.remove(begin + index)
     }
 
-    /// Keeps what is to be kept.
+    /// Keeps the items for which the function returns true.
     pub(super) fn retain(&mut self, is_kept: impl Fn(Channel, Item) -> bool) {
         for place in (0..self.items.len()).rev() {
             if !is_kept(self.channels[place], self.items[place]) {

@@ -1,4 +1,4 @@
-//! Paths of the reference as traces: what other searches can begin after.
+//! Paths of the reference as traces: prefixes of other searches.
 
 use std::collections::BTreeSet;
 
@@ -56,10 +56,10 @@ impl Prefix {
         Some(Self { init_choices, steps })
     }
 
-    /// Where it ends; none if it cannot happen in a system.
+    /// The global state at its end; none if it cannot happen in a system.
     fn end(&self, system: &System) -> Option<Global> {
         let starts = choices_of_starts(system).into_iter();
-        // A trace leaves them out where there are none.
+        // A trace omits the choices if there are none.
         let is_same = |choices: &[Vec<Choice>]| match self.init_choices.is_empty() {
             true => choices.iter().all(Vec::is_empty),
             false => choices == self.init_choices,
@@ -104,14 +104,14 @@ pub fn configurations_after(
 /// Lists steps of a trace that can be taken in a global state, and what follows.
 type StepsFrom = fn(&System, &Global) -> Vec<(TraceStep, Global)>;
 
-/// What can happen in a global state, and what can be lost there, whatever the budget.
+/// The events that can happen in a global state, and those that can be lost there with any budget.
 fn steps_and_losses_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
     let mut happenings = happenings(system, global, None);
     happenings.retain(|(_, happening)| !matches!(happening, Happening::Lose(..)));
     steps_of(system, global, happenings.into_iter().chain(losses(system, global)))
 }
 
-/// What can happen in a global state as steps of a trace, and what follows.
+/// The events of a global state as steps of a trace, with the successors.
 fn steps_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
     steps_of(system, global, happenings(system, global, None).into_iter())
 }

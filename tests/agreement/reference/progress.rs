@@ -20,10 +20,10 @@ pub struct Progress {
     pub contents: Vec<Content>,
 }
 
-/// The part of a graph that is wanted.
+/// The wanted part of a graph.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Within<'p> {
-    /// Where it begins, if not after `init`.
+    /// The prefix after which it begins, if not after `init`.
     pub prefix: Option<&'p Prefix>,
     /// Events on a path from there, at most.
     pub depth: Option<u32>,
@@ -103,7 +103,7 @@ pub fn progress(system: &System, within: Within<'_>, states_max: usize) -> Optio
     Some(progress)
 }
 
-/// What sort of event it is, and the name of the action that it is, if it is fair.
+/// The class of an event, and the name of its action, if it is fair.
 fn classify(system: &System, node: NodeId, happening: &Happening) -> (EventClass, Option<String>) {
     match happening {
         Happening::Take(from, Item::Message { content, breaks, .. }, _) => {
@@ -126,8 +126,8 @@ fn classify(system: &System, node: NodeId, happening: &Happening) -> (EventClass
     }
 }
 
-/// For each promise whether it is not kept in a state: for each `eventually` property of system scope, and for each of node scope at
-/// each node. Where a node has trapped nothing is asked, nor of a node
+/// For each promise whether it is owed in a state: for each `eventually` property of system scope, and for each of node scope at
+/// each node. A trapped node owes nothing, nor does a node
 /// without a view in a property of node scope.
 fn owed(system: &System, global: &Global) -> Vec<bool> {
     let mut owed = Vec::new();

@@ -1,5 +1,5 @@
-//! What becomes of promises of progress in a small graph, straight from the definitions of `docs/semantics.md`: every set of states is
-//! tried as that which an execution goes through for ever.
+//! The outcomes of promises of progress in a small graph, straight from the definitions of `docs/semantics.md`: every set of states is
+//! tried as the set that an execution visits for ever.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const STATES_MAX: usize = 12;
 /// Sets of more edges are not tried.
 const DRAWN_MAX: usize = 7;
 
-/// What has to happen if it stays possible.
+/// An action that has to happen if it stays possible.
 pub type Action = u32;
 
 /// A handler that asks chance, and the answers that it gets.
@@ -24,9 +24,9 @@ pub type Draw = (u32, Vec<(u32, Source)>);
 pub struct State {
     /// Whether an execution can begin here.
     pub is_start: bool,
-    /// For each promise whether it is not kept here.
+    /// For each promise whether it is owed here.
     pub owed: Vec<bool>,
-    /// What can happen.
+    /// The events that can happen.
     pub edges: Vec<Edge>,
     /// The fair actions that are possible, those that a bound leaves out included.
     pub possible: BTreeSet<Action>,
@@ -36,20 +36,20 @@ pub struct State {
     pub is_unknown: bool,
 }
 
-/// Something that can happen.
+/// An event that can happen.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// The state afterwards.
     pub to: usize,
-    /// What sort of event it is.
+    /// The class of the event.
     pub class: EventClass,
-    /// What it does, if that is fair.
+    /// Its action, if that is fair.
     pub action: Option<Action>,
     /// The handler that asks chance, and its answers.
     pub draw: Option<Draw>,
 }
 
-/// What becomes of a promise.
+/// The outcome of a promise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Numbers of live, dead and other states.
@@ -73,14 +73,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The ways in which the promise is broken, the most certain first, and how many events lead to the first state that shows it.
+    /// The ways in which the promise is broken, the most certain first, with the number of events to the first state that shows each.
     pub fn ways(&self) -> Vec<(BreachClass, usize)> {
         let ways = [(BreachClass::Dead, self.death), (BreachClass::Stuck, self.stop), (BreachClass::Lasso, self.lasso)];
         ways.into_iter().filter_map(|(class, length)| Some((class, length?))).collect()
     }
 }
 
-/// What becomes of a promise; none if the graph is too large to try everything.
+/// The outcome of a promise; none if the graph is too large to try everything.
 pub fn decide(states: &[State], promise: usize, rules: Rules) -> Option<Outcome> {
     let outcome = decide_but_lassos(states, promise, rules);
     let fair = largest(&fair_sets(states, promise, rules)?);
@@ -89,7 +89,7 @@ pub fn decide(states: &[State], promise: usize, rules: Rules) -> Option<Outcome>
     Some(Outcome { fair, lasso, ..outcome })
 }
 
-/// The same but for cycles, of a graph of any size.
+/// The same without cycles, of a graph of any size.
 pub fn decide_but_lassos(states: &[State], promise: usize, rules: Rules) -> Outcome {
     let owed = |state: usize| states[state].owed[promise];
     let recovers = |edge: &Edge| match edge.class {

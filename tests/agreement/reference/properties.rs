@@ -1,10 +1,10 @@
-//! What the further properties of a toy say about a global state.
+//! The judgement of a global state by the further properties of a toy.
 
 use host_model::contract::{NodeId, PropertyKind, PropertyScope};
 
 use super::{Local, Reached, System};
 
-/// Notes what the properties say about a state where no node is stuck, which is reached after this many events.
+/// Records the judgements of a state without stuck nodes, which is reached after this many events.
 pub(super) fn judge(system: &System, locals: &[Local], depth: u32, reached: &mut Reached) {
     for (index, property) in (1..).zip(&system.toy.properties) {
         let views: Vec<Option<Vec<u8>>> =
@@ -14,7 +14,7 @@ pub(super) fn judge(system: &System, locals: &[Local], depth: u32, reached: &mut
             PropertyScope::Node => (0..).map(Some).zip(views.chunks(1)).collect(),
             PropertyScope::System => vec![(None::<NodeId>, views.as_slice())],
         };
-        // Where no node matters to a property, it is not asked.
+        // A property to which no node matters is not evaluated.
         for (node, group) in groups.into_iter().filter(|(_, group)| group.iter().any(Option::is_some)) {
             let words = match (property.evaluate(group), property.kind) {
                 (Err(fault), _) => fault.message,

@@ -1,5 +1,5 @@
-//! The reduction of a checker that knows a protocol by its transitions: which types of message each consumes, and which it sends to
-//! whom in any execution, but not what a local state can still send. A transition is one for all senders, or one for each set
+//! The reduction of a checker that knows a protocol by its transitions: the types of message that each consumes, and those that it sends to
+//! each node in any execution, but not the messages that a local state can still send. A transition is one for all senders, one for each set
 //! of senders of a quorum ("quorum-split"), or one for each sender where it answers that sender alone ("reply-split").
 //!
 //! The sets are strong stubborn sets: Valmari, "Stubborn Sets for Reduced State Space Generation", 1990.
@@ -11,18 +11,18 @@ use host_model::lts::{MessageId, Stepper, Trigger};
 
 use super::{Explored, Global, taken};
 
-/// The first byte of a message: which variant it is.
+/// The first byte of a message: the number of its variant.
 type Type = u8;
 
 /// A transition of a node's program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Transition {
     node: NodeId,
-    /// What it consumes: nothing if it is a local event.
+    /// The types that it consumes: none for a local event.
     types: BTreeSet<Type>,
-    /// How many messages it consumes.
+    /// The number of messages that it consumes.
     size: usize,
-    /// Whose messages it consumes; none: any node's.
+    /// The senders of the messages that it consumes; none: any node.
     senders: Option<BTreeSet<NodeId>>,
 }
 
@@ -42,7 +42,7 @@ fn type_of(stepper: &Stepper<'_>, message: MessageId) -> Type {
     stepper.message(message).payload.first().copied().unwrap_or_default()
 }
 
-/// The transition of an event, not split, and whose messages it consumed.
+/// The transition of an event, not split, and the senders of the consumed messages.
 fn transition(stepper: &Stepper<'_>, node: NodeId, trigger: Trigger) -> (Transition, BTreeSet<NodeId>) {
     let taken = taken(stepper, trigger);
     let types = taken.iter().map(|message| type_of(stepper, *message)).collect();
@@ -84,7 +84,7 @@ impl Program {
         self.0.keys().filter(move |transition| transition.node == node)
     }
 
-    /// The transitions of some nodes that send what another one consumes.
+    /// The transitions of some nodes that send a message that another one consumes.
     fn enabling(&self, other: &Transition, from: impl Fn(NodeId) -> bool) -> Vec<&Transition> {
         let sends = self.0.iter().filter(|(transition, sent)| {
             from(transition.node) && sent.iter().any(|(to, sent)| *to == other.node && other.types.contains(sent))
@@ -107,7 +107,7 @@ impl Program {
             let is_missing = |node| is_allowed(node) && !present.contains(&node);
             let mut more: Vec<&Transition> = Vec::new();
             if present.iter().filter(|node| is_allowed(**node)).count() >= next.size {
-                // It can happen, or could in another state of its node, and once more with another message.
+                // It can happen in this or another state of its node, or again with another message.
                 nodes.insert(next.node);
                 more.extend(self.of(next.node));
                 more.extend(self.enabling(next, is_allowed));
