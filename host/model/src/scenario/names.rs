@@ -133,7 +133,7 @@ mod tests {
         // After the cut, they are the same.
         let [one, other] = names([&("x".repeat(50) + "1"), &("x".repeat(50) + "2")]);
         assert_eq!((one, other), (of(&("x".repeat(31) + " (node 0)")), of(&("x".repeat(31) + " (node 1)"))));
-        // Node 2 already has this name.
+        // Nodes 0 and 2 would share a name, so neither has it.
         assert_eq!(names(["a", "a", "a (node 0)"]), [None, of("a (node 1)"), None]);
     }
 

@@ -49,11 +49,11 @@ pub fn lasso(arena: &Arena<'_>, members: &[u32], entry: u32, watch: &mut Watch<'
     Ok(Lasso { prefix: arena.graph.path_to(entry), cycle })
 }
 
-/// Whether an execution that owes a promise can repeat this cycle for ever and be fair; the events of all its states are known.
+/// Whether an execution that owes a promise can repeat this cycle for ever and be fair; the events of all its states must be known.
 ///
 /// # Errors
 ///
-/// Whether an execution that owes a promise can repeat this cycle for ever and be fair; the events of all its states must be known.
+/// The analysis is to end.
 pub fn is_fair_lasso(
     graph: &StoredGraph,
     promise: usize,
