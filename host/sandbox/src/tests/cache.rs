@@ -134,7 +134,7 @@ fn a_library_is_compiled_once_for_all_programs() {
         run(&mut *machine, host_model::contract::Input::Message { src: 1, payload: &[] }).expect("fine");
         (plugin.load_times().cached, machine.serialize().expect("fine"), files(dir.path(), "cwasm").len())
     };
-    // At 1024, `init` writes the second word, two nodes; functions 7 and 1498 write the words 7 and 10: (source + program) times their factors.
+    // At 1024, `init` writes the second word, two nodes; functions 7 and 1498 write words 7 and 10: (source + program) times their factors.
     let expected = |program: u32| {
         let mut words = [0_u32; 16];
         words[1] = 2;
