@@ -320,7 +320,7 @@ mod tests {
     fn listed(help: &str) -> Vec<&str> {
         let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let names = lines.filter_map(|line| line.split_once("--").map(|(_, rest)| rest));
-        names.map(|rest| rest.split([' ', ',']).next().unwrap_or_default()).collect()
+        names.map(|rest| rest.split([' ', ',', '[']).next().unwrap_or_default()).collect()
     }
 
     #[test]
