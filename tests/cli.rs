@@ -16,7 +16,7 @@
 //! | `losses` | lost messages: reports, traces, refusals, checkpoints |
 //! | `install` | completions and manual pages |
 //! | `languages` | one protocol in several languages, side by side |
-//! | `audits` | promises that are kept, and promises that are broken |
+//! | `audits` | promises that plugins keep or break |
 //! | `counterexamples` | minimised traces and their text |
 //! | `findings` | judged properties, merged findings, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
@@ -36,7 +36,7 @@
 //! | `refusals` | every combination of options that is refused |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
-//! | `origins` | traces that begin in states from elsewhere |
+//! | `origins` | traces that begin in given states |
 //! | `platform` | system calls of libraries |
 //! | `pairs` | pairs of options and of features that meet in no other test |
 //! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
@@ -121,7 +121,7 @@ use host_session::base::context::Builds;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 struct Ran {
     code: u8,
@@ -317,7 +317,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
 }
 
-/// The component of a bundled plugin; all are built when the first is asked for.
+/// The component of a bundled plugin; the first request builds all.
 fn bundled(name: &str) -> &'static str {
     static BUILT: OnceLock<BTreeMap<&'static str, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {

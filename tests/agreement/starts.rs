@@ -1,5 +1,5 @@
 //! The strategies that go through global states, in all combinations of networks, several start states, several violations,
-//! deadlocks and bounds on depth: what they report and what they claim, against the reference.
+//! deadlocks and bounds on depth: their reports and claims, against the reference.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use host_model::trace::start;
 use host_search::kernel::{EndCondition, Search, SearchBounds, Unmonitored};
 use host_search::strategy::STRATEGIES;
 
-/// Systems with more global states than this are left out: the reference is slow.
+/// The maximum number of global states: the reference is slow.
 const STATES_MAX: usize = 400;
 
-/// How many random systems of each family a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The number of random systems of each family; `HOST_FUZZ_SYSTEMS` sets another one.
 fn systems() -> u64 {
     effort::systems(60)
 }
@@ -48,7 +48,7 @@ fn mixed(seed: u64) -> System {
     System { links: links[..1 + seed as usize / 2 % 2].into(), ..ordered(seed) }
 }
 
-/// What a search has to find, in the words of its findings: how far away each of them is.
+/// The findings of a complete search, in words, with the distance of each.
 fn findings(system: &System, reached: &Reached, is_deadlock_wanted: bool) -> BTreeMap<String, u32> {
     let violations = reached.violations.iter().map(|(views, depth)| (format!("{views:?} is forbidden"), *depth));
     let deadlocks = reached.deadlocks.iter().filter(|_| is_deadlock_wanted).map(|((crashed, waiting), depth)| {
@@ -58,7 +58,7 @@ fn findings(system: &System, reached: &Reached, is_deadlock_wanted: bool) -> BTr
     violations.chain(deadlocks).collect()
 }
 
-/// What a search has found, in the same way.
+/// The findings of a search, in the same form.
 fn found(ran: &Ran) -> BTreeMap<String, u32> {
     let words = |judgement: &Judgement| match judgement {
         Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message.clone(),
@@ -90,13 +90,13 @@ fn check(system: &System, bounds: SearchBounds, name: &str, (reached, all): (&Re
     assert_eq!(is_full, report.end == EndCondition::Violation, "{what}");
     let misses_nothing = match report.end {
         EndCondition::SpaceExhausted => {
-            // Also nothing that the bound leaves out; the reference has a budget for each message in flight, and tells states
-            // apart that the strategies do not.
+            // The bound also leaves nothing out; the reference has a budget for each message in flight, and distinguishes states
+            // that the strategies do not.
             assert!(!reached.is_cut || system.faults.duplicates > 0, "{what}");
             assert_eq!(reached.system_states, all.system_states, "{what}");
             true
         }
-        // A complete search says that it was cut only if it was; the other one goes to some states by longer paths.
+        // A complete search reports a cut only if it was cut; the other one reaches some states by longer paths.
         EndCondition::DepthBound => {
             assert!(reached.is_cut || !row.is_complete, "{what}");
             row.is_complete
@@ -126,7 +126,7 @@ fn check_counts(system: &System, bounds: SearchBounds, ran: &Ran, reached: &Reac
     if system.faults.duplicates == 0 {
         assert_eq!(counts.global_states, Some(reached.global_states), "{what}");
         assert_eq!(counts.transitions, Some(reached.transitions), "{what}");
-        // The longest path that was gone: a shortest one where the search goes level by level.
+        // The longest path explored: a shortest one if the search goes level by level.
         assert!(ran.report.depth >= reached.farthest, "{what}: {} of {}", ran.report.depth, reached.farthest);
         let is_level_by_level = system.network == Network::Ordered;
         assert!(!is_level_by_level || ran.report.depth == reached.farthest, "{what}: {}", ran.report.depth);
@@ -136,7 +136,7 @@ fn check_counts(system: &System, bounds: SearchBounds, ran: &Ran, reached: &Reac
 
 /// All searches of one system.
 fn check_system(system: &System, all: &Reached, seed: u64) {
-    // Below, at and above what is needed to see everything.
+    // Below, at and above the depth of the whole space.
     let depths = [None, Some(all.farthest / 2), Some(all.farthest), Some(all.farthest + 3)];
     for (depth, violations, deadlock) in depths.into_iter().flat_map(|depth| {
         [(depth, None, false), (depth, None, true), (depth, Some(2), true), (depth, Some(u64::MAX), true)]
@@ -236,7 +236,7 @@ fn a_bound_on_depth_is_exact_also_where_paths_are_long() {
         let scenario = Scenario { network, ..Scenario::new(1) };
         let lts = Lts::new(&program, scenario).expect("it lists its properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
-        // Several violations are wanted, so that the search for a shorter path does not begin.
+        // Several violations are wanted, so the search for a shorter path does not begin.
         let bounds = SearchBounds { depth: Some(depth as u32), violations: Some(2), ..SearchBounds::default() };
         let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
         let report = host_search::strategy::bdfs::run(&search).expect("no host faults");

@@ -1,4 +1,4 @@
-//! Machines whose host runs out of memory: no consequence of that is attributed to the guest.
+//! Machines whose host runs out of memory: the guest is not blamed for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use host_model::trace::start;
 use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use host_search::strategy::bdfs;
 
-/// Machines of a toy that get no memory any more after some calls, from any caller.
+/// Machines of a toy that get no more memory after some calls, from any caller.
 struct Starving {
     toy: Arc<Toy>,
     calls_left: Arc<AtomicU64>,
@@ -33,7 +33,7 @@ impl MachineFactory for Starving {
 }
 
 impl StarvingMachine {
-    /// A call: what the guest does without memory is a trap, as far as anybody can tell.
+    /// A call: a guest without memory traps, for every observer.
     fn call(&self) -> Result<(), Fault> {
         let left = self.calls_left.load(Ordering::Relaxed);
         self.calls_left.store(left.saturating_sub(1), Ordering::Relaxed);
@@ -112,7 +112,7 @@ fn an_audit_without_memory_blames_no_plugin() {
         let bounds = SearchBounds { depth: Some(3), ..SearchBounds::default() };
         let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
         bdfs::run(&search).expect("nothing is amiss yet");
-        // One step in three, for all of the audit would be tens of thousands of audits.
+        // One step in three, since all of the audit would be tens of thousands of audits.
         for calls in (1..).step_by(3).take(400) {
             calls_left.store(calls, Ordering::Relaxed);
             match machines.check(lts.properties()) {

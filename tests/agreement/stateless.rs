@@ -1,4 +1,4 @@
-//! The stateless strategies on random small systems: what they reach, how many executions they need, what they report.
+//! The stateless strategies on random small systems: the states that they reach, the executions that they need, and their reports.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::dpor::DEPTH_DEFAULT;
 use host_search::strategy::{dpor, dpor_ds, dpor_ds_tree};
 
-/// Systems with more configurations than this are left out: the reference is slow.
+/// The maximum number of configurations: the reference is slow.
 const CONFIGURATIONS_MAX: usize = 1_500;
 
-/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The usual number of random systems of a test; `HOST_FUZZ_SYSTEMS` sets another one.
 const USUAL: u64 = 500;
 
 fn systems() -> u64 {
@@ -67,7 +67,7 @@ fn dpor_explores_each_happens_before_once() {
     assert!(is_telling, "at most {most} executions, {violated} violations: the test says little");
 }
 
-/// Both algorithms of DPOR-DS: every happens-before is explored at least once, and what was explored before is counted as
+/// Both algorithms of DPOR-DS: every happens-before is explored at least once, and repeated ones are counted as
 /// redundant. The one on the last path, which adds one branch for each first event, is the thriftier one.
 #[test]
 fn dpor_ds_explores_each_happens_before() {
@@ -102,7 +102,7 @@ fn dpor_ds_explores_each_happens_before() {
     assert!(total[0] < total[1], "the last path takes {} executions and the tree {}", total[0], total[1]);
 }
 
-/// A bound on local events is one on what a node can do, so all of that holds under it, too.
+/// A bound on local events limits each node, so all of that holds under it, too.
 #[test]
 fn dpor_honours_a_bound_on_local_events() {
     let bounds = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
@@ -155,7 +155,7 @@ fn local_events_that_exclude_each_other_are_both_taken() {
     assert_eq!(states, BTreeSet::from([vec![0, 0], vec![1, 0], vec![2, 0]]));
 }
 
-/// A message that goes back and forth for ever: a search without a memory goes along until the bound.
+/// A message that goes back and forth for ever: a search without a visited set follows it to the bound.
 #[test]
 fn an_endless_execution_ends_at_the_bound() {
     let toy = Toy::new(2).in_flight(0, 1, 0).rule(1, 0, ToyTrigger::Message(0, 0), 0, &[(0, 0)]).rule(
@@ -172,14 +172,14 @@ fn an_endless_execution_ends_at_the_bound() {
     }
 }
 
-/// Events at different nodes, as in the "killer example" of the page: no pair is dependent, so one execution is all.
+/// Events at different nodes, as in the "killer example" of the page: no pair is dependent, so one execution suffices.
 /// Two messages to each of two nodes: 2! orders at each node, so 4 executions differ.
 #[test]
 fn dpor_ds_explores_independent_events_once() {
     let independent = (0..9).fold(Toy::new(9), |toy, node| toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]));
     let mut dependent = Toy::new(2);
     for node in 0..2 {
-        // The state remembers who came first.
+        // The state remembers the first sender.
         for (from, other) in [(0, 1), (1, 0)] {
             let first = from as u8 + 1;
             dependent = dependent

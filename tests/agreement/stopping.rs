@@ -1,4 +1,4 @@
-//! What stops a search: a monitor that does so after some checks and keeps its checkpoint in memory, and a stop between two calls
+//! Stops of a search: a monitor that stops it after some checks and keeps its checkpoint in memory, and a stop between two calls
 //! of a guest.
 
 use std::sync::Mutex;
@@ -11,18 +11,18 @@ use host_search::kernel::{EndCondition, Keeper, Monitor, Progress};
 /// Stops a search after some checks, and keeps what it saves.
 #[derive(Default)]
 pub struct Stopping {
-    /// How many checks are still answered with "continue".
+    /// The number of checks still answered with "continue".
     pub checks_left: AtomicU64,
-    /// How often it saved something.
+    /// The number of checkpoints saved.
     pub saves: AtomicU64,
     saved: Mutex<Vec<u8>>,
 }
 
 /// Requests a stop after a number of calls of a guest.
 pub struct StopAfter {
-    /// Number of questions whether to stop.
+    /// Number of polls of the stop.
     pub asked: AtomicU64,
-    /// Number of questions that it answers with no.
+    /// Number of polls that it answers with no.
     pub continues: AtomicU64,
 }
 

@@ -22,10 +22,10 @@ use host_search::strategy::{STRATEGIES, Strategy};
 
 use host_agreement::reference::{self, System};
 
-/// Questions after a stop: each worker asks at most once more, and so does what ends the search.
+/// Polls after a stop: each worker polls at most once more, and so does the end of the search.
 const LATE_MAX: u64 = 4;
 
-/// States of the systems that are tried, at most: each is searched many times.
+/// The maximum number of states of the systems: each is searched many times.
 const STATES_MAX: usize = 600;
 
 /// The first random systems with at least `states_min` global states.
@@ -49,7 +49,7 @@ fn stoppable(toy: &Toy, stop: &Arc<StopAfter>) -> Factory {
     Stoppable::new(Arc::new(toy.clone()), Arc::clone(stop) as Arc<dyn Stop>)
 }
 
-/// Searches from the start states; the inner result is what was stopped before the search had anything to report.
+/// Searches from the start states; the inner error means that the search was stopped before it had a report.
 fn search(
     lts: &Lts<'_>,
     strategy: &Strategy,
@@ -75,8 +75,8 @@ fn scenario(toy: &Toy, resets: u32) -> Scenario {
     Scenario { faults: Faults { resets, ..Faults::default() }, ..Scenario::new(toy.nodes) }
 }
 
-/// A search that is stopped ends after at most a few more questions, and reports the stop; its findings are true; and it leaves nothing
-/// half done in the local transition system: another search continues with it.
+/// A search that is stopped ends after at most a few more polls, and reports the stop; its findings are true; and it leaves no
+/// partial results in the local transition system: another search continues with it.
 fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets: u32, what: &str) {
     let never = Arc::new(StopAfter::new(u64::MAX));
     let factory = stoppable(toy, &never);
@@ -136,7 +136,7 @@ fn a_stop_between_two_calls_ends_every_strategy_at_once() {
                 ..bounds
             };
             for (toy, resets) in [(toy, 0), (&without, 0), (&without, 1)] {
-                // Without a bound on depth, a fault is too much for tests.
+                // Without a bound on depth, a fault takes too long for tests.
                 if resets > 0 && bounds.depth.is_none() {
                     continue;
                 }
@@ -173,7 +173,7 @@ fn a_search_that_is_stopped_inside_steps_continues_to_the_same_end() {
             let mut pieces = 0;
             let last = loop {
                 pieces += 1;
-                // Each process executes again what those before it have executed, and some more.
+                // Each process executes again the steps of those before it, and some more.
                 let stop = Arc::new(StopAfter::new(3 * pieces));
                 match run(&stop, &keeper) {
                     Ok(report) if report.end != EndCondition::Interrupted => break report,
@@ -193,7 +193,7 @@ fn a_search_that_is_stopped_inside_steps_continues_to_the_same_end() {
 fn a_search_is_saved_wherever_it_is_stopped() {
     let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
     for (seed, toy) in systems(6, 100) {
-        // A forbidden state that none is in, so that there is much to judge and nothing to find.
+        // No node is in the forbidden state, so there is much to judge and no finding.
         let forbidden = vec![[Some(ToyState::MAX), None, None][..toy.nodes as usize].to_vec()];
         let toy = &Toy { forbidden, ..toy };
         let run = |stop: &Arc<StopAfter>, keeper: &Stopping| {
@@ -229,7 +229,7 @@ fn a_search_is_saved_wherever_it_is_stopped() {
     }
 }
 
-/// An audit that is stopped says so, wherever it is stopped.
+/// An audit that is stopped reports that, at any stop.
 #[test]
 fn an_audit_that_is_stopped_is_not_finished() {
     for (seed, toy) in systems(10, 60) {
@@ -259,12 +259,12 @@ fn an_audit_that_is_stopped_is_not_finished() {
 /// is a member of `auto`.
 const VERIFY: [&str; 4] = ["auto", "lmc", "lmc-opt", "lmc-gen"];
 
-/// Strategies that evaluate properties of combinations of local states before they know of an execution that leads there. A single node has no
-/// such combinations.
+/// Strategies that evaluate properties of combinations of local states before they know of an execution that leads there. A single node has
+/// no such combinations.
 const COMBINE: [&str; 1] = ["unfold"];
 
 /// Stopped anywhere, no strategy loses a violation that it knows of: once a property was evaluated as broken, the report has it,
-/// though what was to be judged after it was not, be it another property of the same states.
+/// though later judgements are missing, be it another property of the same states.
 #[test]
 fn what_was_judged_before_a_stop_is_reported() {
     let mut heard = [0, 0];
@@ -329,12 +329,12 @@ fn some_states(toy: &Toy) -> Vec<Vec<Option<ToyState>>> {
     pairs.map(|(one, other)| [&[Some(one), Some(other)], &rest[..]].concat()).collect()
 }
 
-/// Counts the questions between two steps, and says no to one of them and to all after it.
+/// Counts the polls between two steps, and stops at one of them and at all after it.
 #[derive(Default)]
 struct Idle {
-    /// Questions by the number of steps before them.
+    /// Polls by the number of steps before them.
     asked: Mutex<BTreeMap<u64, u64>>,
-    /// After how many steps and further questions to stop.
+    /// The number of steps and further polls after which to stop.
     stops_at: Option<(u64, u64)>,
 }
 
@@ -349,7 +349,7 @@ impl Monitor for Idle {
     }
 }
 
-/// Runs local model checking alone; the questions between two steps.
+/// Runs local model checking alone; returns the polls between two steps.
 fn idle(toy: &Toy, stops_at: Option<(u64, u64)>) -> (Report, BTreeMap<u64, u64>) {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, scenario(toy, 0)).expect("a toy lists its properties");
@@ -362,7 +362,7 @@ fn idle(toy: &Toy, stops_at: Option<(u64, u64)>) -> (Report, BTreeMap<u64, u64>)
     (report, monitor.asked.into_inner().expect("one thread"))
 }
 
-/// After `steps` steps, at least `least` questions follow before the next step, and the search ends at each of them.
+/// After `steps` steps, at least `least` polls follow before the next step, and the search ends at each of them.
 fn hears_while_idle(toy: &Toy, steps: u64, least: u64) {
     let (_, asked) = idle(toy, None);
     let questions = asked[&steps];
@@ -386,7 +386,7 @@ fn local_states_that_all_reach_each_other_do_not_keep_lmc_from_hearing() {
     let toy = edges.fold(Toy::new(1), |toy, (from, to)| toy.rule(0, from, ToyTrigger::Local(to), to, &[]));
     let (_, asked) = idle(&toy, None);
     let all = u64::from(STATES) * u64::from(STATES);
-    // Right after the first pass the classes are combined, after the last step it is all over.
+    // Right after the first pass the classes are combined, after the last step the search is over.
     let between = asked.range(u64::from(STATES) + 1..all);
     let (steps, _) = between.max_by_key(|(_, questions)| **questions).expect("it asks");
     hears_while_idle(&toy, *steps, 5);

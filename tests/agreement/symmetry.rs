@@ -1,4 +1,4 @@
-//! Node symmetry: the same verdicts and system states with and without it, on random symmetric systems, and what is refused.
+//! Node symmetry: the same verdicts and system states with and without it, on random symmetric systems, and refused declarations.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn symmetry_reaches_what_the_reference_reaches() {
     }
 }
 
-/// With all violations wanted, each of those that the reference finds is found in some renaming, and all that is found is there.
+/// With all violations wanted, each finding of the reference is found in some renaming, and each finding exists.
 #[test]
 fn symmetry_finds_every_violation_up_to_renaming() {
     for nodes in [3, 4] {
@@ -75,7 +75,7 @@ fn symmetry_finds_every_violation_up_to_renaming() {
             let image = |views: &[ToyState], renaming: &Vec<NodeId>| {
                 let mut image = views.to_vec();
                 for (node, view) in views.iter().enumerate() {
-                    // What no tuple names has no name in it.
+                    // A state that no tuple names contains no node's name.
                     let view = if *view == ToyState::MAX { *view } else { model::renamed(*view, renaming) };
                     image[renaming[node] as usize] = view;
                 }
@@ -154,7 +154,7 @@ fn a_false_declaration_is_refused() {
     assert!(refused > 10 * used, "{refused} refused, {used} not");
 }
 
-/// A property that names one of the nodes is reported by its name, and violated nevertheless: at node 2 only, when node 1
+/// A property that names one of the nodes is reported by its name, and violated nevertheless: only at node 2, when node 1
 /// is taken for it.
 #[test]
 fn a_property_that_tells_nodes_apart_is_refused() {

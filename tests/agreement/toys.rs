@@ -1,4 +1,4 @@
-//! Runs a strategy on a toy, and says by content what it has reached.
+//! Runs a strategy on a toy, and returns the reached states by content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::reference::{Local, System, Words};
 /// A strategy.
 pub type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
 
-/// What a strategy found, by content.
+/// The results of a strategy, by content.
 pub struct Ran {
-    /// What it reports.
+    /// Its report.
     pub report: Report,
-    /// The system states, if they were asked for.
+    /// The system states, if they were collected.
     pub system_states: BTreeSet<Vec<Local>>,
-    /// What is wrong at the end of the first violation's path, which was executed again without a memo.
+    /// The findings at the end of the first violation's path, which was executed again without a memo.
     pub confirmed: Option<Vec<Finding>>,
     /// That path.
     pub steps: Vec<TraceStep>,
@@ -93,7 +93,7 @@ pub fn run_machines(
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let mut replayed = report.violations.iter().map(|found| replay(&mut stepper, factory, found));
     let (steps, confirmed) = replayed.next().unzip();
-    // What was found later is confirmed as well.
+    // Later findings are confirmed as well.
     replayed.for_each(drop);
     let states = report.system_states.iter().flatten();
     let system_states = states.map(|locals| locals.iter().map(|id| local(&lts, *id)).collect()).collect();
@@ -118,11 +118,11 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     Local { state: known, is_stuck, counts: fault_state.counts, ends }
 }
 
-/// What a search has found, with the length of the path to it and whether no shorter one exists.
+/// The findings of a search, with the length of the path to each and whether no shorter one exists.
 ///
 /// # Panics
 ///
-/// Something is there twice.
+/// If a finding occurs twice.
 pub fn findings(report: &Report) -> BTreeMap<Words, (u32, bool)> {
     let mut findings = BTreeMap::new();
     for found in &report.violations {
@@ -132,7 +132,7 @@ pub fn findings(report: &Report) -> BTreeMap<Words, (u32, bool)> {
     findings
 }
 
-/// What was found, in the words of the reference.
+/// A finding in the words of the reference.
 pub fn words(found: &FoundViolation) -> Words {
     let words = match &found.judgement {
         Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
@@ -142,7 +142,7 @@ pub fn words(found: &FoundViolation) -> Words {
     (found.node, words.clone())
 }
 
-/// What was found, in the words of a trace.
+/// A finding in the words of a trace.
 pub fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
     let property = |index: u32| lts.properties()[index as usize].clone();
     match &found.judgement {
@@ -168,7 +168,7 @@ fn in_flight(replay: &Replay) -> Messages {
     messages
 }
 
-/// The messages in flight after a step: those before without what it has received and lost, and what it has sent.
+/// The messages in flight after a step: those before, without the received and lost ones, with the sent ones.
 fn accounted(mut messages: Messages, step: &TraceStep, report: &StepReport) -> Messages {
     messages.extend(report.effects.sent.iter().map(|sent| (step.node, sent.to, sent.payload.clone())));
     let mut gone: Messages =
@@ -185,7 +185,7 @@ fn accounted(mut messages: Messages, step: &TraceStep, report: &StepReport) -> M
     messages
 }
 
-/// Executes a path from the start, at whose end is what was found.
+/// Executes a path from the start, at whose end the finding is.
 fn replay(
     stepper: &mut Stepper<'_>,
     factory: &dyn MachineFactory,
@@ -197,7 +197,7 @@ fn replay(
     for step in &steps {
         let before = in_flight(&replay);
         let report = replay.step(step).expect("a path that is reported replays");
-        // A message that can come again is in flight more than once.
+        // A message that can be delivered again is in flight more than once.
         if !duplicates {
             assert_eq!(in_flight(&replay), accounted(before, step, &report), "{step:?} of {steps:?}");
         }

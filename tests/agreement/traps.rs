@@ -16,14 +16,14 @@ use host_model::trace::{Hex, Origin, Trace, TraceEvent, TraceStep};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
-/// Systems with more global states than this are left out: executions are many more than states.
+/// The maximum number of global states: executions are many more than states.
 const STATES_MAX: usize = 300;
 
-/// Executions that are explored at most, and where every cut of each is looked at.
+/// The maximum number of explored executions, also if every cut of each is examined.
 const EXECUTIONS_MAX: u64 = 1000;
 const CUT_EXECUTIONS_MAX: u64 = 200;
 
-/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+/// The number of random systems; `HOST_FUZZ_SYSTEMS` sets another one.
 fn systems() -> u64 {
     effort::systems(40)
 }
@@ -84,11 +84,11 @@ fn with_crashes(seed: u64) -> System {
 pub const FAMILIES: [fn(u64) -> System; 9] =
     [unordered, with_quorums, with_resets, with_duplicates, with_refusals, in_order, with_breaks, mixed, with_crashes];
 
-/// Every complete strategy finds what the reference finds, says the same of the length where it says anything, and reaches the
-/// same system states; all that any strategy finds replays.
+/// Every complete strategy has the findings of the reference, makes only true claims about the length, and reaches the
+/// same system states; all findings of any strategy replay.
 fn check(family: fn(u64) -> System) {
     let (mut tried, mut trapped, mut both, mut several) = (0, 0, 0, 0);
-    // Searches of executions, and those of them that came to their end.
+    // Searches of executions, and the complete ones among them.
     let mut executed = (0, 0);
     for seed in 0.. {
         let system = family(seed);
@@ -100,7 +100,7 @@ fn check(family: fn(u64) -> System) {
         let deadlock = seed.is_multiple_of(2);
         let bounds = SearchBounds { local_events, deadlock, violations: Some(u64::MAX), ..SearchBounds::default() };
         for row in STRATEGIES.iter().filter(|row| row.is_complete) {
-            // It builds every tuple of local states, and other networks have many more of these.
+            // The strategy builds every tuple of local states, of which other networks have many more.
             let is_plain = system.network == Network::Unordered && system.links.is_empty();
             if row.name != "lmc-gen" || is_plain {
                 let is_whole = check_strategy(&system, &reached, (row, bounds), seed);
@@ -137,10 +137,10 @@ fn is_unordered(system: &System) -> bool {
     system.network != Network::Ordered && system.links.is_empty()
 }
 
-/// Returns whether all was looked at.
+/// Returns whether the exploration was complete.
 fn check_strategy(system: &System, reached: &Reached, (row, bounds): (&Strategy, SearchBounds), seed: u64) -> bool {
     let deadlock = bounds.deadlock && row.honours.contains(&Bound::Deadlock);
-    // There are many more executions than states, and some states form circles; with crashes all cuts of each are looked at.
+    // There are many more executions than states, and some states form cycles; with crashes all cuts of each are examined.
     let states =
         is_stateless(row).then_some(if system.faults.crashes > 0 { CUT_EXECUTIONS_MAX } else { EXECUTIONS_MAX });
     let bounds = SearchBounds { deadlock, states, ..bounds };
@@ -148,7 +148,7 @@ fn check_strategy(system: &System, reached: &Reached, (row, bounds): (&Strategy,
     check_run(system, reached, (row.name, row.run, bounds), seed)
 }
 
-/// All findings are wanted. Returns whether all was looked at.
+/// All findings are wanted. Returns whether the exploration was complete.
 fn check_run(system: &System, reached: &Reached, (name, run, bounds): (&str, Run, SearchBounds), seed: u64) -> bool {
     let ran = toys::run(system, bounds, run, true);
     let found = toys::findings(&ran.report);
@@ -170,7 +170,7 @@ fn check_first(system: &System, reached: &Reached, (name, run, bounds): (&str, R
     let ran = toys::run(system, bounds, run, false);
     let found = toys::findings(&ran.report);
     let expected = reached.findings(system.toy.nodes, bounds.deadlock);
-    // The state that it is about can have several: a property and a deadlock.
+    // Its state can have several findings: a property and a deadlock.
     let lengths: BTreeSet<u32> = found.values().map(|(length, _)| *length).collect();
     let is_there = lengths.len() == 1 || ran.report.end == EndCondition::StateBound;
     assert!(is_there && found.keys().all(|words| expected.contains_key(words)), "seed {seed}, {name}: {found:?}");
@@ -197,7 +197,7 @@ fn check_counts(system: &System, reached: &Reached, bounds: SearchBounds, seed: 
     }
 }
 
-/// What is found is there.
+/// Every finding of an incomplete strategy exists.
 fn check_incomplete(system: &System, reached: &Reached, bounds: SearchBounds, seed: u64) {
     let expected = reached.findings(system.toy.nodes, bounds.deadlock);
     for (strategy, walks) in [(consequence::run as Run, None), (random_walk::run, Some(30))] {

@@ -1,4 +1,4 @@
-//! Random walks: what the seed decides, schedules, weights, coverage, memory.
+//! Random walks: effects of the seed, schedules, weights, coverage, memory.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -34,7 +34,7 @@ fn bounds(seed: u64, walks: u64) -> SearchBounds {
     SearchBounds { seed: Some(seed), walks: Some(walks), ..SearchBounds::default() }
 }
 
-/// A system without violations whose walks have many ways to go.
+/// A system without violations whose walks have many paths.
 fn wide() -> Toy {
     let mut toy = Toy::new(3);
     for (from, to) in [(0, 1), (1, 2), (2, 0), (0, 2), (1, 0), (2, 1)] {
@@ -46,7 +46,7 @@ fn wide() -> Toy {
     toy
 }
 
-/// Everything of a report that a walk can differ in.
+/// All parts of a report in which a walk can differ.
 fn summary(report: &Report) -> impl PartialEq + Ord + std::fmt::Debug + use<> {
     let counts = report.counts;
     let paths: Vec<usize> = report.violations.iter().map(|found| found.path.len()).collect();
@@ -72,7 +72,7 @@ fn the_seed_decides() {
     assert_eq!(of_schedules.len(), Schedule::ALL.len(), "two schedules are one");
 }
 
-/// A walk goes the same way alone and among others.
+/// A walk takes the same path alone and among others.
 #[test]
 fn a_walk_does_not_depend_on_the_others() {
     let toy = wide();
@@ -87,8 +87,8 @@ fn a_walk_does_not_depend_on_the_others() {
     }
 }
 
-/// What walks report is reachable, they find most of the findings in small systems, and they never say that there is
-/// nothing. That holds for every schedule.
+/// Walks report only reachable states, find most of the findings in small systems, and never claim that there are
+/// none. That holds for every schedule.
 #[test]
 fn walks_find_violations_that_there_are() {
     for (index, schedule) in Schedule::ALL.into_iter().enumerate() {
@@ -115,7 +115,7 @@ fn walks_find_violations_that_there_are() {
     }
 }
 
-/// Two chains of ten messages, and a violation if one is over before the other one has begun.
+/// Two chains of ten messages, and a violation if one ends before the other one has begun.
 #[test]
 fn priorities_of_chains_find_what_even_draws_do_not() {
     const LENGTH: u8 = 10;
@@ -184,7 +184,7 @@ fn a_kind_of_weight_zero_does_not_happen() {
     }
 }
 
-/// A weight of 0 leaves a kind out whatever the schedule, and walks end where nothing else can happen.
+/// A weight of 0 excludes a kind under any schedule, and walks end in states where nothing else can happen.
 #[test]
 fn every_schedule_leaves_a_kind_of_weight_zero_out() {
     let toy = Toy::new(2).in_flight(0, 1, 0).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(
@@ -219,7 +219,7 @@ fn a_walk_ends_at_the_bound() {
     }
 }
 
-/// Ends a search when it is asked.
+/// Ends a search at its first poll.
 struct Impatient;
 
 impl Monitor for Impatient {
@@ -228,7 +228,7 @@ impl Monitor for Impatient {
     }
 }
 
-/// Also where nothing happens, walks without end are ended.
+/// Endless walks are ended even if no event happens.
 #[test]
 fn walks_without_a_step_ask_the_monitor() {
     let factory = Arc::new(Toy::new(2));
@@ -261,7 +261,7 @@ fn growing_states_are_reported() {
     assert_eq!(grows(|state| (state as usize).min(300)), None);
 }
 
-/// The curve has a point for 1,024 steps and each doubling of them, and says what shorter runs of the same walks count.
+/// The curve has a point for 1,024 steps and each doubling of them, and gives the counts of shorter runs of the same walks.
 #[test]
 fn the_curve_is_that_of_shorter_runs() {
     let factory = Factory(Arc::new(counting()));
@@ -284,7 +284,7 @@ fn the_curve_is_that_of_shorter_runs() {
     assert!(run(1_000).curve.is_empty());
 }
 
-/// Keeps the most bytes that a search says it has.
+/// Keeps the largest number of bytes that a search reports.
 struct Scales {
     memory_max: Option<u64>,
     most: AtomicU64,
@@ -301,7 +301,7 @@ impl Monitor for Scales {
     }
 }
 
-/// Node 0 counts, and sends each number to node 1, which counts what it gets: no walk reaches a local state twice.
+/// Node 0 counts, and sends each number to node 1, which counts received messages: no walk reaches a local state twice.
 fn counting() -> Growing {
     let mut system = Growing::new(2);
     for state in 0..=4 {
@@ -313,7 +313,7 @@ fn counting() -> Growing {
     system
 }
 
-/// The report of two walks of this length, and the most bytes that they had.
+/// The report of two walks of this length, and the most bytes that they kept.
 fn weigh(length: u32, memory_max: Option<u64>) -> (Report, u64) {
     let factory = Factory(Arc::new(counting()));
     let lts = Lts::new(&factory, Scenario::new(2)).expect("it lists its properties");
@@ -326,7 +326,7 @@ fn weigh(length: u32, memory_max: Option<u64>) -> (Report, u64) {
     (report, scales.most.into_inner())
 }
 
-/// Where local states are without end, walks stay within their memory however long they are, and say that they could not
+/// With unboundedly many local states, walks of any length stay within their memory, and report that they could not
 /// count everything.
 #[test]
 fn walks_without_end_stay_within_their_memory() {

@@ -1,4 +1,4 @@
-//! The same result for any number of workers, and after a process was stopped and another one continued.
+//! The same result for any number of workers, and after one process was stopped and another one continued.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use host_search::strategy::STRATEGIES;
 
 use crate::global::for_random_systems;
 
-/// What a strategy reports, with everything but times: ids are part of it, so they must not depend on the workers either.
+/// The report of a strategy, except for times: ids are part of it, so they must not depend on the workers either.
 fn run(toy: &Toy, name: &str, bounds: SearchBounds, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {
     run_on(Network::Unordered, toy, name, bounds, workers, monitor)
 }
@@ -34,14 +34,14 @@ fn run_on(
     with_workers(workers, name, &search)
 }
 
-/// What a strategy reports with this many workers.
+/// The report of a strategy with this many workers.
 pub fn with_workers(workers: usize, name: &str, search: &Search<'_>) -> Report {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
     let strategy = host_search::strategy::find(name).expect("the strategy is in the table");
     pool.install(|| (strategy.run)(search)).expect("a toy has no host faults")
 }
 
-/// Compares all of two reports but times and memory.
+/// Compares two reports except for times and memory.
 pub fn same(one: &Report, other: &Report, what: &str) {
     assert_eq!((one.end, one.counts, one.depth), (other.end, other.counts, other.depth), "{what}");
     assert_eq!((&one.violations, &one.witnessed), (&other.violations, &other.witnessed), "{what}");
@@ -69,7 +69,7 @@ fn results_do_not_depend_on_the_number_of_workers() {
     effort::telling(tried >= effort::enough(20), format_args!("only {tried} systems are large enough"));
 }
 
-/// Where a search goes breadth-first, with any bound that ends it, in the middle of a batch as well.
+/// The same for breadth-first searches, with any bound that ends them, in the middle of a batch as well.
 #[test]
 fn breadth_first_results_do_not_depend_on_the_number_of_workers() {
     let monitor = host_search::kernel::Unmonitored;
@@ -139,7 +139,7 @@ fn a_search_in_pieces_ends_like_one_in_one_piece() {
     effort::telling(tried >= effort::enough(50), format_args!("{tried} systems"));
 }
 
-/// What was saved of one system is refused by another one.
+/// A checkpoint of one system is refused by another one.
 #[test]
 fn a_checkpoint_of_another_system_is_refused() {
     let (one, other) = (Toy::random(1, 3), Toy::random(2, 3));

@@ -1,5 +1,5 @@
-//! `cargo run --release -p host-tests --bin portfolio -- [SECONDS] [WORD]`: `auto` compared with each of its members alone, on the plugins as
-//! they are and on each mistake that is in the tree on purpose. Prints a table in Markdown: seconds of search, `> 20` where the bound on
+//! `cargo run --release -p host-tests --bin portfolio -- [SECONDS] [WORD]`: `auto` compared with each of its members alone, on the plugins
+//! as they are and on each deliberate mistake in the tree. Prints a table in Markdown: seconds of search, `> 20` where the bound on
 //! time ended it, and the ratio of `auto` to the best of the others. With a word, only the rows that have it in their names.
 //!
 //! `cargo run --release -p host-tests --bin portfolio -- units [SECONDS] [WORD]`: the processor time of each member in `auto`, and the
@@ -27,7 +27,7 @@ use serde_json::Value;
 const STRATEGIES: [&[&str]; 6] =
     [&["auto"], &["bdfs"], &["bdfs", "--reduce"], &["unfold"], &["lmc"], &["walk", "--walks", "1000000000"]];
 
-/// What a scenario says about how to search: the beginnings of its sections and of its lines.
+/// The search options of a scenario: the beginnings of its sections and of its lines.
 const SECTIONS: [&str; 2] = ["[bounds", "[expect"];
 const LINES: [&str; 10] =
     ["algo", "reduce", "no-symmetry", "count-system-states", "walks", "seed", "weights", "schedule", "goal", "avoid"];
@@ -65,7 +65,7 @@ fn main() {
     }
 }
 
-/// Names, files for `host run`, and what is to be written into them where they are not there.
+/// Names, files for `host run`, and the text to write into a missing file.
 fn rows(wanted: &str) -> Vec<(String, PathBuf, Option<String>)> {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
     let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
@@ -149,10 +149,10 @@ fn cell(result: &Value, seconds: u64) -> String {
 /// The members of `auto`.
 const MEMBERS: [&str; 5] = ["bdfs", "unfold", "bdfs --reduce", "walk", "lmc-opt"];
 
-/// Less processor time says nothing.
+/// Less processor time is too noisy.
 const SECONDS_MIN: f64 = 0.2;
 
-/// Prints what each member takes of the processor, and what its units take; at the end the medians of these.
+/// Prints the processor time of each member and of its units; at the end the medians of these.
 fn units(seconds: Duration, wanted: &str) {
     println!("| what | {} |", MEMBERS.map(|name| format!("`{name}`")).join(" | "));
     println!("|---{}|", "|---".repeat(MEMBERS.len()));
@@ -184,7 +184,7 @@ fn units(seconds: Duration, wanted: &str) {
     println!("| median | {} |", medians.join(" | "));
 }
 
-/// Seconds of processor time and units of work by member, of `auto` until it has the answer, or for some time.
+/// Seconds of processor time and units of work by member, of `auto` until it has the answer, or for a limited time.
 fn turns(plugin: &Path, seconds: Duration) -> Taken {
     let cache = host::default_cache();
     let (spec, cluster) = opened(plugin, Path::new(""), cache.as_deref());

@@ -15,7 +15,7 @@ use host_tests::memory_kib;
 /// Steps of each plugin before the next one is loaded.
 const ROUND: u64 = 20_000;
 
-/// How many of them end in a fault where the plugin is hostile.
+/// The number of faults in a round of a hostile plugin.
 const FAULTS: u64 = 200;
 
 fn main() {
@@ -55,7 +55,7 @@ fn main() {
     }
 }
 
-/// Takes steps with one plugin; returns how many ended in a fault.
+/// Takes steps with one plugin; returns the number of faults.
 fn round(plugin: &Plugin) -> u64 {
     let mut machine = plugin.machine().expect("an instance");
     let mut effects = Effects::default();

@@ -19,7 +19,7 @@ fn the_example_in_d_runs() {
         return skipped("the example in D", &"there is no ldc2; .ci/run long languages installs it");
     }
     let ran = place.host(&["run", "greetings", "--nodes", "3", "--algo", "bdfs", "--audit", "full"]).exits(0);
-    // Before the greeting there is one state. Afterwards, for each of two others, the greeting or the answer is on its way, or the answer is
-    // there: 3 * 3 states. The greeting, and 2 * 2 * 3 deliveries.
+    // Before the greeting there is one state. Afterwards, for each of two others, the greeting or the answer is in flight, or the answer
+    // has arrived: 3 * 3 states. The greeting, and 2 * 2 * 3 deliveries.
     assert!(ran.out.contains("explored 10 global states, 13 transitions"), "{ran:?}");
 }

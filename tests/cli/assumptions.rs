@@ -59,7 +59,7 @@ const NOUNS: [(&str, &str); 7] = [
     ("partitions", "partition"),
 ];
 
-/// What ends each search soon.
+/// A bound that ends each search soon.
 fn bound(options: &[&str]) -> &'static [&'static str] {
     if ["unfold", "--reduce"].iter().any(|it| options.contains(it)) { &["--states", "500"] } else { &["--depth", "4"] }
 }
@@ -103,7 +103,7 @@ fn check(options: &[&str], text: &str, run: &Value) {
     }
     let is_none = NOUNS.iter().all(|(name, _)| budgets[*name] == 0);
     fits(faults.starts_with("none") == is_none, "none where there is no budget");
-    // The network says whether a message can come twice.
+    // The network decides whether a message can arrive twice.
     let travels = said(shown, "network", &["links", "faults"]).expect("every report has a network");
     fits(!travels.contains("also again") || budgets["duplicates"] != 0, "what comes again is a duplicate");
     let rules = &run["assumed"]["progress"];
@@ -114,7 +114,7 @@ fn check(options: &[&str], text: &str, run: &Value) {
         fits(progress.contains(&format!("{part} {rule}")), part);
     }
     fits(progress.contains("resets count") == (rules["recover_by"] == "resets"), "recovery");
-    // What progress takes for certain must not be denied by the faults.
+    // The faults must not contradict the assumptions of progress.
     let arrives = progress.contains("finally arrives");
     let has_connections = run["assumed"]["network"] == "ordered" || !run["assumed"]["links"].is_null();
     let breaks = has_connections && ["breaks", "resets"].iter().any(|name| budgets[*name] != 0);
@@ -128,8 +128,8 @@ fn check(options: &[&str], text: &str, run: &Value) {
     );
 }
 
-/// Of combinations of all options about faults and promises: a report contradicts neither them nor itself, and what it
-/// advises is accepted.
+/// For combinations of all options about faults and promises: a report contradicts neither them nor itself, and its
+/// advice is accepted.
 #[test]
 fn faults_progress_and_what_is_not_covered_fit_together() {
     let all: usize = AXES.iter().map(|axis| axis.len()).product();
@@ -149,8 +149,8 @@ fn faults_progress_and_what_is_not_covered_fit_together() {
     }
 }
 
-/// All networks with all rules, losses and reductions, of plugins with promises, with quorums, with an ordered network of their own, and from a
-/// prefix: each advised option is accepted when it is added to the command line.
+/// All networks with all rules, losses and reductions, of plugins with promises, with quorums, with an ordered network of their own, and
+/// from a prefix: each advised option is accepted when it is added to the command line.
 #[test]
 fn all_that_is_advised_is_accepted() {
     const PREFIX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../plugins/paxos/scenarios/live-state.json");
@@ -182,13 +182,13 @@ fn all_that_is_advised_is_accepted() {
 /// Options that an advised network or fault can be refused with.
 const REDUCTIONS: Axis = &[&["--reduce"], &["--deadlock"], &["--deadlock", "--fairness", "none"]];
 
-/// Runs, and what became of their advice.
+/// Runs, and the results of following their advice.
 #[derive(Default)]
 struct Advisor {
     place: Option<Place>,
-    /// Command lines that were advised.
+    /// Advised command lines.
     tried: BTreeSet<Vec<String>>,
-    /// What was refused.
+    /// The refused options.
     refused: Vec<String>,
     /// Pieces of advice that name options to leave out.
     exclusions: usize,

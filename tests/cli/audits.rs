@@ -35,13 +35,13 @@ fn component_breaks(guest: &[u8], promise: &str, function: &str, words: &[&str])
         for word in words {
             assert!(ran.out.contains(word), "no {word:?} in {}", ran.out);
         }
-        // Whatever the number of workers.
+        // The result does not depend on the number of workers.
         let other = place.host(&[&run[..], &["--audit", "full", "--json", "--workers", "2"]].concat()).exits(14).json();
         assert_eq!(other["audit"], result["audit"], "{algo}");
     }
 }
 
-/// Receives 1 and 2 in any order and remembers at 1044 which came last, which `serialize` leaves out; then `go` can happen.
+/// Receives 1 and 2 in any order and remembers the last one at 1044, which `serialize` leaves out; then `go` can happen.
 fn remembers(guest: Guest) -> Guest {
     Guest {
         init: "
@@ -65,7 +65,7 @@ fn remembers(guest: Guest) -> Guest {
     }
 }
 
-/// It sends what came last.
+/// It sends the last message.
 pub(super) fn leaves_state_out() -> Guest {
     remembers(Guest {
         local: "
@@ -157,7 +157,7 @@ fn endless_loops_are_the_same_wherever_they_are_ended() {
     }
 }
 
-/// The invariant looks at the node's memory: before `init`, where it is asked, everything holds.
+/// The invariant reads the node's memory: before `init` it holds.
 #[test]
 fn an_invariant_that_reads_more_than_its_views_is_found() {
     let guest = Guest {
@@ -184,12 +184,12 @@ fn claims() -> Guest {
     }
 }
 
-/// Each function that reads, and on which a search rests, sets a byte of the state that it leaves.
+/// Each function that only reads, and on which a search relies, sets a byte of the state that it leaves.
 #[test]
 fn a_function_that_reads_and_writes_is_found() {
     let writes = "(i32.store8 (i32.const 1040) (i32.const 1))";
     let promise = "what reads changes nothing";
-    // When the host has its result, so that there are two states.
+    // When the host has its result, so that two states exist.
     let after =
         |function: &str| format!(r#"(func (export "cabi_post_host:protocol/{function}") (param i32) {writes})"#);
     let serialize = Guest { fields: after("node@0.1.0#serialize"), ..Guest::default() };
@@ -207,7 +207,7 @@ fn a_function_that_reads_and_writes_is_found() {
     }
 }
 
-/// Its counters go up wherever it is called: in each state, and so for ever. A depth of 2 is enough, and so is a sample.
+/// Its counters grow at every call: in each state, and so for ever. A depth of 2 is enough, and so is a sample.
 #[test]
 fn a_guest_that_answers_differently_each_time_is_found() {
     let place = Place::new();
@@ -224,7 +224,7 @@ fn a_guest_that_answers_differently_each_time_is_found() {
     }
 }
 
-/// Each `go` fills this many bytes more and changes nothing that counts.
+/// Each `go` fills this many more bytes and changes nothing else.
 fn fills(bytes: u32) -> Guest {
     Guest {
         memory: "160".into(),
@@ -256,7 +256,7 @@ fn memory_that_grows_without_end_is_found_in_a_sample() {
     assert_eq!(result["audit"]["broken"][0]["promise"], "memory does not grow without end", "{result:#}");
 }
 
-/// What a million events lose and the default limit has room for is no finding: 128 bytes each.
+/// A loss of 128 bytes per event is no finding: the default limit has room for a million events.
 #[test]
 fn memory_that_grows_slowly_is_no_finding() {
     let place = Place::new();
@@ -265,7 +265,7 @@ fn memory_that_grows_slowly_is_no_finding() {
     assert!(place.host(&run).exits(0).out.starts_with("ok: "));
 }
 
-/// A sandbox that forgets to put globals back stands for whatever else could make a handler depend on its history.
+/// A sandbox that does not restore globals stands for any other cause that makes a handler depend on its history.
 #[test]
 fn a_handler_that_does_something_else_the_second_time_is_found() {
     let audit = |sabotage| {

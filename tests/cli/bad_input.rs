@@ -188,7 +188,7 @@ fn options_that_do_not_fit_end_with_151() {
     place.host(&["run", bundled("tree"), "--set", "x=1"]).exits(151).says(&["it has no parameters at all"]);
 }
 
-/// What the command does not do is not left out without a word, behind `--` either.
+/// An option without an effect is refused, behind `--` too.
 #[test]
 fn an_option_after_dashes_that_has_no_effect_is_refused_by_its_name() {
     let place = Place::new();
@@ -312,7 +312,7 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
     check(&linked(json!([link(1, 0), link(0, 1)])), &["from node 0 to node 1 is not in its place"]);
     check(&linked(json!([{ "from": 0, "to": 1 }])), &["missing field `network`"]);
     for (kind, _) in faults::budgets().filter(|(name, _)| *name != faults::PARTITIONS) {
-        // As many copies of each message would take all memory there is.
+        // That many copies of each message would take all memory.
         let many = json!({ kind: 4_294_967_294_u32 });
         let words = format!("4294967294 {kind} are more than 100 of a kind");
         check(&changed(&|trace| trace["scenario"]["faults"] = many.clone()), &[&words]);
@@ -343,7 +343,7 @@ fn a_trace_that_cannot_happen_is_named_with_its_step() {
     check(&|trace| trace["steps"][0]["event"]["name"] = json!("stop"), &["step 1", "`stop`"]);
     check(&|trace| trace["steps"][1]["node"] = json!(7), &["step 2", "node 7"]);
     check(&|trace| trace["steps"][0]["choices"] = json!([{ "picked": 5, "alternatives": 2 }]), &["step 1", "choices"]);
-    // What a step sends decides nothing where a trace is followed, as one without a build is.
+    // The messages that a step sends decide nothing when a trace is followed, as one without a build is.
     let mut other = trace();
     other["steps"][0]["sent"] = json!([]);
     place.put("t.json", other.to_string());
@@ -357,7 +357,7 @@ fn a_trace_whose_finding_is_not_there_does_not_replay() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::ping_pong());
     let run = ["run", "guest.wasm", "--nodes", "2", "--json"];
-    // The very build: in another one it is followed instead.
+    // The same build: in another one it is followed instead.
     let plugin = place.host(&run).exits(0).json()["plugin"].clone();
     let mut trace = trace();
     trace["finding"] = json!({ "what": "property", "name": "bounded", "kind": "always", "message": "too large" });
@@ -385,10 +385,10 @@ fn a_trace_that_cannot_be_written_is_reported_with_the_violation() {
     let ran = ran.says(&["cannot write kept/trace.json", "it is in out/guest-auto-"]);
     let replay = ran.out.lines().find_map(|line| line.split_once("host replay ")).expect("a command").1;
     let words: Vec<&str> = std::iter::once("replay").chain(replay.split(' ')).collect();
-    // It is kept where it would be without `--out`.
+    // It is kept in the folder that is used without `--out`.
     assert!(words[1].starts_with("out/guest-auto-"), "{replay}");
     place.host(&words).exits(14);
-    // Without a violation there is nothing else to keep, and the run is no success.
+    // Without a violation nothing else is kept, and the run is no success.
     place.put("good.wasm", fixtures::ping_pong());
     std::fs::create_dir_all(place.path("result/stats.json")).expect("writable");
     let ran = place.host(&["run", "good.wasm", "--nodes", "2", "--out", "result"]).exits(153);
@@ -396,7 +396,7 @@ fn a_trace_that_cannot_be_written_is_reported_with_the_violation() {
     ran.says(&["cannot write result/stats.json"]);
 }
 
-/// A folder that cannot be made is noticed before anything is searched, or built.
+/// A folder that cannot be made is noticed before any search or build.
 #[test]
 fn a_folder_that_cannot_be_written_is_refused_before_the_search() {
     let place = Place::new();
@@ -405,13 +405,13 @@ fn a_folder_that_cannot_be_written_is_refused_before_the_search() {
         let ran = place.host(&[command, &["--out", "a file/below/deep"]].concat()).exits(153);
         assert_eq!(ran.out, "");
         ran.says(&["cannot write into a file/below/deep: "]);
-        // Nothing is left of the attempt where it can.
+        // An attempt that could make one leaves nothing behind.
         place.host(&[command, &["--out", "new/deep"]].concat()).exits(150);
     }
     assert_eq!(place.list(), ["a file"]);
 }
 
-/// Clusters that run are refused before anything is built or opened.
+/// Running clusters are refused before anything is built or opened.
 #[test]
 fn a_wrong_cluster_to_run_is_named_with_its_place() {
     let node = |rest: &str| format!("plugin = \"guest.wasm\"\n[[node]]\naddress = {rest}\n");

@@ -12,10 +12,10 @@ fn pages() -> Vec<(String, String)> {
     std::iter::once("../README.md").chain(names).map(|name| (name.to_owned(), read(name))).collect()
 }
 
-/// A command and the lines that the page shows of what it prints.
+/// A command, and the lines of its output that the page shows.
 struct Shown {
     command: String,
-    /// What is typed into it, where it reads commands itself.
+    /// The input, for a command that reads commands itself.
     input: String,
     lines: Vec<String>,
 }
@@ -34,7 +34,7 @@ fn commands(page: &str) -> Vec<Shown> {
             // Three dots stand for lines that a page leaves out.
             _ if is_inside && !["", "..."].contains(&line.trim()) => {
                 let shown = commands.last_mut().expect("a block begins with a command");
-                // The debugger's prompt: where it is, and of how many steps.
+                // The debugger's prompt: the current step, and the number of steps.
                 if let Some((prompt, typed)) = line.split_once("> ")
                     && prompt.split('/').all(|number| number.parse::<u32>().is_ok())
                 {
@@ -48,7 +48,7 @@ fn commands(page: &str) -> Vec<Shown> {
     commands
 }
 
-/// The words that a shell makes of a command line. What it would take for something else than a word has to be quoted.
+/// The words that a shell makes of a command line. Characters with a special meaning have to be quoted.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<Option<String>> = vec![None];
     let mut quote = None;

@@ -15,10 +15,10 @@
 //! | `test` | of each scenario: [`each_test_has_bounds_of_its_own`] | likewise | [`an_interrupt_ends_the_tests`] |
 //! | `run --watch` | of each run | of each run | [`a_watched_run_ends_with_130`] |
 //!
-//! An interrupt is Ctrl-C or SIGTERM; that both are heard is tested in `signals`.
+//! An interrupt is Ctrl-C or SIGTERM; `signals` tests that the program receives both.
 //!
-//! No test looks at a clock: the clock of these commands continues by 10 ms with each question whether to continue, so each
-//! call of a guest takes as long. What is counted is how many questions come after the one that said no.
+//! No test reads a real clock: the clock of these commands advances by 10 ms per poll, so each
+//! call of a guest takes as long. The tests count the polls after the one that stops.
 
 use std::sync::atomic::Ordering;
 
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::Place;
 
-/// What follows a search that was stopped has a second, which is 100 questions; besides, each phase asks once more.
+/// The work after a stopped search has a second, which is 100 polls; each phase also polls once more.
 const LATE_MAX: u64 = 100 + 10;
 
 /// Calls `choose(2)` 15 times: a handler with 32,768 resolutions.
@@ -39,7 +39,7 @@ const FIFTEEN_CHOICES: &str = "
       (i32.store (i32.const 1032) (i32.sub (i32.load (i32.const 1032)) (i32.const 1)))
       (br_if $again (i32.load (i32.const 1032))))";
 
-/// One handler that would be executed for hours.
+/// A handler with hours of executions.
 fn branching() -> Vec<u8> {
     let local = format!("{FIFTEEN_CHOICES} (call $list (i32.const 0) (i32.const 0))");
     Guest { local, ..Guest::default() }.component()
@@ -51,7 +51,7 @@ fn branching_at_start() -> Vec<u8> {
     Guest { init, ..Guest::default() }.component()
 }
 
-/// A place where nothing is interrupted, and questions are counted.
+/// A place without interrupts, where polls are counted.
 fn counting() -> Place {
     Place { interrupted: Some(u64::MAX), ..Place::new() }
 }
@@ -60,15 +60,15 @@ fn asked(place: &Place) -> u64 {
     place.asked.load(Ordering::Relaxed)
 }
 
-/// How many questions came after the interrupt. A command that waits for a compiler or another process asks while it waits, so two
-/// runs of it do not ask equally often; one that ended before the interrupt has none.
+/// The number of polls after the interrupt. A command that waits for a compiler or another process polls while it waits, so two
+/// runs of it do not poll equally often; one that ended before the interrupt has none.
 fn late(place: &Place, after: u64) -> u64 {
     asked(place).saturating_sub(after)
 }
 
 const STRATEGIES: [&str; 6] = ["bdfs", "consequence", "walk", "unfold", "lmc-opt", "dpor"];
 
-/// The component takes seconds to compile, and the interrupt is there when the compiler is first asked about.
+/// The component takes seconds to compile, and the interrupt is set at the first poll of the compiler.
 #[test]
 fn an_interrupt_ends_a_compilation() {
     let place = Place { interrupted: Some(1), cache: None, ..Place::new() };
@@ -88,7 +88,7 @@ fn time_ends_the_exploration_of_one_handler() {
             let run = ["run", guest, "--nodes", "1", "--algo", algo, "--time", "2s", "--json"];
             let result = place.host(&run).exits(0).json();
             assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("time-bound")), "{run:?}");
-            // 200 until the time is up, and those before the search began.
+            // 200 polls until the time is up, and those before the search began.
             assert!(asked(&place) <= 200 + LATE_MAX, "{run:?}: {} questions", asked(&place));
             place.host(&[&run[..], &["--require-complete"]].concat()).exits(152);
         }
@@ -106,12 +106,12 @@ fn walks_have_a_time_or_a_number() {
     assert_eq!(run(&[]), (json!("walks-done"), 1_000));
     assert_eq!(run(&["--time", "60s", "--walks", "3"]), (json!("walks-done"), 3));
     let (end, walks) = run(&["--time", "5s"]);
-    // The clock continues once in a few thousand steps that execute no handler.
+    // The clock advances once in a few thousand steps that execute no handler.
     assert!(end == "time-bound" && walks > 1_000, "{end} after {walks} walks");
     assert_eq!(run(&["--time", "5s", "--memory", "1TiB"]), (end, walks), "the same steps take the same time");
 }
 
-/// What ends a run.
+/// The cause of the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     /// Ctrl-C, or a signal that asks to end.
@@ -120,10 +120,10 @@ enum Ended {
     Time,
 }
 
-/// What was not finished, by phase: nothing at all, the search, a confirmation or the shortening of what was found, the audit.
+/// The number of unfinished runs, by phase: none, the search, a confirmation or minimisation, the audit.
 type Unfinished = [u32; 4];
 
-/// In each of its phases a run ends soon after a request, and says no more than it knows.
+/// In each of its phases a run ends soon after a request, and claims no more than it knows.
 fn ended_anywhere(ended: Ended, guest: Vec<u8>, options: &[&str]) {
     let run = [&["run", "guest.wasm", "--nodes", "2", "--json", "--workers", "1"], options].concat();
     let mut place = counting();
@@ -152,7 +152,7 @@ fn ended_anywhere(ended: Ended, guest: Vec<u8>, options: &[&str]) {
         says_no_more(ended, (&result, &whole), &mut unfinished, &what);
     }
     let needed: &[usize] = match (ended, whole["violations"] == json!([])) {
-        // What follows a search has a moment of its own, which is long enough here.
+        // The phases after a search have a moment of their own, which is long enough here.
         (Ended::Time, _) => &[1],
         (Ended::Interrupt, true) => &[1, 3],
         (Ended::Interrupt, false) => &[1, 2, 3],
@@ -162,7 +162,7 @@ fn ended_anywhere(ended: Ended, guest: Vec<u8>, options: &[&str]) {
     }
 }
 
-/// A run ended on request says no more than it knows, and loses nothing, compared with the whole run.
+/// A run ended on request claims no more than it knows, and loses nothing, compared with the whole run.
 fn says_no_more(ended: Ended, (result, whole): (&Value, &Value), unfinished: &mut Unfinished, what: &str) {
     let found = |result: &Value| result["violations"].as_array().expect("a list").len();
     if result["end"] != whole["end"] {
@@ -171,7 +171,7 @@ fn says_no_more(ended: Ended, (result, whole): (&Value, &Value), unfinished: &mu
         assert_ne!(result["result"], "ok", "{what}");
         unfinished[1] += 1;
     } else {
-        // A run that has ended its search tells of what it has found, confirmed or not.
+        // A run that has ended its search reports its findings, confirmed or not.
         assert_eq!((found(result), &result["result"]), (found(whole), &whole["result"]), "{what}");
     }
     for violation in result["violations"].as_array().expect("a list") {
@@ -200,7 +200,7 @@ fn an_interrupt_ends_what_is_no_search() {
     place.put("guest.wasm", fixtures::ping_pong_too_far());
     place.put("hides.wasm", fixtures::hides(Hidden::Data, Identity::Serialized));
     place.host(&["run", "guest.wasm", "--nodes", "2", "--no-minimize", "--out", "found"]).exits(12);
-    // Made by a command that does nothing.
+    // Made by a command that has no effect.
     for name in ["made", "other"] {
         std::fs::create_dir(place.path(name)).expect("writable");
         place.put(&format!("{name}/guest.wasm"), fixtures::ping_pong_too_far());
@@ -211,10 +211,10 @@ fn an_interrupt_ends_what_is_no_search() {
         (&["minimize", "found/trace.json", "--plugin", "guest.wasm", "--out", "short.json"], 10),
         (&["doctor", "guest.wasm", "--nodes", "2", "--steps", "50"], 10),
         (&["doctor", "hides.wasm", "--why-different"], 10),
-        // What was built is examined.
+        // The built component is examined.
         (&["build", "made", "--quiet"], 10),
         (&["graph", "guest.wasm", "--quiet", "--", "--nodes", "2"], 10),
-        // Examinations and searches; a search has its moment for what it has found.
+        // Examinations and searches; a search has its moment for its findings.
         (&["languages", "made", "other", "--quiet"], LATE_MAX),
     ];
     for (command, late_max) in commands {
@@ -229,7 +229,7 @@ fn an_interrupt_ends_what_is_no_search() {
             let late = late(&place, after);
             assert!(late <= late_max, "{command:?}: {late} questions after the interrupt");
             assert!(asked(&place) > after || ran.code == code, "{command:?} was not interrupted: {ran:?}");
-            // The last questions are for descriptions, which are left out.
+            // The last polls are for descriptions, which are left out.
             if ran.code != code {
                 assert_eq!(ran.code, 130, "{command:?}, interrupted after {after} of {all}: {ran:?}");
                 assert!(ran.err.starts_with("error: stopped before there was a result: interrupted"), "{ran:?}");
@@ -240,7 +240,7 @@ fn an_interrupt_ends_what_is_no_search() {
     }
 }
 
-/// The tests that were run are reported, and those that were not.
+/// The report lists the tests that were run, and those that were not.
 #[test]
 fn an_interrupt_ends_the_tests() {
     let mut place = counting();
@@ -266,7 +266,7 @@ fn an_interrupt_ends_the_tests() {
     assert!(partly > 0, "no test was over before the interrupt");
 }
 
-/// The tests share what was loaded for the first of them, and nothing that ends one.
+/// The tests share what the first of them loaded, and no bound that ends one.
 #[test]
 fn each_test_has_bounds_of_its_own() {
     let place = counting();
@@ -287,7 +287,7 @@ fn each_test_has_bounds_of_its_own() {
     assert!(out.contains("5 passed, 0 failed in"), "{out}");
 }
 
-/// Counts how often it went.
+/// Counts its `go` events.
 fn counts() -> Vec<u8> {
     let local = "
         (i32.store (i32.const 1040) (i32.add (i32.load (i32.const 1040)) (i32.const 1)))
@@ -295,7 +295,7 @@ fn counts() -> Vec<u8> {
     Guest { local: local.into(), ..Guest::default() }.component()
 }
 
-/// A prefix is followed event by event, and each asks whether to continue.
+/// A prefix is followed event by event, and each polls.
 #[test]
 fn time_and_interrupts_end_the_following_of_a_prefix() {
     const STEPS: u64 = 300;
@@ -325,13 +325,13 @@ fn time_and_interrupts_end_the_following_of_a_prefix() {
         let time = format!("{}ms", 10 * questions);
         let result = place.host(&[&run[..], &["--time", &time]].concat()).exits(0).json();
         assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("time-bound")));
-        // Those before the search began, those in time, and those of the moment afterwards.
+        // The polls before the search began, those in time, and those of the moment afterwards.
         assert!(asked(&place) <= 30 + questions + LATE_MAX, "{} questions in {time}", asked(&place));
     }
 }
 
-/// With a checkpoint after each wave a run ends as soon, and whatever it has kept by then leads to the same end; so does what is
-/// kept where the checkpoint is read.
+/// With a checkpoint after each wave a run ends as soon, and each of its checkpoints leads to the same end; so does one that is
+/// kept while the checkpoint is read.
 #[test]
 fn an_interrupt_ends_the_keeping_of_checkpoints() {
     let mut place = counting();
@@ -369,7 +369,7 @@ fn an_interrupt_ends_the_keeping_of_checkpoints() {
     assert!(resumed > all / 4, "{resumed} of {all}");
 }
 
-/// Where two of the nodes may have crashed, one execution of some hundred events has tens of thousands of ends.
+/// If two of the nodes may have crashed, one execution of some hundred events has tens of thousands of ends.
 #[test]
 fn time_ends_the_search_for_ends_after_crashes() {
     let place = counting();
@@ -384,7 +384,7 @@ fn time_ends_the_search_for_ends_after_crashes() {
     }
 }
 
-/// The bound is looked at between the resolutions of one handler.
+/// The bound is checked between the resolutions of one handler.
 #[test]
 fn memory_ends_the_exploration_of_one_handler() {
     let place = counting();
@@ -394,12 +394,12 @@ fn memory_ends_the_exploration_of_one_handler() {
         let run = ["run", "step.wasm", "--nodes", "1", "--algo", algo, "--memory", "1MiB", "--json"];
         let result = place.host(&run).exits(0).json();
         assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("memory-bound")), "{run:?}");
-        // Its look at the process is due with each question, as the clock goes.
+        // With this clock, each poll measures the process.
         assert!(asked(&place) <= LATE_MAX, "{run:?}: {} questions", asked(&place));
     }
 }
 
-/// What floods the host is stopped at the bound on memory, too, whether or not it is ever done.
+/// The bound on memory also stops a flood of the host, whether or not it would end.
 #[test]
 fn memory_ends_a_flood() {
     let place = counting();
@@ -416,7 +416,7 @@ fn memory_ends_a_flood() {
     }
 }
 
-/// The bound on memory is looked at in each phase before the search, too.
+/// The bound on memory is checked in each phase before the search, too.
 #[test]
 fn memory_ends_what_comes_before_the_search() {
     let place = counting();
@@ -429,7 +429,7 @@ fn memory_ends_what_comes_before_the_search() {
     }
 }
 
-/// A watched run ends when the user says so, whatever its results, and at once where it cannot begin.
+/// A watched run ends when the user stops it, with any result, and at once if it cannot begin.
 #[test]
 fn a_watched_run_ends_with_130() {
     let place = Place { interrupted: Some(11), ..Place::new() };

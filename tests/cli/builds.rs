@@ -1,23 +1,23 @@
-//! A trace in the build that it was recorded with, in other ones and in another plugin: what every command does that takes a trace.
+//! A trace in the build that it was recorded with, in other ones and in another plugin: the behaviour of every command that takes a trace.
 //!
-//! Another build stands in the trace: another digest, and where a mistake is mended other parameters, with which the plugin behaves otherwise.
+//! Another build in the trace has another digest, and if a mistake is mended, other parameters, with which the plugin behaves otherwise.
 
 use serde_json::{Value, json};
 
 use super::{Place, Ran, bundled, folder};
 
-/// What a trace is to the plugin that it is used with.
+/// The relation of a trace to the plugin that it is used with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Build {
-    /// The very same.
+    /// The same build.
     Same,
-    /// Another build that violates the same.
+    /// Another build with the same violation.
     Other,
-    /// Another build that violates nothing.
+    /// Another build without a violation.
     Mended,
-    /// Another plugin that violates the same.
+    /// Another plugin with the same violation.
     OtherName,
-    /// The same, and the user wants it.
+    /// The same, with the user's consent.
     AnyPlugin,
 }
 
@@ -29,7 +29,7 @@ struct Case {
     plugin: &'static str,
     options: &'static [&'static str],
     mended: Value,
-    /// Events at the end that the mended cluster has no use for.
+    /// The number of events at the end that the mended cluster does not need.
     popped: usize,
     /// The exit code of the violation.
     code: u8,
@@ -140,7 +140,7 @@ fn every_command_follows_a_trace_of_another_build() {
                 let (code, words) = expected(command, build, &case);
                 assert_eq!(ran.code, code, "{what}: {ran:?}");
                 assert!(format!("{}{}", ran.out, ran.err).contains(words), "{what}: no {words:?} in {ran:?}");
-                // What is written is a trace of this build, and replays as one.
+                // The written trace is one of this build, and replays as one.
                 let written = match command {
                     "minimize" => "short.json",
                     "export" => "e.json",
@@ -183,7 +183,7 @@ fn a_broken_promise_is_a_regression_test() {
     }
 }
 
-/// A search that is cut off decides nothing: neither that a promise is kept nor that it is broken.
+/// A search that is cut off decides no promise, neither as kept nor as broken.
 #[test]
 fn a_promise_that_is_not_decided_is_neither_kept_nor_broken() {
     let place = Place::new();
@@ -201,7 +201,7 @@ fn a_promise_that_is_not_decided_is_neither_kept_nor_broken() {
     assert!(test.code == 1 && test.out.contains("0 passed, 0 failed, 1 not run"), "{test:?}");
 }
 
-/// What a build makes is examined, and an interpreter compiled, under the limits that the user gives.
+/// The user's limits apply to the examination of a built component, and to the compilation of an interpreter.
 #[test]
 fn a_build_takes_limits() {
     let place = Place::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Place;
 
-/// A guest in which `go` counts modulo 2, while the garbage in its dead stack and of calls that read only grows.
+/// A guest in which `go` counts modulo 2, while the garbage in its dead stack and of read-only calls grows.
 fn guest() -> Place {
     let place = Place::new();
     place.put("guest.wasm", fixtures::by_memory("__stack_pointer"));
@@ -115,7 +115,7 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
         &["--algo", "prefix", "--seed", "5", "--resets", "1", "--depth", "4"],
         &["--algo", "auto"],
     ];
-    // Where messages wait for others of their quorum, an end cannot be recognised.
+    // If messages wait for others of their quorum, a deadlock cannot be recognised.
     for guest in ["memory.wasm", "serialized.wasm"] {
         let refused = place.host(&["run", guest, "--algo", "bdfs", "--deadlock", "--nodes", "3"]).exits(151);
         refused.says(&["a cluster with quorums", "have the plugin take messages one by one"]);
@@ -130,7 +130,7 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
     assert!(violated >= 10, "{violated}");
 }
 
-/// The identity of states is a matter of each node alone, and no strategy depends on it.
+/// The identity of states belongs to each node alone, and no strategy depends on it.
 #[test]
 fn every_strategy_says_the_same_of_mixed_clusters() {
     let place = both();

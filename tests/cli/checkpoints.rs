@@ -52,7 +52,7 @@ fn what_sets_up_another_search_is_refused_with_what_differs() {
         let ran = place.host(&[&["run", "--resume", "kept"], options].concat());
         ran.exits(151).says(&[words]);
     }
-    // With what does not even go together there is no command line.
+    // Options that exclude each other are no command line.
     place.host(&["run", "--resume", "kept", "--reduce"]).exits(151).says(&["cannot be gone on from in this way"]);
     place.host(&["run", "--resume", "kept", "--checkpoint", "other"]).exits(2);
 }
@@ -89,7 +89,7 @@ fn what_belongs_to_the_process_can_be_anything() {
     assert!(place.host(&["run", "--resume", "kept", bundled("paxos")]).exits(0).out.starts_with("incomplete"));
 }
 
-/// What another plugin has of the same states is none of this search.
+/// A checkpoint of one plugin is refused for another plugin.
 #[test]
 fn another_plugin_is_refused() {
     let (place, _) = stopped(&SEARCH);
@@ -106,7 +106,7 @@ fn another_plugin_is_refused() {
     place.host(&["run", "--resume", "ping"]).exits(0);
 }
 
-/// With one reset the states are others than without; a search that continues after the edit would call the old ones all of them.
+/// With one reset the states are others than without; a search that continued after the edit would call the old ones complete.
 #[test]
 fn an_edited_scenario_is_refused() {
     let mut place = Place::new();
@@ -134,7 +134,7 @@ fn an_edited_scenario_is_refused() {
     resume().exits(151).says(&["kept was made with the parameter init event, now boot"]);
     std::fs::remove_file(place.path("s.toml")).expect("writable");
     resume().exits(151).says(&["cannot read the scenario s.toml"]);
-    // What is expected, and how long it may take, is not what is searched.
+    // Expectations and the time limit are no part of the search.
     place.put("s.toml", faults(0) + "[expect]\nresult = \"ok\"\n").put("kept/checkpoint", &kept);
     let resumed = resume().json();
     assert_eq!(resumed["unmet"].as_array().map(Vec::len), Some(1), "{resumed}");
@@ -218,7 +218,7 @@ fn a_forged_checkpoint_builds_nothing() {
         |name: &str, value: Value| resume(&|header: &mut Value| header["spec"]["cluster"][name] = value.clone());
     cluster("placement", json!({ "node": [[1, "evil"]] })).exits(150).says(&["evil", "have to be built"]);
     cluster("limits", json!({ "memory": 3_u64 << 30 })).exits(151).says(&["the limit memory not set, now 3221225472"]);
-    // It says nothing but which search it is.
+    // It tells only which search it is.
     cluster("no-such-option", json!(1)).exits(151).says(&["cannot be gone on from in this way", "no-such-option"]);
     for (name, value) in [("process", json!({ "keep": "other" })), ("search", json!(["--help"])), ("cluster", json!(1))]
     {
@@ -227,7 +227,7 @@ fn a_forged_checkpoint_builds_nothing() {
     let none = resume(&|header| header["spec"] = json!(null)).exits(151);
     none.says(&["cannot be gone on from in this way"]);
     assert!(!place.path("built").exists(), "{:?}", place.list());
-    // Who names the folder has it built.
+    // A command that names the folder builds it.
     place.put("kept/checkpoint", &kept);
     place.host(&["run", "--resume", "kept", "evil", "--quiet"]).exits(0);
     assert!(place.path("built").exists());
@@ -242,7 +242,7 @@ fn a_plugin_folder_is_taken_as_it_was_built() {
     place.host(&run).exits(130);
     place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
-    // Edited since then; but what was built is there.
+    // Edited since then; but the built component is there.
     place.put("plug/guest.wasm", fixtures::ping_pong_too_far());
     let ran = place.host(&["run", "--resume", "kept"]).exits(0);
     assert!(ran.out.starts_with("ok") && ran.err.contains("as it was built"), "{ran:?}");
@@ -317,7 +317,7 @@ fn a_file_from_elsewhere_builds_nothing_and_raises_nothing() {
 /// Set for a process that may write only little into a file.
 const TINY: &str = "HOST_TEST_OF_A_FULL_DISK";
 
-/// What the process below does.
+/// The work of the process below.
 #[test]
 fn on_a_full_disk() {
     let Some(folder) = std::env::var_os(TINY) else { return };
@@ -352,7 +352,7 @@ fn on_a_full_disk() {
     }
     let built = std::fs::read_dir(plugin("text/target/plugins")).map_or(0, Iterator::count);
     assert_eq!(built, 0, "neither a component nor its stamp");
-    // What could not be kept for the next run does not stop this one.
+    // Failing to write the cache does not stop this run.
     place.cache = Some(place.path("cache"));
     place.host(&["run", &guest, "--nodes", "2", "--algo", "bdfs"]).exits(0);
     let left = std::fs::read_dir(place.path("cache/compiled")).expect("a folder");
@@ -363,7 +363,7 @@ fn on_a_full_disk() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The size of files is limited, which is for a process what a full disk is for all.
+/// A limit on the size of files is for a process what a full disk is for all.
 #[cfg(unix)]
 #[test]
 fn nothing_is_left_of_what_cannot_be_written() {

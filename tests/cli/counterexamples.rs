@@ -51,7 +51,7 @@ fn a_prefix_is_kept() {
     let place = Place::new();
     let live = super::folder("paxos").join("scenarios/live-state.json");
     let live = live.to_str().expect("the path of this repository is text");
-    // The local model checker does not look for a shortest way: what it finds is made short, the nine events before it not.
+    // The local model checker does not look for a shortest path: its finding is minimised, the nine events before it are not.
     let run = ["run", bundled("paxos"), "--algo", "lmc", "--prefix", live, "--json", "--out", "found"];
     let found = place.host(&run).exits(12).json()["violations"][0].clone();
     assert_eq!((&found["length"], &found["prefix_length"]), (&json!(18), &json!(9)));
@@ -121,7 +121,7 @@ fn a_search_that_continues_merges_similar_violations() {
     refused.says(&["a checkpoint keeps no violations", "leave one of the two out"]);
 }
 
-/// Two protocols whose bugs show in several states: which answers came before, and which value is read.
+/// Two protocols whose bugs show in several states: by the earlier answers, and by the value that is read.
 #[test]
 fn complete_searches_continue_to_the_same_violations() {
     let place = super::golden::repository();
@@ -134,7 +134,7 @@ fn complete_searches_continue_to_the_same_violations() {
             let violations = out["violations"].as_array().expect("a list");
             violations.iter().map(|it| 1 + it["alike"].as_u64().expect("a number")).sum::<u64>()
         };
-        // How they are grouped depends on the ways to them.
+        // Their grouping depends on the paths to them.
         let expected = total(&["--algo", "unfold"]);
         assert!(expected > 1, "one violation says little");
         for algo in [&["--algo", "bdfs"][..], &["--algo", "bdfs", "--reduce"], &["--algo", "lmc"]] {

@@ -29,7 +29,7 @@ fn a_script_that_makes_no_sense_ends_with_one() {
         .says(&["brings its cluster along"]);
 }
 
-/// The network makes it, so the protocol cannot say what it is.
+/// The network makes it, so the protocol cannot describe it.
 #[test]
 fn a_notice_of_a_break_is_no_message() {
     let place = repository();

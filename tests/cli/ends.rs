@@ -25,7 +25,7 @@ fn a_deadlock_is_a_violation_with_a_trace_that_replays() {
         // People read names, programs the numbers that traces have.
         let named = message.replace("node 1", "participant 1");
         assert!(replayed.out.contains(&format!("replayed: deadlock: {named}")), "{algo}: {replayed:?}");
-        // Nothing can be left out, and the picture has a title.
+        // No event can be removed, and the picture has a title.
         let short = place.host(&["minimize", "found/trace.json", "--plugin", plugin]).exits(0);
         assert!(short.out.contains("4 steps, and each is needed"), "{algo}: {short:?}");
         let drawing = std::fs::read_to_string(place.path("found/trace.svg")).expect("it is drawn");
@@ -74,7 +74,7 @@ fn who_waits_for_a_crashed_node_is_named() {
         let words = format!("nothing can happen any more after node {crashed} has crashed, and node");
         counts.iter().filter(|(message, _)| message.starts_with(&words)).map(|(_, count)| *count).collect::<Vec<_>>()
     };
-    // Which of the two participants has crashed is no other finding, nor is it who else waits where the shortest way is the same.
+    // The findings do not depend on which participant has crashed, nor on which others wait if the shortest path is the same.
     // Without the coordinator each participant may wait or not, but not none of them: 2^2 - 1. Without a participant every end has
     // its mirror image.
     assert_eq!((of(0), counts.len(), found.len()), (vec![3], 2, 2), "{counts:?}");
@@ -109,7 +109,7 @@ fn a_partition_is_late_messages_and_broken_connections() {
     place.host(&many).exits(151).says(&["`--partitions`: 102 breaks are more than 100 of a kind"]);
 }
 
-/// After a refused message that counts as told, the receiver never learns of the block.
+/// After a refused message that counts as sent, the receiver never learns of the block.
 #[test]
 fn the_verdict_says_what_is_never_reached() {
     let place = Place::new();
@@ -120,7 +120,7 @@ fn the_verdict_says_what_is_never_reached() {
     let verdict = "never-reached: the search is complete, and all-told is never reached\n";
     assert!(ran.out.starts_with(verdict) && ran.out.ends_with(verdict), "{ran:?}");
     assert!(ran.out.contains("never reached\n"), "{ran:?}");
-    // What is left out is not missed.
+    // An ignored property is not missed.
     let ignored = ["run", plugin, "--algo", "bdfs", "--prefix", "found/trace.json", "--ignore", "all-told"];
     assert!(place.host(&ignored).exits(0).out.starts_with("ok: "));
     let ran = place.host(&["run", plugin, "--algo", "bdfs", "--deadlock"]).exits(0);
@@ -128,7 +128,7 @@ fn the_verdict_says_what_is_never_reached() {
     assert!(ran.out.contains("  deadlock                        none\n"), "{ran:?}");
 }
 
-/// `get-block` and a refused `tell`: the receiver is never told.
+/// `get-block` and a refused `tell`: the receiver never learns of the block.
 #[test]
 fn a_refused_message_is_part_of_a_trace() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `host explore` over HTTP: what its page could ask.
+//! `host explore` over HTTP: the requests of its page.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::golden::repository;
 use super::{Place, program};
 
-/// A session that runs.
+/// A running session.
 struct Page {
     child: Child,
     host: String,
@@ -31,7 +31,7 @@ struct Page {
 }
 
 impl Page {
-    /// Starts `host explore` with arguments; none where the program is not built.
+    /// Starts `host explore` with arguments; none if the program is not built.
     fn of(place: &Place, arguments: &[&str]) -> Option<Self> {
         let program: PathBuf = program()?;
         let said = place.path("said-by-explore.txt");
@@ -69,7 +69,7 @@ impl Page {
         (status, head.to_owned(), body.to_owned())
     }
 
-    /// The answer to a question that is asked until a search ends.
+    /// The answer to a request that is repeated until a search ends.
     #[track_caller]
     fn searched(&self, place: u64, wanted: &Value) -> Value {
         let search = self.post(&format!("places/{place}/search"), wanted);
@@ -119,7 +119,7 @@ impl Page {
         moved["place"].as_u64().expect("a place")
     }
 
-    /// Ends it by Ctrl-C.
+    /// Ends the session by Ctrl-C.
     fn ends(mut self) {
         let pid = Pid::from_raw(self.child.id().try_into().expect("a process"));
         kill(pid, Signal::SIGINT).expect("it runs");
@@ -130,7 +130,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // A test that failed leaves no process behind; one that has ended is no failure.
+        // A failed test leaves no process behind; a process that has ended is no failure.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -140,7 +140,7 @@ fn texts(list: &Value) -> Vec<&str> {
     list.as_array().expect("a list").iter().map(|item| item["text"].as_str().expect("a text")).collect()
 }
 
-/// From the beginning of Paxos with the bug, a search finds the violation; each of its states is what `host debug` shows of the trace.
+/// From the beginning of Paxos with the bug, a search finds the violation; each of its states is the one that `host debug` shows.
 #[test]
 fn the_bug_of_paxos_is_found_and_every_state_is_what_the_debugger_shows() {
     let place = repository();
@@ -149,7 +149,7 @@ fn the_bug_of_paxos_is_found_and_every_state_is_what_the_debugger_shows() {
     let progress = page.searched(0, &json!({ "strategy": "unfold", "seconds": 600 }));
     assert_eq!(progress["state"], "done", "{progress}");
     let finding = &progress["findings"][0];
-    // The steps that decide have marks: what the violated property reads changes there.
+    // The decisive steps have marks: the fields that the violated property reads change there.
     let rings = finding["marks"].as_array().expect("marks").iter().filter(|mark| mark["kind"] == "ring");
     assert!(
         rings.clone().count() >= 2 && rings.clone().all(|mark| mark["text"].as_str().is_some_and(|it| !it.is_empty()))
@@ -256,7 +256,7 @@ fn only_the_page_reads_and_drives_it() {
     page.ends();
 }
 
-/// What traps is a node that is stuck; what does not end is one, too. The session continues.
+/// A node that traps or loops is stuck. The session continues.
 #[test]
 fn a_plugin_that_traps_or_loops_ends_no_session() {
     for (guest, why) in [(fixtures::traps(), "unreachable"), (fixtures::loops(), "fuel")] {
@@ -340,7 +340,7 @@ fn hostile_names_are_escaped() {
     page.ends();
 }
 
-/// What a step would change is what it changes.
+/// A preview shows the changes that a step makes.
 #[test]
 fn a_preview_is_what_happens() {
     let place = repository();

@@ -1,17 +1,17 @@
-//! Properties from outside: the verdicts of those of the plugin, traces, and what is refused. Those of `agreement` of paxos by all
-//! strategies are in `specs`, where a specification is compared as well.
+//! Properties from outside: the same verdicts as those of the plugin, traces, and refusals. `specs` compares those of `agreement` of paxos
+//! by all strategies, and a specification.
 
 use serde_json::{Value, json};
 
 use super::{Place, bundled};
 
-/// What `agreement` of paxos says, over the states that it describes.
+/// The property `agreement` of paxos, over the states that it describes.
 const AGREEMENT: &str = "outside=size(unique(flatten(nodes.map(n, n.Running.learner.chosen)))) <= 1";
 
-/// What `chosen` of it says.
+/// The property `chosen` of paxos.
 const CHOSEN: &str = "outside=size(node.Running.learner.chosen) > 0";
 
-/// What `decided` of it says where all nodes play all roles.
+/// The property `decided` of paxos, if all nodes play all roles.
 const DECIDED: &str = "outside=size(node.Running.learner.chosen) > 0 || \
     node.Running.acceptor.promised == 0 && node.Running.proposer in ['Ready', 'Done']";
 
@@ -21,7 +21,7 @@ fn found(place: &Place, options: &[&str], property: &[&str]) -> [Value; 3] {
     [run["result"].clone(), run["counts"].clone(), steps.unwrap_or_default()]
 }
 
-/// What `served` of lock says: a client does not wait.
+/// The property `served` of lock: a client does not wait.
 const SERVED: &str =
     "outside=has(node.Server)||node.Client=='Idle'||node.Client=='Holding'||has(node.Client.Releasing)";
 
@@ -148,16 +148,16 @@ fn what_is_no_expression_is_refused_and_what_cannot_be_evaluated_is_a_finding() 
     assert!(first.ends_with("; it has read of node 0 {}, of node 1 {}, of node 2 {}; it has: Running"), "{misspelt}");
 }
 
-/// What `atomicity` of two-phase-commit says: no two that have decided differ.
+/// The property `atomicity` of two-phase-commit: no two decisions differ.
 const ATOMICITY: &str = "outside=size(unique(flatten(nodes.map(n, has(n.Coordinator) \
     ? (n.Coordinator in ['Idle', 'Stopped'] || !has(n.Coordinator.Decided) ? [] : [n.Coordinator.Decided]) \
     : (n.Participant in ['Working', 'Prepared', 'Stopped'] ? [] : [n.Participant.Ended]))))) <= 1";
 
-/// What `ended` of it says: no node waits for votes or for a decision.
+/// The property `ended` of two-phase-commit: no node waits for votes or for a decision.
 const ENDED: &str = "outside=has(node.Participant) ? node.Participant != 'Prepared' \
     : node.Coordinator == 'Idle' || node.Coordinator == 'Stopped' || has(node.Coordinator.Decided)";
 
-/// What a run says but for the words of a property, whose name is `own` or `outside`, and for how many findings are one by these words.
+/// The result of a run without the words of a property, whose name is `own` or `outside`, and without the numbers of merged findings.
 fn told(place: &Place, plugin: &str, options: &[&str], (own, name): (&str, &str)) -> Value {
     let ran = place.host(&[&["run", bundled(plugin), "--json"], options].concat());
     assert!([0, 11, 12, 13, 15].contains(&ran.code), "{options:?}: {ran:?}");
@@ -180,7 +180,7 @@ fn told(place: &Place, plugin: &str, options: &[&str], (own, name): (&str, &str)
     ])
 }
 
-/// Asserts that a property of a plugin and one from outside say the same; returns whether the result is anything but ok.
+/// Asserts that a property of a plugin and one from outside agree; returns whether the result is anything but ok.
 #[track_caller]
 fn agree(place: &Place, plugin: &str, options: &[&str], (own, kind, expression): (&str, &str, &str)) -> bool {
     let one = told(place, plugin, &[options, &["--property", own]].concat(), (own, own));
@@ -223,7 +223,7 @@ fn faults_and_deadlocks_are_the_same_for_a_property_from_outside() {
     }
 }
 
-/// What `committed` of two-phase-commit says: a participant has heard of a commit.
+/// The property `committed` of two-phase-commit: a participant has heard of a commit.
 const COMMITTED: &str = "outside=has(node.Participant) && !(node.Participant in ['Working', 'Prepared', 'Stopped']) \
     && node.Participant.Ended == 'Commit'";
 
@@ -238,7 +238,7 @@ fn resets_are_the_same_for_all_kinds_of_properties_from_outside() {
             assert!(agree(&place, "two-phase-commit", &options, ("atomicity", "--always", ATOMICITY)), "{algo}");
             continue;
         }
-        // What is read from outside is more than the decision, so local model checking has more classes to combine: the counts differ.
+        // The property from outside reads more than the decision, so local model checking has more classes to combine: the counts differ.
         let found = |property: &[&str]| {
             let run = place.run_json("two-phase-commit", &[&options, property].concat());
             let steps = |violation: &Value| violation["length"].clone();
@@ -255,7 +255,7 @@ fn resets_are_the_same_for_all_kinds_of_properties_from_outside() {
     }
 }
 
-/// What `regular` of regular-storage says.
+/// The property `regular` of regular-storage.
 const REGULAR: &str = "outside=!has(node.Reader) || node.Reader.read == null || !has(node.Reader.read.Returned) || \
     node.Reader.read.Returned.value >= node.Reader.read.Returned.floor";
 

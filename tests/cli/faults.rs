@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Place;
 
-/// A hundredth of the usual instructions, for guests that use up all that they get.
+/// A hundredth of the usual instructions, for guests that use up any amount.
 const SHORT: [&str; 2] = ["--limit", "fuel=2000000"];
 
 /// Checks a guest with two nodes under every strategy: each finds a fault of this kind, and its trace replays.
@@ -44,7 +44,7 @@ fn what_goes_wrong_in_a_handler_is_a_finding() {
     finds(&fixtures::chooses_for_ever(), "choose", "choose");
 }
 
-/// What a snapshot cannot hold says nothing of the protocol: it is refused, or ends the run where it happens.
+/// A state that a snapshot cannot hold is no fault of the protocol: it is refused, or ends the run where it happens.
 #[test]
 fn writes_to_tables_are_no_finding() {
     let place = Place::new();
@@ -62,7 +62,7 @@ fn writes_to_tables_are_no_finding() {
     }
 }
 
-/// A limit that is set by hand is recorded with what it leads to, so the trace replays without the option; with the
+/// A limit that is set by hand is recorded with its consequences, so the trace replays without the option; with the
 /// option, the same trace shows that the finding goes away.
 #[test]
 fn limits_can_be_set_and_are_part_of_a_trace() {
@@ -128,8 +128,8 @@ fn every_answer_of_choose_is_an_event_that_replays() {
     assert!(ran.out.contains("choosing 0 of 3, 1 of 2\n"), "{ran:?}");
 }
 
-/// Node 0 sends itself 1 and 2. `serialize` tells how many have arrived, but not which came last, on which the trap
-/// depends; so the search takes two different states for one, and what it finds by that is not there on replay.
+/// Node 0 sends itself 1 and 2. `serialize` counts the received messages, but not which came last, on which the trap
+/// depends; so the search takes two different states for one, and its finding does not exist on replay.
 #[test]
 fn state_that_serialize_leaves_out_is_found_as_nondeterminism() {
     let place = Place::new();
@@ -196,7 +196,7 @@ fn looping(function: &str) -> Vec<u8> {
     guest.component()
 }
 
-/// Each node traps on its own; where one of them is stuck, the search continues elsewhere. What it finds replays, and none of it is
+/// Each node traps on its own; if one of them is stuck, the search continues elsewhere. Its findings replay, and none of them is
 /// called not deterministic.
 #[test]
 fn several_traps_are_found_and_replay() {

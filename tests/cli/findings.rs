@@ -60,7 +60,7 @@ fn what_is_ignored_hides_nothing_and_does_not_hold() {
     assert!(text.contains("stored-by-majority  always      not checked: --ignore leaves it out"), "{text}");
 }
 
-/// After a violation the search can continue, and then it decides the other properties like one that found nothing.
+/// After a violation the search can continue, and then it decides the other properties like a search without findings.
 #[test]
 fn a_search_that_continues_decides_the_other_properties() {
     let place = Place::new();
@@ -181,7 +181,7 @@ fn what_is_reached_leaves_a_witness_that_replays_and_begins_a_search() {
     }
 }
 
-/// A server without memory that has performed the one request there is twice is where `twice` is reached, and `at-most-once` violated.
+/// A server without memory that has performed the only request twice reaches `twice`, and violates `at-most-once`.
 #[test]
 fn a_witness_in_which_something_is_violated_replays_with_the_code_of_the_violation() {
     let place = Place::new();
@@ -195,7 +195,7 @@ fn a_witness_in_which_something_is_violated_replays_with_the_code_of_the_violati
     let json = place.host(&[&replay[..], &["--json"]].concat()).exits(12).json();
     let named = |place: usize| &json["findings"][place]["name"];
     assert_eq!((&json["exit_code"], named(0), named(1)), (&json!(12), &json!("twice"), &json!("at-most-once")));
-    // What is not violated stays a success.
+    // A trace without a violation stays a success.
     place.host(&["replay", "found/witness-answered.json", "--plugin", bundled("retransmission")]).exits(0);
 }
 

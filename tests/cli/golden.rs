@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Place, folder};
 
-/// A bug, how it is found (options, or a scenario), and how long the shortest way to it is.
+/// A bug, the search for it (options, or a scenario), and the length of the shortest path to it.
 struct Seeded {
     name: &'static str,
     plugin: &'static str,
@@ -64,7 +64,7 @@ const SEEDED: &[Seeded] = &[
     Seeded { name: "template-keep", plugin: "template", options: &["--algo", "bdfs", "--set", "bug=keep"], length: 2 },
 ];
 
-/// Bugs that a scenario finds, which says, and derives, how long the shortest way is, if that is known: plugin, scenario, and
+/// Bugs that a scenario finds, which derives the length of the shortest path, if that is known: plugin, scenario, and
 /// the exit code.
 const SCENARIOS: &[(&str, &str, u8)] = &[
     ("echo-multicast", "echo-all", 12),
@@ -262,7 +262,7 @@ fn a_recorded_session_finds_the_cause() {
     let debug = ["debug", "found/trace.json", "--plugin", "plugins/paxos", "--quiet"];
     let ran = place.host_reading(&debug, &script).exits(0);
     compare("debug-last-response/output.txt", &ran.out);
-    // The path that lives was saved, and does replay.
+    // The surviving path was saved, and replays.
     let lives = place.host(&["replay", "lives.json", "--plugin", "plugins/paxos", "--quiet"]).exits(0);
     assert!(lives.out.ends_with("replayed: no property is violated at the end\n"));
 }
@@ -278,8 +278,8 @@ pub(super) fn shown_bytes(text: &str) -> Option<&str> {
     })
 }
 
-/// Plugins that describe themselves are shown in words: in every report and drawing of a bug that is in the tree on purpose, and by the
-/// debugger, which lists states, messages and what can happen for a while.
+/// Plugins that describe themselves are shown in words: in every report and drawing of a deliberate mistake, and by the
+/// debugger, which lists states, messages and possible events for a while.
 #[test]
 fn what_describes_itself_is_never_shown_as_bytes() {
     assert_eq!(["expire (timer, 0105)", "#7b7b7b, 1000 steps, dead"].map(shown_bytes), [Some("0105"), None]);

@@ -1,8 +1,8 @@
-//! `host graph`: the states of small clusters, as many as a derivation says.
+//! `host graph`: the states of small clusters, in the numbers that were derived.
 
 use super::{Place, bundled, folder};
 
-/// States and steps, as the command says them, and the drawing.
+/// The output of the command with the numbers of states and steps, and the drawing.
 fn graph(place: &Place, words: &[&str]) -> (String, String) {
     let said = place.host(&[&["graph"], words].concat()).exits(0).out;
     let first = said.lines().next().expect("a line for each file");
@@ -10,7 +10,7 @@ fn graph(place: &Place, words: &[&str]) -> (String, String) {
     (counts.to_owned(), std::fs::read_to_string(place.path(file)).expect("the drawing is there"))
 }
 
-/// How many lines of a DOT file are states with this attribute.
+/// The number of states in a DOT file with this attribute.
 fn with(dot: &str, attribute: &str) -> usize {
     dot.lines().filter(|line| line.starts_with("    s") && line.contains(attribute)).count()
 }
@@ -97,7 +97,7 @@ fn a_cut_is_reported() {
     let drawn = |name| std::fs::read_to_string(place.path(name)).expect("it is there");
     assert!(drawn("f.dot").contains("the bound on states was reached") && drawn("f.dot").contains("not explored"));
     assert!(drawn("f.svg").contains("the bound on states was reached") && drawn("f.svg").contains("box open"));
-    // The start has three steps; none of the three states after it is looked at.
+    // The start has three steps; none of the three states after it is expanded.
     let (counts, dot) = graph(&place, &[bundled("fanout"), "--out", "d.dot", "--", "--nodes", "3", "--depth", "1"]);
     assert_eq!((counts.as_str(), with(&dot, "dashed")), ("4 states, 3 steps", 3), "{dot}");
 }
@@ -116,7 +116,7 @@ fn options_of_a_search_are_refused() {
     assert!(place.list().is_empty(), "{:?}", place.list());
 }
 
-/// A drawing ends where it is full, and says so: 600 states of 1,000 nodes with 64 bytes each, in hexadecimal digits, are more than 64 MiB.
+/// A drawing ends at its limit, and reports that: 600 states of 1,000 nodes with 64 bytes each, as hexadecimal digits, exceed 64 MiB.
 #[test]
 fn a_drawing_has_so_much_text() {
     let place = Place::new();
@@ -127,7 +127,7 @@ fn a_drawing_has_so_much_text() {
     assert!(said.contains("the drawing is full: ") && counts[0] < 600 && counts[1] == 0, "{said}");
     let dot = std::fs::metadata(place.path("g.dot")).expect("it is there").len();
     assert!(dot < 100 << 20, "{dot} bytes");
-    // What is drawn in full has all its steps.
+    // A complete drawing has all its steps.
     let (counts, dot) = graph(&place, &["counts.wasm", "--states", "60", "--out", "g.dot", "--", "--nodes", "50"]);
     assert!(counts.starts_with("60 states") && with(&dot, "label=") == 60, "{counts}");
 }

@@ -18,7 +18,7 @@ fn counter(more: &str) -> Guest {
     }
 }
 
-/// What only counts is not named, nor is what was not looked at for long enough.
+/// A state that only counts is not named, nor is one that was not observed for long enough.
 #[test]
 fn a_state_that_becomes_longer_and_longer_is_named() {
     let place = Place::new();

@@ -59,7 +59,7 @@ fn names_that_are_no_goals_are_refused() {
     }
 }
 
-/// An audit repeats what handlers do, and changes nothing; neither does the number of workers.
+/// An audit repeats handlers, and changes nothing; neither does the number of workers.
 #[test]
 fn an_audit_in_full_changes_no_guided_walk() {
     let place = Place::new();
@@ -72,7 +72,7 @@ fn an_audit_in_full_changes_no_guided_walk() {
     assert_eq!(run(&["--workers", "4", "--audit", "full"]), plain);
 }
 
-/// Each node describes its state itself, whatever the component is.
+/// Each node describes its state itself, in any component.
 #[test]
 fn guided_walks_go_through_mixed_clusters() {
     let place = Place::new();
@@ -89,7 +89,7 @@ fn guided_walks_go_through_mixed_clusters() {
     run("bug=none", "1").exits(0);
 }
 
-/// What describes its state in more than is allowed is guided by views, and its handlers alone are to blame.
+/// Walks of a guest whose descriptions are too long are guided by views, and only its handlers are to blame.
 #[test]
 fn descriptions_that_fail_are_no_findings() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! What is no regular file, or too large: refused at once wherever a file is taken, never waited for and never read to its end.
-//! What is built.
+//! A file that is not regular, or too large, is refused at once in every place that takes a file, without waiting or reading it to its end.
+//! So is the output of a build.
 
 use std::fs::File;
 use std::os::unix::net::UnixListener;
@@ -68,7 +68,7 @@ fn only_regular_files_of_bounded_size_are_read() {
         let (exit, ran) = (if words.starts_with("more") { 1 } else { 151 }, place.host(&["test", "odd.toml"]));
         let ran = ran.exits(exit);
         assert!(ran.out.contains(words) || ran.err.contains(words), "{ran:?}");
-        // A long search can leave a file of any size, so it is its beginning that tells.
+        // A long search can leave a file of any size, so its beginning decides.
         let of_checkpoint = if words == "more than the limit of" { "is damaged" } else { words };
         place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept", of_checkpoint]);
         std::fs::remove_dir_all(place.path("kept")).expect("writable");
@@ -78,7 +78,7 @@ fn only_regular_files_of_bounded_size_are_read() {
     }
 }
 
-/// Wherever the path leads is a folder that is read to see what it is: by the build, and by its advice about a neighbour.
+/// Each path leads to a folder that is read to find its kind: by the build, and by its advice about a neighbour.
 #[test]
 fn a_folder_with_a_file_without_end_is_not_built() {
     let place = Place::new();
@@ -92,14 +92,14 @@ fn a_folder_with_a_file_without_end_is_not_built() {
     sparse("manifest/host.toml");
     place.put("manifest/a.wat", "(module)");
     sparse("source/a.wat");
-    // What the command leaves is not made of what was read before.
+    // Each run of the command makes a new output, so nothing of an earlier one stays.
     place.put("output/host.toml", "[build]\ncommand = \"truncate -s 100G made.wasm\"\noutput = \"made.wasm\"\n");
     for (folder, file) in [("manifest", "host.toml"), ("source", "a.wat"), ("output", "made.wasm")] {
         for command in ["build", "run"] {
             place.host(&[command, folder, "--quiet"]).exits(150).says(&[file, "more than the limit of"]);
         }
     }
-    // No folder here is a plugin, for which all of them are looked at.
+    // No folder here is a plugin, a search for which reads all of them.
     place.host(&["build", "."]).exits(150);
     std::fs::remove_file(place.path("manifest/host.toml")).expect("writable");
     mkfifo(&place.path("manifest/host.toml"), Mode::S_IRWXU).expect("a pipe");
@@ -108,7 +108,7 @@ fn a_folder_with_a_file_without_end_is_not_built() {
     place.host(&["build", "manifest"]).exits(150).says(&["nothing to build in"]);
 }
 
-/// Which commands build the folder that they are given, and which the one that they stand in, as the security page says.
+/// The commands that build the folder that they are given, and those that build the current one, as the security page lists them.
 #[test]
 fn the_security_page_lists_who_builds() {
     let mut place = Place::new();

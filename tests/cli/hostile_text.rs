@@ -1,5 +1,5 @@
-//! A plugin, a file or a file name that says what a terminal, a log or a parser would obey, in every place where it can say
-//! something; and descriptions so long that what is made of them must stay short.
+//! A plugin, a file or a file name with text that a terminal, a log or a parser would obey, in every place that shows such
+//! text; and descriptions so long that the output made of them must stay short.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::{Place, Ran};
 
-/// Line breaks, escape sequences, DEL, C1 controls, what reorders text or ends lines, commands to runners of workflows, markup.
+/// Line breaks, escape sequences, DEL, C1 controls, characters that reorder text or end lines, commands to runners of workflows, markup.
 const HOSTILE: &str = "\n::error::forged\r\n##[error]forged\n##vso[x]\u{1b}[2J\u{1b}]0;x\u{7}\u{7f}\u{80}\u{85}\u{9b}31m\u{9f}\u{61c}\u{200e}\u{202e}\u{2066}\
                        \u{2028}::warning::forged\u{2029}\u{feff}\u{e0041}</title><script>\"';--x'$(y)`]]>&";
 
-/// What terminals and editors obey or hide: controls, separators of lines, marks that reorder text, invisible letters.
+/// Characters that terminals and editors obey or hide: controls, separators of lines, marks that reorder text, invisible letters.
 fn acts(letter: char) -> bool {
     let code = u32::from(letter);
     code < 0x20
@@ -23,7 +23,7 @@ fn acts(letter: char) -> bool {
         || (0xe0000..=0xe007f).contains(&code)
 }
 
-/// Asserts that nothing of a text is obeyed.
+/// Asserts that no part of a text is obeyed.
 #[track_caller]
 fn harmless(text: &str, what: &str) {
     let acting: Vec<char> = text.chars().filter(|letter| acts(*letter) && *letter != '\n').collect();
@@ -56,7 +56,7 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     texts
 }
 
-/// Why a plugin refuses its configuration is one line of whatever command says it.
+/// The reason why a plugin refuses its configuration is one line in the output of every command.
 #[test]
 fn what_a_plugin_refuses_is_one_line() {
     let place = Place::new();
@@ -269,7 +269,7 @@ fn what_is_made_of_long_descriptions_stays_short() {
     assert!(!place.path("large.itf.json").exists());
 }
 
-/// The same of a trap, in all that a run, a test and a debugger make of it.
+/// The same of a trap, in all output of a run, a test and a debugger about it.
 #[test]
 fn what_is_made_of_a_finding_with_long_descriptions_stays_short() {
     const BYTES_MAX: u64 = 16 << 20;
@@ -297,7 +297,7 @@ fn what_is_made_of_a_finding_with_long_descriptions_stays_short() {
     ];
     for (command, code) in commands {
         let ran = place.host(command);
-        // What a command makes of a trace is fine, or ends as the trace does.
+        // A command succeeds with a trace, or ends as the trace does.
         assert!(ran.code == code || (code == 0 && ran.code == 14), "{command:?}: {} and {}", ran.code, ran.err);
         small(&ran.out, &format!("{command:?}"));
         small(&ran.err, &format!("{command:?}"));
@@ -411,7 +411,7 @@ fn an_error_of_usage_is_an_object_too() {
     assert_eq!(place.host(&["run", "x", "--algo", "magic", "--", "--json"]).exits(2).out, "");
 }
 
-/// Whatever a node does when it is asked for its name, the finding is the same, and its trace replays.
+/// For any behaviour of a node that computes its name, the finding is the same, and its trace replays.
 #[test]
 fn asking_for_a_name_changes_nothing() {
     let place = Place::new();

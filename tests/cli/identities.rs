@@ -1,4 +1,4 @@
-//! An unchanged protocol has the same verdict whichever way distinguishes its states.
+//! An unchanged protocol has the same verdict with every way to distinguish its states.
 
 use host_tests::identities::{HISTORY, SERIALIZE, component, searched};
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{Place, bundled, folder};
 use crate::languages::{all_languages, component, copy};
 
-/// The languages whose toolchains are there have a row each, with equal counts; of the others the table says what is missing.
+/// The languages with an installed toolchain have a row each, with equal counts; for the others the table names the missing tools.
 #[test]
 fn languages_are_put_side_by_side() {
     let place = Place::new();

@@ -9,8 +9,8 @@ fn link(from: u32, to: u32, network: &str) -> Value {
     json!({ "from": from, "to": to, "network": network })
 }
 
-/// A server that knows its last request only is right if requests come in order, whatever happens to answers; and wrong if
-/// only answers do: the old request that comes late is the seventh event (scenarios/last-only.toml of the plugin).
+/// A server that knows its last request only is correct if requests arrive in order, regardless of answers; and wrong if
+/// only answers do: the late old request is the seventh event (scenarios/last-only.toml of the plugin).
 #[test]
 fn a_link_is_part_of_what_is_reported_recorded_and_replayed() {
     let place = Place::new();
@@ -70,7 +70,7 @@ fn ping_pong(links: &str) -> Place {
     place
 }
 
-/// The command line stands above the file link by link, and settings of a link that hold anyway are left out.
+/// The command line overrides the file link by link, and settings of a link that hold anyway are left out.
 #[test]
 fn links_of_a_scenario_are_replaced_one_by_one() {
     let place = ping_pong("[[link]]\nbetween = [0, 1]\nnetwork = \"ordered\"\n");
@@ -115,7 +115,7 @@ fn twins_share_their_links() {
     assert_eq!(json["assumed"]["links"], json!(ways));
 }
 
-/// A search with links that differ is gone on from with the same ones.
+/// A search with links that differ continues only with the same ones.
 #[test]
 fn a_checkpoint_keeps_its_links() {
     let mut place = Place { interrupted: Some(9), ..Place::new() };

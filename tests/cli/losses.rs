@@ -38,18 +38,18 @@ fn a_lost_message_is_a_step_that_everything_understands() {
     let itf = ["export", "found/trace.json", "--plugin", plugin, "--format", "itf", "--out", "x.itf.json"];
     place.host(&itf).exits(0);
     place.host(&["replay", "x.itf.json", "--plugin", plugin]).exits(11);
-    // The search continues from there, and no more is left to be lost at node 1.
+    // The search continues from there, and no further message can be lost at node 1.
     place.put("lost.json", {
         let mut start = found.clone();
         start.as_object_mut().expect("an object").remove("finding");
         start.to_string()
     });
     let after = ["run", plugin, "--prefix", "lost.json", "--algo", "bdfs", "--safety-only", "--json"];
-    // A goal that was within reach before the loss is reached no more.
+    // A goal that was reachable before the loss is not reachable any more.
     assert_eq!(place.host(&after).exits(15).json()["counts"]["transitions"], 0);
 }
 
-/// Without a limit nothing is counted, and that is what reports and traces say.
+/// Without a limit nothing is counted, and reports and traces agree with that.
 #[test]
 fn any_number_of_messages_can_be_lost() {
     let place = Place::new();
@@ -109,7 +109,7 @@ fn other_numbers_are_refused() {
     }
 }
 
-/// What losses would show is advised where they are not explored.
+/// Losses are advised if they are not explored and could show more.
 #[test]
 fn losses_are_advised_where_they_tell() {
     let place = Place::new();

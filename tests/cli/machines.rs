@@ -13,7 +13,7 @@ use super::Place;
 /// Set for a process that has little address space.
 const SMALL: &str = "HOST_TEST_OF_A_SMALL_MACHINE";
 
-/// What the process below does.
+/// The work of the process below.
 #[test]
 fn on_a_small_machine() {
     let Some(folder) = std::env::var_os(SMALL) else { return };
@@ -30,13 +30,13 @@ fn on_a_small_machine() {
     for command in commands {
         let ran = place.host(command);
         println!("{} ends with {}: {}", command[0], ran.code, ran.err.trim_end());
-        // Nothing else is ever said, of the guest least of all.
+        // The command makes no other claim, in particular none about the guest.
         assert!([0, 153].contains(&ran.code), "{command:?}: {ran:?}");
     }
 }
 
-/// A node for each instance of a replay; each reserves what its memory may grow to: however little address space there
-/// is, a command does all of its work or says that the machine has too little.
+/// A node for each instance of a replay; each reserves the maximum of its memory: with any amount of address space,
+/// a command does all of its work or reports that the machine has too little.
 #[test]
 fn a_machine_without_address_space_is_no_finding() {
     let place = Place::new();
@@ -62,7 +62,7 @@ fn a_machine_without_address_space_is_no_finding() {
         );
         let mut child = Command::new("sh");
         child.args(["-c", &script]).arg(&program).env(SMALL, place.folder.path());
-        // With an arena for each thread, how much address space is left would depend on which threads wait for each other.
+        // With an arena for each thread, the free address space would depend on which threads wait for each other.
         let output = child.env("MALLOC_ARENA_MAX", "1").output();
         let output = output.expect("there is a shell");
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -73,7 +73,7 @@ fn a_machine_without_address_space_is_no_finding() {
     assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
 }
 
-/// From what is too little for the stack of a compiler, and for one instance, to what is enough for all.
+/// From too little for the stack of a compiler, and for one instance, to enough for all.
 const SIZES: [u64; 8] = [448, 640, 2048, 4096, 8192, 16_384, 32_768, 131_072];
 
 #[test]

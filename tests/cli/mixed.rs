@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Place, bundled};
 
-/// The register in two languages that need no other tool than the tests need anyway.
+/// The register in two languages that need no further tools.
 fn registers() -> [&'static str; 2] {
     ["register", "register-text"].map(bundled)
 }
@@ -88,7 +88,7 @@ fn a_twin_breaks_agreement_among_the_others() {
     place.host(&["replay", "o/trace.json", "--plugin", paxos]).exits(12);
 }
 
-/// A component with other properties can only be an adversary; what it says means nothing to the others here.
+/// A component with other properties can only be an adversary; its messages mean nothing to the others here.
 #[test]
 fn no_property_reads_an_adversary() {
     let place = Place::new();

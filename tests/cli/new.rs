@@ -55,8 +55,8 @@ fn a_new_folder_in_rust_meets_its_expectations() {
     }
 }
 
-/// A wrapper compiles with its library, whatever randomness that draws, and there is a verdict before a line was written: uuid and, by
-/// rand, getrandom 0.2 are what most libraries draw from.
+/// A wrapper compiles with its library, with any source of randomness, and has a verdict before any line is written: uuid and, by
+/// rand, getrandom 0.2 are the sources of most libraries.
 #[test]
 fn a_new_wrapper_of_a_library_meets_its_expectations() {
     let place = Place::new();
@@ -76,14 +76,14 @@ fn a_new_wrapper_of_a_library_meets_its_expectations() {
     assert!(ran.out.starts_with("vr: a wrapper of viewstamped-replication 0.9.0"), "{ran:?}");
 }
 
-/// A name that is too long, or none of a folder here, has a way out that is named.
+/// The error for a name that is too long, or for no name of a folder here, states the remedy.
 #[test]
 fn crates_whose_names_are_no_names_of_protocols_can_be_wrapped() {
     let place = Place::new();
     for library in ["a-crate-whose-name-has-more-than-40-letters-in-all", "2pc-by-others"] {
         let ran = place.host(&["new", "wrap", &format!("{library}@1.0.0")]).exits(151);
         ran.says(&[&format!("host new wrap {library}@1.0.0 --name my-wrapper")]);
-        // With a name it is cargo that knows no such crate.
+        // With a name, the error is cargo's: it knows no such crate.
         let ran = place.host(&["new", "wrap", &format!("{library}@1.0.0"), "--name", "mine"]).exits(151);
         assert!(ran.err.contains("cannot make mine: "), "{ran:?}");
     }
@@ -118,7 +118,7 @@ fn modules_in_go(place: &Place) {
     }
 }
 
-/// A wrapper of a library in Go has a verdict before a line was written, like one in Rust.
+/// A wrapper of a library in Go has a verdict before any line is written, like one in Rust.
 #[test]
 fn a_new_wrapper_of_a_library_in_go_meets_its_expectations() {
     let place = Place::new();
@@ -304,7 +304,7 @@ fn an_old_sdk_is_reported_and_replaced() {
     let quiet = place.host(&["build", "ring", "--no-install", "--no-examine", "--quiet"]);
     assert!(!quiet.err.contains("warning: "), "{quiet:?}");
 
-    // What is there now was not copied.
+    // A file that was there before was not copied.
     place.put("ring/json.h", "// mine");
     place.standing = "ring";
     place.host(&["new", "--update"]).exits(151).says(&["edited", "json.h", "move what you changed elsewhere"]);
@@ -336,7 +336,7 @@ fn short_options_are_those_in_full() {
     ran.says(&["no parameter `magic`"]);
 }
 
-/// The component bears the name, however long it is.
+/// The component bears the name, of any length.
 #[test]
 fn a_new_component_has_its_name() {
     let place = Place::new();

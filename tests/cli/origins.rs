@@ -1,4 +1,4 @@
-//! Traces that begin in states from elsewhere: a search from them, and what is written, executed again, made short and exported.
+//! Traces that begin in given states: a search from them, and its traces, executed again, minimised and exported.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn exported(trace: &Trace, steps: usize) -> Trace {
     live::exported(&std::fs::read(bundled("paxos")).expect("it is built"), trace, steps)
 }
 
-/// A place with the counterexample of a known mistake in Paxos, and that.
+/// A place with the counterexample of a known mistake in Paxos, and the trace.
 fn counterexample() -> (Place, Trace) {
     let place = repository();
     place.host(&["run", bundled("paxos"), "--set", "bug=last-response", "--out", "o/one"]).exits(12);
@@ -102,7 +102,7 @@ fn states_that_do_not_fit_are_refused_in_plain_words() {
     check(&reset, "the state of node 0: it was exported with other parameters");
 }
 
-/// An adversary has a state like any other node, and what goes to it and comes from it can be lost.
+/// An adversary has a state like any other node, and messages to it and from it can be lost.
 #[test]
 fn an_adversary_begins_in_an_exported_state() {
     let place = repository();
@@ -144,7 +144,7 @@ fn an_adversary_begins_in_an_exported_state() {
     }
 }
 
-/// Whatever a search can be asked for after a trace, it can be asked for from exported states, or says why not.
+/// Every option of a search after a trace works from exported states, or is refused with a reason.
 #[test]
 fn options_fit_exported_states_or_are_refused() {
     let (place, whole) = counterexample();
@@ -174,7 +174,7 @@ fn options_fit_exported_states_or_are_refused() {
     ] {
         run(options).exits(12);
     }
-    // What belongs to other states.
+    // Options of other states.
     let refused: [(&[&str], &str); 6] = [
         (&["--set", "bug=none"], "`--set bug=none` contradicts the prefix, which has bug=last-response"),
         (&["--nodes", "4"], "`--nodes 4` contradicts the prefix, which has 3"),
@@ -191,7 +191,7 @@ fn options_fit_exported_states_or_are_refused() {
     assert!(other.err.contains("parameter") || other.err.contains("of the component"), "{}", other.err);
 }
 
-/// Budgets under which the states would have been exported in another way are refused, others are as good as in the trace.
+/// Budgets under which the states would have been exported in another way are refused, others are as valid as in the trace.
 #[test]
 fn budgets_fit_what_was_exported() {
     let place = repository();
@@ -382,7 +382,7 @@ fn the_debugger_begins_in_exported_states() {
     assert!(shown.out.contains("3, node 2 absent"), "{}", shown.out);
 }
 
-/// Where a node is absent, expressions pass over it, so they say what the property of the plugin does.
+/// Expressions skip absent nodes, so they agree with the property of the plugin.
 #[test]
 fn expressions_pass_over_an_absent_node() {
     let agreement = "outside=size(unique(flatten(nodes.map(n, n.Running.learner.chosen)))) <= 1";
@@ -422,7 +422,7 @@ fn expressions_pass_over_an_absent_node() {
             );
             results.insert(own[0].to_string());
         }
-        // Who is left out is not counted either.
+        // Absent nodes are not counted either.
         let two = "outside=size(nodes) == 2 && nodes.all(i, n, i != ABSENT) && nodes[ABSENT] == null";
         let two = two.replace("ABSENT", &absent.to_string());
         assert_eq!(found(&["--algo", "bdfs"], &["--property", "outside", "--always", &two])[0], "ok");

@@ -43,7 +43,7 @@ fn what_is_never_reached_is_so_with_each_output() {
     assert!(ran.out.starts_with("never-reached: ") && ran.err.contains("watch: waiting"), "{ran:?}");
 }
 
-/// Bounds on memory and time that are not hit change nothing; those that are leave promises undecided, and nothing is `ok`.
+/// Bounds on memory and time that are not hit change nothing; bounds that are hit leave promises undecided, and nothing is `ok`.
 #[test]
 fn promises_are_decided_within_memory_and_time() {
     let place = Place::new();
@@ -63,7 +63,7 @@ fn promises_are_decided_within_memory_and_time() {
     }
 }
 
-/// Whole numbers of more than 64 bits are exact where a specification from outside is judged as well.
+/// Whole numbers of more than 64 bits are also exact if a specification from outside judges.
 #[test]
 fn large_numbers_are_exact_with_a_specification() {
     let place = Place::new();
@@ -78,8 +78,8 @@ fn large_numbers_are_exact_with_a_specification() {
     }
 }
 
-/// The audit's promise about functions that read finds one node of a mixed cluster. Where memory tells states apart, what such a function writes
-/// is taken back, so there is nothing to find.
+/// The audit of functions that read finds one node of a mixed cluster. If memory distinguishes states, the writes of such a function are
+/// undone, so there is no finding.
 #[test]
 fn what_reads_changes_nothing_by_memory_and_in_mixed_clusters() {
     let place = Place::new();
@@ -109,8 +109,8 @@ fn what_reads_changes_nothing_by_memory_and_in_mixed_clusters() {
     }
 }
 
-/// A table that is written when a handler runs, by a call that nothing shows when it is loaded, is an error of the platform: in every search, in short traces
-/// and in simulations.
+/// A handler that writes a table, by a call that nothing shows at loading, is an error of the platform: in every search, in short
+/// traces and in simulations.
 #[test]
 fn a_late_write_to_a_table_is_no_violation() {
     let place = Place::new();
@@ -129,7 +129,7 @@ fn a_late_write_to_a_table_is_no_violation() {
     is_platform(&place.host(&["simulate", "late.wasm", "--runs", "2", "--", "--nodes", "2"]).exits(150), "simulate");
 }
 
-/// A handler that hits a limit is a finding that is made short, also at a node of another component, and that a higher limit takes away.
+/// A handler that hits a limit is a finding that is minimised, also at a node of another component, and that a higher limit removes.
 #[test]
 fn what_hits_a_limit_is_made_short() {
     let place = Place::new();
@@ -184,7 +184,7 @@ fn local_events_are_in_words_in_mixed_clusters() {
     }
 }
 
-/// The same where a specification from outside judges, whose finding is replayed with it.
+/// The same if a specification from outside judges; its finding is replayed with it.
 #[test]
 fn local_events_are_in_words_with_a_specification() {
     let place = Place::new();
@@ -200,8 +200,8 @@ fn local_events_are_in_words_with_a_specification() {
     }
 }
 
-/// Options of walks are refused where `auto` makes none, and the two that do not go together are named; one of them alone is accepted, and so are
-/// both where a strategy honours them.
+/// Options of walks are refused if `auto` makes none, and the two that exclude each other are named; one of them alone is accepted, and so
+/// are both if a strategy honours them.
 #[test]
 fn options_of_walks_are_refused_where_auto_makes_none() {
     let place = Place::new();
@@ -219,7 +219,7 @@ fn options_of_walks_are_refused_where_auto_makes_none() {
     }
 }
 
-/// What a run with a checkpoint is advised is accepted with it, and so is what a scenario that names its fairness is.
+/// The advice of a run with a checkpoint is accepted with it, and so is that of a scenario that names its fairness.
 #[test]
 fn advice_is_accepted_with_checkpoints_and_scenarios_with_fairness() {
     let place = Place::new();
@@ -244,7 +244,7 @@ fn advice_is_accepted_with_checkpoints_and_scenarios_with_fairness() {
             let option = words(&advice["option"]);
             let option: Vec<&str> = option.split(' ').collect();
             let without: Vec<String> = advice["without"].as_array().into_iter().flatten().map(words).collect();
-            // What a scenario says is left out there.
+            // The scenario omits its own setting there.
             let leaves_fairness_out = without.iter().any(|option| option == "--fairness");
             fair(if leaves_fairness_out { "" } else { "fairness = \"none\"\n" });
             let ran = place.host(&with(run, &option, &without));

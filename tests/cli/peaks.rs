@@ -35,7 +35,7 @@ fn a_child_tells_the_peak_of_its_child() {
     writeln!(std::io::stdout(), "{PEAK}{peak} {code:?} {text} {told}").expect("the test reads it");
 }
 
-/// The peak of a command line in bytes, and what it printed.
+/// The peak of a command line in bytes, and its output.
 fn peak(program: &Path, place: &Place, words: &[&str]) -> (u64, String) {
     let lines = [&[program.to_str().expect("a path that is text")], words].concat().join("\n");
     let test = ["cli::peaks::a_child_tells_the_peak_of_its_child", "--exact", "--nocapture"];
@@ -62,10 +62,10 @@ fn a_flood_stays_near_the_bound() {
         let run = ["--nodes", nodes, "--algo", algo];
         peak_of_run(&program, &place, guest, &run, megabytes)
     };
-    // The bound is what keeps it small.
+    // The bound keeps it small.
     assert!(peak("counts.wasm", "1000", "unfold", 200) > 100_000_000 + ABOVE, "there is too little to keep");
     let cases: [(&str, &str, &[&str], u64); 4] = [
-        // More memory takes them much more time: nearly all of what a handler sends is there already.
+        // More memory takes them much more time: nearly all messages of a handler are known already.
         ("floods.wasm", "2", &["bdfs", "unfold"], 55),
         ("branches.wasm", "2", &["bdfs"], 60),
         ("counts.wasm", "1000", &["bdfs", "consequence", "unfold", "lmc-opt"], 100),
@@ -79,7 +79,7 @@ fn a_flood_stays_near_the_bound() {
     }
 }
 
-/// Strategies that continue for long at the bound, within some seconds.
+/// Strategies that run for long at the bound, within some seconds.
 #[test]
 fn long_searches_stay_near_the_bound() {
     let Some(program) = program() else { return };

@@ -25,7 +25,7 @@ fn asked(wasm: &str, what: &str, options: &[&str]) -> Value {
     Place::new().host(&[&run[..], options].concat()).json()
 }
 
-/// Each node has asked 0, 1 or 2 times and got the same each time it was there: 9 global states; in 6 node 0 can continue, and
+/// Each node has asked 0, 1 or 2 times and received the same answer every time: 9 global states; in 6 node 0 can continue, and
 /// node 1 as well.
 #[track_caller]
 fn is_determined(wasm: &str, what: &str, options: &[&str]) -> Value {
@@ -51,7 +51,7 @@ fn is_no_finding(wasm: &str, what: &str, words: &[&str]) {
     }
 }
 
-/// As long as nothing is drawn twice, neither at one node nor at two.
+/// The property that no value is drawn twice, neither at one node nor at two.
 const ALL_DIFFER: [&str; 2] = ["--always", "all-differ=size(unique(flatten(nodes)))==size(flatten(nodes))"];
 
 #[test]
@@ -63,7 +63,7 @@ fn randomness_is_determined_and_never_the_same() {
             assert!(platform.contains(words), "no {words:?} in {platform}");
         }
     }
-    // What is the same each time is noticed by that property.
+    // That property is violated by repeated answers.
     assert_eq!(asked(asks(), "futures", &ALL_DIFFER)["result"], "violation");
 }
 
@@ -82,7 +82,7 @@ fn what_no_plugin_has_is_named_and_no_finding() {
     is_no_finding(asks(), "system-time", &["asks for a clock"]);
     is_no_finding(asks(), "sleep", &["asks for a wait", "a local event"]);
     is_no_finding(asks(), "thread", &["asks for a thread", "without threads"]);
-    // The place is that where the library did without an answer.
+    // The place is that where the library could not continue without an answer.
     is_no_finding(asks(), "socket", &["asks for a thread, a socket or a file", "lib.rs:"]);
     is_no_finding(asks(), "file", &["asks for a thread, a socket or a file", "lib.rs:"]);
 }
@@ -94,8 +94,8 @@ fn people_see_what_is_missing_and_where() {
     assert!(ran.out.starts_with("error: ") && ran.out.contains("asks for a clock"), "{ran:?}");
 }
 
-/// What no plugin has is an error in whichever way it is found, and stays one when its trace is made short. Here a node asks for a clock
-/// in its second event, so two steps are needed; a walk or a run that comes across it may have taken one of the other node as well.
+/// A call that no plugin supports is an error in every search, and stays one when its trace is minimised. Here a node asks for a clock
+/// in its second event, so two steps are needed; a walk or a run may also have taken a step of the other node.
 #[test]
 fn what_no_plugin_has_is_no_finding_in_short_traces_and_in_simulations() {
     let (place, set) = (Place::new(), ["--set", "for=late-instant"]);
@@ -133,7 +133,7 @@ fn what_no_plugin_has_is_no_finding_in_short_traces_and_in_simulations() {
     assert!(longest > 2, "no run has taken a step that is not needed");
 }
 
-/// A module that asks WASI for something in `init`, as runtimes of other languages do.
+/// A module that calls WASI in `init`, as runtimes of other languages do.
 fn asks_wasi(import: &str, call: &str) -> String {
     format!(
         r#"(module

@@ -1,24 +1,24 @@
-//! Every command line that a command prints is one that runs, where it was printed: from a relative folder, in a folder whose name has a
+//! Every printed command line runs where it was printed: from a relative folder, in a folder whose name contains a
 //! blank.
 //!
-//! The program is run as people run it, since a test in this process has an absolute folder. [`PLACES`] lists where sources print command
-//! lines, and a scan of the sources holds it complete.
+//! The tests run the program as users do, since a test in this process has an absolute folder. [`PLACES`] lists where sources print command
+//! lines, and a scan of the sources keeps it complete.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Output};
 
 use super::{Place, bundled, folder, program};
 
-/// How a place that prints a command line is tested.
+/// The test of a place that prints a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// By a case of this module.
+    /// A case of this module.
     Case,
-    /// By another test.
+    /// Another test.
     Test(&'static str),
-    /// It is a pattern that names options or a command, for words that only the reader knows.
+    /// None: a pattern that names options or a command, for words that only the reader knows.
     Pattern,
-    /// It is no place that prints, but one that others print by.
+    /// None: a helper that other places print by.
     Below,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// None where the program is not built.
+    /// None if the program is not built.
     pub(super) fn new() -> Option<Self> {
         let (program, place) = (program()?, Place::new());
         let (here, bin) = (place.path("my work"), place.path("bin"));
@@ -157,7 +157,7 @@ impl Desk {
         shell
     }
 
-    /// What a command line does that is typed there.
+    /// The result of typing a command line there.
     pub(super) fn types(&self, line: &str) -> Output {
         self.shell(line).output().expect("there is a shell")
     }

@@ -50,13 +50,13 @@ fn a_dead_promise_names_the_step_that_killed_it() {
     let short = place.host(&["minimize", "found/trace.json", "--plugin", bundled("lock"), "--json"]).exits(0).json();
     assert_eq!((&short["length"], &short["found_length"], &short["complete"]), (&json!(6), &json!(6), &json!(true)));
     assert_eq!((&short["finding"]["critical"], &short["finding"]["sibling"]), (&json!(6), &finding["sibling"]));
-    // The debugger has both ways.
+    // The debugger has both branches.
     let script = "branches\njump end\ncheck\nbranch 0\njump end\ncheck\nquit\n";
     let debugged = place.host_reading(&["debug", "found/trace.json", "--plugin", bundled("lock")], script).exits(0);
     assert_eq!(debugged.out.matches("served does not hold here at client 1: the client waits for the lock").count(), 1);
 }
 
-/// A trace that claims more than there is does not replay.
+/// A trace that claims too much does not replay.
 #[test]
 fn a_replay_goes_round_the_loop_and_believes_nothing() {
     let place = Place::new();
@@ -123,14 +123,14 @@ fn a_trace_that_claims_less_than_there_is_is_made_short() {
     let short = place.host(&[&["minimize", "stuck.json", "--json"], &of[..]].concat()).exits(0).json();
     assert_eq!((&short["length"], &short["finding"]["class"]), (&json!(6), &json!("stuck")));
     place.host(&[&["replay", "minimized.json"], &of[..]].concat()).exits(13);
-    // One that is no end is none.
+    // A state that is no end is not stuck.
     stuck["steps"].as_array_mut().expect("a list").truncate(1);
     place.put("begun.json", stuck.to_string());
     let ran = place.host(&[&["minimize", "begun.json"], &of[..]].concat()).exits(151);
     ran.says(&["its states alone do not prove that the promise of progress is broken as it says"]);
 }
 
-/// By default it is `bdfs` that decides it, as a member of the portfolio, also where another member knows all else before.
+/// By default `bdfs` decides it, as a member of the portfolio, even if another member decides everything else first.
 #[test]
 fn the_default_decides_promises() {
     let place = Place::new();
@@ -141,7 +141,7 @@ fn the_default_decides_promises() {
     assert_eq!((&run["decided_by"], &served(&run)["status"]), (&json!("bdfs"), &json!("holds")));
 }
 
-/// Without edges the search is another one, and counts the same.
+/// Without edges the search is another one, with the same counts.
 #[test]
 fn safety_alone_is_the_search_without_edges() {
     let place = Place::new();
@@ -204,7 +204,7 @@ fn unchecked_promises_are_reported_with_the_reason() {
     }
 }
 
-/// Whether the others keep a promise when a node has crashed is not decided: refused up front, unless nothing of it is asked.
+/// Promises of the others after a crash are not decided: refused up front, unless none is selected.
 #[test]
 fn crashes_are_refused_where_promises_are_judged() {
     let place = Place::new();
@@ -251,7 +251,7 @@ fn rules_are_in_the_report() {
     assert!(text.exits(0).out.contains("timers fire only where nothing can be delivered"));
 }
 
-/// A bound hides an answer, and says so; what was explored is decided all the same.
+/// A bound hides an answer, and the report says so; explored states are decided all the same.
 #[test]
 fn a_bound_leaves_promises_undecided() {
     let place = Place::new();
@@ -267,7 +267,7 @@ fn a_bound_leaves_promises_undecided() {
     assert_eq!((&run["end"], &run["violations"][0]["class"]), (&json!("depth-bound"), &json!("dead")));
 }
 
-/// Wherever it is interrupted: what was explored before is decided, and the rest is open and says why.
+/// Interrupted at any poll: the part explored before is decided, and the rest is open with its reason.
 #[test]
 fn an_interrupted_decision_leaves_what_was_explored() {
     let mut place = Place::new();
@@ -275,7 +275,7 @@ fn an_interrupted_decision_leaves_what_was_explored() {
     place.interrupted = Some(u64::MAX);
     place.host(&run).exits(0);
     let asked = place.asked.load(Ordering::Relaxed);
-    // How often it is asked differs a little from run to run.
+    // The number of polls differs a little from run to run.
     let (mut seen, mut told) = (0, 0);
     let text: Vec<&str> = run.iter().filter(|word| **word != "--json").copied().collect();
     for at in (0..asked).rev().take(40) {
@@ -298,7 +298,7 @@ fn an_interrupted_decision_leaves_what_was_explored() {
     assert!(seen > 0 && told > 0, "{seen}, {told} of {asked}");
 }
 
-/// A search that begins where a promise is dead finds it so, and no step that did it; a saved trace is a test.
+/// A search that begins where a promise is dead finds it dead, without a critical step; a saved trace is a test.
 #[test]
 fn a_trace_of_a_dead_promise_is_a_prefix_and_a_test() {
     let place = Place::new();
@@ -369,7 +369,7 @@ fn a_loop_is_drawn_and_exported() {
     place.host(&["replay", "x.itf.json", "--plugin", plugin]).exits(13);
 }
 
-/// Walks prove that a state is dead, and name the step that killed it; of what they do not prove they say what they have seen.
+/// Walks prove that a state is dead, and name the critical step; for unproven promises they report their observations.
 #[test]
 fn walks_find_the_dead() {
     let place = Place::new();
@@ -384,13 +384,13 @@ fn walks_find_the_dead() {
     assert_eq!(facts.map(|fact| found[fact].clone()), expected.as_array().expect("a list")[..]);
     assert_eq!(served(&run)["sampled"][1]["dead"], 1);
     place.host(&["replay", "found/trace.json", "--plugin", bundled("lock")]).exits(13);
-    // Where it can always be kept, nothing is proven and nothing is wrong.
+    // If it can always be kept, nothing is proven and nothing is wrong.
     let run = walk(&["--set", "locked=queue"]).exits(0).json();
     let sampled = &served(&run)["sampled"][1];
     assert_eq!((&run["result"], &served(&run)["status"]), (&json!("incomplete"), &json!("unknown")));
     assert_eq!((&sampled["owing"], &sampled["open"]), (&sampled["alive"], &json!(0)));
     assert_eq!(run["assumed"].get("progress"), None);
-    // Cycles are nothing that a walk looks for.
+    // Walks do not look for cycles.
     for (option, value) in [("--fairness", "stable"), ("--timers", "late")] {
         walk(&[option, value])
             .exits(151)
@@ -400,7 +400,7 @@ fn walks_find_the_dead() {
     walk(&["--recover-by", "resets"]).exits(151).says(&["--resets"]);
 }
 
-/// Where nothing has to happen, the calls that lead on are named; where a call takes the last chance, one way on from there is shown.
+/// If nothing has to happen, the calls that lead on are named; if a call takes the last chance, one continuation from there is shown.
 #[test]
 fn calls_of_the_application_are_named_and_followed() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The ready-made properties of each SDK, and the expressions of the document that say the same: a protocol that is right keeps them,
+//! The ready-made properties of each SDK, and the equivalent expressions of the document: a correct protocol keeps them,
 //! and each mistake breaks its own. The guests are in `tests/ready`, those of Rust in `guest-sdk`.
 
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use crate::languages::{all_languages, built};
 /// A mistake, the property that it breaks, and words of the violation.
 type Mistake = (&'static str, &'static str, &'static str);
 
-/// The guests: language, and their files apart from the SDK. Those in Python and TypeScript have a library that wants absent modules, with
-/// what stands in for them as `docs/libraries.md` has it.
+/// The guests: language, and their files apart from the SDK. Those in Python and TypeScript have a library that imports missing modules,
+/// with their substitutes as in `docs/libraries.md`.
 const GUESTS: [(&str, &[(&str, &str)]); 4] = [
     ("c", &[("ready.c", include_str!("../ready/c/ready.c"))]),
     (
@@ -45,7 +45,7 @@ const GUESTS: [(&str, &[(&str, &str)]); 4] = [
     ("go", &[("main.go", include_str!("../ready/go/main.go")), ("go.mod", "module ready\n\ngo 1.24\n")]),
 ];
 
-/// With 3 nodes: node 0 leads, begins, and stores 7; each other node stores what it gets, and answers. The violations are at the first
+/// With 3 nodes: node 0 leads, begins, and stores 7; each other node stores received values, and answers. The violations are at the first
 /// state in which a mistake can show: at the start, after the leader has begun, or after one more message.
 const MISTAKES: [Mistake; 5] = [
     ("two-leaders", "one-leader", "nodes 0 and 1 both lead in term 1"),
@@ -60,7 +60,7 @@ fn violated(is_promise: bool) -> u8 {
     if is_promise { 13 } else { 12 }
 }
 
-/// A folder `ready` with a guest and the SDK of its language; none if its toolchain is not there.
+/// A folder `ready` with a guest and the SDK of its language; none without its toolchain.
 fn guest(language: &str, files: &[(&str, &str)]) -> Option<Place> {
     let place = Place::new();
     let sdk = sdk::files(language);
@@ -79,8 +79,8 @@ fn each_sdk_has_properties_that_mistakes_break() {
     for (language, files) in GUESTS {
         let Some(place) = guest(language, files) else { continue };
         let run = ["run", "ready", "--no-install", "--algo", "bdfs", "--audit", "full"];
-        // Before it begins there is one state. Afterwards, for each of two others, the value or the answer is on its way, or the answer is
-        // there.
+        // Before it begins there is one state. Afterwards, for each of two others, the value or the answer is in flight, or the answer has
+        // arrived.
         let right = place.host(&run).exits(0);
         assert!(right.out.contains("explored 10 global states, 13 transitions"), "{language}: {right:?}");
         for (bug, property, words) in MISTAKES {

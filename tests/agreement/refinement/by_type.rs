@@ -1,5 +1,5 @@
 //! The reduction of a checker that knows a protocol by its transitions: the types of message that each consumes, and those that it sends to
-//! each node in any execution, but not the messages that a local state can still send. A transition is one for all senders, one for each set
+//! each node in any execution, but not the messages that a local state can still send. A transition is one for all senders, or for each set
 //! of senders of a quorum ("quorum-split"), or one for each sender where it answers that sender alone ("reply-split").
 //!
 //! The sets are strong stubborn sets: Valmari, "Stubborn Sets for Reduced State Space Generation", 1990.

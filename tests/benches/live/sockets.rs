@@ -57,7 +57,7 @@ struct Turn {
     /// Processor time of the checkers, and of everything else.
     checkers: f64,
     others: f64,
-    /// How long clients waited, in milliseconds.
+    /// The time that clients waited, in milliseconds.
     waited: Vec<f64>,
     /// Rounds of the checkers since the start, and their processor time since then.
     rounds: u64,

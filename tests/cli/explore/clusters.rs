@@ -7,7 +7,7 @@ use super::Page;
 use crate::cli::golden::repository;
 use crate::cli::{Place, bundled, folder};
 
-/// Each way to say that nodes differ, or that a search begins elsewhere: the session steps, searches, and its traces are sessions again.
+/// Each option that makes nodes differ, or begins a search elsewhere: the session steps, searches, and its traces are sessions again.
 #[test]
 fn sessions_of_clusters_that_differ_step_search_and_are_saved() {
     let place = repository();

@@ -51,7 +51,7 @@ fn a_fault_inserted_by_click_becomes_a_scenario_that_is_tested() {
     // It is a scenario like any other: it can be run and explored, from where it was saved.
     let ran = place.host(&["run", "kept/lost-memory.toml", "--quiet", "--json"]).json();
     assert_eq!((&ran["result"], &ran["violations"][0]["length"]), (&json!("violation"), &json!(steps.len())));
-    // What expects something else fails.
+    // A scenario with a wrong expectation fails.
     let text = std::fs::read_to_string(place.path("kept/lost-memory.toml")).expect("it was written");
     for (right, wrong) in [("\"violation\"", "\"ok\""), ("\"agreement\"", "\"chosen\"")] {
         assert!(text.contains(right), "{text}");
@@ -59,7 +59,7 @@ fn a_fault_inserted_by_click_becomes_a_scenario_that_is_tested() {
         let failed = place.host(&["test", "kept/other.toml"]);
         assert_ne!(failed.code, 0, "{wrong}: {failed:?}");
     }
-    // A protocol that keeps its memory does not follow: the events lead elsewhere, which the test says.
+    // A protocol that keeps its memory does not follow: the events lead elsewhere, and the test reports that.
     place.put("kept/other.toml", format!("{text}\n[parameters]\nbug = \"none\"\n"));
     let mended = place.host(&["test", "kept/other.toml"]);
     assert_ne!(mended.code, 0, "{mended:?}");

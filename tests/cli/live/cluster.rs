@@ -181,7 +181,7 @@ impl Nodes {
             .expect("it starts")
     }
 
-    /// The file with what a node has told, of all its processes, open for more.
+    /// The file with the output of a node, of all its processes, open for more.
     fn told(&self, node: usize) -> (PathBuf, File) {
         let path = self.folder.path().join(format!("{node}.told"));
         let file = File::options().create(true).append(true).open(&path);
@@ -193,7 +193,7 @@ impl Nodes {
         self.folder.path().join("data").join(name)
     }
 
-    /// The lines that the nodes have told with these words in them.
+    /// The lines of the nodes' output that contain these words.
     pub fn lines(&self, words: &str) -> Vec<String> {
         let text = |node| std::fs::read_to_string(self.told(node).0).expect("it is text");
         let all: String = (0..3).map(text).collect();

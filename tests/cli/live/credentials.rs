@@ -66,7 +66,7 @@ fn credentials_that_do_not_fit_are_named_before_the_component_is_looked_for() {
     put("node-1.key", "node-0.key");
     place.host(&up).exits(151).says(&["node 1: node-0.key: the key does not fit the certificate"]);
     place.host(&node).exits(150).says(&["none.wasm"]);
-    // What the file leaves out, the plugin says.
+    // The plugin decides the settings that the file leaves out.
     put("network = \"ordered\"\n", "");
     let text = std::fs::read_to_string(place.path("c.toml")).expect("it is text");
     place.put("c.toml", text.replace("none.wasm", bundled("paxos")));

@@ -20,8 +20,8 @@ fn put(value: &str) -> Operation {
     Operation::Put("key".into(), value.into())
 }
 
-/// What clients write is there, those who ask the wrong node are sent on, what is not understood is refused, and who asks for what cannot
-/// be gets an answer that says so after the time that the plugin says.
+/// Clients read their writes, requests to the wrong node are redirected, malformed ones are refused, and an impossible one
+/// gets an answer with that error after the time that the plugin sets.
 #[test]
 fn clients_ask_stores_in_other_languages() {
     for (name, component) in probes() {
@@ -55,7 +55,7 @@ fn clients_ask_stores_in_other_languages() {
     }
 }
 
-/// That a plugin has durations, requests and answers changes nothing in a search: the counts are those of the Rust SDK, by native
+/// The durations, requests and answers of a plugin change nothing in a search: the counts are those of the Rust SDK, by native
 /// enumeration, and audits find nothing.
 #[test]
 fn stores_in_other_languages_are_fit_for_a_search() {
@@ -73,8 +73,8 @@ fn stores_in_other_languages_are_fit_for_a_search() {
     }
 }
 
-/// That the SDK can do it changes no plugin that does not. In Go all exports are always there, and the types of the protocol say what
-/// they do.
+/// This feature of the SDK changes no plugin that does not use it. In Go all exports are always there, and the types of the protocol
+/// decide what they do.
 #[test]
 fn a_plugin_without_clients_imports_what_it_did() {
     for name in ["register-python", "register-typescript", "register-go"] {

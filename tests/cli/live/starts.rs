@@ -16,7 +16,7 @@ fn two(plugin: &str, lines: &str) -> String {
     format!("plugin = {plugin:?}\nnetwork = \"ordered\"\n{lines}\n{}{}", node(0), node(1))
 }
 
-/// A node that cannot take its first step ends with 14, and says which call has failed, by which limit, where that stands and what to do.
+/// A node that cannot take its first step ends with 14, and reports the failed call, the limit that it hit, the setting and the remedy.
 #[test]
 fn a_start_that_fails_names_the_call_the_limit_and_the_remedy() {
     let place = Place::new();
@@ -42,8 +42,8 @@ fn a_start_that_fails_names_the_call_the_limit_and_the_remedy() {
     fails("trap.wasm", &["node 0: `init` trapped: ", "a trap is a defect of the plugin"]);
 }
 
-/// A parameter that says how long messages are is refused at the start where no message may be so long, by `up` and `node`, before there is any
-/// data; `doctor` says it as well. The longest that is allowed is taken.
+/// A parameter that sets the length of messages is refused at the start if no message may be so long, by `up` and `node`, before any
+/// data exists; `doctor` reports it as well. The longest allowed value is accepted.
 #[test]
 fn messages_that_may_not_be_so_long_are_refused_at_the_start() {
     let place = Place::new();
@@ -84,8 +84,8 @@ fn messages_that_may_not_be_so_long_are_refused_at_the_start() {
     assert!(!said("piece=49152").contains("`piece = "));
 }
 
-/// Two clusters of the same plugin, size and parameters, on each other's addresses: by their names they refuse each other, and say so. What the
-/// node of the other cluster has on its disk is not taken either.
+/// Two clusters of the same plugin, size and parameters, on each other's addresses: by their names they refuse each other, and report that.
+/// They also refuse the disk of a node of the other cluster.
 #[test]
 fn clusters_with_other_names_refuse_each_other() {
     let parameters = "terms = 0\nkept = 20\nheartbeats = true\n";
@@ -106,8 +106,8 @@ fn clusters_with_other_names_refuse_each_other() {
     assert!(nodes.lines("it is from another cluster: another name, ").len() > 1);
 }
 
-/// All nodes end, and the whole data of one is gone, with the lock; it starts more often than before while no other node runs. The others know it by
-/// their disks: it is refused and says why; its next start is refused with the way out, by which it is one of the cluster again.
+/// All nodes end, and the whole data of one is gone, with the lock; it starts more often than before while no other node runs. By their
+/// disks the others refuse it and report why; its next start is refused with the remedy, by which it joins the cluster again.
 #[test]
 fn data_that_is_lost_is_noticed_after_all_nodes_have_started_again() {
     let (mut nodes, cluster) = Cluster::start_with("ordered", "none", "");
@@ -140,8 +140,8 @@ fn data_that_is_lost_is_noticed_after_all_nodes_have_started_again() {
     assert_eq!(ask_until_told(cluster.clients(), &put("last")), Outcome::Done);
 }
 
-/// Two clusters without a `name` over UDP, each started by `up`: the names that were drawn tell them apart, also for a node that may rejoin. A second
-/// `up` draws no other name, and ends. A name in the file is another one, and the data is
+/// Two clusters without a `name` over UDP, each started by `up`: their random names distinguish them, also for a node that may rejoin. A
+/// second `up` draws no other name, and ends. A name in the file is another one, and the data is
 /// taken over by `--take-data`, by all nodes at once.
 #[test]
 fn clusters_without_a_name_draw_one() {
@@ -191,7 +191,7 @@ fn clusters_without_a_name_draw_one() {
     let up = desk.starts("host live up east.toml --quiet --take-data 2> second.txt");
     assert_eq!(get(), kept);
     drop(up);
-    // What is no name is refused, with the way out.
+    // An invalid name is refused, with the remedy.
     write("west.toml", "data = \"west\"");
     desk.put("west/cluster-name", "\n");
     let refused = desk.types("host live up west.toml --quiet");
@@ -238,8 +238,8 @@ fn a_late_write_to_a_table_ends_a_node_as_it_ends_a_search() {
     assert_eq!(ended.status.code(), Some(150), "{said}");
 }
 
-/// Guests that end a node by a fault of this kind, and what its message names: at the start where it is a limit, as a handler that hits one later is
-/// undone.
+/// Guests that end a node by a fault of this kind, with words of its message: at the start for a limit, as a handler that hits one later
+/// is undone.
 fn ends_by(kind: FaultKind) -> Vec<(&'static str, Vec<u8>)> {
     let init = |init: &str, memory: &str| {
         Guest { init: init.to_owned(), memory: memory.to_owned(), ..Guest::default() }.component()
@@ -276,7 +276,7 @@ fn ends_by(kind: FaultKind) -> Vec<(&'static str, Vec<u8>)> {
     }
 }
 
-/// Whatever the plugin does wrong, a node and a search end with the same code.
+/// For any fault of the plugin, a node and a search end with the same code.
 #[test]
 fn every_fault_ends_a_node_as_it_ends_a_search() {
     let Some(desk) = Desk::new() else { return };
